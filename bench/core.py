@@ -1,0 +1,135 @@
+"""How fast a stream is read and audited, as ratios within one run: machines are noisy.
+
+python bench/core.py [--rounds 5]
+
+- read + audit against a bare `StreamableParser.process` loop over the same ids, for 8 tokens and 1 token
+  an event; and the cost of a token at 131,072 tokens against that at 13,107;
+- `inspector audit` on a file (load, read, audit) against `json.loads` on each of its lines.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from openai_harmony import Role, StreamableParser
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from inspector.audit import audit
+from inspector.capture import Capture, End, Endpoint, Event, Header
+from inspector.harmony.text import texts
+from inspector.harmony.vocab import MARKERS, Marker, encode, encoding
+from inspector.inspection import inspect
+from inspector.reading import read
+from inspector.store import load, save
+
+SHORT, LONG = 13_107, 131_072
+PROSE = "The quick brown fox jumps over 12 lazy dogs. 今日は良い天気 and def f(x): return x + 1\n"
+
+
+def stream(length: int) -> list[int]:
+    """A well-formed completion of that many tokens: half reasoning, half answer."""
+    prose = encode(PROSE)
+    opening = encode("<|channel|>analysis<|message|>")
+    middle = encode("<|end|><|start|>assistant<|channel|>final<|message|>")
+    room = length - len(opening) - len(middle) - 1
+    body = (prose * (room // len(prose) + 1))[:room]
+    half = room // 2
+    return [*opening, *body[:half], *middle, *body[half:], Marker.RETURN]
+
+
+def capture(ids: list[int], per_event: int) -> Capture:
+    """What vLLM 0.32 would send for these ids: chat chunks with ids and text."""
+    bodies = {True: "reasoning", False: "content"}
+    first_end = ids.index(Marker.END)
+    in_body = False
+    fields: list[str | None] = []
+    for place, token_id in enumerate(ids):
+        fields.append(bodies[place < first_end] if in_body and token_id not in MARKERS else None)
+        in_body = token_id == Marker.MESSAGE or (in_body and token_id not in MARKERS)
+    shown = texts([-1 if field is None else token_id for token_id, field in zip(ids, fields, strict=True)])
+    events = []
+    for start in range(0, len(ids), per_event):
+        delta: dict[str, str] = {}
+        for place in range(start, min(start + per_event, len(ids))):
+            field = fields[place]
+            if field is not None and shown[place]:
+                delta[field] = delta.get(field, "") + shown[place]
+        last = start + per_event >= len(ids)
+        choice = {
+            "index": 0,
+            "delta": delta,
+            "logprobs": None,
+            "finish_reason": "stop" if last else None,
+            "token_ids": ids[start : start + per_event],
+        }
+        chunk = {
+            "id": "chatcmpl-8e6f989130fa77ee",
+            "object": "chat.completion.chunk",
+            "created": 1795214974,
+            "model": "openai/gpt-oss-20b",
+            "choices": [choice],
+        }
+        data = json.dumps(chunk, ensure_ascii=False, separators=(",", ":"))
+        events.append(Event(data, start * 0.001))
+    events.append(Event("[DONE]", len(ids) * 0.001))
+    header = Header(endpoint=Endpoint.CHAT, server_version="0.32.0", status=200)
+    return Capture(header=header, events=events, end=End(at_s=None, cut=False))
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Processor time of one call: one thread computes, and other programs' turns are not its cost."""
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def judge(ids: list[int]) -> None:
+    """The bare loop that all is measured against."""
+    process = StreamableParser(encoding(), role=Role.ASSISTANT).process
+    for token_id in ids:
+        process(token_id)
+
+
+def ours(made: Capture) -> None:
+    """Read and audit."""
+    assert audit(read(made)) == []  # noqa: S101 -- a wrong stream would measure something else
+
+
+def main() -> None:
+    """Measure and print."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--rounds", type=int, default=5)
+    rounds = arguments.parse_args().rounds
+    for per_event in (8, 1):
+        made = {length: capture(stream(length), per_event) for length in (SHORT, LONG)}
+        ids = stream(LONG)
+        speed, growth = [], []
+        for _ in range(rounds):
+            long = seconds(partial(ours, made[LONG]))
+            speed.append(seconds(partial(judge, ids)) / long)
+            short = min(seconds(partial(ours, made[SHORT])) for _ in range(3))
+            growth.append(long / LONG / (short / SHORT))
+        print(
+            f"{per_event} tokens an event: {statistics.median(speed):.2f} of the judge's tokens/s; "
+            f"a token at {LONG:,} costs {statistics.median(growth):.2f} of one at {SHORT:,}"
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "long.jsonl"
+        save(capture(stream(LONG), 1), path)
+        lines = path.read_text(encoding="utf-8").splitlines()
+        ratios = []
+        for _ in range(rounds):
+            bare = seconds(lambda: [json.loads(line) for line in lines])
+            ratios.append(seconds(lambda: [inspect(one) for one in load(path)]) / bare)
+        print(f"audit of a file, 1 token an event: {statistics.median(ratios):.2f} times json.loads")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,190 @@
+r"""Tokens/s, lag and lost tokens of live runs against any server, on the machine where this runs.
+
+    python -m bench.gpu_live --base-url http://localhost:8000/v1 --model openai/gpt-oss-20b \
+        --tokens 2000 --concurrency 1 8 64
+
+For vLLM with gpt-oss dimensions and no weights: `vllm serve openai/gpt-oss-20b --load-format dummy`.
+Each stream asks for ids (`return_token_ids`, `ignore_eos`), is recorded as the Live page records it, and is
+read again from disk. Lost: tokens that the server counted (`usage`) and whose ids never came; and tokens
+that came but are not on disk. Lag: from a token's arrival to its place on the feed that the browser reads.
+Prints a table, and with --json one object with the GPU, the vLLM version and the model.
+"""
+
+import argparse
+import asyncio
+import json
+import subprocess
+import tempfile
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+
+from bench.live import follow, lags, serve
+from inspector.capture import Endpoint
+from inspector.client.address import Server
+from inspector.client.request import LiveRequest
+from inspector.metrics import figures, quantile
+from inspector.reading import read
+from inspector.runs.registry import Registry
+from inspector.runs.run import Run
+from inspector.store import load
+
+PROMPT = "Count from one upwards, in words, and never stop."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One endpoint at one concurrency."""
+
+    endpoint: str
+    concurrency: int
+    tokens: int
+    tokens_per_s: float
+    """Of all streams together, from the first request to the last token."""
+    first_token_p50_ms: float | None
+    tokens_per_event: float | None
+    lag_p50_ms: float | None
+    lag_p95_ms: float | None
+    lost_by_server: int
+    """Counted in `usage`, but no id came."""
+    lost_by_us: int
+    """Came, but are not on disk or not on the feed."""
+    failures: tuple[str, ...]
+
+
+async def measure(
+    registry: Registry,
+    feed: str,
+    server: Server,
+    asked: argparse.Namespace,
+    *,
+    endpoint: Endpoint,
+    concurrency: int,
+) -> Measured:
+    """Send so many requests at once and follow all their feeds."""
+    request = LiveRequest(
+        model=asked.model,
+        endpoint=endpoint,
+        prompt=PROMPT,
+        max_tokens=asked.tokens,
+        temperature=0.0,
+        extra={"ignore_eos": True} if endpoint is Endpoint.COMPLETIONS or asked.ignore_eos else {},
+    )
+    runs = [registry.start(server, request) for _ in range(concurrency)]
+    seen = await asyncio.gather(*(follow(feed, run) for run in runs))
+    return summary(endpoint, runs, seen)
+
+
+def summary(endpoint: Endpoint, runs: list[Run], seen: list[list[tuple[int, float]]]) -> Measured:
+    """What the runs of one round say together."""
+    tokens = lost_by_server = lost_by_us = 0
+    late: list[float] = []
+    firsts: list[float] = []
+    per_event: list[float] = []
+    for run, moments in zip(runs, seen, strict=True):
+        came = len(run.reading().choice.tokens)
+        kept = read(load(run.path)[0]) if run.path else run.reading()
+        on_feed = moments[-1][0] if moments else 0
+        tokens += came
+        lost_by_us += came - len(kept.choice.tokens)
+        if came:
+            lost_by_us += came - on_feed
+            late.extend(lags(run, moments))
+        counted = (kept.stream.usage or {}).get("completion_tokens")
+        lost_by_server += counted - came if isinstance(counted, int) and came else 0
+        shown = figures(kept)
+        if shown.first_token_s is not None:
+            firsts.append(shown.first_token_s)
+        if shown.tokens_per_event_mean is not None:
+            per_event.append(shown.tokens_per_event_mean)
+    return Measured(
+        endpoint=str(endpoint),
+        concurrency=len(runs),
+        tokens=tokens,
+        tokens_per_s=tokens / took_s if (took_s := _span(runs)) else 0.0,
+        first_token_p50_ms=quantile(firsts, 0.5) * 1000 if firsts else None,
+        tokens_per_event=sum(per_event) / len(per_event) if per_event else None,
+        lag_p50_ms=quantile(late, 0.5) * 1000 if late else None,
+        lag_p95_ms=quantile(late, 0.95) * 1000 if late else None,
+        lost_by_server=lost_by_server,
+        lost_by_us=lost_by_us,
+        failures=tuple(sorted({run.outcome.failure for run in runs if run.outcome.failure})),
+    )
+
+
+def _span(runs: list[Run]) -> float:
+    """Seconds from the first request to the last token."""
+    begun = {run.id: datetime.fromisoformat(run.header.started_at or "").timestamp() for run in runs}
+    ends = [begun[run.id] + last for run in runs if (last := run.pace().last_token_s) is not None]
+    return max(ends) - min(begun.values()) if ends else 0.0
+
+
+def gpu() -> str | None:
+    """The GPU of this machine by nvidia-smi's name; None without one."""
+    try:
+        told = subprocess.run(
+            ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return told.stdout.strip().splitlines()[0] if told.stdout.strip() else None
+
+
+def main() -> None:
+    """Measure every endpoint at every concurrency."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--base-url", required=True)
+    options.add_argument("--model", required=True)
+    options.add_argument("--api-key", default="")
+    options.add_argument("--tokens", type=int, default=2000)
+    options.add_argument("--concurrency", type=int, nargs="+", default=[1, 8])
+    options.add_argument(
+        "--endpoint",
+        nargs="+",
+        choices=("chat", "responses", "completions"),
+        default=["completions", "chat"],
+    )
+    options.add_argument("--ignore-eos", action="store_true", help="for chat too; old parsers refuse it")
+    options.add_argument("--json", action="store_true")
+    asked = options.parse_args()
+    server = Server(base_url=asked.base_url, api_key=asked.api_key)
+    folder = Path(tempfile.mkdtemp(prefix="bench-gpu-live-"))
+    registry = Registry(folder)
+    feed = serve(registry)
+    rows = [
+        asyncio.run(
+            measure(registry, feed, server, asked, endpoint=Endpoint(endpoint), concurrency=concurrency)
+        )
+        for endpoint in asked.endpoint
+        for concurrency in asked.concurrency
+    ]
+    version = next((run.header.server_version for run in registry.runs() if run.header.server_version), None)
+    if asked.json:
+        facts = {"gpu": gpu(), "vllm": version, "model": asked.model}
+        print(json.dumps({**facts, "rows": [asdict(row) for row in rows]}, indent=2))
+        return
+    print(f"GPU {gpu() or 'none'}, vLLM {version or 'unknown'}, {asked.model}")
+    for row in rows:
+        print(
+            f"{row.endpoint:12} {row.concurrency:4} at once: "
+            f"{row.tokens:,} tokens, {row.tokens_per_s:,.0f}/s, "
+            f"first token {_ms(row.first_token_p50_ms)}, {row.tokens_per_event or 0:.2f} tokens an event, "
+            f"lag p50 {_ms(row.lag_p50_ms)} p95 {_ms(row.lag_p95_ms)}, "
+            f"lost by the server {row.lost_by_server}, by us {row.lost_by_us}"
+        )
+        for failure in row.failures:
+            print(f"{'':18}{failure}")
+
+
+def _ms(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:,.0f} ms"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,153 @@
+"""Inspect gpt-oss (Harmony) token streams from vLLM: what the model emitted, what was delivered.
+
+    import inspector
+
+    capture, = inspector.load("stream.jsonl")
+    seen = inspector.inspect(capture)
+    print(seen.verdict.sentence)
+
+These names are the public surface; modules below may change.
+"""
+
+from inspector.audit import Finding, Kind, Severity, audit
+from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header, parse, render
+from inspector.client.address import Server
+from inspector.client.asking import list_models
+from inspector.client.request import LiveRequest, parse_messages, parse_tools
+from inspector.client.transport import async_recording_client, recording_client
+from inspector.compare import Comparison, Lane, Piece, compare, compare_all, pieces
+from inspector.comparison_rows import comparison_row, comparison_summary, timing_rows
+from inspector.comparison_strip import comparison_strip
+from inspector.diagnosis import (
+    Answer,
+    Diagnosis,
+    Failure,
+    diagnose_capture,
+    diagnose_text,
+    diagnosis_row,
+    lines_of_file,
+)
+from inspector.doctor import Check, CheckState, Checkup, examine
+from inspector.errors import CaptureError, ConnectionFailed, InspectorError, LabError, StoreError
+from inspector.feed.growth import now
+from inspector.feed.routes import runs_routes
+from inspector.inspection import Inspection, inspect
+from inspector.lab.results import Run as MatrixRun
+from inspector.lab.results import all_runs as matrix_runs
+from inspector.lab.results import capture_of as matrix_capture
+from inspector.lab.score import Outcome
+from inspector.lab.scripts import Script
+from inspector.lab.scripts import load as lab_scripts
+from inspector.metrics import Figures, figures
+from inspector.playback import FAULTS as playback_faults  # noqa: N811 -- the door has no constants
+from inspector.playback import playback_routes
+from inspector.reading import ChoiceReading, Evidence, Reader, Reading, read
+from inspector.report import html_report, markdown_report
+from inspector.rows import (
+    audit_row,
+    event_rows,
+    field_rows,
+    finding_row,
+    finding_words,
+    message_rows,
+    token_rows,
+)
+from inspector.runs.registry import Registry, registry
+from inspector.runs.run import Pace, RunState
+from inspector.runs.run import Run as LiveRun
+from inspector.store import Builtin, builtin, load, loads, open_writer, save
+from inspector.strip import strip
+from inspector.tokens import Token
+from inspector.verdict import Level, Verdict, verdict
+
+__all__ = [
+    "Answer",
+    "Builtin",
+    "Capture",
+    "CaptureError",
+    "Check",
+    "CheckState",
+    "Checkup",
+    "ChoiceReading",
+    "Comparison",
+    "ConnectionFailed",
+    "Diagnosis",
+    "End",
+    "Endpoint",
+    "Event",
+    "EventKind",
+    "Evidence",
+    "Failure",
+    "Figures",
+    "Finding",
+    "Header",
+    "Inspection",
+    "InspectorError",
+    "Kind",
+    "LabError",
+    "Lane",
+    "Level",
+    "LiveRequest",
+    "LiveRun",
+    "MatrixRun",
+    "Outcome",
+    "Pace",
+    "Piece",
+    "Reader",
+    "Reading",
+    "Registry",
+    "RunState",
+    "Script",
+    "Server",
+    "Severity",
+    "StoreError",
+    "Token",
+    "Verdict",
+    "async_recording_client",
+    "audit",
+    "audit_row",
+    "builtin",
+    "compare",
+    "compare_all",
+    "comparison_row",
+    "comparison_strip",
+    "comparison_summary",
+    "diagnose_capture",
+    "diagnose_text",
+    "diagnosis_row",
+    "event_rows",
+    "examine",
+    "field_rows",
+    "figures",
+    "finding_row",
+    "finding_words",
+    "html_report",
+    "inspect",
+    "lab_scripts",
+    "lines_of_file",
+    "list_models",
+    "load",
+    "loads",
+    "markdown_report",
+    "matrix_capture",
+    "matrix_runs",
+    "message_rows",
+    "now",
+    "open_writer",
+    "parse",
+    "parse_messages",
+    "parse_tools",
+    "pieces",
+    "playback_faults",
+    "playback_routes",
+    "read",
+    "recording_client",
+    "registry",
+    "render",
+    "runs_routes",
+    "save",
+    "strip",
+    "timing_rows",
+    "token_rows",
+    "verdict",
+]

@@ -1,0 +1,188 @@
+"""Two texts laid over each other: the pieces that stand in a text in order, and what is left of both.
+
+Knows nothing of fields or events. Work and memory are bounded whatever the texts are.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import Final, NamedTuple
+
+from rapidfuzz.distance import LCSseq
+
+from inspector.harmony.text import texts
+from inspector.harmony.vocab import encode_plain
+
+__all__ = ["Block", "Gap", "Rest", "blocks", "embed", "embed_or_align", "embed_tokens", "whole_tokens"]
+
+_CELLS_AT_MOST: Final = 200_000_000
+"""Product of lengths up to which two texts are compared character by character (a bit a cell)."""
+
+
+_TRIES_AT_MOST: Final = 20_000
+"""Places between token borders at which a piece is found in vain before that is given up."""
+
+
+class Block(NamedTuple):
+    """The same characters in the text and in the joined pieces."""
+
+    start: int
+    end: int
+    sent: int
+    """Where it starts in the joined pieces."""
+
+
+class Gap(NamedTuple):
+    """Characters of the text that no piece covers."""
+
+    start: int
+    end: int
+    before: int | None
+    """Number of the piece before it, if that is known."""
+    after: int | None
+
+
+class Rest(NamedTuple):
+    """Characters of a piece that do not stand in the text in order."""
+
+    piece: int
+    text: str
+
+
+def embed(text: str, pieces: Sequence[str]) -> list[tuple[int, int]] | None:
+    """Places where the pieces stand in `text`, one after another, each as early as it can.
+
+    None when they do not all stand there in order. If any order-keeping places exist, these do.
+    """
+    places: list[tuple[int, int]] = []
+    at = 0
+    for piece in pieces:
+        found = text.find(piece, at)
+        if found < 0:
+            return None
+        at = found + len(piece)
+        places.append((found, at))
+    return places
+
+
+def embed_tokens(text: str, borders: Sequence[int], pieces: Sequence[str]) -> list[tuple[int, int]] | None:
+    """Runs of tokens (first, past the last) that read as the pieces, in order and each as early as it can.
+
+    `borders` are the places where the tokens of `text` begin, and its end. None when the pieces are not all
+    there.
+    """
+    found: list[tuple[int, int]] = []
+    at = 0
+    tries = _TRIES_AT_MOST + len(pieces)
+    for piece in pieces:
+        while tries and (at := text.find(piece, at)) >= 0:
+            tries -= 1
+            first, last = bisect_left(borders, at), bisect_left(borders, at + len(piece))
+            if borders[first] == at and borders[last] == at + len(piece):
+                break
+            at += 1
+        if at < 0 or not tries:
+            return None
+        found.append((first, last))
+        at = borders[last]
+    return found
+
+
+def embed_or_align(text: str, pieces: Sequence[str]) -> tuple[list[Gap], list[Rest]]:
+    """Gaps of `text` that no piece covers, and what of the pieces does not stand in it in order.
+
+    Servers send whole tokens, so pieces are looked for at the borders of the tokens that encoding `text`
+    gives, and anywhere if they are not all there.
+    """
+    borders = [0, *accumulate(map(len, texts(encode_plain(text))))]
+    runs = embed_tokens(text, borders, pieces)
+    places = embed(text, pieces) if runs is None else [(borders[a], borders[b]) for a, b in runs]
+    gaps: list[Gap] = []
+    at = 0
+    if places is not None:
+        for number, (start, end) in enumerate(places):
+            if start > at:
+                gaps.append(Gap(at, start, number - 1 if number else None, number))
+            at = end
+        if at < len(text):
+            gaps.append(Gap(at, len(text), len(pieces) - 1 if pieces else None, None))
+        return gaps, []
+    joined = "".join(pieces)
+    ends = [*accumulate(map(len, pieces))]
+    unmatched: list[tuple[int, int]] = []
+    sent = 0
+    for block in (*whole_tokens(blocks(text, joined), borders), Block(len(text), len(text), len(joined))):
+        if block.start > at:
+            gaps.append(Gap(at, block.start, *_around(ends, sent)))
+        if block.sent > sent:
+            unmatched.append((sent, block.sent))
+        at, sent = block.end, block.sent + block.end - block.start
+    return gaps, list(_cut(unmatched, pieces, ends))
+
+
+def whole_tokens(found: Iterable[Block], borders: Sequence[int]) -> Iterator[Block]:
+    """Blocks shrunk to token borders of the text; those that hold no whole token are left out."""
+    for block in found:
+        first = borders[bisect_left(borders, block.start)]
+        last = borders[bisect_right(borders, block.end) - 1]
+        if first < last:
+            yield Block(first, last, block.sent + first - block.start)
+
+
+def blocks(text: str, sent: str) -> list[Block]:
+    """Common parts of two texts, in order; in texts too long to compare, only the ends."""
+    head = _common_prefix(text, sent)
+    tail = _common_prefix(text[head:][::-1], sent[head:][::-1])
+    inner, other = text[head : len(text) - tail], sent[head : len(sent) - tail]
+    found = [Block(0, head, 0)]
+    if inner and other and len(inner) * len(other) <= _CELLS_AT_MOST:
+        found.extend(
+            Block(head + code.src_start, head + code.src_end, head + code.dest_start)
+            for code in LCSseq.opcodes(inner, other)
+            if code.tag == "equal"
+        )
+    found.append(Block(len(text) - tail, len(text), len(sent) - tail))
+    return _side_by_side(found)
+
+
+def _side_by_side(found: Iterable[Block]) -> list[Block]:
+    """Blocks that touch on both sides, as one; empty ones are left out."""
+    merged: list[Block] = []
+    for block in found:
+        last = merged[-1] if merged else None
+        if last is not None and last.end == block.start and last.sent + last.end - last.start == block.sent:
+            merged[-1] = Block(last.start, block.end, last.sent)
+        elif block.start < block.end:
+            merged.append(block)
+    return merged
+
+
+def _common_prefix(left: str, right: str) -> int:
+    low, high = 0, min(len(left), len(right))
+    while low < high:  # by halves: slices compare in C
+        middle = (low + high + 1) // 2
+        if left[:middle] == right[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _around(ends: Sequence[int], sent: int) -> tuple[int | None, int | None]:
+    """The pieces before and after a place in the joined pieces."""
+    after = bisect_right(ends, sent)
+    before = bisect_right(ends, sent - 1) if sent else None
+    return before, after if after < len(ends) else None
+
+
+def _cut(spans: Sequence[tuple[int, int]], pieces: Sequence[str], ends: Sequence[int]) -> Iterator[Rest]:
+    """Spans of the joined pieces, cut at the pieces' borders."""
+    for start, end in spans:
+        place = bisect_right(ends, start)
+        here = start
+        while here < end:
+            first = ends[place] - len(pieces[place])
+            border = min(end, ends[place])
+            if border > here:
+                yield Rest(place, pieces[place][here - first : border - first])
+            here, place = border, place + 1

@@ -1,0 +1,92 @@
+"""A reading to findings: generated against delivered, on whatever evidence is there.
+
+`generated` is computed from token ids alone, `delivered` from deltas alone; without ids the server's
+final texts are held against its deltas. One cause is one finding.
+"""
+
+from collections.abc import Iterator
+
+from inspector.alignment import Alignment, Ending, align
+from inspector.audit.ends import end_findings, server_errors
+from inspector.audit.finals import final_findings
+from inspector.audit.finding import Finding, Kind, Severity
+from inspector.audit.losses import lost_findings, refusal_findings
+from inspector.capture import Endpoint, EventKind
+from inspector.reading import ChoiceReading, Evidence, Reading
+from inspector.wire.stream import token_ids
+
+__all__ = ["Finding", "Kind", "Severity", "alignment", "audit", "server_errors"]
+
+
+def audit(reading: Reading) -> list[Finding]:
+    """All findings of a reading, errors before warnings, then in the order of the stream."""
+    found = list(_findings(reading))
+    found.sort(key=_order)
+    return found
+
+
+def alignment(reading: Reading, choice: ChoiceReading) -> Alignment | None:
+    """Where the tokens of a choice were delivered; None when that cannot be told."""
+    endpoint, request = reading.header.endpoint, reading.header.request
+    if not choice.has_ids or endpoint is Endpoint.TOKENS:
+        return None
+    raw = endpoint is Endpoint.COMPLETIONS
+    if raw and request.get("echo") and choice.evidence is not Evidence.TOKEN_IDS:
+        return None  # the prompt stands before the text
+    return align(
+        choice,
+        raw=raw,
+        skip_special=request.get("skip_special_tokens", True) is not False,
+        ending=Ending(
+            stops=_strings(request.get("stop")),
+            stop_ids=frozenset(token_ids(request.get("stop_token_ids"))),
+            included=request.get("include_stop_str_in_output") is True,
+        ),
+        unstreamed=_unstreamed(reading, choice),
+    )
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    one = value if isinstance(value, list) else [value]
+    return tuple(item for item in one if isinstance(item, str) and item)
+
+
+def _unstreamed(reading: Reading, choice: ChoiceReading) -> bool:
+    """True when the answer came as one body."""
+    first = choice.deltas[0].event if choice.deltas else -1
+    return 0 <= first < len(reading.events) and reading.events[first].kind is EventKind.BODY
+
+
+def _findings(reading: Reading) -> Iterator[Finding]:
+    holes = _ids_missing(reading)
+    for choice in reading.choices:
+        if choice.has_ids:
+            if not holes:
+                yield from refusal_findings(choice)
+            laid = alignment(reading, choice)
+            if laid is not None:
+                yield from lost_findings(reading, choice, laid, ids_missing=holes)
+        elif choice.evidence is Evidence.FINAL_OBJECT:
+            yield from final_findings(reading, choice)
+    yield from end_findings(reading)
+
+
+def _ids_missing(reading: Reading) -> bool:
+    """True when the server counted more tokens than it sent ids (vLLM issues 27482, 28246).
+
+    Then the parse of those that came is a guess: only text that they have and nobody delivered is certain.
+    """
+    usage = reading.stream.usage
+    counted = None if usage is None else usage.get("completion_tokens", usage.get("output_tokens"))
+    seen = sum(len(choice.tokens) for choice in reading.choices)
+    return type(counted) is int and counted > seen
+
+
+def _order(finding: Finding) -> tuple[bool, int, int, int]:
+    far = 1 << 60
+    return (
+        finding.severity is not Severity.ERROR,
+        finding.choice,
+        finding.token_start if finding.token_start is not None else far,
+        finding.event_start if finding.event_start is not None else far,
+    )

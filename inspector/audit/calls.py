@@ -1,0 +1,166 @@
+"""Findings about tool calls: lost whole, under another name, with broken arguments, under another index."""
+
+from collections.abc import Iterator
+
+from inspector.alignment import Alignment, FateState
+from inspector.audit.finding import Finding, Kind, Severity
+from inspector.audit.words import events_of, field_words, is_json, quote, tokens_words
+from inspector.delivery import ExpectedCall
+from inspector.deltas import tool_arguments, tool_name
+from inspector.harmony.text import text_of
+from inspector.reading import ChoiceReading
+from inspector.transcript import Message
+
+__all__ = ["call_findings", "undelivered_calls"]
+
+
+def undelivered_calls(choice: ChoiceReading, alignment: Alignment) -> set[str]:
+    """Fields of tool calls of which nothing arrived anywhere, neither name nor arguments."""
+    if not choice.expected.calls:
+        return set()
+    arrived = {fate.field for fate in alignment.fates if fate.state is not FateState.DROPPED}
+    paired = {tool_name(index) for index in alignment.calls if index is not None}
+    written = {delta.field for delta in choice.deltas} - paired
+    found: set[str] = set()
+    for number, (call, index) in enumerate(zip(choice.expected.calls, alignment.calls, strict=False)):
+        field = call.segment.field
+        empty = call.segment.start == call.segment.end
+        if index is not None or field is None or tool_name(number) in written:
+            continue
+        if empty or field not in arrived:
+            found.add(field)
+    return found
+
+
+def call_findings(
+    choice: ChoiceReading, alignment: Alignment, undelivered: set[str], *, single: bool = False
+) -> Iterator[Finding]:
+    """Findings of each generated call; `single` when the request asked for one call at most."""
+    if not choice.expected.calls:
+        return
+    texts: dict[str, list[str]] = {}
+    for delta in choice.deltas:
+        texts.setdefault(delta.field, []).append(delta.text)
+    delivered = {field: "".join(parts) for field, parts in texts.items()}
+    in_place = {fate.field for fate in alignment.fates if fate.delivered_in == fate.field}
+    for number, (call, index) in enumerate(zip(choice.expected.calls, alignment.calls, strict=False)):
+        place = call.segment.message
+        if place is None:
+            continue
+        message = choice.transcript.messages[place]
+        if call.segment.field in undelivered:
+            yield _lost_call(choice, call, message, unasked=single and number > 0)
+            continue
+        if index is None and call.segment.field not in in_place:
+            continue  # its arguments went elsewhere, which is a finding of its own
+        wire = number if index is None else index
+        yield from _name_findings(choice, number, call, message, delivered.get(tool_name(wire), ""))
+        if message.complete and _meant_as_json(message):
+            yield from _arguments_findings(choice, call, message, delivered.get(tool_arguments(wire), ""))
+    yield from _index_finding(choice, alignment)
+
+
+def _meant_as_json(message: Message) -> bool:
+    """As vLLM does: arguments are JSON unless the header names another content type."""
+    return message.header.content_type is None or "json" in message.header.content_type
+
+
+def _lost_call(choice: ChoiceReading, call: ExpectedCall, message: Message, *, unasked: bool) -> Finding:
+    segment = call.segment
+    text = text_of(choice.tokens.ids[segment.start : segment.end])
+    start, end = (segment.start, segment.end) if text else (message.start, message.end)
+    event_start, event_end = events_of(choice, start, end)
+    words = f"The call of {quote(call.name)} with {quote(text)} ({tokens_words(start, end)}) was "
+    return Finding(
+        kind=Kind.UNSERVED if unasked else Kind.DROPPED,
+        severity=Severity.WARNING if unasked else Severity.ERROR,
+        explanation=(
+            f"{words}left out: the request says parallel_tool_calls false."
+            if unasked
+            else f"{words}never delivered as a tool call."
+        ),
+        field=segment.field,
+        token_start=start,
+        token_end=end,
+        event_start=event_start,
+        event_end=event_end,
+        generated=text,
+        delivered="",
+        choice=choice.index,
+    )
+
+
+def _name_findings(
+    choice: ChoiceReading, number: int, call: ExpectedCall, message: Message, got: str
+) -> Iterator[Finding]:
+    if got == call.name:
+        return
+    event_start, event_end = events_of(choice, message.start, message.body)
+    words = (
+        f"The tool is named {quote(call.name)} and arrived as {quote(got)}."
+        if got
+        else f"The arguments of tool call {number + 1} arrived, but its name {quote(call.name)} never did."
+    )
+    yield Finding(
+        kind=Kind.GARBLED if got else Kind.DROPPED,
+        severity=Severity.ERROR,
+        explanation=words,
+        field=tool_name(number),
+        token_start=message.start,
+        token_end=message.body,
+        event_start=event_start,
+        event_end=event_end,
+        generated=call.name,
+        delivered=got,
+        choice=choice.index,
+    )
+
+
+def _arguments_findings(
+    choice: ChoiceReading, call: ExpectedCall, message: Message, delivered: str
+) -> Iterator[Finding]:
+    if is_json(delivered):
+        return
+    start, end = call.segment.start, message.end
+    generated = text_of(choice.tokens.ids[call.segment.start : call.segment.end])
+    good = is_json(generated)
+    field = call.segment.field
+    event_start, event_end = events_of(choice, start, end)
+    yield Finding(
+        kind=Kind.INVALID_TOOL_ARGUMENTS,
+        severity=Severity.ERROR if good else Severity.WARNING,
+        explanation=(
+            f"The model generated valid JSON, but {field_words(field)} arrived broken: {quote(delivered)}."
+            if good
+            else f"The model generated arguments that are not JSON: {quote(generated)}."
+        ),
+        field=field,
+        token_start=start,
+        token_end=end,
+        event_start=event_start,
+        event_end=event_end,
+        generated=generated,
+        delivered=delivered,
+        choice=choice.index,
+    )
+
+
+def _index_finding(choice: ChoiceReading, alignment: Alignment) -> Iterator[Finding]:
+    """Indexes that do not count the delivered calls from 0, as clients take them for places in a list."""
+    found = [(number, index) for number, index in enumerate(alignment.calls) if index is not None]
+    for rank, (number, index) in enumerate(found):
+        if index in {rank, number}:
+            continue
+        event = next((delta.event for delta in choice.deltas if delta.field == tool_name(index)), None)
+        yield Finding(
+            kind=Kind.PROTOCOL,
+            severity=Severity.WARNING,
+            explanation=f"Tool call {number + 1} arrives under index {index}, which is not its place.",
+            field=tool_name(number),
+            event_start=event,
+            event_end=None if event is None else event + 1,
+            generated=str(number),
+            delivered=str(index),
+            choice=choice.index,
+        )
+        return

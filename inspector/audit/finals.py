@@ -1,0 +1,174 @@
+"""Findings without token ids: the server's own final texts against the deltas that it sent."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from inspector.alignment import embed_or_align
+from inspector.audit.finding import Finding, Kind, Severity
+from inspector.audit.words import field_words, is_json, quote
+from inspector.deltas import Delta
+from inspector.reading import ChoiceReading, Reading
+
+__all__ = ["final_findings"]
+
+
+def final_findings(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
+    """Differences of each field between the final texts and the deltas."""
+    sent: defaultdict[str, list[Delta]] = defaultdict(list)
+    for delta in choice.deltas:
+        sent[delta.field].append(delta)
+    fields = [field for field in {**choice.finals, **sent} if not field.endswith(".name")]
+    lost: list[Finding] = []
+    extra: list[Finding] = []
+    for field in fields:
+        final = choice.finals.get(field)
+        if final is None:
+            if reading.stream.final_event is not None:  # else nothing is there to hold this field against
+                extra.append(_no_item(choice, field, sent[field]))
+            continue
+        found = list(_field_findings(choice, field, final, sent.get(field, [])))
+        done = reading.stream.choice(choice.index).item_finals.get(field)
+        if not found and done is not None and done != final:
+            extra.append(_done_finding(reading, choice, field, done))
+        for finding in found:
+            (lost if finding.kind is Kind.DROPPED else extra).append(finding)
+    yield from _pair(lost, extra)
+    for field, final in choice.finals.items():
+        if not field.startswith("tool_calls[") or not field.endswith(".arguments"):
+            continue
+        got = "".join(delta.text for delta in sent.get(field, []))
+        if not is_json(got):
+            yield _arguments_finding(choice, field, final, got)
+
+
+def _field_findings(choice: ChoiceReading, field: str, final: str, deltas: list[Delta]) -> Iterator[Finding]:
+    if "".join([delta.text for delta in deltas]) == final:
+        return
+    gaps, rest = embed_or_align(final, [delta.text for delta in deltas])
+    for start, end, before, after in gaps:
+        text = final[start:end]
+        if end == len(final) and not text.strip("\ufffd"):
+            continue  # a character that the end cut off is nobody's loss
+        around = [deltas[place].event for place in (before, after) if place is not None]
+        yield Finding(
+            kind=Kind.DROPPED,
+            severity=Severity.ERROR,
+            explanation=(
+                f"{quote(text)} stands in the final object, but no delta of {field_words(field)} carried it."
+            ),
+            field=field,
+            event_start=around[0] if around else None,
+            event_end=around[-1] + 1 if around else None,
+            generated=text,
+            delivered="",
+            choice=choice.index,
+        )
+    for first, last, text in _runs(rest):
+        yield Finding(
+            kind=Kind.DUPLICATED,
+            severity=Severity.ERROR,
+            explanation=(
+                f"{quote(text)} was delivered in {field_words(field)}, but the final object does not have it "
+                "there."
+            ),
+            field=field,
+            event_start=deltas[first].event,
+            event_end=deltas[last].event + 1,
+            delivered=text,
+            choice=choice.index,
+        )
+
+
+def _runs(rest: Sequence[tuple[int, str]]) -> Iterator[tuple[int, int, str]]:
+    """Neighbouring pieces as one: first and last number, joined text."""
+    run: tuple[int, int, str] | None = None
+    for number, text in rest:
+        if run is not None and number - run[1] <= 1:
+            run = (run[0], number, run[2] + text)
+        else:
+            if run is not None:
+                yield run
+            run = (number, number, text)
+    if run is not None:
+        yield run
+
+
+def _no_item(choice: ChoiceReading, field: str, deltas: list[Delta]) -> Finding:
+    text = "".join(delta.text for delta in deltas)
+    return Finding(
+        kind=Kind.PROTOCOL,
+        severity=Severity.WARNING,
+        explanation=(
+            f"{quote(text)} was delivered in {field_words(field)}, but the final object has no such item."
+        ),
+        field=field,
+        event_start=deltas[0].event,
+        event_end=deltas[-1].event + 1,
+        delivered=text,
+        choice=choice.index,
+    )
+
+
+def _done_finding(reading: Reading, choice: ChoiceReading, field: str, done: str) -> Finding:
+    event = reading.stream.final_event
+    return Finding(
+        kind=Kind.PROTOCOL,
+        severity=Severity.WARNING,
+        explanation=f"The .done text of {field_words(field)} differs from the final object.",
+        field=field,
+        event_start=event,
+        event_end=None if event is None else event + 1,
+        generated=choice.finals[field],
+        delivered=done,
+        choice=choice.index,
+    )
+
+
+def _pair(lost: list[Finding], extra: list[Finding]) -> Iterator[Finding]:
+    """Text lost in one field and surplus in another is misrouted: one finding, not two."""
+    left = list(lost)
+    for finding in extra:
+        pair = next(
+            (one for one in left if one.generated == finding.delivered and one.field != finding.field), None
+        )
+        if pair is None:
+            yield finding
+            continue
+        left.remove(pair)
+        if finding.kind is Kind.PROTOCOL:
+            # A server-side tool's item: no field is promised for its text, so none is wrong.
+            yield finding
+            continue
+        yield Finding(
+            kind=Kind.MISROUTED,
+            severity=Severity.ERROR,
+            explanation=(
+                f"{quote(pair.generated or '')} belongs to {field_words(pair.field)} by the final object and "
+                f"was delivered in {field_words(finding.field)}."
+            ),
+            field=pair.field,
+            event_start=finding.event_start,
+            event_end=finding.event_end,
+            generated=pair.generated,
+            delivered=finding.delivered,
+            delivered_in=finding.field,
+            choice=pair.choice,
+        )
+    yield from left
+
+
+def _arguments_finding(choice: ChoiceReading, field: str, final: str, got: str) -> Finding:
+    good = is_json(final)
+    return Finding(
+        kind=Kind.INVALID_TOOL_ARGUMENTS,
+        severity=Severity.ERROR if good else Severity.WARNING,
+        explanation=(
+            f"The final object has valid JSON, but {field_words(field)} arrived broken: {quote(got)}."
+            if good
+            else f"The arguments are not JSON, in the final object neither: {quote(final)}."
+        ),
+        field=field,
+        generated=final,
+        delivered=got,
+        choice=choice.index,
+    )

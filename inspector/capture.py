@@ -1,0 +1,298 @@
+"""A capture: the request and what came back, verbatim, with arrival times; JSONL both ways.
+
+Nothing derived is kept here: tokens, messages and findings are computed from the events. This
+module does no I/O; `store` reads and writes files. The format is described in
+docs/capture-format.md. A damaged line is refused: a capture with a hole would show losses that never
+happened. A line cut off at the end is noted and the whole lines are kept.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+from inspector.errors import CaptureError
+from inspector.redaction import redact
+
+__all__ = [
+    "MIGRATIONS",
+    "VERSION",
+    "Capture",
+    "End",
+    "Endpoint",
+    "Event",
+    "EventKind",
+    "Header",
+    "end_line",
+    "event_line",
+    "header_line",
+    "parse",
+    "render",
+]
+
+VERSION: Final = 1
+"""Number of the file format, raised by one with each change."""
+
+MIGRATIONS: Final[Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {}
+"""A header of format n to one of format n + 1; each old format has a file in fixtures/formats/."""
+
+
+class Endpoint(StrEnum):
+    """Where the request went, which decides how its events are read."""
+
+    CHAT = "chat"
+    RESPONSES = "responses"
+    COMPLETIONS = "completions"
+    TOKENS = "tokens"
+    """A bare list of token ids: nothing was delivered, or nobody kept it."""
+
+
+class EventKind(StrEnum):
+    """What one event of a capture is."""
+
+    SSE = "data"
+    """One server-sent event."""
+    COMMENT = "comment"
+    """A server-sent comment line (`: keep-alive`)."""
+    BODY = "body"
+    """A whole body that is no event stream: an unstreamed answer or an error page."""
+
+
+class Event(NamedTuple):
+    """One thing that the server sent, verbatim."""
+
+    data: str
+    """Payload: the `data:` lines of a server-sent event joined by line feeds, or the body."""
+    at_s: float | None = None
+    """Seconds from the request to its arrival; None when unknown."""
+    name: str = ""
+    """The `event:` field of a server-sent event; empty when it had none."""
+    kind: EventKind = EventKind.SSE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """How the connection ended, as the recorder saw it."""
+
+    at_s: float | None
+    cut: bool
+    """True when the transport failed or broke off, False when the body ended properly."""
+    detail: str = ""
+    """The transport's own words, empty for a proper end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """What is known before the first event."""
+
+    endpoint: Endpoint
+    request: Mapping[str, Any] = field(default_factory=dict)
+    """The request's JSON body, without secrets; empty when unknown."""
+    model: str | None = None
+    server_version: str | None = None
+    """vLLM version as the server's /version said it, e.g. `0.13.0`."""
+    status: int | None = None
+    """HTTP status of the answer."""
+    started_at: str | None = None
+    """ISO 8601 time of the request, UTC."""
+    source: str = ""
+    """Who wrote this: the recorder, or the importer and the kind of file."""
+    script: tuple[int, ...] | None = None
+    """Token ids that the lab made the model sample; never used as evidence unless asked for."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Header keys that this version does not know, kept as they are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capture:
+    """A request and what came back."""
+
+    header: Header
+    events: Sequence[Event]
+    end: End | None = None
+    """None when the recorder did not say (a `curl` dump, a file cut off)."""
+    notes: tuple[str, ...] = ()
+    """What reading the file lost or doubted, one sentence each."""
+
+
+_FORMAT: Final = "harmony_capture"
+_LATEST_S: Final = 1e9  # some 30 years: more is no time of a stream, and this bound refuses NaN too
+_TEXTS: Final = ("model", "server_version", "started_at", "source")
+_KNOWN: Final = {_FORMAT, "endpoint", "request", "status", "script", "notes", *_TEXTS}
+_SHOWN: Final = 40
+
+
+def render(capture: Capture) -> Iterator[str]:
+    """The lines of a capture file, without line ends; ASCII only."""
+    yield header_line(capture.header, capture.notes)
+    for event in capture.events:
+        yield event_line(event)
+    if capture.end is not None:
+        yield end_line(capture.end)
+
+
+def header_line(header: Header, notes: Sequence[str] = ()) -> str:
+    """The first line: what is known of `header`, its request without secrets.
+
+    Raises CaptureError when the request nests deeper than Python's JSON writes.
+    """
+    row: dict[str, Any] = {_FORMAT: VERSION, "endpoint": header.endpoint.value}
+    if header.request:
+        row["request"] = redact(header.request)
+    row.update({key: value for key in _TEXTS[:2] if (value := getattr(header, key)) is not None})
+    if header.status is not None:
+        row["status"] = header.status
+    row.update({key: value for key in _TEXTS[2:] if (value := getattr(header, key))})
+    if header.script is not None:
+        row["script"] = header.script
+    if notes:
+        row["notes"] = list(notes)
+    row.update({key: value for key, value in header.extra.items() if key not in _KNOWN})
+    try:
+        return json.dumps(row)
+    except RecursionError as error:
+        raise CaptureError("request", "it nests too deep to be written as JSON") from error
+
+
+def event_line(event: Event) -> str:
+    """One event; `t` only when its time is known, `event` only when it has a name."""
+    row: dict[str, object] = {} if event.at_s is None else {"t": event.at_s}
+    if event.name:
+        row["event"] = event.name
+    row[event.kind.value] = event.data
+    return json.dumps(row)
+
+
+def end_line(end: End) -> str:
+    """The last line: how the connection ended."""
+    row: dict[str, object] = {} if end.at_s is None else {"t": end.at_s}
+    row["end"] = "cut" if end.cut else "closed"
+    if end.detail:
+        row["detail"] = end.detail
+    return json.dumps(row)
+
+
+def parse(lines: Iterable[str], name: str) -> Capture:
+    """The lines of a capture file, with or without line ends, to a capture; `name` is for errors.
+
+    Raises CaptureError for a newer format, a header that says no endpoint, and a line that is no event.
+    """
+    rows = enumerate(lines, 1)
+    number, line = next((row for row in rows if row[1].strip()), (1, ""))
+    header, notes = _header(line, name, number)
+    events: list[Event] = []
+    end: End | None = None
+    append, decode, make, sse = events.append, json.JSONDecoder().raw_decode, tuple.__new__, EventKind.SSE
+    for number, line in rows:
+        line = line.strip()  # noqa: PLW2901 -- the hot loop of reading
+        try:
+            row, stop = decode(line)
+            if stop != len(line):
+                raise ValueError("text follows the object")
+        except (ValueError, RecursionError):
+            if not line:
+                continue
+            if any(later.strip() for _, later in rows):
+                why = "this line is damaged JSON; keep the lines before it, or record again"
+                raise CaptureError(name, why, line=number) from None
+            lost = f"Line {number} is cut off after {len(line)} characters"
+            notes += (f"{lost}; all lines before it were kept.",)
+            break
+        if type(row) is dict:
+            text, at_s, event_name = row.get("data"), row.get("t"), row.get("event", "")
+            if (
+                type(text) is str
+                and (at_s is None or (type(at_s) is float and 0.0 <= at_s < _LATEST_S))
+                and type(event_name) is str
+            ):
+                append(make(Event, (text, at_s, event_name, sse)))  # skips NamedTuple's slower constructor
+                continue
+        item = _line(row, name, number)
+        if isinstance(item, End):
+            end = item
+            break
+        append(item)
+    for number, line in rows:
+        if line.strip():
+            raise CaptureError(
+                name, "lines follow the capture's end; a file holds one, split it", line=number
+            )
+    return Capture(header=header, events=events, end=end, notes=notes)
+
+
+def _header(line: str, name: str, number: int) -> tuple[Header, tuple[str, ...]]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        why = "the header line is cut off or no JSON; without it the events cannot be read, record again"
+        raise CaptureError(name, why, line=number) from error
+    if not isinstance(row, dict) or type(version := row.get(_FORMAT)) is not int:
+        raise CaptureError(name, f'no capture: its first line has no "{_FORMAT}" number', line=number)
+    while version != VERSION:
+        if version > VERSION:
+            why = f"format {_shown(version)} is newer than this program reads ({VERSION}); update the program"
+            raise CaptureError(name, why, line=number)
+        if version not in MIGRATIONS:
+            raise CaptureError(name, f"there never was a format {_shown(version)}", line=number)
+        row = MIGRATIONS[version](row)
+        version = row[_FORMAT]
+    known = [one.value for one in Endpoint]
+    if (endpoint := row.get("endpoint")) not in known:
+        why = f"the header's endpoint is {_shown(endpoint)}, not one of {', '.join(known)}"
+        raise CaptureError(name, why, line=number)
+    script = row.get("script")
+    values = {
+        "request": (dict, "an object"),
+        "status": (int, "a number"),
+        "script": (list, "a list of token ids"),
+        "notes": (list, "a list of sentences"),
+        **dict.fromkeys(_TEXTS, (str, "text")),
+    }
+    for key, (kind, words) in values.items():
+        if row.get(key) is not None and type(row[key]) is not kind:
+            raise CaptureError(name, f"the header's {key} is {_shown(row[key])}, not {words}", line=number)
+    if script is not None and not all(type(item) is int for item in script):
+        raise CaptureError(name, "the header's script holds something that is no token id", line=number)
+    header = Header(
+        endpoint=Endpoint(endpoint),
+        request=row.get("request") or {},
+        model=row.get("model"),
+        server_version=row.get("server_version"),
+        status=row.get("status"),
+        started_at=row.get("started_at"),
+        source=row.get("source") or "",
+        script=None if script is None else tuple(script),
+        extra={key: value for key, value in row.items() if key not in _KNOWN},
+    )
+    return header, tuple(str(note) for note in row.get("notes") or ())
+
+
+def _line(row: object, name: str, number: int) -> Event | End:
+    """One line that is not the usual event."""
+    if not isinstance(row, dict):
+        raise CaptureError(name, f"an event line is an object, this is {_shown(row)}", line=number)
+    at_s, text = row.get("t"), row.get("event", "")
+    if at_s is not None:
+        if type(at_s) not in {int, float} or not 0 <= at_s < _LATEST_S:
+            raise CaptureError(name, f"t is {_shown(at_s)}, not seconds from the request", line=number)
+        at_s = float(at_s)
+    if (how := row.get("end")) is not None and "data" not in row:
+        detail = row.get("detail", "")
+        if how not in ("closed", "cut") or not isinstance(detail, str):
+            raise CaptureError(name, f'end is {_shown(how)}, not "closed" or "cut"', line=number)
+        return End(at_s=at_s, cut=how == "cut", detail=detail)
+    for kind in EventKind:
+        if isinstance(row.get(kind.value), str) and isinstance(text, str):
+            return Event(row[kind.value], at_s, text, kind)
+    if _FORMAT in row:
+        raise CaptureError(name, "a second capture begins here; a file holds one, split it", line=number)
+    raise CaptureError(
+        name, "neither data, comment, body nor end as text; damaged or no capture", line=number
+    )
+
+
+def _shown(value: object) -> str:
+    """A value from outside for an error text: short, one line, ASCII."""
+    words = ascii(value) if not isinstance(value, dict | list) else f"a {type(value).__name__}"
+    return words if len(words) <= _SHOWN else words[: _SHOWN - 3] + "..."

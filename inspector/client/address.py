@@ -1,0 +1,67 @@
+"""Where a server is and how it is reached: address, key, headers, TLS, timeouts. No I/O."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
+
+from inspector.errors import ConnectionFailed
+
+__all__ = ["Server"]
+
+_ENDPOINTS: Final = re.compile(r"/(?:chat/completions|completions|responses|models)/?$")
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """One OpenAI-compatible server, as a person names it.
+
+    `base_url` may lack the scheme, the trailing `/v1`, or carry a whole endpoint's path; see `v1`.
+    Raises ConnectionFailed when it is no http address.
+    """
+
+    base_url: str = "http://localhost:8000/v1"
+    api_key: str = field(default="", repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Added to every request; never stored."""
+    verify: bool | str = True
+    """False trusts any TLS certificate; a path names a file of CA certificates to trust."""
+    connect_s: float = 5.0
+    """Seconds that a connection may take."""
+    silence_s: float = 300.0
+    """Seconds without a byte after which a stream counts as stalled."""
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.v1)
+        try:
+            known = parts.scheme in {"http", "https"} and parts.hostname and (parts.port or True)
+        except ValueError:
+            known = False
+        if not known or parts.username is not None or any(char.isspace() for char in self.v1):
+            shown = self.base_url if parts.username is None else "an address with a password in it"
+            raise ConnectionFailed(
+                f"{shown!r} is no server address; write it like http://localhost:8000/v1"
+                + (" and give the key as --api-key" if parts.username is not None else "")
+            )
+
+    @property
+    def v1(self) -> str:
+        """The base address for OpenAI clients, ending in `/v1` unless it has a path of its own."""
+        address = self.base_url.strip()
+        if not _SCHEME.match(address):
+            address = f"http://{address}"
+        address = _ENDPOINTS.sub("", address.split("?")[0].split("#")[0]).rstrip("/")
+        has_path = address.count("/") > 2
+        return address if has_path else f"{address}/v1"
+
+    @property
+    def root(self) -> str:
+        """The address without `/v1`: where vLLM has /health, /version and /tokenize."""
+        return self.v1.removesuffix("/v1")
+
+    def request_headers(self) -> dict[str, str]:
+        """Headers of a plain request, the key among them."""
+        bearer = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+        return {**bearer, **self.headers}

@@ -1,0 +1,295 @@
+"""One live request through the openai client, recorded; failures end as one sentence, never as a raise."""
+
+import ssl
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, cast
+from urllib.parse import quote
+
+import httpx
+import openai
+
+from inspector.capture import Endpoint
+from inspector.client.address import Server
+from inspector.client.failures import connection_failure, refusal, said
+from inspector.client.ground_truth import rendered_prompt
+from inspector.client.recorder import Recorder, Sink
+from inspector.client.request import LiveRequest, body
+from inspector.client.transport import STOPPED, AsyncRecordingTransport, header_of
+from inspector.errors import ConnectionFailed
+from inspector.wire.stream import loads
+
+__all__ = ["Outcome", "ask", "get_json", "list_models", "open_client", "trust"]
+
+RESUMES: Final = 3
+"""How often a broken background stream is taken up again."""
+
+_DRAIN_S: Final = 1.0
+_REFUSED_KEYS: Final = ("return_token_ids", "enable_response_messages")
+_UNKNOWN_KEY: Final = ("extra inputs", "extra fields", "unrecognized", "unknown parameter", "not permitted")
+_PATHS: Final = {
+    Endpoint.CHAT: "/chat/completions",
+    Endpoint.RESPONSES: "/responses",
+    Endpoint.COMPLETIONS: "/completions",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How a live request went."""
+
+    failure: str = ""
+    """One sentence; empty when the stream ended as the protocol says."""
+    notes: tuple[str, ...] = ()
+    """What a reader should know about the request: what was left out, where the prompt came from."""
+
+
+async def ask(
+    server: Server,
+    request: LiveRequest,
+    sink: Sink,
+    *,
+    server_version: str | None = None,
+    inner: httpx.AsyncBaseTransport | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Outcome:
+    """Send a request and record its stream into `sink` until it ends.
+
+    A server that refuses `return_token_ids` is asked again without it. Cancelling the task closes the
+    connection; what had come is in the sink.
+    """
+    notes: list[str] = []
+    try:
+        async with open_client(server, inner) as plain:
+            if request.endpoint is Endpoint.COMPLETIONS and not request.prompt_ids:
+                rendered = await rendered_prompt(server, request, plain)
+                notes.append(rendered.source)
+                request = replace(request, prompt_ids=rendered.ids)
+        exchange = _Exchange(server, request, sink, version=server_version, inner=inner, clock=clock)
+        failure = await exchange.run()
+        if exchange.refuses_ids:
+            notes.append(
+                f"The server refused {' and '.join(exchange.left_out)} ({said(exchange.recorder.body)}), "
+                "so it was asked without: which tokens the model emitted cannot be known."
+            )
+            request = replace(request, token_ids=False)
+            exchange = _Exchange(server, request, sink, version=server_version, inner=inner, clock=clock)
+            failure = await exchange.run()
+    except ConnectionFailed as error:
+        return Outcome(failure=str(error), notes=tuple(notes))
+    return Outcome(failure=failure, notes=tuple(notes))
+
+
+class _Exchange:
+    """One request and its answer."""
+
+    def __init__(
+        self,
+        server: Server,
+        request: LiveRequest,
+        sink: Sink,
+        *,
+        version: str | None,
+        inner: httpx.AsyncBaseTransport | None,
+        clock: Callable[[], float],
+    ) -> None:
+        self.server = server
+        self.request = request
+        self.refuses_ids = False
+        self.body = body(request)
+        self.left_out = [key for key in _REFUSED_KEYS if key in self.body]
+        self._inner = inner
+        self._response_id: str | None = None
+        self._sequence: int | None = None
+        self._version = version
+        self._sink = sink
+        self._clock = clock
+        self.recorder = self._recorder(b"{}")
+
+    async def run(self) -> str:
+        """Send it and read to the end; the failure as a sentence, or nothing."""
+        failure = ""
+        transport = AsyncRecordingTransport(
+            self._record, self._inner or _transport(self.server), drain_s=_DRAIN_S
+        )
+        timeout = _timeout(self.server)
+        async with (
+            httpx.AsyncClient(transport=transport, timeout=timeout, follow_redirects=True) as http,
+            openai.AsyncOpenAI(
+                base_url=self.server.v1,
+                api_key=self.server.api_key or "none",
+                default_headers=dict(self.server.headers),
+                http_client=cast(Any, http),
+                max_retries=0,
+            ) as client,
+        ):
+            try:
+                failure = await self._consume(self._create(client))
+                for _ in range(RESUMES):
+                    if not self._broken():
+                        break
+                    self.recorder.keep_open = self.recorder.keep_open and bool(self._response_id)
+                    failure = await self._consume(self._resume(client))
+            finally:
+                self.recorder.keep_open = False
+                self.recorder.close(failure or STOPPED)
+        return "" if self.refuses_ids else failure or self._ending()
+
+    async def _consume(self, stream: AsyncIterator[object]) -> str:
+        """Read what the openai client makes of the stream; the failure as a sentence."""
+        try:
+            async for event in stream:
+                self._follow(event)
+        except openai.APIStatusError as error:
+            return refusal(
+                error.status_code,
+                self.recorder.body,
+                self.server,
+                path=_PATHS[self.request.endpoint],
+                model=self.request.model,
+            )
+        except (openai.APIConnectionError, httpx.TransportError, ssl.SSLError) as error:
+            return connection_failure(error, self.server, begun=self.recorder.events > 0)
+        except openai.APIError as error:
+            return f"{self.server.root} reported an error in the stream: {error.message}"
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
+            # Content never raises here, but it may in the client that everybody uses: worth saying.
+            words = f"{type(error).__name__}: {error}"
+            return f"the openai client gave up on the stream of {self.server.root}: {words}"
+        return ""
+
+    async def _create(self, client: openai.AsyncOpenAI) -> AsyncIterator[object]:
+        # `object` leaves events as the client's JSON: building its models would take longer than all else.
+        path = _PATHS[self.request.endpoint]
+        sent = client.post(
+            path, body=self.body, cast_to=object, stream=True, stream_cls=openai.AsyncStream[object]
+        )
+        async with await sent as stream:
+            async for event in stream:
+                yield event
+
+    async def _resume(self, client: openai.AsyncOpenAI) -> AsyncIterator[object]:
+        after = "" if self._sequence is None else f"&starting_after={self._sequence}"
+        sent = client.get(
+            f"/responses/{quote(self._response_id or '', safe='')}?stream=true{after}",
+            cast_to=object,
+            stream=True,
+            stream_cls=openai.AsyncStream[object],
+        )
+        async with await sent as stream:
+            async for event in stream:
+                yield event
+
+    def _follow(self, event: object) -> None:
+        if self.request.background and isinstance(event, dict):
+            response = event.get("response")
+            told = response.get("id") if isinstance(response, dict) else None
+            self._response_id = told if isinstance(told, str) else self._response_id
+            number = event.get("sequence_number")
+            self._sequence = number if isinstance(number, int) else self._sequence
+
+    def _broken(self) -> bool:
+        recorder = self.recorder
+        return self.request.background and self._response_id is not None and not recorder.done
+
+    def _record(self, request: httpx.Request) -> Recorder:
+        if request.method == "POST":
+            self.recorder = self._recorder(request.content)
+            self.recorder.keep_open = self.request.background
+        return self.recorder
+
+    def _recorder(self, content: bytes) -> Recorder:
+        header = header_of(
+            self.request.endpoint, content, source="live request", server_version=self._version
+        )
+        return Recorder(header, self._sink, unwanted=self._unwanted, clock=self._clock)
+
+    def _unwanted(self, status: int, answer: str) -> bool:
+        words = answer.lower()
+        self.refuses_ids = (
+            status in {400, 422}
+            and bool(self.left_out)
+            and any(sign in words for sign in (*self.left_out, *_UNKNOWN_KEY))
+        )
+        return self.refuses_ids
+
+    def _ending(self) -> str:
+        """The failure of a stream that ended without one being raised."""
+        recorder = self.recorder
+        if recorder.body:
+            answer = loads(recorder.body)
+            if not isinstance(answer, dict) or not {"choices", "output"} & answer.keys():
+                return refusal(
+                    recorder.status or 200, recorder.body, self.server, path=_PATHS[self.request.endpoint]
+                )
+            return ""
+        if not recorder.done:
+            what = "response.completed" if self.request.endpoint is Endpoint.RESPONSES else "[DONE]"
+            return f"{self.server.root} ended the stream without {what}"
+        return ""
+
+
+def open_client(server: Server, inner: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
+    """A plain client for a server's other addresses; raises ConnectionFailed for a bad CA file."""
+    return httpx.AsyncClient(
+        transport=inner or _transport(server),
+        headers=server.request_headers(),
+        timeout=_timeout(server),
+        follow_redirects=True,
+    )
+
+
+async def get_json(server: Server, address: str, client: httpx.AsyncClient) -> Any:
+    """The JSON at a whole address; raises ConnectionFailed when it cannot be had."""
+    try:
+        answer = await client.get(address, timeout=server.connect_s)
+    except httpx.HTTPError as error:
+        raise ConnectionFailed(connection_failure(error, server)) from error
+    path = address.removeprefix(server.v1).removeprefix(server.root)
+    if answer.status_code >= 400 or (found := loads(answer.text)) is None:
+        raise ConnectionFailed(refusal(answer.status_code, answer.text, server, path=path))
+    return found
+
+
+def list_models(server: Server) -> list[str]:
+    """Names of the models that a server lists; raises ConnectionFailed with what to do."""
+    address = f"{server.v1}/models"
+    try:
+        answer = httpx.get(
+            address,
+            headers=server.request_headers(),
+            timeout=server.connect_s,
+            verify=trust(server.verify),
+            trust_env=False,
+        )
+    except httpx.HTTPError as error:
+        raise ConnectionFailed(connection_failure(error, server)) from error
+    found = loads(answer.text) if answer.status_code == 200 else None
+    cards = found.get("data") if isinstance(found, dict) else None
+    if not isinstance(cards, list):
+        raise ConnectionFailed(refusal(answer.status_code, answer.text, server, path="/models"))
+    return [card["id"] for card in cards if isinstance(card, dict) and isinstance(card.get("id"), str)]
+
+
+def _timeout(server: Server) -> httpx.Timeout:
+    return httpx.Timeout(server.silence_s, connect=server.connect_s)
+
+
+def _transport(server: Server) -> httpx.AsyncHTTPTransport:
+    return httpx.AsyncHTTPTransport(verify=trust(server.verify))
+
+
+@cache  # loading the certificates takes longer than a local request
+def trust(verify: bool | str) -> ssl.SSLContext:
+    """What `Server.verify` means; raises ConnectionFailed for a file that holds no certificates."""
+    if isinstance(verify, bool):
+        return httpx.create_ssl_context(verify=verify)
+    try:
+        return ssl.create_default_context(cafile=Path(verify).expanduser())
+    except (OSError, ssl.SSLError) as error:
+        raise ConnectionFailed(
+            f"{verify} cannot be read as CA certificates ({error}); name a PEM file"
+        ) from error

@@ -1,0 +1,170 @@
+"""Options of a live request to the JSON body of each endpoint. No I/O.
+
+One request asks all endpoints the same: messages and tools are given in the form of chat completions
+and become a Responses input, or a Harmony prompt for plain completions (see `ground_truth`).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from inspector.capture import Endpoint
+from inspector.errors import InspectorError
+
+__all__ = ["LiveRequest", "body", "parse_messages", "parse_tools"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveRequest:
+    """What to ask; None leaves a choice to the server."""
+
+    model: str
+    endpoint: Endpoint = Endpoint.CHAT
+    prompt: str = ""
+    """The user's text; ignored when `messages` are given. For completions: plain text, rendered."""
+    messages: Sequence[Mapping[str, Any]] = ()
+    """Chat messages."""
+    tools: Sequence[Mapping[str, Any]] = ()
+    """Tools in the form of chat completions; Responses gets its flat form."""
+    tool_choice: str | Mapping[str, Any] | None = None
+    reasoning_effort: str | None = None
+    """`low`, `medium` or `high`."""
+    max_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    logprobs: bool = False
+    """Ask for the logprob of each token: weaker evidence than ids, for servers without them."""
+    token_ids: bool = True
+    """Ask for `return_token_ids` (vLLM 0.11 and newer)."""
+    background: bool = False
+    """Responses only: the server goes on when the connection breaks, and the stream is taken up again."""
+    prompt_ids: Sequence[int] = ()
+    """Completions only: the rendered prompt."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """More keys of the body; they win over the others."""
+
+    def chat_messages(self) -> list[dict[str, Any]]:
+        """The messages, or the prompt as one."""
+        if self.messages:
+            return [dict(message) for message in self.messages]
+        return [{"role": "user", "content": self.prompt}]
+
+
+def body(request: LiveRequest) -> dict[str, Any]:
+    """The JSON body of a streamed request.
+
+    vLLM's own keys: `return_token_ids` (chat, completions) and `enable_response_messages` (Responses:
+    the final object then carries the Harmony messages as the server read them).
+    """
+    asked: dict[str, Any] = {"model": request.model, "stream": True}
+    for key in ("temperature", "top_p"):
+        if (value := getattr(request, key)) is not None:
+            asked[key] = value
+    match request.endpoint:
+        case Endpoint.RESPONSES:
+            _responses(request, asked)
+        case Endpoint.COMPLETIONS:
+            asked |= {"prompt": list(request.prompt_ids) or request.prompt, "skip_special_tokens": False}
+            asked |= {"stream_options": {"include_usage": True}}
+            if request.logprobs:
+                asked["logprobs"] = 1
+        case _:
+            _chat(request, asked)
+    if request.endpoint is not Endpoint.RESPONSES:
+        if request.token_ids:
+            asked["return_token_ids"] = True
+        if request.seed is not None:
+            asked["seed"] = request.seed
+        if request.max_tokens is not None:
+            asked["max_tokens"] = request.max_tokens
+    return {**asked, **request.extra}
+
+
+def _chat(request: LiveRequest, asked: dict[str, Any]) -> None:
+    asked |= {"messages": request.chat_messages(), "stream_options": {"include_usage": True}}
+    if request.tools:
+        asked["tools"] = [dict(tool) for tool in request.tools]
+    if request.tool_choice is not None:
+        asked["tool_choice"] = request.tool_choice
+    if request.reasoning_effort:
+        asked["reasoning_effort"] = request.reasoning_effort
+    if request.logprobs:
+        asked["logprobs"] = True
+
+
+def _responses(request: LiveRequest, asked: dict[str, Any]) -> None:
+    asked["input"] = request.prompt if not request.messages else request.chat_messages()
+    if request.tools:
+        asked["tools"] = [_flat(tool) for tool in request.tools]
+    if request.tool_choice is not None:
+        asked["tool_choice"] = (
+            _flat(request.tool_choice) if isinstance(request.tool_choice, Mapping) else request.tool_choice
+        )
+    if request.reasoning_effort:
+        asked["reasoning"] = {"effort": request.reasoning_effort}
+    if request.max_tokens is not None:
+        asked["max_output_tokens"] = request.max_tokens
+    if request.logprobs:
+        asked |= {"include": ["message.output_text.logprobs"], "top_logprobs": 1}
+    if request.background:
+        asked |= {"background": True, "store": True}
+    if request.token_ids:
+        asked["enable_response_messages"] = True
+    if request.seed is not None:
+        # OpenAI's Responses has no seed; vLLM 0.32 reads this one, 0.13 reads over it.
+        asked["seed"] = request.seed
+
+
+def _flat(tool: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool of chat completions as Responses has it: the function's keys beside `type`."""
+    function = tool.get("function")
+    if tool.get("type") == "function" and isinstance(function, Mapping):
+        return {"type": "function", **function}
+    return dict(tool)
+
+
+def parse_messages(text: str) -> list[dict[str, Any]]:
+    """Messages from JSON that a person wrote: a list, one message, or a whole request body.
+
+    Raises InspectorError that says where the JSON breaks.
+    """
+    value = _json(text, "messages")
+    if isinstance(value, dict):
+        value = value.get("messages", [value])
+    if not isinstance(value, list) or not value or not all(_is_message(item) for item in value):
+        raise InspectorError(
+            'the messages are no list of objects with a role; write [{"role": "user", "content": "Hello"}]'
+        )
+    return value
+
+
+def parse_tools(text: str) -> list[dict[str, Any]]:
+    """Tools from JSON that a person wrote; bare functions get their wrapping.
+
+    Raises InspectorError that says where the JSON breaks.
+    """
+    value = _json(text, "tools")
+    if isinstance(value, dict):
+        value = value.get("tools", [value])
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise InspectorError(
+            'the tools are no list of objects; write [{"type": "function", "function": {"name": "f"}}]'
+        )
+    return [item if "type" in item else {"type": "function", "function": item} for item in value]
+
+
+def _json(text: str, what: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InspectorError(
+            f"the {what} are no JSON: {error.msg} in line {error.lineno}, column {error.colno}"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise InspectorError(f"the {what} are no JSON that can be read: {error}") from error
+
+
+def _is_message(item: object) -> bool:
+    return isinstance(item, dict) and isinstance(item.get("role"), str)

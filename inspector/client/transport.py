@@ -1,0 +1,307 @@
+"""Recording transports for httpx, and clients with them for anybody's program.
+
+    client = OpenAI(http_client=inspector.recording_client("out.jsonl"))
+
+What is recorded is what the client reads, no more: a client that closes early has an early end.
+Secrets are not stored: no header of the request is kept, and of its body only what is no secret.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+
+from inspector.capture import End, Endpoint, Event, Header
+from inspector.client.recorder import READABLE_CODINGS, Recorder, Sink
+from inspector.errors import StoreError
+from inspector.redaction import redact
+from inspector.store import CaptureWriter, open_writer
+
+__all__ = [
+    "AsyncRecordingTransport",
+    "FileSink",
+    "RecordingTransport",
+    "async_recording_client",
+    "endpoint_of",
+    "header_of",
+    "recording_client",
+]
+
+CLOSED: Final = "the client closed the stream"
+STOPPED: Final = "stopped by the client"
+
+_PATHS: Final = {
+    "/chat/completions": Endpoint.CHAT,
+    "/responses": Endpoint.RESPONSES,
+    "/completions": Endpoint.COMPLETIONS,
+}
+_LOG: Final = logging.getLogger(__name__)
+
+Record = Callable[[httpx.Request], Recorder | None]
+"""A recorder for a request, or None when it is not to be recorded."""
+
+
+def endpoint_of(method: str, path: str) -> Endpoint | None:
+    """The endpoint that a request asks for text; None for all others (models, files, ...)."""
+    if method != "POST":
+        return None
+    return next((endpoint for end, endpoint in _PATHS.items() if path.rstrip("/").endswith(end)), None)
+
+
+def header_of(
+    endpoint: Endpoint, request: bytes, *, source: str, server_version: str | None = None
+) -> Header:
+    """The header of a capture that begins now; `request` is the request's body as it was sent."""
+    try:
+        body: Any = redact(json.loads(request))
+    except (ValueError, RecursionError):
+        body = {}
+    model = body.get("model") if isinstance(body, dict) else None
+    return Header(
+        endpoint=endpoint,
+        request=body if isinstance(body, dict) else {},
+        model=model if isinstance(model, str) else None,
+        server_version=server_version,
+        started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        source=source,
+    )
+
+
+class RecordingTransport(httpx.BaseTransport):
+    """Passes requests on and records the answers that `record` gives a recorder for."""
+
+    def __init__(self, record: Record, inner: httpx.BaseTransport | None = None) -> None:
+        self._record = record
+        self._inner = inner or httpx.HTTPTransport()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send one request."""
+        recorder = self._record(request)
+        if recorder is None:
+            return self._inner.handle_request(request)
+        request.headers["Accept-Encoding"] = READABLE_CODINGS
+        try:
+            response = self._inner.handle_request(request)
+        except BaseException as error:
+            recorder.close(_words(error))
+            raise
+        recorder.response(response.status_code, response.headers)
+        assert isinstance(response.stream, httpx.SyncByteStream)  # noqa: S101 -- a sync transport's answer
+        return httpx.Response(
+            response.status_code,
+            headers=response.headers,
+            stream=_Recorded(response.stream, recorder),
+            extensions=response.extensions,
+        )
+
+    def close(self) -> None:
+        """Close the transport below."""
+        self._inner.close()
+
+
+class _Recorded(httpx.SyncByteStream):
+    def __init__(self, stream: httpx.SyncByteStream, recorder: Recorder) -> None:
+        self._stream = stream
+        self._recorder = recorder
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            for chunk in self._stream:
+                self._recorder.chunk(chunk)
+                yield chunk
+        except httpx.TransportError as error:
+            self._recorder.close(_words(error))
+            raise
+        self._recorder.close()
+
+    def close(self) -> None:
+        self._stream.close()
+        self._recorder.close(CLOSED)
+
+
+class AsyncRecordingTransport(httpx.AsyncBaseTransport):
+    """The same for async clients; `drain_s` reads on for so long after a client closes.
+
+    Clients stop reading at an error event, but what follows it tells how the server ended the answer.
+    """
+
+    def __init__(
+        self, record: Record, inner: httpx.AsyncBaseTransport | None = None, *, drain_s: float = 0.0
+    ) -> None:
+        self._record = record
+        self._inner = inner or httpx.AsyncHTTPTransport()
+        self._drain_s = drain_s
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send one request."""
+        recorder = self._record(request)
+        if recorder is None:
+            return await self._inner.handle_async_request(request)
+        request.headers["Accept-Encoding"] = READABLE_CODINGS
+        try:
+            response = await self._inner.handle_async_request(request)
+        except BaseException as error:
+            recorder.close(_words(error))
+            raise
+        recorder.response(response.status_code, response.headers)
+        assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 -- an async transport's answer
+        return httpx.Response(
+            response.status_code,
+            headers=response.headers,
+            stream=_AsyncRecorded(response.stream, recorder, self._drain_s),
+            extensions=response.extensions,
+        )
+
+    async def aclose(self) -> None:
+        """Close the transport below."""
+        await self._inner.aclose()
+
+
+class _AsyncRecorded(httpx.AsyncByteStream):
+    def __init__(self, stream: httpx.AsyncByteStream, recorder: Recorder, drain_s: float) -> None:
+        self._stream = stream
+        self._chunks = aiter(stream)
+        self._recorder = recorder
+        self._drain_s = drain_s
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for chunk in self._chunks:
+                self._recorder.chunk(chunk)
+                yield chunk
+        except (httpx.TransportError, asyncio.CancelledError) as error:
+            self._recorder.close(_words(error))
+            raise
+        self._recorder.close()
+
+    async def aclose(self) -> None:
+        try:
+            if self._drain_s and not self._recorder.closed:
+                await self._drain()
+        finally:
+            await self._stream.aclose()
+            self._recorder.close(CLOSED)
+
+    async def _drain(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._drain_s):
+                try:
+                    async for chunk in self._chunks:
+                        self._recorder.chunk(chunk)
+                except httpx.TransportError as error:
+                    self._recorder.close(_words(error))
+                else:
+                    self._recorder.close()
+
+
+def _words(error: BaseException) -> str:
+    if isinstance(error, asyncio.CancelledError | GeneratorExit | KeyboardInterrupt):
+        return STOPPED
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+class FileSink:
+    """Writes each answer to a file of its own: `out.jsonl`, then `out-2.jsonl`; none is overwritten.
+
+    The program that is recorded goes on when the disk refuses; the first refusal is logged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._writers: dict[str, CaptureWriter] = {}
+
+    def opened(self, header: Header) -> str:
+        """Open the next free file."""
+        number = 1
+        while True:
+            path = self._path if number == 1 else self._path.with_stem(f"{self._path.stem}-{number}")
+            if not path.exists() and str(path) not in self._writers:
+                break
+            number += 1
+        try:
+            self._writers[str(path)] = open_writer(path, header)
+        except StoreError as error:
+            _LOG.warning("%s", error)
+        return str(path)
+
+    def event(self, run: str, event: Event) -> None:
+        """Write one event."""
+        self._write(run, lambda writer: writer.write((event,)))
+
+    def ended(self, run: str, end: End) -> None:
+        """Write how it ended and close the file."""
+        self._write(run, lambda writer: writer.end(end))
+        self._writers.pop(run, None)
+
+    def _write(self, run: str, write: Callable[[CaptureWriter], None]) -> None:
+        writer = self._writers.get(run)
+        if writer is None:
+            return
+        try:
+            write(writer)
+        except StoreError as error:
+            del self._writers[run]
+            _LOG.warning("%s", error)
+
+
+def _recorder(sink: Sink, request: httpx.Request) -> Recorder | None:
+    endpoint = endpoint_of(request.method, request.url.path)
+    if endpoint is None:
+        return None
+    try:
+        body = request.content
+    except httpx.RequestNotRead:
+        body = b""
+    return Recorder(header_of(endpoint, body, source="recording client"), sink)
+
+
+_BELOW: Final[tuple[str, ...]] = (
+    "verify",
+    "cert",
+    "http1",
+    "http2",
+    "limits",
+    "proxy",
+    "trust_env",
+)
+
+
+def _split(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Options for the transport, and options for the client with the openai client's own defaults."""
+    transport: dict[str, Any] = {name: options[name] for name in _BELOW if name in options}
+    client: dict[str, Any] = {"timeout": httpx.Timeout(600.0, connect=5.0), "follow_redirects": True}
+    client.update({name: value for name, value in options.items() if name not in transport})
+    return transport, client
+
+
+def recording_client(
+    path: str | Path, *, transport: httpx.BaseTransport | None = None, **options: Any
+) -> httpx.Client:
+    """An httpx client that keeps each completion, chat or Responses answer as a capture beside `path`.
+
+    The first goes to `path`, the next to `out-2.jsonl` and so on. `options` are httpx.Client's.
+    """
+    sink = FileSink(Path(path))
+    below, options = _split(options)
+    inner = transport or httpx.HTTPTransport(**below)
+    return httpx.Client(
+        transport=RecordingTransport(lambda request: _recorder(sink, request), inner), **options
+    )
+
+
+def async_recording_client(
+    path: str | Path, *, transport: httpx.AsyncBaseTransport | None = None, **options: Any
+) -> httpx.AsyncClient:
+    """`recording_client` for async programs: `AsyncOpenAI(http_client=...)`."""
+    sink = FileSink(Path(path))
+    below, options = _split(options)
+    inner = transport or httpx.AsyncHTTPTransport(**below)
+    return httpx.AsyncClient(
+        transport=AsyncRecordingTransport(lambda request: _recorder(sink, request), inner), **options
+    )

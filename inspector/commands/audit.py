@@ -1,0 +1,119 @@
+"""`audit`: what was generated, what was delivered, and the findings."""
+
+import sys
+from argparse import Namespace, RawDescriptionHelpFormatter
+from collections.abc import Sequence
+from typing import Any
+
+from inspector.audit import Finding, Severity
+from inspector.capture import Capture
+from inspector.commands.shared import Commands, captures, one_capture, print_json, printable
+from inspector.errors import InspectorError
+from inspector.inspection import Inspection, inspect
+from inspector.metrics import figures
+from inspector.reading import read
+from inspector.rows import audit_row, finding_words
+
+__all__ = ["add_parser"]
+
+_EXAMPLE = """example:
+  python -m inspector audit fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl
+  curl -sN http://localhost:8000/v1/chat/completions -d @request.json | python -m inspector audit - --json
+
+exit code: 0 clean, 1 findings at the level of --fail-on, 2 a file cannot be read
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "audit",
+        help="find what was lost, leaked or refused in captures",
+        description="Read captures (or curl dumps, HAR files, lists of token ids) and report the findings.",
+        epilog=_EXAMPLE,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="a capture or importable file, - for standard input"
+    )
+    parser.add_argument("--json", action="store_true", help="print an object, for several files an array")
+    parser.add_argument(
+        "--fail-on",
+        choices=("error", "warning", "never"),
+        default="error",
+        help="exit with 1 when a finding is at least this bad (default: error)",
+    )
+    parser.add_argument(
+        "--truth",
+        metavar="FILE",
+        help="token ids known from outside the stream: a list or a capture; `script`: those of the lab",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: Namespace) -> int:
+    """Audit each file."""
+    seen: list[Inspection] = []
+    unread = 0
+    for file in arguments.files:
+        try:
+            found = captures(file)
+        except InspectorError as error:  # the other files are still read
+            print(f"inspector: {error}", file=sys.stderr)
+            unread += 1
+            continue
+        seen.extend(
+            inspect(capture, name=name, truth=_truth(arguments.truth, capture)) for name, capture in found
+        )
+    if arguments.json:
+        rows = [audit_row(one.name, one.reading, one.findings, one.verdict) for one in seen]
+        if seen or len(arguments.files) > 1:
+            print_json(rows[0] if len(rows) == 1 and len(arguments.files) == 1 else rows)
+    elif seen:
+        print("\n\n".join("\n".join(_lines(one)) for one in seen))
+    if unread:
+        return 2
+    return int(any(_fails(finding, arguments.fail_on) for one in seen for finding in one.findings))
+
+
+def _truth(told: str | None, capture: Capture) -> Sequence[int] | None:
+    """Ids known from outside the stream: the lab's script in the capture, or a file."""
+    if told is None:
+        return None
+    if told == "script":
+        if capture.header.script is None:
+            raise InspectorError(
+                "--truth script: the capture has no script; only captures of the lab have one"
+            )
+        return capture.header.script
+    _, given = one_capture(told)
+    return read(given).choice.tokens.ids
+
+
+def _fails(finding: Finding, level: str) -> bool:
+    if level == "never":
+        return False
+    return level == "warning" or finding.severity is Severity.ERROR
+
+
+def _lines(one: Inspection) -> list[str]:
+    row: dict[str, Any] = audit_row(one.name, one.reading, one.findings, one.verdict)
+    shown = figures(one.reading)
+    version = f"vLLM {row['server_version']}" if row["server_version"] else "vLLM version unknown"
+    facts = [version, row["endpoint"], f"{row['tokens']['count']} tokens", f"evidence: {row['evidence']}"]
+    if shown.tokens_per_event_max > 1:
+        facts.append(f"up to {shown.tokens_per_event_max} tokens an event")
+    if shown.first_token_s is not None:
+        facts.append(f"first token {shown.first_token_s * 1000:.0f} ms")
+    lines = [printable(one.name), f"  {one.verdict.level.upper()}: {printable(one.verdict.sentence)}"]
+    lines.append(f"  {printable(one.verdict.why)}")
+    if one.verdict.known:
+        lines.append(f"  {printable(one.verdict.known)}")
+    lines.append(f"  {' · '.join(facts)}")
+    for finding in one.findings:
+        words = finding_words(finding)
+        lines.append(f"  {finding.severity:7} {words['title']}: {printable(words['line'])}")
+        if finding.known_issues:
+            lines.append(f"          known issues: {', '.join(finding.known_issues[:3])}")
+    lines.extend(f"  note: {printable(note)}" for note in one.reading.notes)
+    return lines

@@ -1,0 +1,184 @@
+"""`compare`: two captures by token, several against one, or runs of two sides by rate."""
+
+from argparse import Namespace, RawDescriptionHelpFormatter
+from collections.abc import Iterator
+
+from inspector.commands.shared import Commands, captures, one_capture, print_json, printable
+from inspector.compare import Comparison, Lane, compare, compare_all, pieces, repeats
+from inspector.comparison_rows import (
+    comparison_row,
+    comparison_summary,
+    difference_rows,
+    repeats_row,
+    timing_rows,
+)
+from inspector.errors import InspectorError
+from inspector.inspection import Inspection, inspect
+
+__all__ = ["add_parser"]
+
+_EXAMPLE = """examples:
+  python -m inspector compare old.jsonl new.jsonl
+  python -m inspector compare reference.jsonl a.jsonl b.jsonl c.jsonl
+  python -m inspector compare --left old-*.jsonl --right new-*.jsonl
+
+exit code: 0 the same, 1 tokens, delivery or findings differ (with --left and --right: the rates differ by
+more than chance), 2 a file cannot be read
+"""
+_CONTEXT = 24
+_DIFFERENCES_SHOWN = 20
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "compare",
+        help="hold captures against each other by token",
+        description="Two captures: what the models generated, what the servers delivered, the findings. "
+        "More than two: each against the first. --left and --right: runs of two sides, with a test.",
+        epilog=_EXAMPLE,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "files", nargs="*", metavar="FILE", help="two captures, or one and those to hold against it"
+    )
+    parser.add_argument("--left", nargs="+", metavar="FILE", default=[], help="runs of the one side")
+    parser.add_argument("--right", nargs="+", metavar="FILE", default=[], help="runs of the other side")
+    parser.add_argument("--json", action="store_true", help="print an object, for several files an array")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: Namespace) -> int:
+    """Compare and print."""
+    if arguments.left or arguments.right:
+        if arguments.files or not (arguments.left and arguments.right):
+            raise InspectorError("runs are given as --left FILE... --right FILE..., and no other files")
+        return _run_repeats(arguments)
+    if len(arguments.files) < 2:
+        raise InspectorError("compare takes two captures, or one and those to hold against it")
+    if len(arguments.files) == 2:
+        left, right = (_inspected(file) for file in arguments.files)
+        found = compare(left, right)
+        if arguments.json:
+            print_json(comparison_row(found))
+        else:
+            print("\n".join(_lines(found)))
+        return int(not found.same)
+    reference = _inspected(arguments.files[0])
+    others = [one for file in arguments.files[1:] for one in _all(file)]
+    found_all = compare_all(reference, others)
+    if arguments.json:
+        print_json([comparison_row(one) for one in found_all])
+    else:
+        print("\n".join(_table(reference, found_all)))
+    return int(not all(one.same for one in found_all))
+
+
+def _inspected(file: str) -> Inspection:
+    name, capture = one_capture(file)
+    return inspect(capture, name=name)
+
+
+def _all(file: str) -> Iterator[Inspection]:
+    for name, capture in captures(file):
+        yield inspect(capture, name=name)
+
+
+def _run_repeats(arguments: Namespace) -> int:
+    left, right = (
+        [one for file in files for one in _all(file)] for files in (arguments.left, arguments.right)
+    )
+    found = repeats(left, right)
+    if arguments.json:
+        print_json(repeats_row(found))
+    else:
+        print(found.sentence)
+        for side, unknown in (("left", found.left_unknown), ("right", found.right_unknown)):
+            if unknown:
+                print(f"{unknown} of the {side} runs carry no evidence and count in no rate.")
+    return int(bool(found.more_than_chance))
+
+
+def _lines(found: Comparison) -> Iterator[str]:
+    yield printable(found.sentence)
+    yield f"  {printable(found.why)}"
+    yield f"  left   {_side(found.left)}"
+    yield f"  right  {_side(found.right)}"
+    counts = found.counts
+    if counts is not None:
+        yield (
+            f"  tokens: {counts.equal:,} the same, {counts.only_left:,} only left, "
+            f"{counts.only_right:,} only right, {counts.replaced:,} replaced"
+        )
+    rows = list(difference_rows(found))
+    for row in rows[:_DIFFERENCES_SHOWN]:
+        place = " / ".join(
+            f"{side} {row[f'{side}_start']}–{row[f'{side}_end']}"
+            for side in ("left", "right")
+            if row[f"{side}_start"] is not None
+        )
+        head = f"  {row['what']}{f' ({place})' if place else ''}"
+        yield f"{head}: {printable(row['line'])}" if row["line"] else head
+    if len(rows) > _DIFFERENCES_SHOWN:
+        yield f"  and {len(rows) - _DIFFERENCES_SHOWN:,} differences more (--json has all)"
+    for choice in found.choices:
+        for pair in choice.delivered:
+            if pair.equal is False:
+                yield f"  delivered {printable(pair.field)} ([-only left-] {{+only right+}}):"
+                yield f"    {printable(_text_diff(pair.left or '', pair.right or ''))}"
+    for setting in found.settings:
+        yield f"  {printable(setting.name)}: {_value(setting.left)} | {_value(setting.right)}"
+    for row in timing_rows(found):
+        if row["left"] or row["right"]:
+            mine, other = (_figure(row[side], row["unit"]) for side in ("left", "right"))
+            yield f"  {row['figure']}: {mine} | {other}"
+
+
+def _side(one: Inspection) -> str:
+    version = f"vLLM {one.reading.server_version}" if one.reading.server_version else "vLLM version unknown"
+    choice = one.reading.choice
+    return printable(
+        f"{one.name}: {version}, {one.reading.header.endpoint}, {len(choice.tokens)} tokens, evidence: "
+        f"{choice.evidence}, findings: {len(one.findings)}"
+    )
+
+
+def _text_diff(left: str, right: str) -> str:
+    shown = []
+    for piece in pieces(left, right):
+        if piece.lane is Lane.SAME:
+            text = piece.left
+            long = len(text) > 2 * _CONTEXT + 12
+            shown.append(f"{text[:_CONTEXT]} […] {text[-_CONTEXT:]}" if long else text)
+            continue
+        shown.append(f"[-{piece.left}-]" if piece.left else "")
+        shown.append(f"{{+{piece.right}+}}" if piece.right else "")
+    return "".join(shown)
+
+
+def _value(text: str | None) -> str:
+    if text is None:
+        return "not set"
+    return printable(text if len(text) <= 80 else f"{text[:79]}…")
+
+
+def _figure(value: float | None, unit: str) -> str:
+    if value is None:
+        return "unknown"
+    if unit == "s":
+        return f"{value * 1000:,.1f} ms" if value < 10 else f"{value:,.1f} s"
+    return f"{value:,.1f} {unit}".rstrip() if isinstance(value, float) else f"{value:,}"
+
+
+def _table(reference: Inspection, found: list[Comparison]) -> Iterator[str]:
+    yield f"reference: {_side(reference)}"
+    yield f"{'same':>8} {'differ':>8} {'gone':>5} {'new':>5} {'both':>5}  {'outcome':<31} capture"
+    for row in map(comparison_summary, found):
+        same, differing = (
+            "?" if row[key] is None else f"{row[key]:,}" for key in ("tokens_equal", "tokens_differing")
+        )
+        yield (
+            f"{same:>8} {differing:>8} {row['findings_gone']:>5} {row['findings_new']:>5} "
+            f"{row['findings_both']:>5}  {row['outcome']:<31} {printable(row['capture'])}"
+        )
+        yield f"{'':37}{printable(row['sentence'])}"

@@ -1,0 +1,103 @@
+"""`doctor`: is this server set up right for gpt-oss, and what to change where not."""
+
+from argparse import Namespace, RawDescriptionHelpFormatter
+from typing import Any
+
+from inspector.commands.record import add_server_options, server_of
+from inspector.commands.shared import Commands, print_json, printable
+from inspector.doctor import CheckState, Checkup, examine
+from inspector.errors import ConnectionFailed
+from inspector.lab.results import all_runs
+from inspector.lab.score import Outcome
+
+__all__ = ["add_parser"]
+
+_EXAMPLE = """example:
+  python -m inspector doctor --base-url http://localhost:8000/v1
+
+exit code: 0 all is well, 1 a check failed, 2 the server cannot be reached
+"""
+_BULLETS = {
+    CheckState.OK: "ok     ",
+    CheckState.WARNING: "warning",
+    CheckState.FAILED: "FAILED ",
+    CheckState.UNKNOWN: "unknown",
+}
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "doctor",
+        help="check whether a server is set up right for gpt-oss",
+        description="Ask a server a few short things and say what to change, as the exact flag or file.",
+        epilog=_EXAMPLE,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    add_server_options(parser)
+    parser.add_argument("--model", help="which model to ask (default: the one called gpt-oss)")
+    parser.add_argument("--json", action="store_true", help="print an object")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: Namespace) -> int:
+    """Examine one server."""
+    found = examine(server_of(arguments), model=arguments.model)
+    matrix = _matrix(found.version)
+    unreachable = found.checks[0].state is CheckState.FAILED
+    if arguments.json:
+        print_json(_row(found, matrix))
+    elif not unreachable:
+        print("\n".join(_lines(found, matrix)))
+    if unreachable:
+        raise ConnectionFailed(found.checks[0].says)
+    return int(found.worst is CheckState.FAILED)
+
+
+def _row(found: Checkup, matrix: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "address": found.address,
+        "version": found.version,
+        "model": found.model,
+        "worst": str(found.worst),
+        "checks": [
+            {"name": one.name, "state": str(one.state), "says": one.says, "change": one.change}
+            for one in found.checks
+        ],
+        "matrix": matrix,
+    }
+
+
+def _lines(found: Checkup, matrix: list[dict[str, Any]]) -> list[str]:
+    version, model = printable(found.version or "unknown"), printable(found.model or "-")
+    lines = [f"{found.address}  version {version}  model {model}"]
+    for one in found.checks:
+        lines.append(f"  {_BULLETS[one.state]}  {one.name}: {printable(one.says)}")
+        if one.change:
+            lines.append(f"           change: {printable(one.change)}")
+    for row in matrix:
+        lines.append(
+            f"  lab      {row['endpoint']}, {row['stream_interval']} tokens a step: "
+            f"of {row['scripts']} scripts {row['whole']} whole, {row['told']} told, "
+            f"{row['silent']} lost in silence"
+        )
+    return lines
+
+
+def _matrix(version: str | None) -> list[dict[str, Any]]:
+    """What the lab measured of this release, a row an endpoint and stream interval."""
+    rows: list[dict[str, Any]] = []
+    for one in all_runs():
+        if one.version != (version or "").split("+")[0]:
+            continue
+        for endpoint in sorted({endpoint for endpoint, _ in one.scores}):
+            outcomes = [score.outcome for (at, _), score in one.scores.items() if at is endpoint]
+            rows.append(
+                {
+                    "endpoint": str(endpoint),
+                    "stream_interval": one.stream_interval,
+                    "scripts": len(outcomes),
+                    **{str(outcome): outcomes.count(outcome) for outcome in Outcome},
+                }
+            )
+    return rows

@@ -1,0 +1,153 @@
+"""`record`: send one live request and keep its stream as a capture."""
+
+import sys
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from pathlib import Path
+
+from inspector.capture import Endpoint
+from inspector.client.address import Server
+from inspector.client.request import LiveRequest, parse_messages, parse_tools
+from inspector.commands.shared import Commands, printable
+from inspector.errors import ConnectionFailed, InspectorError, StoreError
+from inspector.inspection import inspect
+from inspector.runs.registry import Registry
+
+__all__ = ["add_parser", "add_server_options", "server_of"]
+
+_EXAMPLE = """example:
+  python -m inspector record --base-url http://localhost:8000/v1 --model openai/gpt-oss-20b \\
+      --endpoint chat --prompt "What is the weather in Paris?" --out weather.jsonl
+
+--endpoint completions sends the Harmony prompt as token ids: no parser touches that stream, so it
+shows every sampled token (the ground truth). --and-truth does both and keeps two files.
+
+exit code: 0 recorded, 1 recorded but the stream failed, 2 nothing could be recorded
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "record",
+        help="send a request to a server and keep its stream as a capture",
+        description="Send one streamed request through the openai client and keep every event with its time.",
+        epilog=_EXAMPLE,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    add_server_options(parser)
+    parser.add_argument("--model", required=True, help="a name from the server's /v1/models")
+    parser.add_argument("--endpoint", choices=("chat", "responses", "completions"), default="chat")
+    text = parser.add_mutually_exclusive_group(required=True)
+    text.add_argument("--prompt", metavar="TEXT", help="the user's message")
+    text.add_argument("--messages", metavar="FILE", help="JSON file with chat messages")
+    parser.add_argument("--tools", metavar="FILE", help="JSON file with tools")
+    parser.add_argument("--tool-choice", metavar="WORD", help="auto, none, required")
+    parser.add_argument("--reasoning-effort", choices=("low", "medium", "high"))
+    parser.add_argument("--max-tokens", type=int, metavar="N")
+    parser.add_argument("--temperature", type=float)
+    parser.add_argument("--seed", type=int)
+    parser.add_argument(
+        "--logprobs", action="store_true", help="ask for logprobs, for servers without token ids"
+    )
+    parser.add_argument("--out", required=True, metavar="FILE", help="the capture; must not exist yet")
+    parser.add_argument(
+        "--and-truth", metavar="FILE", help="send the same prompt to completions too and keep that here"
+    )
+    parser.set_defaults(run=run)
+
+
+def add_server_options(parser: ArgumentParser) -> None:
+    """Options of every command that reaches a server."""
+    parser.add_argument("--base-url", required=True, metavar="URL", help="e.g. http://localhost:8000/v1")
+    parser.add_argument("--api-key", default="", metavar="KEY", help="never stored")
+    parser.add_argument(
+        "--header", action="append", default=[], metavar="NAME:VALUE", help="one more header; repeatable"
+    )
+    trust = parser.add_mutually_exclusive_group()
+    trust.add_argument("--ca-file", metavar="PEM", help="CA certificates to trust")
+    trust.add_argument("--insecure", action="store_true", help="trust any TLS certificate")
+    parser.add_argument(
+        "--timeout", type=float, default=300.0, metavar="S", help="longest silence in seconds (default: 300)"
+    )
+
+
+def server_of(arguments: Namespace) -> Server:
+    """The server that the options name."""
+    headers = {}
+    for line in arguments.header:
+        name, colon, value = line.partition(":")
+        if not colon or not name.strip().isascii():
+            raise InspectorError(f"--header {name.strip()!r} has no value; write it like X-Team: search")
+        headers[name.strip()] = value.strip()
+    return Server(
+        base_url=arguments.base_url,
+        api_key=arguments.api_key,
+        headers=headers,
+        verify=arguments.ca_file or not arguments.insecure,
+        silence_s=arguments.timeout,
+    )
+
+
+def run(arguments: Namespace) -> int:
+    """Record one request."""
+    request = LiveRequest(
+        model=arguments.model,
+        endpoint=Endpoint(arguments.endpoint),
+        prompt=arguments.prompt or "",
+        messages=parse_messages(_read(arguments.messages)) if arguments.messages else (),
+        tools=parse_tools(_read(arguments.tools)) if arguments.tools else (),
+        tool_choice=arguments.tool_choice,
+        reasoning_effort=arguments.reasoning_effort,
+        max_tokens=arguments.max_tokens,
+        temperature=arguments.temperature,
+        seed=arguments.seed,
+        logprobs=arguments.logprobs,
+    )
+    registry = Registry(None)
+    server = server_of(arguments)
+    paths = [_free(arguments.out)]
+    if arguments.and_truth:
+        paths.append(_free(arguments.and_truth))
+        runs = list(registry.start_both(server, request, paths=(paths[0], paths[1])))
+    else:
+        runs = [registry.start(server, request, path=paths[0])]
+    try:
+        for one in runs:
+            registry.wait(one)
+    except KeyboardInterrupt:
+        for one in runs:
+            one.stop()
+            registry.wait(one, 5.0)
+    for one in runs:
+        if one.trouble:
+            raise StoreError(one.trouble)
+        if one.outcome.failure and not one.events:
+            raise ConnectionFailed(one.outcome.failure)
+    for one in runs:
+        looked = inspect(one.capture(), name=str(one.path))
+        pace = one.pace()
+        rate = "" if pace.tokens_per_s is None else f", {pace.tokens_per_s:.0f} tokens/s"
+        print(f"{one.path}: {len(one.events)} events, {pace.tokens} tokens{rate}")
+        print(f"  {looked.verdict.level.upper()}: {printable(looked.verdict.sentence)}")
+        for note in one.outcome.notes:
+            print(f"  note: {printable(note)}")
+        if one.outcome.failure:
+            print(f"inspector: {printable(one.outcome.failure)}", file=sys.stderr)
+    return int(any(one.outcome.failure for one in runs))
+
+
+def _free(name: str) -> Path:
+    """A path that can be written: found out before the server is asked."""
+    path = Path(name)
+    if path.exists():
+        raise StoreError(f"{path}: there is a file already; choose another name")
+    if not path.parent.is_dir():
+        raise StoreError(f"{path.parent}: there is no such folder; make it first")
+    return path
+
+
+def _read(name: str) -> str:
+    try:
+        return Path(name).read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{name}: cannot be read ({error}); name a JSON file") from error

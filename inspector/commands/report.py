@@ -1,0 +1,67 @@
+"""`report`: a capture as an HTML page or a Markdown bug report."""
+
+from argparse import Namespace, RawDescriptionHelpFormatter
+from pathlib import Path
+
+from inspector.commands.shared import Commands, one_capture
+from inspector.compare import compare
+from inspector.errors import InspectorError, StoreError
+from inspector.inspection import inspect
+from inspector.report import html_report, markdown_report
+
+__all__ = ["add_parser"]
+
+_EXAMPLE = """examples:
+  python -m inspector report fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl --html report.html
+  python -m inspector report stream.jsonl --markdown - --html report.html --against older.jsonl
+
+exit code: 0 written, 2 a file cannot be read or written
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "report",
+        help="write a capture as an HTML page or a Markdown bug report",
+        description="Verdict, strip, findings, texts, timing, the shortest token list that still fails, "
+        "known issues and how to replay. Keys are masked, texts are not: read a report before publishing it.",
+        epilog=_EXAMPLE,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="FILE", help="a capture or importable file, - for standard input")
+    parser.add_argument("--html", metavar="OUT", help="write one self-contained page, - for standard output")
+    parser.add_argument("--markdown", metavar="OUT", help="write a bug report, - for standard output")
+    parser.add_argument(
+        "--against", metavar="FILE", help="add to the page how this capture compares with FILE"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: Namespace) -> int:
+    """Write the reports that were asked for."""
+    if arguments.html is None and arguments.markdown is None:
+        raise InspectorError("name a file to write: --html OUT, --markdown OUT, or both")
+    name, capture = one_capture(arguments.file)
+    one = inspect(capture, name=name)
+    against = None
+    if arguments.against is not None:
+        other_name, other = one_capture(arguments.against)
+        against = compare(inspect(other, name=other_name), one)
+    if arguments.html is not None:
+        _write(arguments.html, html_report(one, against=against))
+    if arguments.markdown is not None:
+        _write(arguments.markdown, markdown_report(one))
+    return 0
+
+
+def _write(out: str, text: str) -> None:
+    # Lone surrogates come from JSON escapes in a stream; they are no text that a file can hold.
+    content = text.encode("utf-8", "replace")
+    if out == "-":
+        print(content.decode("utf-8"), end="")
+        return
+    try:
+        Path(out).write_bytes(content)
+    except OSError as error:
+        raise StoreError(f"{out}: cannot be written ({error.strerror}); choose another place") from error

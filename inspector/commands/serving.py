@@ -1,0 +1,53 @@
+"""What commands that serve HTTP share: one app on one address until it is interrupted."""
+
+import socket
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from inspector.errors import InspectorError
+
+__all__ = ["port_number", "serve"]
+
+
+def port_number(text: str) -> int:
+    """A port as an argument; 0 takes a free one."""
+    port = int(text)
+    if not 0 <= port <= 65535:
+        raise ValueError(text)
+    return port
+
+
+def serve(app: ASGIApp, host: str, port: int, lines: Sequence[str]) -> None:
+    """Serve until interrupted; `lines` are printed first, with `{address}` as the place to ask.
+
+    Raises InspectorError when the address is taken or not of this machine.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise InspectorError(
+            f"cannot listen on {host}:{port} ({error.strerror or error}); choose another --port or --host"
+        ) from error
+    with listening:
+        shown = f"[{host}]" if family is socket.AF_INET6 else host
+        address = f"http://{shown}:{listening.getsockname()[1]}"
+        for line in lines:
+            print(line.replace("{address}", address))
+        sys.stdout.flush()
+        # No date and server headers of ours: a proxied answer has its own.
+        config = uvicorn.Config(
+            app,
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            lifespan="on",
+            timeout_graceful_shutdown=2,
+        )
+        with suppress(KeyboardInterrupt):  # the usual end; uvicorn has closed what was open
+            uvicorn.Server(config).run(sockets=[listening])

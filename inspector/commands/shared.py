@@ -1,0 +1,56 @@
+"""What several commands need: capture arguments, JSON on standard output, a row as text."""
+
+import json
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any, Protocol
+
+from inspector.capture import Capture
+from inspector.errors import InspectorError
+from inspector.store import load, loads
+
+__all__ = ["Commands", "captures", "one_capture", "print_json", "printable", "stdin_bytes"]
+
+
+class Commands(Protocol):
+    """The subparsers of the program (`argparse` keeps their type private)."""
+
+    def add_parser(self, name: str, **options: Any) -> ArgumentParser:
+        """Add one command."""
+
+
+def stdin_bytes() -> bytes:
+    """All of standard input."""
+    return sys.stdin.buffer.read()
+
+
+def captures(file: str) -> list[tuple[str, Capture]]:
+    """Captures of one FILE argument with their names; `-` is standard input, a HAR may hold several.
+
+    Raises InspectorError when the file cannot be read.
+    """
+    found = loads(stdin_bytes(), "standard input") if file == "-" else load(Path(file))
+    if len(found) == 1:
+        return [(file, found[0])]
+    return [(f"{file}#{number}", capture) for number, capture in enumerate(found, 1)]
+
+
+def one_capture(file: str) -> tuple[str, Capture]:
+    """The only capture of a file; InspectorError when it holds several."""
+    found = captures(file)
+    if len(found) != 1:
+        raise InspectorError(f"{file} holds {len(found)} captures; this command takes a file with one")
+    return found[0]
+
+
+def print_json(value: object) -> None:
+    """Print a value as JSON, two spaces deep; lone surrogates as escapes."""
+    print(json.dumps(value, indent=2, ensure_ascii=True))
+
+
+def printable(text: str) -> str:
+    """Text for a terminal: control, bidi and other unprintable characters as escapes."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text
+    )

@@ -1,0 +1,90 @@
+"""`tap`: a recording proxy before a server."""
+
+import sys
+from argparse import Namespace, RawDescriptionHelpFormatter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from inspector.client.address import Server
+from inspector.commands.serving import port_number, serve
+from inspector.commands.shared import Commands, printable
+from inspector.errors import InspectorError
+from inspector.tap import FolderSink, Tap, Upstream, tap_routes
+
+__all__ = ["add_parser"]
+
+_EXAMPLE = """example:
+  python -m inspector tap --upstream http://localhost:8000/v1 --port 8002 --captures captures
+  OPENAI_BASE_URL=http://localhost:8002/v1 python my_program.py
+  python -m inspector audit captures/*.jsonl
+
+Any path passes, byte for byte; answers of chat, Responses and completions are kept. Keys pass through
+and are not stored. Several servers: --upstream old=http://a:8000 --upstream new=http://b:8000, then the
+base URLs are http://localhost:8002/old/v1 and http://localhost:8002/new/v1.
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "tap",
+        help="stand before a server and keep every answer as a capture",
+        description="A proxy that any OpenAI client can use unchanged; each answer becomes a capture.",
+        epilog=_EXAMPLE,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--upstream", action="append", required=True, metavar="[NAME=]URL", help="the server; may be repeated"
+    )
+    parser.add_argument("--captures", required=True, metavar="DIR", help="folder for the captures")
+    parser.add_argument("--port", type=port_number, default=8002, help="0 for a free one (default: 8002)")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+    parser.add_argument(
+        "--add-token-ids",
+        action="store_true",
+        help="ask chat and completions for token ids; the client sees the answer without them",
+    )
+    parser.add_argument("--ca-file", metavar="FILE", help="trust the CA certificates in this file")
+    parser.add_argument("--insecure", action="store_true", help="trust any TLS certificate of the server")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: Namespace) -> int:
+    """Serve until interrupted."""
+    verify: bool | str = arguments.ca_file or True
+    upstreams = []
+    for text in arguments.upstream:
+        name, named, url = text.partition("=")
+        if not named or "/" in name:
+            name, url = "", text
+        server = Server(base_url=url, verify=False if arguments.insecure else verify)
+        upstreams.append(
+            Upstream(name=name or "upstream", server=server, add_token_ids=arguments.add_token_ids)
+        )
+    names = [one.name for one in upstreams]
+    if len(set(names)) < len(names):
+        raise InspectorError("give each --upstream a name of its own, as in --upstream old=http://a:8000")
+    folder = Path(arguments.captures)
+    sink = FolderSink(folder, say=lambda line: print(printable(line), file=sys.stderr, flush=True))
+    taps = [Tap(one, sink) for one in upstreams]
+    alone = len(taps) == 1
+    routes = [Mount("", app=taps[0])] if alone else tap_routes(taps, prefix="")
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        for tap in taps:
+            await tap.aclose()
+
+    lines = [
+        f"{{address}}{'' if alone else '/' + one.name}/v1 -> {one.server.v1}"
+        f"{' (token ids are asked for)' if one.add_token_ids else ''}"
+        for one in upstreams
+    ]
+    lines.append(f"captures: {folder}; Ctrl-C ends")
+    serve(Starlette(routes=routes, lifespan=lifespan), arguments.host, arguments.port, lines)
+    return 0

@@ -1,0 +1,59 @@
+"""`tokens`: a row a token."""
+
+from argparse import Namespace, RawDescriptionHelpFormatter
+
+from inspector.commands.shared import Commands, one_capture, print_json, printable
+from inspector.errors import InspectorError
+from inspector.reading import read
+from inspector.rows import token_rows
+
+__all__ = ["add_parser"]
+
+_EXAMPLE = """example:
+  python -m inspector tokens fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "tokens",
+        help="print the tokens of a capture, a row each",
+        description="Index, id, text, state, message, channel, event and arrival of each token.",
+        epilog=_EXAMPLE,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="FILE", help="a capture or importable file, - for standard input")
+    parser.add_argument("--json", action="store_true", help="print an array of objects")
+    parser.add_argument(
+        "--choice", type=int, default=0, help="which completion when the request asked for several"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(arguments: Namespace) -> int:
+    """Print the tokens."""
+    name, capture = one_capture(arguments.file)
+    reading = read(capture)
+    choice = next((one for one in reading.choices if one.index == arguments.choice), None)
+    if choice is None:
+        raise InspectorError(f"{name} has no choice {arguments.choice}; it has {len(reading.choices)}")
+    rows = list(token_rows(reading, choice))
+    if arguments.json:
+        print_json(rows)
+        return 0
+    if not rows:
+        raise InspectorError(f"{name} carries no token ids; ask the server with return_token_ids: true")
+    print(
+        f"{'index':>7} {'id':>7} {'arrival ms':>10} {'event':>6} {'message':>7} "
+        f"{'channel':<11} {'state':<8} text"
+    )
+    for row in rows:
+        arrival = "" if row["arrival_s"] is None else f"{row['arrival_s'] * 1000:.1f}"
+        text = printable(row["text"]) if row["text"] else f"({row['bytes'] or 'not in the vocabulary'})"
+        cells = [row[key] if row[key] is not None else "" for key in ("event", "message", "channel")]
+        print(
+            f"{row['index']:>7} {row['id']:>7} {arrival:>10} {cells[0]:>6} {cells[1]:>7} {cells[2]:<11} "
+            f"{row['state']:<8} {text}"
+        )
+    return 0

@@ -1,0 +1,94 @@
+"""Why tokens differ, as far as two requests tell: model, prompt, sampling, or none of them."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from inspector.compare.settings import Setting, prompt_ids
+from inspector.reading import Reading
+
+__all__ = ["cause", "listed"]
+
+_SAMPLING: Final = frozenset(
+    {
+        "temperature",
+        "top_p",
+        "top_k",
+        "min_p",
+        "seed",
+        "n",
+        "presence_penalty",
+        "frequency_penalty",
+        "repetition_penalty",
+        "logit_bias",
+        "stop",
+        "stop_token_ids",
+        "ignore_eos",
+        "min_tokens",
+        "max_tokens",
+        "max_completion_tokens",
+        "max_output_tokens",
+        "bad_words",
+        "allowed_token_ids",
+    }
+)
+_PROMPT: Final = frozenset(
+    {
+        "messages",
+        "input",
+        "prompt",
+        "instructions",
+        "tools",
+        "tool_choice",
+        "reasoning",
+        "reasoning_effort",
+        "include_reasoning",
+        "chat_template",
+        "chat_template_kwargs",
+        "documents",
+        "previous_response_id",
+        "response_format",
+    }
+)
+
+
+def cause(left: Reading, right: Reading, settings: Sequence[Setting]) -> str:
+    """One or two sentences on what differs before the first token, the strongest reason first."""
+    by_name = {one.name: one for one in settings}
+    if "model" in by_name:
+        return f"The models differ: {by_name['model'].left} and {by_name['model'].right}."
+    asked = list(dict.fromkeys(_key(one.name) for one in settings if one.name.startswith("request.")))
+    prompt = [key for key in asked if key in _PROMPT]
+    mine, other = prompt_ids(left), prompt_ids(right)
+    known = mine is not None and other is not None
+    if prompt:
+        return f"The requests differ in {listed(prompt)}."
+    if known and mine != other:
+        return "The requests ask the same, but the prompt ids differ: so do the templates or system messages."
+    template = " The prompt ids are the same, so the template is not to blame." if known else ""
+    sampling = [key for key in asked if key in _SAMPLING]
+    if sampling:
+        return f"The requests sample differently ({listed(sampling)}).{template}"
+    if not left.header.request or not right.header.request:
+        return f"The requests are not in both captures: sampling, template or model may differ.{template}"
+    temperature = left.header.request.get("temperature")
+    if temperature == 0 and type(temperature) in {int, float}:
+        return (
+            "The requests are the same and greedy (temperature 0): the model files, the template or the "
+            f"numerics of the two servers differ.{template}"
+        )
+    shown = "the default temperature" if temperature is None else f"temperature {temperature}"
+    return (
+        f"The requests are the same and sample at {shown}: chance explains it. Ask both with temperature 0 "
+        f"to compare the servers.{template}"
+    )
+
+
+def _key(name: str) -> str:
+    return name.split(".")[1].partition("[")[0]
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a sentence lists them."""
+    if not names:
+        return ""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,90 @@
+"""Repeats: how many runs of each side have an error finding, and whether that is more than chance.
+
+The test is Fisher's exact test, two-sided: the share of all tables with the same margins that are no
+more probable than the one seen. It is computed in whole numbers, so it is exact for any count.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import comb
+from typing import Final
+
+from inspector.audit import Severity
+from inspector.inspection import Inspection
+
+__all__ = ["Repeats", "fisher_exact", "repeats"]
+
+TEST: Final = "Fisher's exact test, two-sided"
+_LEVEL: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeats:
+    """N runs of each side."""
+
+    left_runs: int
+    left_failed: int
+    """Runs with at least one error finding."""
+    right_runs: int
+    right_failed: int
+    left_unknown: int
+    """Runs without evidence and without findings; they count in no rate."""
+    right_unknown: int
+    p_value: float | None
+    """None when a side has no run that can be judged."""
+    sentence: str
+    test: str = TEST
+
+    @property
+    def more_than_chance(self) -> bool | None:
+        """True when the rates differ at the 5 % level; None when that cannot be asked."""
+        return None if self.p_value is None else self.p_value < _LEVEL
+
+
+def repeats(left: Sequence[Inspection], right: Sequence[Inspection]) -> Repeats:
+    """Compare the error rates of two groups of runs."""
+    (a, failed_a), (b, failed_b) = _judged(left), _judged(right)
+    p_value = fisher_exact(failed_a, a - failed_a, failed_b, b - failed_b) if a and b else None
+    return Repeats(
+        left_runs=a,
+        left_failed=failed_a,
+        right_runs=b,
+        right_failed=failed_b,
+        left_unknown=len(left) - a,
+        right_unknown=len(right) - b,
+        p_value=p_value,
+        sentence=_sentence(a, failed_a, b, failed_b, p_value),
+    )
+
+
+def fisher_exact(a: int, b: int, c: int, d: int) -> float:
+    """Two-sided p-value of the table [[a, b], [c, d]]; all counts are 0 or more."""
+    failed, left, total = a + c, a + b, a + b + c + d
+    ways = {
+        k: comb(left, k) * comb(total - left, failed - k)
+        for k in range(max(0, failed - (total - left)), min(left, failed) + 1)
+    }
+    seen = ways[a]
+    return sum(way for way in ways.values() if way <= seen) / comb(total, failed)
+
+
+def _judged(runs: Sequence[Inspection]) -> tuple[int, int]:
+    """Runs that can be judged, and those of them with an error."""
+    judged = [one for one in runs if one.verdict.level != "unknown"]
+    failed = sum(any(finding.severity is Severity.ERROR for finding in one.findings) for one in judged)
+    return len(judged), failed
+
+
+def _sentence(a: int, failed_a: int, b: int, failed_b: int, p_value: float | None) -> str:
+    rates = f"Left: {_rate(failed_a, a)} with errors, right: {_rate(failed_b, b)}"
+    if p_value is None:
+        return f"{rates}; a side without runs that can be judged allows no test."
+    shown = f"p = {p_value:.2g}" if p_value >= 0.0001 else "p < 0.0001"
+    if p_value < _LEVEL:
+        return f"{rates}: more than chance ({TEST}, {shown})."
+    return f"{rates}: chance alone could do that ({TEST}, {shown})."
+
+
+def _rate(failed: int, runs: int) -> str:
+    share = f" ({100 * failed / runs:.0f} %)" if runs else ""
+    return f"{failed} of {runs} runs{share}"

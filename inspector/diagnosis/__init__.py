@@ -1,0 +1,42 @@
+"""Known issues: findings, error text and server logs to causes, sides at fault and steps, best first.
+
+The catalogue is `known_issues.yaml`; docs/diagnose.md explains its keys and how answers are ranked.
+"""
+
+from inspector.diagnosis.captures import (
+    answers_of_capture,
+    answers_of_findings,
+    diagnose_capture,
+    match_findings,
+    with_known_issues,
+)
+from inspector.diagnosis.catalogue import catalogue, issues, read_catalogue
+from inspector.diagnosis.issue import Issue, Side
+from inspector.diagnosis.lines import lines_of_file
+from inspector.diagnosis.ranking import Answer, Because, Reason
+from inspector.diagnosis.result import Diagnosis, Failure
+from inspector.diagnosis.rows import diagnosis_row, failure_row, issue_row
+from inspector.diagnosis.text import diagnose_text
+
+__all__ = [
+    "Answer",
+    "Because",
+    "Diagnosis",
+    "Failure",
+    "Issue",
+    "Reason",
+    "Side",
+    "answers_of_capture",
+    "answers_of_findings",
+    "catalogue",
+    "diagnose_capture",
+    "diagnose_text",
+    "diagnosis_row",
+    "failure_row",
+    "issue_row",
+    "issues",
+    "lines_of_file",
+    "match_findings",
+    "read_catalogue",
+    "with_known_issues",
+]

@@ -1,0 +1,169 @@
+"""The catalogue of known issues, read from `known_issues.yaml`; adding an entry needs no code.
+
+Every mistake in the file is told with the entry and the field (docs/diagnose.md describes the keys).
+This module reads and checks; it decides nothing about a failure.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from inspector.audit import Kind, Severity
+from inspector.capture import Endpoint
+from inspector.diagnosis.issue import Asked, Confidence, FindingForm, Issue, Rate, Side, TokenForm
+from inspector.diagnosis.safe_yaml import read_yaml
+from inspector.diagnosis.schema import (
+    Fields,
+    Wrong,
+    by_program,
+    element,
+    expression,
+    flag,
+    hint,
+    identifier,
+    mapping,
+    message,
+    pattern,
+    several,
+    state,
+    text,
+    verbatim,
+    version,
+    version_range,
+    word,
+)
+from inspector.errors import InspectorError
+
+__all__ = ["DEFAULT_FILE", "catalogue", "issues", "read_catalogue"]
+
+DEFAULT_FILE: Final = Path(__file__).parent.parent / "known_issues.yaml"
+
+
+def catalogue() -> tuple[Issue, ...]:
+    """The entries that come with this package, in the order of the file."""
+    return _catalogue()
+
+
+@cache
+def issues() -> Mapping[str, Issue]:
+    """The same entries by id."""
+    return {issue.id: issue for issue in _catalogue()}
+
+
+@cache
+def _catalogue() -> tuple[Issue, ...]:
+    return read_catalogue(DEFAULT_FILE.read_text(encoding="utf-8"), name=DEFAULT_FILE.name)
+
+
+def read_catalogue(content: str, *, name: str = "the catalogue") -> tuple[Issue, ...]:
+    """Entries of a catalogue file; InspectorError names the entry and the field that is wrong."""
+    try:
+        loaded = read_yaml(content)
+    except yaml.YAMLError as error:
+        raise InspectorError(f"{name} is not YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(loaded, list):
+        raise InspectorError(f"{name} must be a list of entries")
+    issues: list[Issue] = []
+    for number, entry in enumerate(loaded, 1):
+        called = entry.get("id") if isinstance(entry, dict) else None
+        where = f"{name}, entry {called if isinstance(called, str) else number}"
+        try:
+            issues.append(_issue(entry))
+        except Wrong as wrong:
+            raise InspectorError(f"{where}: {wrong}") from wrong
+    _check_together(issues, name)
+    return tuple(issues)
+
+
+def _check_together(issues: Iterable[Issue], name: str) -> None:
+    seen: set[str] = set()
+    for issue in issues:
+        if issue.id in seen:
+            raise InspectorError(f"{name}, entry {issue.id}: id is used twice")
+        seen.add(issue.id)
+    for issue in issues:
+        for other in issue.shares_text_with:
+            if other not in seen:
+                raise InspectorError(
+                    f"{name}, entry {issue.id}: shares_text_with names {other}, which is no entry"
+                )
+
+
+def _issue(entry: object) -> Issue:
+    fields = Fields(entry, "the entry")
+    issue = Issue(
+        id=fields.take("id", identifier),
+        title=fields.take("title", text),
+        sides=fields.take("side", several(word(Side)), one_is_enough=True),
+        cause=fields.take("cause", text),
+        steps=fields.take("steps", several(text)),
+        confidence=fields.take("confidence", word(Confidence)),
+        basis=fields.take("basis", text),
+        links=fields.take("links", several(text), ()),
+        patterns=fields.take("patterns", several(pattern), ()),
+        may_match=fields.take("may_match", several(pattern), ()),
+        hints=fields.take("hints", several(hint), ()),
+        general=fields.take("general", flag, False),
+        tokens=fields.take("tokens", several(_token_form), ()),
+        findings=fields.take("findings", several(_finding_form), ()),
+        request=fields.take("request", mapping(word(Asked)), {}),
+        endpoints=frozenset(fields.take("endpoints", several(word(Endpoint)), ())),
+        affected=fields.take("affected", by_program(version_range), {}),
+        fixed_in=fields.take("fixed_in", by_program(version), {}),
+        rate=fields.take("rate", word(Rate), None),
+        examples=fields.take("examples", several(verbatim), ()),
+        shares_text_with=fields.take("shares_text_with", several(identifier), ()),
+        server_text=fields.take("server_text", several(verbatim), ()),
+        shows=fields.take("shows", several(verbatim), ()),
+        shows_not=fields.take("shows_not", several(verbatim), ()),
+    )
+    fields.done()
+    if issue.tokens and not (issue.shows and issue.shows_not):
+        raise Wrong("tokens need `shows` and `shows_not`: a stream that has the form and one that has not")
+    if not (issue.patterns or issue.may_match or issue.tokens or issue.findings or issue.hints):
+        raise Wrong("nothing can lead to it: give patterns, hints, tokens or findings")
+    return issue
+
+
+def _token_form(value: object) -> TokenForm:
+    fields = Fields(value, "a token form")
+    form = TokenForm(
+        sequence=fields.take("sequence", several(element), ()),
+        besides=frozenset().union(*(one.ids for one in fields.take("besides", several(element), ()))),
+        state=fields.take("state", state, ""),
+        first=fields.take("first", flag, False),
+        last=fields.take("last", flag, False),
+        open_at_end=fields.take("open_at_end", state, ""),
+        header=fields.take("header", expression, None),
+        refused=fields.take("refused", flag, None),
+        message=fields.take("message", message, {}),
+        alone=fields.take("alone", flag, False),
+    )
+    fields.done()
+    if not (form.sequence or form.open_at_end or form.header or form.message):
+        raise Wrong("a token form needs a sequence, open_at_end, a header or a message")
+    return form
+
+
+def _finding_form(value: object) -> FindingForm:
+    fields = Fields(value, "a finding form")
+    form = FindingForm(
+        kinds=frozenset(fields.take("kind", several(word(Kind)), one_is_enough=True)),
+        severity=fields.take("severity", word(Severity), None),
+        field=fields.take("field", expression, None),
+        delivered_in=fields.take("delivered_in", expression, None),
+        generated=fields.take("generated", expression, None),
+        delivered=fields.take("delivered", expression, None),
+        explanation=fields.take("explanation", expression, None),
+        message=fields.take("message", message, {}),
+        whole=fields.take("whole", flag, None),
+        crowded=fields.take("crowded", flag, None),
+        boundary=fields.take("boundary", flag, None),
+        told=fields.take("told", flag, None),
+        streamed=fields.take("streamed", flag, None),
+    )
+    fields.done()
+    return form

@@ -1,0 +1,189 @@
+"""What the catalogue knows about one issue, as values: `catalogue` reads, `forms` and `ranking` use them."""
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from inspector.audit import Kind, Severity
+from inspector.capture import Endpoint
+from inspector.diagnosis.versions import Range
+from inspector.harmony.states import HEADER_STATES, State
+
+__all__ = [
+    "STATES",
+    "Asked",
+    "Confidence",
+    "Element",
+    "FindingForm",
+    "Issue",
+    "Pattern",
+    "Rate",
+    "Side",
+    "TokenForm",
+]
+
+
+class Side(StrEnum):
+    """Who is at fault."""
+
+    SERVER = "server parser"
+    """vLLM's serving code or the Harmony library inside it."""
+    MODEL = "model output"
+    """The tokens that were sampled, whatever made the model sample them."""
+    FILES = "model files"
+    """Files beside the weights: generation_config.json and the like."""
+    TEMPLATE = "template or fine-tune"
+    CLIENT = "client"
+    CONFIGURATION = "configuration"
+    """Flags and environment of the server."""
+
+
+class Confidence(StrEnum):
+    """How sure the catalogue is of an entry."""
+
+    HIGH = "high"
+    """Several sources, or reproduced."""
+    MEDIUM = "medium"
+    """One source, or an inference that `basis` names."""
+    LOW = "low"
+    """Hearsay."""
+
+
+class Rate(StrEnum):
+    """On what share of the answers the issue shows."""
+
+    MOST = "most"
+    FEW = "few"
+
+
+class Asked(StrEnum):
+    """What a request says under a key."""
+
+    SET = "set"
+    """A value that is not empty."""
+    FALSE = "false"
+    ABSENT = "absent"
+    """No such key, or null, 0 or empty."""
+
+
+STATES: Final[Mapping[str, frozenset[State]]] = {
+    "between": frozenset({State.BETWEEN}),
+    "header": HEADER_STATES,
+    "role": frozenset({State.ROLE}),
+    "body": frozenset({State.BODY}),
+    "refused": frozenset({State.REFUSED}),
+}
+"""Words of the catalogue for the state before a token."""
+
+
+class Pattern(NamedTuple):
+    """A regular expression on a line, and a text that every match contains, which is quick to look for."""
+
+    expression: re.Pattern[str]
+    literal: str
+
+
+class Element(NamedTuple):
+    """One place of a token sequence."""
+
+    ids: frozenset[int]
+    any_text: bool = False
+    """Any token that is no marker, also beside `ids`."""
+    anything: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenForm:
+    """How an issue looks in the tokens; every part that is given must hold."""
+
+    sequence: tuple[Element, ...] = ()
+    besides: frozenset[int] = frozenset()
+    """Ids that the last element of the sequence must not be."""
+    state: str = ""
+    """State before the sequence's last token, a key of STATES; empty for any."""
+    first: bool = False
+    """The sequence opens the completion."""
+    last: bool = False
+    """The sequence ends the completion."""
+    open_at_end: str = ""
+    """State, a key of STATES, in which the completion ends."""
+    header: re.Pattern[str] | None = None
+    """Found in a header's text, markers included."""
+    refused: bool | None = None
+    """With `header`: whether the judge refused the header."""
+    message: Mapping[str, re.Pattern[str]] = dataclasses.field(default_factory=dict)
+    """Found in role, channel, recipient, content_type or body of one message; what is absent is ''."""
+    alone: bool = False
+    """With `message`: the completion has no other message."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindingForm:
+    """How an issue looks in the findings; every part that is given must hold for one finding."""
+
+    kinds: frozenset[Kind] = frozenset()
+    severity: Severity | None = None
+    field: re.Pattern[str] | None = None
+    delivered_in: re.Pattern[str] | None = None
+    generated: re.Pattern[str] | None = None
+    delivered: re.Pattern[str] | None = None
+    explanation: re.Pattern[str] | None = None
+    message: Mapping[str, re.Pattern[str]] = dataclasses.field(default_factory=dict)
+    """Like the token form's, for the message of the finding's first token."""
+    whole: bool | None = None
+    """Whether the finding covers the whole body of its message."""
+    crowded: bool | None = None
+    """Whether an event at the finding brought several tokens."""
+    boundary: bool | None = None
+    """Whether such an event holds tokens of more than one message, or of header and body."""
+    told: bool | None = None
+    """Whether the server told the client of an error."""
+    streamed: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issue:
+    """One entry of the catalogue."""
+
+    id: str
+    title: str
+    sides: tuple[Side, ...]
+    """Likeliest first."""
+    cause: str
+    steps: tuple[str, ...]
+    """What to do, best first."""
+    confidence: Confidence
+    basis: str
+    """What the entry rests on."""
+    links: tuple[str, ...] = ()
+    patterns: tuple[Pattern, ...] = ()
+    """Error text that this issue makes."""
+    may_match: tuple[Pattern, ...] = ()
+    """Error text that this issue can make too, and that others make more often."""
+    hints: tuple[Pattern, ...] = ()
+    """Words elsewhere in a text, in upper or lower case, that speak for this issue."""
+    general: bool = False
+    """The text only carries or summarises other issues: any more precise entry goes before it."""
+    tokens: tuple[TokenForm, ...] = ()
+    findings: tuple[FindingForm, ...] = ()
+    request: Mapping[str, Asked] = dataclasses.field(default_factory=dict)
+    """Request keys that must be so for the issue to arise."""
+    endpoints: frozenset[Endpoint] = frozenset()
+    """Endpoints where the issue exists; empty for all."""
+    affected: Mapping[str, Range] = dataclasses.field(default_factory=dict)
+    """Versions by program; empty where no version is known to be free of it."""
+    fixed_in: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    rate: Rate | None = None
+    examples: tuple[str, ...] = ()
+    """Error text as it was seen."""
+    shares_text_with: tuple[str, ...] = ()
+    """Ids that make the same text and are likelier when nothing but the text is known."""
+    server_text: tuple[str, ...] = ()
+    """Texts of vLLM's source that make the message; a test compares their releases with `affected`."""
+    shows: tuple[str, ...] = ()
+    """Harmony text of completions that have the token form."""
+    shows_not: tuple[str, ...] = ()
+    """Harmony text of completions that look alike and have it not."""

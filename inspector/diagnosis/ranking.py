@@ -1,0 +1,106 @@
+"""Answers: issues with the reasons that lead to them, best first. The weights stand in one table.
+
+Rules of thumb behind the weights: the text or the tokens of an issue come first, then what was asked,
+then the version; a general entry yields to a precise one; between entries that make the same text the
+likelier one wins until a hint, a rate, a version or the tokens speak for another.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from inspector.diagnosis.issue import Confidence, Issue, Side
+from inspector.diagnosis.versions import as_version
+
+__all__ = ["Answer", "Because", "Reason", "ranked", "sides", "version_reason"]
+
+
+class Because(StrEnum):
+    """What an answer rests on."""
+
+    MESSAGE = "message"
+    PART_OF_MESSAGE = "message of several issues"
+    TOKENS = "tokens"
+    FINDING = "finding"
+    REQUEST = "request"
+    HINT = "hint"
+    ENDPOINT = "endpoint against"
+    RATE = "rate"
+    NOT_RATE = "rate against"
+    INSIDE = "version"
+    OUTSIDE = "version against"
+
+
+_WEIGHTS: Final = {
+    Because.MESSAGE: 40,
+    Because.TOKENS: 40,
+    Because.FINDING: 30,
+    Because.RATE: 20,
+    Because.REQUEST: 15,
+    Because.HINT: 14,
+    Because.PART_OF_MESSAGE: 12,
+    Because.INSIDE: 8,
+    Because.NOT_RATE: -10,
+    Because.ENDPOINT: -20,
+    Because.OUTSIDE: -30,
+}
+_GENERAL: Final = -25
+_LESS_LIKELY: Final = -6
+"""For each entry that shares the text and is likelier."""
+_CONFIDENCE: Final = {Confidence.HIGH: 2, Confidence.MEDIUM: 1, Confidence.LOW: 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One thing that speaks for an answer, or against it."""
+
+    because: Because
+    words: str
+    """Ends the sentence "This matches because ..."."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One issue that may explain a failure."""
+
+    issue: Issue
+    reasons: tuple[Reason, ...]
+
+    @property
+    def weight(self) -> int:
+        """How much speaks for it; only good for comparing answers on the same failure."""
+        kinds = {reason.because for reason in self.reasons}
+        weight = sum(_WEIGHTS[kind] for kind in kinds)
+        if sum(reason.because is Because.HINT for reason in self.reasons) > 1:
+            weight += _WEIGHTS[Because.HINT]
+        if Because.OUTSIDE in kinds and Because.TOKENS in kinds:
+            # The tokens are there whatever the server's release makes of them.
+            weight -= _WEIGHTS[Because.OUTSIDE]
+        if self.issue.general:
+            weight += _GENERAL
+        weight += _LESS_LIKELY * len(self.issue.shares_text_with)
+        return weight + _CONFIDENCE[self.issue.confidence]
+
+
+def ranked(answers: Iterable[Answer]) -> list[Answer]:
+    """Best first; what weighs the same stays in the order of the catalogue."""
+    return sorted(answers, key=lambda answer: -answer.weight)
+
+
+def sides(answers: Sequence[Answer]) -> tuple[Side, ...]:
+    """The sides at fault: those of the best answer, likeliest first."""
+    return answers[0].issue.sides if answers else ()
+
+
+def version_reason(issue: Issue, version: str | None, source: str = "") -> Reason | None:
+    """What the server's version says about an issue; None when one of the two is not known."""
+    affected = issue.affected.get("vllm")
+    if affected is None or version is None or as_version(version) is None:
+        return None
+    said = f"vLLM {version}{f' ({source})' if source else ''}"
+    fixed = issue.fixed_in.get("vllm")
+    cure = f", fixed in {fixed}" if fixed else ""
+    if version in affected:
+        return Reason(Because.INSIDE, f"{said} is inside the affected versions {affected.text}{cure}")
+    return Reason(Because.OUTSIDE, f"{said} is outside the affected versions {affected.text}{cure}")

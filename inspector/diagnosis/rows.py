@@ -1,0 +1,77 @@
+"""A diagnosis as plain values for `--json`, tables and plots; the keys are the command's contract."""
+
+from typing import Any
+
+from inspector.diagnosis.issue import Issue
+from inspector.diagnosis.ranking import Answer
+from inspector.diagnosis.result import Diagnosis, Failure
+
+__all__ = ["answer_row", "diagnosis_row", "failure_row", "issue_row"]
+
+
+def issue_row(issue: Issue) -> dict[str, Any]:
+    """What a person needs to know of an entry."""
+    return {
+        "id": issue.id,
+        "title": issue.title,
+        "sides": [str(side) for side in issue.sides],
+        "cause": issue.cause,
+        "steps": list(issue.steps),
+        "affected": {program: versions.text for program, versions in issue.affected.items()},
+        "fixed_in": dict(issue.fixed_in),
+        "endpoints": sorted(str(endpoint) for endpoint in issue.endpoints),
+        "confidence": str(issue.confidence),
+        "basis": issue.basis,
+        "links": list(issue.links),
+    }
+
+
+def answer_row(answer: Answer) -> dict[str, Any]:
+    """An entry with the reasons that led to it."""
+    because = [{"kind": str(one.because), "words": one.words} for one in answer.reasons]
+    return {**issue_row(answer.issue), "weight": answer.weight, "because": because}
+
+
+def failure_row(failure: Failure) -> dict[str, Any]:
+    """One failure; its issues as ids, best first."""
+    return {
+        "message": failure.message,
+        "count": failure.count,
+        "share": failure.share,
+        "first_line": failure.first_line,
+        "by_version": failure.by_version,
+        "issues": [answer.issue.id for answer in failure.answers],
+        "nearest": [issue.id for issue in failure.nearest],
+        "general": failure.general,
+        "around": [list(lines) for lines in failure.around],
+    }
+
+
+def diagnosis_row(name: str, diagnosis: Diagnosis) -> dict[str, Any]:
+    """What `diagnose --json` prints for one input."""
+    return {
+        "file": name,
+        "sentence": diagnosis.sentence,
+        "sides": [str(side) for side in diagnosis.sides],
+        "server_version": diagnosis.version,
+        "versions": [seen._asdict() for seen in diagnosis.versions],
+        "notes": list(diagnosis.notes),
+        "answers": [answer_row(answer) for answer in diagnosis.answers],
+        "judges": [
+            {
+                "judge": one.judge,
+                "refused_at": one.refused_at,
+                "words": one.words,
+                "messages": list(one.messages),
+            }
+            for one in diagnosis.judges
+        ],
+        "failures": [failure_row(failure) for failure in diagnosis.failures],
+        "log": {
+            "lines": diagnosis.lines,
+            "requests": diagnosis.requests,
+            "timeline": [count._asdict() for count in diagnosis.timeline],
+        }
+        if diagnosis.is_log
+        else None,
+    }

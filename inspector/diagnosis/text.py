@@ -1,0 +1,215 @@
+"""An error message, a traceback, client output or a server's log to ranked known issues.
+
+Reads lines once and keeps little of them (`scan`), so a log may have any size. Where several entries make
+the same text they are told apart by what else is there: words around it, the server's version, the endpoint
+that a traceback goes through, and the share of the requests that fail.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from rapidfuzz import fuzz, process, utils
+
+from inspector.capture import Endpoint
+from inspector.diagnosis.anchors import Anchor, releases
+from inspector.diagnosis.catalogue import catalogue
+from inspector.diagnosis.issue import Issue, Rate
+from inspector.diagnosis.ranking import Answer, Because, Reason, ranked, sides, version_reason
+from inspector.diagnosis.result import Diagnosis, Failure, sentence
+from inspector.diagnosis.scan import Message, Scan, VersionSeen
+
+__all__ = ["diagnose_text"]
+
+_HARMONY: Final = ("/v1/chat/completions", "/v1/responses")
+"""Paths whose answers vLLM parses."""
+_ENOUGH: Final = 20
+"""Requests from which a share says something."""
+_MOST: Final = 0.5
+_FEW: Final = 0.05
+_NEAREST: Final = 3
+
+
+def diagnose_text(text: str | Iterable[str], issues: Sequence[Issue] | None = None) -> Diagnosis:
+    """Diagnose a text, or the lines of one of any size; takes anything and raises nothing of its own."""
+    known = catalogue() if issues is None else issues
+    scan = Scan(known)
+    scan.receive(text.splitlines(keepends=True) if isinstance(text, str) else text)
+    return _Diagnosing(scan, known).diagnosis()
+
+
+class _Diagnosing:
+    """What the answers need to know of one scan."""
+
+    def __init__(self, scan: Scan, known: Sequence[Issue]) -> None:
+        self.scan = scan
+        self.known = {issue.id: issue for issue in known}
+        self.is_log = bool(scan.requests) or scan.stamped > 1
+        self.asked = sum(scan.requests.get(path, 0) for path in _HARMONY)
+        self.versions = _versions(scan)
+        around = [line for message in scan.messages.values() for lines in message.around for line in lines]
+        self.words = [*scan.head, *around]
+        self.lower = "\n".join(self.words).lower()
+        self.hints = {issue.id: self._hints(issue) for issue in known if issue.hints}
+
+    def diagnosis(self) -> Diagnosis:
+        """Everything."""
+        failures = [self._failure(message) for message in self.scan.messages.values()]
+        order = {id(failure): place for place, failure in enumerate(failures)}
+        failures.sort(
+            key=lambda one: (one.general, not one.answers, -one.count if self.is_log else order[id(one)])
+        )
+        answers = self._merged(failures)
+        told = {seen.version for seen in self.versions}
+        # Words alone say nothing about a failure whose text nobody knows.
+        certain = answers if not failures or any(failure.answers for failure in failures) else ()
+        return Diagnosis(
+            sentence=sentence(certain, failures),
+            sides=sides(certain),
+            answers=answers,
+            failures=tuple(failures),
+            notes=tuple(self._notes(failures)),
+            version=told.pop() if len(told) == 1 else None,
+            versions=tuple(self.versions),
+            lines=self.scan.lines,
+            characters=self.scan.characters,
+            requests=dict(self.scan.requests),
+            timeline=tuple(self.scan.timeline),
+            is_log=self.is_log,
+        )
+
+    def _failure(self, message: Message) -> Failure:
+        share = message.count / self.asked if self.asked >= _ENOUGH else None
+        answers = ranked(
+            self._answer(self.known[issue], message, own, share) for issue, own in message.matched.items()
+        )
+        return Failure(
+            message=message.text,
+            count=message.count,
+            first_line=message.first_line,
+            answers=tuple(answers),
+            nearest=() if answers else self._nearest(message.text),
+            around=tuple(tuple(lines) for lines in message.around),
+            share=share,
+            by_version=dict(message.by_version),
+        )
+
+    def _answer(self, issue: Issue, message: Message, own: bool, share: float | None) -> Answer:
+        because = Because.MESSAGE if own else Because.PART_OF_MESSAGE
+        reasons = [Reason(because, f"the text says “{message.text}”"), *self.hints.get(issue.id, ())]
+        versions = [version for version in message.by_version if version] or [
+            seen.version for seen in self.versions[:1]
+        ]
+        source = next((seen.source for seen in self.versions if seen.version in versions), "")
+        if len(versions) == 1 and (reason := version_reason(issue, versions[0], source)) is not None:
+            reasons.append(reason)
+        if issue.endpoints and (endpoint := _endpoint(message.anchors)) and endpoint not in issue.endpoints:
+            reasons.append(
+                Reason(Because.ENDPOINT, f"the traceback goes through {endpoint}, where it does not exist")
+            )
+        if share is not None and issue.rate is not None:
+            reasons += self._rate(issue.rate, share, message.count)
+        return Answer(issue=issue, reasons=tuple(reasons))
+
+    def _rate(self, rate: Rate, share: float, count: int) -> list[Reason]:
+        words = f"{count:,} of {self.asked:,} requests to chat and Responses ({share:.1%}) failed this way"
+        if (rate is Rate.MOST and share >= _MOST) or (rate is Rate.FEW and share <= _FEW):
+            return [Reason(Because.RATE, words)]
+        if (rate is Rate.MOST and share <= _FEW) or (rate is Rate.FEW and share >= _MOST):
+            return [Reason(Because.NOT_RATE, words)]
+        return []
+
+    def _hints(self, issue: Issue) -> list[Reason]:
+        reasons = []
+        for hint in issue.hints:
+            if hint.literal not in self.lower:
+                continue
+            found = next((match for line in self.words if (match := hint.expression.search(line))), None)
+            if found is not None:
+                reasons.append(Reason(Because.HINT, f"the text has “{found[0][:80]}”"))
+        return reasons
+
+    def _merged(self, failures: Sequence[Failure]) -> tuple[Answer, ...]:
+        """The best answer of each failure in their order, then the others by weight."""
+        first = {one.answers[0].issue.id: one.answers[0] for one in reversed(failures) if one.answers}
+        leading = [one.answers[0].issue.id for one in failures if one.answers]
+        rest: dict[str, Answer] = {}
+        for failure in failures:
+            for answer in failure.answers[1:]:
+                name = answer.issue.id
+                if name not in first and (name not in rest or answer.weight > rest[name].weight):
+                    rest[name] = answer
+        if not leading:
+            hinted = [
+                Answer(issue=self.known[name], reasons=self._hinted(name))
+                for name in self.hints
+                if self.hints[name]
+            ]
+            return tuple(ranked(hinted))
+        return (*(first[name] for name in dict.fromkeys(leading)), *ranked(rest.values()))
+
+    def _hinted(self, name: str) -> tuple[Reason, ...]:
+        version = next(
+            (version_reason(self.known[name], seen.version, seen.source) for seen in self.versions), None
+        )
+        return (*self.hints[name], *([version] if version is not None else []))
+
+    def _nearest(self, text: str) -> tuple[Issue, ...]:
+        texts = {name: " ".join((issue.title, *issue.examples)) for name, issue in self.known.items()}
+        found = process.extract(
+            text, texts, scorer=fuzz.token_set_ratio, processor=utils.default_process, limit=_NEAREST
+        )
+        return tuple(self.known[name] for _, _, name in found)
+
+    def _notes(self, failures: Sequence[Failure]) -> Iterable[str]:
+        frames = self.scan.frames
+        harmony = any("Harmony" in line for line in self.words)
+        if harmony and not self.is_log and "vllm" not in frames:
+            if "openai_harmony" in frames:
+                yield (
+                    "The traceback goes through openai_harmony and not through vLLM: the parser ran in this "
+                    "program, not in the server."
+                )
+            else:
+                yield (
+                    "openai_harmony.HarmonyError comes from the server; the client only repeats what it was "
+                    "told. The traceback stands in the server's log."
+                )
+        if self.scan.other_messages:
+            yield f"{self.scan.other_messages:,} more failures have texts of their own and are not listed."
+        if self.is_log and failures and not self.asked:
+            yield "The log has no lines of requests (the access log is off), so shares are not known."
+        versions = {seen.version for seen in self.versions}
+        if len(versions) > 1:
+            yield f"The evidence names several versions of vLLM: {', '.join(sorted(versions))}."
+
+
+def _versions(scan: Scan) -> list[VersionSeen]:
+    """Versions by strength of evidence: what the server says of itself, then its lines, then the text."""
+    told = [seen for seen in scan.versions if seen.source != "the text"]
+    if told:
+        return told
+    places = {place for message in scan.messages.values() for place in message.anchors}
+    by_lines = releases().of(sorted(places))
+    if by_lines:
+        line = min(message.first_line for message in scan.messages.values() if message.anchors)
+        lines = ", ".join(
+            sorted(
+                {
+                    f"{place.file.rsplit('/', 1)[-1]}:{place.line}"
+                    for place in places
+                    if releases().of([place])
+                }
+            )[:3]
+        )
+        return [VersionSeen(version, f"file and line: {lines}", line) for version in reversed(by_lines)]
+    return scan.versions
+
+
+def _endpoint(places: Iterable[Anchor]) -> Endpoint | None:
+    found = set()
+    for place in places:
+        if "serving_chat" in place.file or "chat_completion/" in place.file:
+            found.add(Endpoint.CHAT)
+        elif "serving_responses" in place.file or "/responses/" in place.file:
+            found.add(Endpoint.RESPONSES)
+    return found.pop() if len(found) == 1 else None

@@ -1,0 +1,69 @@
+"""Versions and ranges of versions, as the catalogue writes them (`>=0.10.0,<0.14.0 or ==0.16.0`).
+
+Knows release numbers, release candidates and development builds of the programs in question; it is
+no implementation of PEP 440 and refuses what it does not know.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import eq, ge, gt, le, lt
+from typing import Final
+
+__all__ = ["Range", "as_version"]
+
+_VERSION: Final = re.compile(r"v?(\d{1,6}(?:\.\d{1,6}){1,3})(?:\.?(rc|dev|a|b|post)\.?(\d{0,6}))?(?:[+-].*)?")
+_ORDER: Final = {"dev": -4, "a": -3, "b": -2, "rc": -1, None: 0, "post": 1}
+_OPERATORS: Final[dict[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]]] = {
+    ">=": ge,
+    "<=": le,
+    "==": eq,
+    ">": gt,
+    "<": lt,
+}
+_CLAUSE: Final = re.compile(r"(>=|<=|==|>|<)\s*(\S+)")
+
+
+def as_version(text: str) -> tuple[int, ...] | None:
+    """A version as numbers that compare in order; None for what is no version.
+
+    Four parts of the number, then the kind of build and its count; a local part (`+cpu`) is ignored.
+    """
+    found = _VERSION.fullmatch(text.strip())
+    if found is None:
+        return None
+    parts = [int(part) for part in found[1].split(".")]
+    return (*parts, *[0] * (4 - len(parts)), _ORDER[found[2]], int(found[3] or 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Versions that fulfil all clauses of one alternative; without clauses every version."""
+
+    text: str
+    """As written: clauses joined by commas, alternatives by ` or `."""
+
+    def __post_init__(self) -> None:
+        self._alternatives()
+
+    def __contains__(self, version: str) -> bool:
+        """True when the version is inside; ValueError for what is no version."""
+        number = as_version(version)
+        if number is None:
+            raise ValueError(f"{version!r} is not a version")
+        # A release candidate of the first good release may still be bad: `<0.14.0` holds for 0.14.0rc1.
+        return any(
+            all(_OPERATORS[operator](number, bound) for operator, bound in clauses)
+            for clauses in self._alternatives()
+        )
+
+    def _alternatives(self) -> list[list[tuple[str, tuple[int, ...]]]]:
+        return [[_clause(one.strip()) for one in part.split(",")] for part in self.text.split(" or ")]
+
+
+def _clause(text: str) -> tuple[str, tuple[int, ...]]:
+    found = _CLAUSE.fullmatch(text)
+    number = as_version(found[2]) if found else None
+    if found is None or number is None:
+        raise ValueError(f"{text!r} is not an operator (>= <= == > <) and a version")
+    return found[1], number

@@ -1,0 +1,68 @@
+"""What the tracker says about a Harmony stream: a closed union of frozen values.
+
+Places are indexes of tokens in the completion. A message whose header began in the prompt has a
+negative start.
+"""
+
+from dataclasses import dataclass
+
+from inspector.harmony.states import State
+
+__all__ = ["BodyAdded", "HarmonyEvent", "Header", "HeaderClosed", "HeaderOpened", "MessageClosed", "Refused"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Header:
+    """A message header as the judge reads it."""
+
+    role: str | None
+    channel: str | None
+    recipient: str | None
+    content_type: str | None
+    """Without `<|constrain|>`; see `constrained`."""
+    constrained: bool
+    """True when `<|constrain|>` stood before the content type."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeaderOpened:
+    """A header begins at `<|start|>`, or at the first token when the prompt gave the role."""
+
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeaderClosed:
+    """`<|message|>` at `at` ended a header that the judge accepts."""
+
+    at: int
+    header: Header
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BodyAdded:
+    """Tokens `start` to `end` (exclusive) belong to the open body."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageClosed:
+    """A stop marker at `at` closed the open message."""
+
+    at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """The judge refused the token at `at`; all is refused from there to the next `<|start|>`."""
+
+    at: int
+    state: State
+    """State before the refused token: a header state for a bad header."""
+    words: str
+    """The judge's own message, word for word."""
+
+
+HarmonyEvent = HeaderOpened | HeaderClosed | BodyAdded | MessageClosed | Refused

@@ -1,0 +1,169 @@
+"""Tokens in, Harmony events out; never raises on content.
+
+Two witnesses run side by side: the table of `states`, which knows the state of each token, and
+`openai_harmony.StreamableParser`, the strict judge that vLLM itself uses up to 0.31. Where the judge
+refuses, its message is kept and the tracker resumes at the next `<|start|>` with a new judge, as
+the old one may be in any state.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from operator import length_hint
+from typing import Final
+
+from openai_harmony import HarmonyError, Role, StreamableParser
+
+from inspector.harmony.events import (
+    BodyAdded,
+    HarmonyEvent,
+    Header,
+    HeaderClosed,
+    HeaderOpened,
+    MessageClosed,
+    Refused,
+)
+from inspector.harmony.states import LEAVES, TRANSITIONS, State
+from inspector.harmony.vocab import ASSISTANT, MARKERS, Marker, encoding
+
+__all__ = ["HarmonyTracker"]
+
+_CONSTRAIN: Final = Marker.CONSTRAIN.text
+
+
+class HarmonyTracker:
+    """Follows one completion.
+
+    `prompt` holds the ids that the completion continues; None means the usual one, which ends in
+    `<|start|>assistant`. Only what follows its last `<|start|>` matters.
+    """
+
+    def __init__(self, prompt: Sequence[int] | None = None) -> None:
+        self.state = State.ROLE
+        """State before the next token."""
+        self.count = 0
+        """Tokens received."""
+        self._judge = StreamableParser(encoding(), role=Role.ASSISTANT)
+        tail = _tail(prompt)
+        if tail is not None:
+            self.state = State.BETWEEN
+            self._judge = StreamableParser(encoding(), role=None)
+            self.count = -len(tail)
+            self._given = self._receive(tail)
+        else:
+            self._given = [HeaderOpened(at=0)]
+
+    def receive(self, ids: Sequence[int]) -> list[HarmonyEvent]:
+        """Events of some more tokens.
+
+        How a stream is cut into calls matters for `BodyAdded` alone, which is one for each call that brings
+        body tokens.
+        """
+        given, self._given = self._given, []
+        return given + self._receive(ids)
+
+    def _receive(self, ids: Sequence[int]) -> list[HarmonyEvent]:
+        found: list[HarmonyEvent] = []
+        base = self.count
+        self.count += len(ids)
+        marks = [place for place, token_id in enumerate(ids) if token_id in MARKERS]
+        here = 0
+        next_mark = 0
+        while here < len(ids):
+            if self.state is State.BETWEEN:
+                self._between(ids[here], base + here, found)
+                here += 1
+                continue
+            leaves = LEAVES[self.state]
+            while next_mark < len(marks) and (marks[next_mark] < here or ids[marks[next_mark]] not in leaves):
+                next_mark += 1
+            stop = marks[next_mark] if next_mark < len(marks) else len(ids)
+            here = self._run(ids, here, stop, base, found)
+            if here == stop < len(ids):
+                self._leave(ids[here], base + here, found)
+                here += 1
+        return found
+
+    def _between(self, token_id: int, at: int, found: list[HarmonyEvent]) -> None:
+        words = self._ask(token_id)
+        if words is not None:
+            self._refuse(at, words, found)
+            return
+        self.state = TRANSITIONS[State.BETWEEN, Marker.START]
+        found.append(HeaderOpened(at=at))
+
+    def _run(self, ids: Sequence[int], start: int, stop: int, base: int, found: list[HarmonyEvent]) -> int:
+        """Take tokens that stay in the state; the place after the last one taken."""
+        if start == stop or self.state is State.REFUSED:
+            return stop
+        taken, words = _feed(self._judge.process, ids[start:stop])
+        end = start + taken
+        if self.state is State.BODY and taken:
+            found.append(BodyAdded(start=base + start, end=base + end))
+        if words is not None:
+            self._refuse(base + end, words, found)
+            return end + 1
+        return stop
+
+    def _leave(self, token_id: int, at: int, found: list[HarmonyEvent]) -> None:
+        state = self.state
+        if state is State.REFUSED:
+            self._judge = StreamableParser(encoding(), role=None)
+        words = self._ask(token_id)
+        if words is not None:
+            self._refuse(at, words, found)
+            return
+        self.state = TRANSITIONS[state, Marker(token_id)]
+        if state is State.REFUSED:
+            found.append(HeaderOpened(at=at))
+        elif state is State.BODY:
+            found.append(MessageClosed(at=at))
+        elif self.state is State.BODY:
+            found.append(HeaderClosed(at=at, header=self._header()))
+
+    def _ask(self, token_id: int) -> str | None:
+        return _feed(self._judge.process, (token_id,))[1]
+
+    def _refuse(self, at: int, words: str, found: list[HarmonyEvent]) -> None:
+        found.append(Refused(at=at, state=self.state, words=words))
+        self.state = State.REFUSED
+
+    def _header(self) -> Header:
+        # Read once a message: the judge's header properties are cheap, its messages are not.
+        judge = self._judge
+        content_type = judge.current_content_type
+        constrained = content_type is not None and content_type.startswith(_CONSTRAIN)
+        if content_type is not None and constrained:
+            content_type = content_type.removeprefix(_CONSTRAIN) or None
+        role = judge.current_role
+        return Header(
+            role=None if role is None else str(role.value),
+            channel=judge.current_channel,
+            recipient=judge.current_recipient,
+            content_type=content_type,
+            constrained=constrained,
+        )
+
+
+def _feed(process: Callable[[int], object], ids: Sequence[int]) -> tuple[int, str | None]:
+    """Feed the judge; how many it took, and its words if it refused the one after those."""
+    left = iter(ids)
+    try:
+        # A loop in C over a bound method: the judge's own speed is most of the cost of reading.
+        deque(map(process, left), maxlen=0)
+    except HarmonyError as error:
+        return len(ids) - length_hint(left) - 1, str(error)
+    except (OverflowError, TypeError):  # an id that is no 32-bit number; the library says it less well
+        place = len(ids) - length_hint(left) - 1
+        return place, f"{ids[place]} is not a token id"
+    return len(ids), None
+
+
+def _tail(prompt: Sequence[int] | None) -> Sequence[int] | None:
+    """What follows the prompt's last `<|start|>`, with it; None for the usual `<|start|>assistant`."""
+    if prompt is None:
+        return None
+    for place in range(len(prompt) - 1, -1, -1):
+        if prompt[place] == Marker.START:
+            tail = prompt[place:]
+            return None if list(tail) == [Marker.START, ASSISTANT] else tail
+    return ()

@@ -1,0 +1,37 @@
+"""What `curl -N` leaves in a file: an event stream or a body, with `-i` after its HTTP headers.
+
+No times are known, so none are made up.
+"""
+
+import re
+from typing import Final
+
+from inspector.capture import Capture, Endpoint, Header
+from inspector.errors import CaptureError
+from inspector.importers.payloads import KINDS, answer
+
+__all__ = ["read_dump"]
+
+_HEADERS: Final = re.compile(rb"HTTP/[0-9.]+ ([0-9]{3})[^\n]*\n(?:[^\r\n]+\r?\n)*(?:\r?\n|\Z)")
+_ALONE: Final = "Only an error came: the endpoint is not told by it and was taken to be chat completions."
+
+
+def read_dump(content: bytes, name: str) -> Capture:
+    """One answer; CaptureError when nothing in it comes from one of vLLM's endpoints."""
+    status, at = None, len(content) - len(content.lstrip())
+    while found := _HEADERS.match(content, at):  # 100 Continue, a proxy's CONNECT and redirects come first
+        status, at = int(found[1]), found.end()
+    body = content[at:] if at else content
+    read = answer(body)
+    endpoint, notes = read.endpoint, read.notes
+    refused = read.failed or (status is not None and status >= 400)
+    if endpoint is None and refused:
+        endpoint, notes = Endpoint.CHAT, (*notes, _ALONE)
+    if endpoint is None and not read.events:
+        raise CaptureError(name, "headers without a body; let curl run to its end and save it again")
+    if endpoint is None:
+        why = f"no event or body in it comes from chat completions, Responses or completions; give {KINDS}"
+        raise CaptureError(name, why)
+    source = "curl -i dump" if status is not None else "curl dump"
+    header = Header(endpoint=endpoint, model=read.model, status=status, source=source)
+    return Capture(header=header, events=read.events, notes=notes)

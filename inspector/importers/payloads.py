@@ -1,0 +1,164 @@
+"""What the importers share: JSON from outside, which endpoint a payload comes from, answers to events.
+
+Refuses nothing but what is no JSON where JSON must be.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from inspector.capture import Endpoint, Event, EventKind
+from inspector.errors import CaptureError
+from inspector.wire.sse import LIMIT_BYTES, SseDecoder
+
+__all__ = [
+    "KINDS",
+    "Answer",
+    "answer",
+    "as_time",
+    "endpoint_of",
+    "endpoint_of_path",
+    "is_error",
+    "loads",
+    "shown",
+    "stream_answer",
+    "told",
+]
+
+KINDS: Final = "a capture, a curl -N dump, a HAR file, a list of token ids or a vLLM log"
+"""What can be read, for the end of a refusal."""
+
+_OBJECTS: Final = {
+    "chat.completion.chunk": Endpoint.CHAT,
+    "chat.completion": Endpoint.CHAT,
+    "text_completion": Endpoint.COMPLETIONS,
+    "response": Endpoint.RESPONSES,
+}
+_PATHS: Final = {
+    "/chat/completions": Endpoint.CHAT,
+    "/completions": Endpoint.COMPLETIONS,
+    "/responses": Endpoint.RESPONSES,
+}
+_SLICE: Final = 2**20
+_STREAM: Final = re.compile(rb"(?:data|event|id|retry)?:")
+_BROKEN: Final = "The last event has no blank line after it: the stream or the file was cut there."
+_LONG: Final = f"An event is longer than {LIMIT_BYTES // 2**20} MiB and was cut there."
+_SHOWN: Final = 40
+
+
+class Answer(NamedTuple):
+    """The body of an HTTP answer as events."""
+
+    events: list[Event]
+    endpoint: Endpoint | None
+    """None when no payload tells."""
+    model: str | None
+    failed: bool
+    """True when a payload is an error."""
+    notes: tuple[str, ...] = ()
+
+
+def shown(value: object) -> str:
+    """A value from outside for an error text: short, one line, ASCII."""
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    words = ascii(value)
+    return words if len(words) <= _SHOWN else words[: _SHOWN - 3] + "..."
+
+
+def loads(text: str | bytes, name: str, what: str = "the JSON") -> Any:
+    """JSON to values; CaptureError with the line where it stops being JSON."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise CaptureError(name, f"{what} nests deeper than can be read; no server sends that") from error
+    except json.JSONDecodeError as error:
+        why = f"{what} is damaged or cut off at column {error.colno} ({error.msg}); save it again"
+        raise CaptureError(name, why, line=error.lineno) from error
+    except UnicodeDecodeError as error:
+        why = f"{what} is damaged: byte {error.start} is no UTF-8; save it again"
+        raise CaptureError(name, why) from error
+    except ValueError as error:
+        raise CaptureError(
+            name, f"{what} holds a number of thousands of digits; no server sends that"
+        ) from error
+
+
+def as_time(value: object, *, latest: float = 1e9) -> float | None:
+    """A number from 0 to `latest` as a float; None for all else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        seconds = float(value)
+    except OverflowError:
+        return None
+    return seconds if 0 <= seconds < latest else None
+
+
+def endpoint_of_path(path: str) -> Endpoint | None:
+    """The endpoint that a URL or path leads to."""
+    bare = path.partition("?")[0].rstrip("/")
+    return next((endpoint for end, endpoint in _PATHS.items() if bare.endswith(end)), None)
+
+
+def endpoint_of(payload: object) -> Endpoint | None:
+    """The endpoint that sends such a payload; None when that cannot be told."""
+    if not isinstance(payload, dict):
+        return None
+    kind, sent = payload.get("type"), payload.get("object")
+    if isinstance(kind, str) and (
+        kind.startswith("response.") or (kind == "error" and "sequence_number" in payload)
+    ):
+        return Endpoint.RESPONSES
+    return _OBJECTS.get(sent) if isinstance(sent, str) else None
+
+
+def is_error(payload: object) -> bool:
+    """True for an error as vLLM or FastAPI tells it."""
+    if not isinstance(payload, dict):
+        return False
+    if payload.get("error") or payload.get("object") == "error" or payload.get("type") == "error":
+        return True
+    return set(payload) == {"detail"}
+
+
+def answer(body: bytes) -> Answer:
+    """An HTTP body to events without times: a stream to its events, anything else to one `BODY`."""
+    if _STREAM.match(body, len(body) - len(body.lstrip(b"\xef\xbb\xbf \t\r\n"))):
+        return stream_answer(body)
+    text = body.decode("utf-8", "replace").removeprefix("\ufeff").strip()
+    return told([Event(text, kind=EventKind.BODY)] if text else [])
+
+
+def stream_answer(body: bytes) -> Answer:
+    """An event stream to events without times."""
+    decoder = SseDecoder()
+    pieces = (body[at : at + _SLICE] for at in range(0, len(body), _SLICE))
+    items = [item for piece in pieces for item in decoder.receive(piece)]
+    notes = [_LONG] if any(not item.complete for item in items) else []
+    rest = decoder.close()
+    if rest:
+        notes.append(_BROKEN)
+    kinds = (EventKind.SSE, EventKind.COMMENT)
+    return told([Event(item.data, None, item.name, kinds[item.comment]) for item in items + rest], notes)
+
+
+def told(events: Sequence[Event], notes: Sequence[str] = ()) -> Answer:
+    """The events with what their payloads tell, up to the first that tells its endpoint."""
+    failed = False
+    for event in events:
+        if event.kind is EventKind.COMMENT or event.data == "[DONE]":
+            continue
+        try:
+            payload = json.loads(event.data)
+        except (ValueError, RecursionError):
+            continue
+        failed = failed or is_error(payload)
+        endpoint = Endpoint.RESPONSES if event.name.startswith("response.") else endpoint_of(payload)
+        if endpoint is not None:
+            inner = payload.get("response", payload) if isinstance(payload, dict) else None
+            model = inner.get("model") if isinstance(inner, dict) else None
+            words = model if isinstance(model, str) else None
+            return Answer(list(events), endpoint, words, failed, tuple(notes))
+    return Answer(list(events), None, None, failed, tuple(notes))

@@ -1,0 +1,7 @@
+"""`python -m inspector.lab`: the lab's commands by themselves."""
+
+import sys
+
+from inspector.lab.commands import main
+
+sys.exit(main())

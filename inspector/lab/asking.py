@@ -1,0 +1,80 @@
+"""The requests that call a script, one shape an endpoint."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from inspector.capture import Endpoint
+from inspector.harmony import vocab
+from inspector.lab.model import SERVED_NAME
+from inspector.lab.scripts import Script
+
+__all__ = ["PATHS", "body"]
+
+PATHS: Final[Mapping[Endpoint, str]] = {
+    Endpoint.CHAT: "/v1/chat/completions",
+    Endpoint.RESPONSES: "/v1/responses",
+    Endpoint.COMPLETIONS: "/v1/completions",
+}
+
+MAX_TOKENS: Final = 2000
+
+_TOOLS: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
+    "get_weather": ("Weather of a city.", {"city": {"type": "string"}, "unit": {"type": "string"}}),
+    "get_time": ("Time in a zone.", {"zone": {"type": "string"}}),
+    "run": ("Runs something.", {"code": {"type": "string"}}),
+}
+
+_BUILT_IN: Final[Mapping[str, dict[str, Any]]] = {
+    "python": {"type": "code_interpreter", "container": {"type": "auto"}},
+    "browser": {"type": "web_search_preview"},
+}
+
+
+def body(
+    endpoint: Endpoint, script: Script, *, model: str = SERVED_NAME, marker: str | None = None
+) -> dict[str, Any]:
+    """The JSON body that makes the lab's server emit `script` on one endpoint.
+
+    `marker` replaces the script's name in the user's text, for scripts that a server has no file of.
+    """
+    text = f"Please say this: {marker or f'[[script {script.name}]]'}"
+    request: dict[str, Any] = {"model": model, "stream": script.stream, "temperature": 0}
+    budget = script.request.get("max_tokens", MAX_TOKENS)
+    if script.request.get("ignore_eos"):
+        request["ignore_eos"] = True
+    match endpoint:
+        case Endpoint.RESPONSES:
+            request |= {"input": text, "max_output_tokens": budget, "enable_response_messages": True}
+            if tools := _responses_tools(script.tools, script.built_in):
+                request["tools"] = tools
+        case Endpoint.COMPLETIONS:
+            # A prompt of ids in the chat's own format: never parsed as Harmony, so every token shows.
+            prompt = f"<|start|>user<|message|>{text}<|end|><|start|>assistant"
+            request |= {"prompt": vocab.encode(prompt), "max_tokens": budget, "skip_special_tokens": False}
+        case _:
+            request |= {"messages": [{"role": "user", "content": text}], "max_tokens": budget}
+            if script.tools:
+                request["tools"] = [
+                    {"type": "function", "function": _function(name)} for name in script.tools
+                ]
+    if endpoint is not Endpoint.RESPONSES:
+        request["return_token_ids"] = True
+        if script.stream:
+            request["stream_options"] = {"include_usage": True}
+    return request
+
+
+def _responses_tools(tools: Sequence[str], built_in: Sequence[str]) -> list[dict[str, Any]]:
+    return [
+        *({"type": "function", **_function(name)} for name in tools),
+        *(_BUILT_IN[name] for name in built_in),
+    ]
+
+
+def _function(name: str) -> dict[str, Any]:
+    description, properties = _TOOLS[name]
+    return {
+        "name": name,
+        "description": description,
+        "parameters": {"type": "object", "properties": properties},
+    }

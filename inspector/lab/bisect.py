@@ -1,0 +1,186 @@
+"""Which release changed a verdict: a search that installs only what it visits.
+
+The two ends are judged first; they must differ. Then the middle of what is left is installed, started
+and asked, until two neighbours differ. A script may be asked several times, as old releases lose tokens
+only when the engine outruns the API process; the worst outcome counts.
+"""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Final
+
+from inspector.capture import Capture, Endpoint
+from inspector.errors import LabError
+from inspector.lab.install import CPU_PACKAGE, prepare
+from inspector.lab.matrix import serving
+from inspector.lab.paths import LabPaths
+from inspector.lab.recording import Target, record
+from inspector.lab.results import version_key
+from inspector.lab.score import Outcome, Score, score
+from inspector.lab.scripts import Expectation, Piece, Script, ToolCall
+from inspector.reading import read
+
+__all__ = ["Change", "Visit", "bisect", "endpoint_of", "releases", "script_of_capture"]
+
+_WORST: Final = (Outcome.WHOLE, Outcome.TOLD, Outcome.SILENT)
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """What one release did."""
+
+    version: str
+    score: Score
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Where the verdict changes: `last` still has the old one, `first` has the new one."""
+
+    last: Visit
+    first: Visit
+    visits: tuple[Visit, ...]
+    """All that were judged, by version."""
+
+
+def releases(package: str = CPU_PACKAGE, *, python: str = sys.executable) -> list[str]:
+    """The releases that the package index has for this platform, oldest first; no rebuilds (`.post2`)."""
+    found = subprocess.run(
+        [python, "-m", "pip", "index", "versions", package], capture_output=True, text=True, check=False
+    )
+    listed = re.search(r"Available versions: (.+)", found.stdout)
+    if found.returncode or listed is None:
+        reason = (found.stderr or found.stdout).strip().splitlines()
+        raise LabError(f"pip cannot list the releases of {package}: {reason[-1] if reason else 'no output'}")
+    numbers = [version.strip() for version in listed[1].split(",")]
+    return sorted((one for one in numbers if re.fullmatch(r"\d+(\.\d+)*", one)), key=version_key)
+
+
+def bisect(
+    paths: LabPaths,
+    target: Target,
+    *,
+    good: str,
+    bad: str,
+    stream_interval: int,
+    available: Sequence[str],
+    package: str = CPU_PACKAGE,
+    repeat: int = 3,
+    judge: Callable[[str], Score] | None = None,
+    say: Say = print,
+) -> Change:
+    """Find the first release after which the verdict is the other end's.
+
+    `judge` says what one release does; the default installs and asks it. Raises LabError when an end
+    is no release or when both ends do the same.
+    """
+    judged: dict[str, Visit] = {}
+    judge = judge or (
+        lambda version: _ask(
+            paths, target, version, stream_interval=stream_interval, package=package, repeat=repeat, say=say
+        )
+    )
+
+    def visit(version: str) -> Visit:
+        if version not in judged:
+            judged[version] = Visit(version=version, score=judge(version))
+            found = judged[version].score
+            say(f"{version}: {found.outcome.value}{'; ' + found.differences[0] if found.differences else ''}")
+        return judged[version]
+
+    older, newer = sorted((good, bad), key=version_key)
+    between = [one for one in available if version_key(older) <= version_key(one) <= version_key(newer)]
+    for end in (good, bad):
+        if end not in between:
+            raise LabError(
+                f"{package} has no release {end} for this platform; it has {', '.join(available[-12:])}"
+            )
+    low, high = 0, len(between) - 1
+    first_outcome, last_outcome = visit(between[low]).score.outcome, visit(between[high]).score.outcome
+    if visit(good).score.outcome is visit(bad).score.outcome:
+        raise LabError(
+            f"{good} and {bad} do the same with this script ({first_outcome.value}): no change to find"
+        )
+    say(f"{high - low - 1} releases lie between {between[low]} and {between[high]}")
+    while high - low > 1:
+        middle = (low + high) // 2
+        if visit(between[middle]).score.outcome is last_outcome:
+            high = middle
+        else:
+            low = middle
+    return Change(
+        last=visit(between[low]),
+        first=visit(between[high]),
+        visits=tuple(judged[one] for one in sorted(judged, key=version_key)),
+    )
+
+
+def script_of_capture(capture: Capture) -> Script:
+    """A script of a capture's own tokens, expecting what the tokens say a client should get.
+
+    Raises LabError when the capture holds no token ids.
+    """
+    ids = capture.header.script
+    reading = read(capture, truth=ids)
+    generated = reading.choice.generated()
+    if generated is None or not reading.choice.tokens.ids:
+        raise LabError("this capture holds no token ids, so its stream cannot be played to other releases")
+    names = tuple(dict.fromkeys(call.name for call in generated.tool_calls))
+    asked = capture.header.request
+    request = {key: asked[key] for key in ("ignore_eos",) if asked.get(key)}
+    if reading.choice.finish_reason == "length":
+        request["max_tokens"] = len(reading.choice.tokens.ids)
+    return Script(
+        name="capture",
+        sentence="The tokens of a capture.",
+        turns=(tuple(reading.choice.tokens.ids),),
+        well_formed=not reading.choice.transcript.refusals,
+        expect=Expectation(
+            reasoning=(Piece(generated.reasoning, required=True),),
+            content=(Piece(generated.content, required=True),),
+            tool_calls=tuple(ToolCall(call.name, call.arguments) for call in generated.tool_calls),
+        ),
+        request=request,
+        tools=names,
+    )
+
+
+def _ask(
+    paths: LabPaths,
+    target: Target,
+    version: str,
+    *,
+    stream_interval: int,
+    package: str,
+    repeat: int,
+    say: Say,
+) -> Score:
+    environment = prepare(paths, version, package=package, say=say)
+    scores: list[Score] = []
+    with ExitStack() as stack:
+        running = serving(
+            stack,
+            paths,
+            environment,
+            stream_interval,
+            tools=bool(target.script.built_in),
+            extra_scripts=[target.script] if target.script.name == "capture" else [],
+            say=say,
+        )
+
+        def keep(asked: Target, capture: Capture) -> None:
+            scores.append(score(asked.script, capture))
+
+        record(running.base_url, [target] * repeat, stream_interval=stream_interval, keep=keep, jobs=2)
+    return max(scores, key=lambda one: _WORST.index(one.outcome))
+
+
+def endpoint_of(capture: Capture) -> Endpoint:
+    """The endpoint on which a capture's script is asked; a bare list of tokens goes to chat."""
+    return Endpoint.CHAT if capture.header.endpoint is Endpoint.TOKENS else capture.header.endpoint

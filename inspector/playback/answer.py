@@ -1,0 +1,201 @@
+"""A capture as the answer to one request: what the client asked for of it, streamed or whole.
+
+Token ids, usage and the stream itself are sent only to who asked for them, as vLLM does. The prompt,
+tools and sampling of the request change nothing: what comes was recorded.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from inspector.capture import Capture, Endpoint, Event, EventKind
+from inspector.errors import InspectorError
+from inspector.playback.faults import Faults
+from inspector.playback.payloads import choice_of, dumps, ids_of, payload
+from inspector.playback.reserve import TextServing
+from inspector.playback.reshape import reshape, with_event_faults
+from inspector.playback.unasked import without_token_ids
+from inspector.reading import ChoiceReading, Reading, read
+
+__all__ = ["Answer", "answer", "as_completion", "keeps_logprobs"]
+
+_LOGPROBS_ALONE_FROM: Final = (0, 24)
+"""First vLLM release that may send a chunk of logprobs only; 0.23 does not, 0.32 does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What is going to be sent."""
+
+    status: int
+    events: Sequence[Event]
+    """Of a stream; one `body` event for a whole answer."""
+    cut: bool = False
+    """The connection breaks after the last event, as it did when this was recorded."""
+
+    @property
+    def streams(self) -> bool:
+        """True for an event stream."""
+        return not any(event.kind is EventKind.BODY for event in self.events)
+
+
+def answer(capture: Capture, endpoint: Endpoint, request: Mapping[str, Any], faults: Faults) -> Answer:
+    """The answer of a server that had this capture to give, to a request at `endpoint`.
+
+    Raises InspectorError when the capture cannot be given in the form asked for, or cannot show a fault.
+    """
+    status = capture.header.status or 200
+    cut = capture.end is not None and capture.end.cut
+    if any(event.kind is EventKind.BODY for event in capture.events):
+        body = [event for event in capture.events if event.kind is EventKind.BODY]
+        if status < 400 and request.get("stream"):
+            raise InspectorError("this capture is an unstreamed answer: ask for it without stream")
+        return Answer(status=status, events=_asked(body, capture, endpoint, request), cut=cut)
+    if endpoint is not capture.header.endpoint:
+        capture = as_completion(capture, request)
+    shaped = reshape(capture, faults)
+    if request.get("stream"):
+        events = with_event_faults(_asked(shaped, capture, endpoint, request), faults, endpoint)
+        return Answer(status=status, events=events, cut=cut)
+    shaped = with_event_faults(shaped, faults, endpoint)
+    reading = read(Capture(header=capture.header, events=shaped, end=capture.end))
+    status, value = _whole(reading)
+    body = [Event(dumps(value), shaped[-1].at_s if shaped else None, "", EventKind.BODY)]
+    return Answer(status=status, events=_asked(body, capture, endpoint, request), cut=cut)
+
+
+def keeps_logprobs(server_version: str | None) -> bool:
+    """True when that vLLM sends chunks of logprobs that deliver nothing else; true when unknown."""
+    parts = (server_version or "").split(".")
+    if len(parts) < 2 or not (parts[0].isdecimal() and parts[1].isdecimal()):
+        return True
+    return (int(parts[0]), int(parts[1])) >= _LOGPROBS_ALONE_FROM
+
+
+def as_completion(capture: Capture, request: Mapping[str, Any]) -> Capture:
+    """A chat capture's tokens as /v1/completions would stream them: the ground truth of the same answer.
+
+    Raises InspectorError when the capture has no token ids.
+    """
+    markers = request.get("skip_special_tokens") is False
+    servings: dict[object, TextServing] = {}
+    events: list[Event] = []
+    model = capture.header.model or "playback"
+    base = {"id": "cmpl-playback", "object": "text_completion", "created": 0, "model": model}
+    for event in capture.events:
+        found = payload(event)
+        choice, ids = choice_of(found), ids_of(found)
+        if choice is not None and ids:
+            index = choice.get("index", 0)
+            if index not in servings:
+                servings[index] = TextServing(markers=markers)
+            row = {
+                "index": index,
+                "text": servings[index].deliver(ids),
+                "logprobs": None,
+                "finish_reason": choice.get("finish_reason"),
+                "stop_reason": choice.get("stop_reason"),
+                "prompt_token_ids": None,
+                "token_ids": ids,
+            }
+            events.append(event._replace(data=dumps({**base, "choices": [row], "usage": None})))
+        elif found and found.get("choices") == [] and isinstance(found.get("usage"), dict):
+            events.append(event._replace(data=dumps({**base, "choices": [], "usage": found["usage"]})))
+        elif event.data == "[DONE]":
+            events.append(event)
+    if not servings:
+        raise InspectorError(
+            "this capture has no token ids, so /v1/completions cannot play it; choose one recorded with "
+            "return_token_ids"
+        )
+    return Capture(header=capture.header, events=events, end=capture.end)
+
+
+def _asked(
+    events: Sequence[Event], capture: Capture, endpoint: Endpoint, request: Mapping[str, Any]
+) -> list[Event]:
+    """The events without what this client did not ask for."""
+    if endpoint is Endpoint.RESPONSES:
+        return list(events)
+    options = request.get("stream_options")
+    usage = isinstance(options, dict) and bool(options.get("include_usage"))
+    kept_logprobs = keeps_logprobs(capture.header.server_version)
+    kept: list[Event] = []
+    for event in events:
+        if event.kind is EventKind.SSE and not usage and _is_usage(event):
+            continue
+        text: str | None = event.data
+        if not request.get("return_token_ids"):
+            text = without_token_ids(event.data, keeps_logprobs=kept_logprobs)
+        if text is not None:
+            kept.append(event if text is event.data else event._replace(data=text))
+    return kept
+
+
+def _is_usage(event: Event) -> bool:
+    if '"usage"' not in event.data:
+        return False
+    found = payload(event)
+    return found is not None and found.get("choices") == []
+
+
+def _whole(reading: Reading) -> tuple[int, dict[str, Any]]:
+    """Status and body of the unstreamed answer that says what a stream said."""
+    stream = reading.stream
+    if stream.errors:
+        first = stream.errors[0]
+        code = first.code if isinstance(first.code, int) and 400 <= first.code <= 599 else 500
+        error = {"message": first.message, "type": first.type or "InternalServerError", "param": None}
+        return code, {"error": {**error, "code": code}}
+    if reading.header.endpoint is Endpoint.RESPONSES:
+        final = payload(reading.events[stream.final_event]) if stream.final_event is not None else None
+        if final is None or not isinstance(final.get("response"), dict):
+            raise InspectorError("this capture ends before its final object: ask for it with stream")
+        return 200, final["response"]
+    chat = reading.header.endpoint is Endpoint.CHAT
+    first_chunk = next((found for event in reading.events if (found := payload(event))), {})
+    return 200, {
+        "id": first_chunk.get("id", "playback"),
+        "object": "chat.completion" if chat else "text_completion",
+        "created": first_chunk.get("created", 0),
+        "model": stream.model or reading.header.model or "playback",
+        "choices": [_chat(choice) if chat else _text(choice) for choice in reading.choices],
+        "usage": stream.usage,
+        **({"prompt_token_ids": stream.prompt_ids} if chat else {}),
+    }
+
+
+def _chat(choice: ChoiceReading) -> dict[str, Any]:
+    delivered = choice.delivered()
+    calls = [
+        {
+            "id": f"chatcmpl-tool-playback-{number}",
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments},
+        }
+        for number, call in enumerate(delivered.tool_calls)
+    ]
+    reasoning = delivered.reasoning or None
+    return {
+        "index": choice.index,
+        "message": {
+            "role": "assistant",
+            "content": delivered.content or None,
+            "tool_calls": calls,
+            "reasoning": reasoning,
+            "reasoning_content": reasoning,
+        },
+        "logprobs": None,
+        "finish_reason": choice.finish_reason,
+        "token_ids": list(choice.tokens.ids) or None,
+    }
+
+
+def _text(choice: ChoiceReading) -> dict[str, Any]:
+    return {
+        "index": choice.index,
+        "text": choice.delivered().text or "",
+        "logprobs": None,
+        "finish_reason": choice.finish_reason,
+        "token_ids": list(choice.tokens.ids) or None,
+    }

@@ -1,0 +1,203 @@
+"""Faults that a request may ask the playback for: their names, and a text of them to values.
+
+`FAULTS` is the list that docs and pages show. Nothing is applied here: `reserve` and `reshape` change
+tokens and payloads, `sending` changes bytes and times.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
+
+from inspector.errors import InspectorError
+from inspector.harmony.vocab import encode
+
+__all__ = ["FAULTS", "MIDDLE", "Fault", "Faults", "Stall", "parse_faults"]
+
+MIDDLE: Final = -1
+"""In place of an event's index: the middle of the answer."""
+
+_EVENTS_AT_MOST: Final = 10**6
+_STALL_AT_MOST_S: Final = 3600.0
+_TEXT_AT_MOST: Final = 2000
+
+
+class Stall(NamedTuple):
+    """A pause before one event."""
+
+    event: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Faults:
+    """What to do to one answer; the default does nothing. Events count from 0, `MIDDLE` is half way."""
+
+    merge: int = 1
+    """Events with tokens that become one, as an engine does that yields several tokens at once."""
+    last_token_only: bool = False
+    """Of each event only the last token's text is delivered (vLLM 0.10 chat, 0.13 Responses)."""
+    split_utf8: bool = False
+    """Each token is decoded alone, so a character of two tokens becomes U+FFFD twice."""
+    split_bytes: bool = False
+    """Network pieces end inside characters; no fault of the stream, a good client sees nothing."""
+    omit_message: int | None = None
+    """The model forgets this `<|message|>`, counted from 0; the server's parser does what it does then."""
+    after_return: tuple[int, ...] = ()
+    """Tokens that the model goes on with after `<|return|>`."""
+    swallow: bool = False
+    """The server passes over parser errors (vLLM 0.32) instead of ending with an error event."""
+    stall: Stall | None = None
+    cut: int | None = None
+    """The connection breaks before this event."""
+    cut_inside: int | None = None
+    """The connection breaks in the middle of this event's bytes."""
+    error_event: int | None = None
+    """The server reports an internal error before this event, and ends."""
+    http: int | None = None
+    """This HTTP status, with the JSON that vLLM sends, instead of an answer."""
+    html: int | None = None
+    """This HTTP status with an HTML page, as a gateway sends it."""
+    malformed: int | None = None
+    """This event loses its second half, so it is no JSON."""
+    no_done: bool = False
+    """The terminal event is missing: `[DONE]`, `response.completed`."""
+
+    @property
+    def tokens_change(self) -> bool:
+        """True when the tokens must be served anew."""
+        return self.omit_message is not None or bool(self.after_return)
+
+
+class Fault(NamedTuple):
+    """One fault as a request names it."""
+
+    words: str
+    """What happens, for a person."""
+    value: str
+    """What may stand after `=`; empty when nothing may."""
+    example: str
+    read: Callable[[str], Mapping[str, Any]]
+    """The text after `=`, empty when there is none, to fields of `Faults`; raises ValueError."""
+
+
+def _number(low: int, high: int, default: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        number = default if not text else int(text)
+        if text and not low <= number <= high:
+            raise ValueError(f"not between {low} and {high}")
+        return number
+
+    return read
+
+
+_event = _number(0, _EVENTS_AT_MOST, MIDDLE)
+
+
+def _stall(text: str) -> Stall:
+    event, _, seconds = text.partition(":")
+    wait_s = float(seconds) if seconds else 5.0
+    if not 0 <= wait_s <= _STALL_AT_MOST_S:
+        raise ValueError(f"seconds are not between 0 and {_STALL_AT_MOST_S:.0f}")
+    return Stall(_event(event), wait_s)
+
+
+def _tokens(text: str) -> tuple[int, ...]:
+    if len(text) > _TEXT_AT_MOST:
+        raise ValueError(f"longer than {_TEXT_AT_MOST} characters")
+    return tuple(encode(text or " and then some"))
+
+
+def _flag(name: str) -> Callable[[str], Mapping[str, Any]]:
+    def read(text: str) -> Mapping[str, Any]:
+        if text:
+            raise ValueError("it takes no value")
+        return {name: True}
+
+    return read
+
+
+def _field(name: str, read: Callable[[str], object]) -> Callable[[str], Mapping[str, Any]]:
+    return lambda text: {name: read(text)}
+
+
+FAULTS: Final[Mapping[str, Fault]] = {
+    "merge": Fault(
+        "events with tokens are merged, N to one", "N", "merge=4", _field("merge", _number(2, 10_000, 3))
+    ),
+    "last-token-only": Fault(
+        "of each event only the last token's text is delivered",
+        "",
+        "merge=3,last-token-only",
+        _flag("last_token_only"),
+    ),
+    "split-utf8": Fault(
+        "each token is decoded alone, so characters of several tokens are garbled",
+        "",
+        "split-utf8",
+        _flag("split_utf8"),
+    ),
+    "split-bytes": Fault(
+        "network pieces end inside characters; a good client sees no difference",
+        "",
+        "split-bytes",
+        _flag("split_bytes"),
+    ),
+    "omit-message": Fault(
+        "the model forgets a <|message|>, the first unless a number says which",
+        "NUMBER",
+        "omit-message=1",
+        _field("omit_message", _number(0, _EVENTS_AT_MOST, 0)),
+    ),
+    "after-return": Fault(
+        "the model goes on after <|return|>",
+        "TEXT (markers such as <|start|> become tokens)",
+        "after-return= and more",
+        _field("after_return", _tokens),
+    ),
+    "swallow": Fault(
+        "parser errors are passed over in silence, as vLLM does from 0.32",
+        "",
+        "omit-message,swallow",
+        _flag("swallow"),
+    ),
+    "stall": Fault("a pause before an event", "EVENT:SECONDS", "stall=10:5", _field("stall", _stall)),
+    "cut": Fault("the connection breaks before an event", "EVENT", "cut=10", _field("cut", _event)),
+    "cut-inside": Fault(
+        "the connection breaks inside an event", "EVENT", "cut-inside=10", _field("cut_inside", _event)
+    ),
+    "error-event": Fault(
+        "an error event, then the end", "EVENT", "error-event=10", _field("error_event", _event)
+    ),
+    "http": Fault(
+        "an HTTP error instead of an answer", "STATUS", "http=500", _field("http", _number(400, 599, 500))
+    ),
+    "html": Fault(
+        "a gateway's HTML error page", "STATUS", "html=502", _field("html", _number(400, 599, 502))
+    ),
+    "malformed": Fault(
+        "one event is only half its JSON", "EVENT", "malformed=10", _field("malformed", _event)
+    ),
+    "no-done": Fault("the terminal event is missing", "", "no-done", _flag("no_done")),
+}
+
+
+def parse_faults(text: str, *, onto: Faults | None = None) -> Faults:
+    """Names with values, separated by commas, to faults; `onto` are faults that hold already.
+
+    Raises InspectorError for a name that does not exist and a value that cannot be.
+    """
+    found = onto or Faults()
+    for part in filter(str.strip, text.split(",")):
+        name, _, value = part.partition("=")
+        name = name.strip()
+        if name not in FAULTS:
+            raise InspectorError(f"there is no fault {name[:40]!r}; there are {', '.join(FAULTS)}")
+        try:
+            found = replace(found, **FAULTS[name].read(value))
+        except ValueError as error:
+            takes = FAULTS[name].value or "no value"
+            raise InspectorError(
+                f"the fault {name} cannot be {value[:40]!r} ({error}); it takes {takes}, "
+                f"for example {FAULTS[name].example}"
+            ) from error
+    return found

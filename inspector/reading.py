@@ -1,0 +1,304 @@
+"""The path: a capture's events to tokens, messages and deltas. Live streams use it as they grow."""
+
+import gc
+from collections.abc import Callable, Iterator, MutableSequence, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final, NamedTuple, Protocol
+
+from inspector.capture import Capture, End, Endpoint, Event, Header
+from inspector.delivery import Expected, expect
+from inspector.deltas import CONTENT, REASONING, TEXT, Delta, tool_arguments, tool_index, tool_name
+from inspector.harmony.text import text_of
+from inspector.harmony.tracker import HarmonyTracker
+from inspector.harmony.vocab import Marker, encode
+from inspector.tokens import Token, Tokens
+from inspector.transcript import Transcript
+from inspector.wire.chat import ChatReader
+from inspector.wire.completions import CompletionsReader
+from inspector.wire.ids import IdsReader
+from inspector.wire.responses import ResponsesReader
+from inspector.wire.stream import Choice, Stream
+
+__all__ = ["ChoiceReading", "Evidence", "Reader", "Reading", "Texts", "ToolText", "read"]
+
+
+class Evidence(StrEnum):
+    """What tells the generated side, strongest first."""
+
+    TOKEN_IDS = "token ids"
+    """Ids in the stream itself (`return_token_ids`)."""
+    GIVEN_IDS = "given ids"
+    """Ids that the caller vouched for: the lab's script, a ground truth run."""
+    LOGPROBS = "logprobs"
+    FINAL_OBJECT = "final object"
+    """Only the server's own final texts against its deltas; no token is known."""
+    USAGE = "usage"
+    """Only the server's token counts."""
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolText:
+    """One tool call as text."""
+
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Texts:
+    """Text per field, of one side."""
+
+    content: str
+    reasoning: str
+    tool_calls: tuple[ToolText, ...] = ()
+    text: str | None = None
+    """Raw text of plain completions; None for the other endpoints."""
+    other: dict[str, str] = field(default_factory=dict)
+    """Items of server-side tools in Responses, by field."""
+
+    def by_field(self) -> dict[str, str]:
+        """The same, text by field; `text` only for plain completions."""
+        found = {REASONING: self.reasoning, CONTENT: self.content}
+        for number, call in enumerate(self.tool_calls):
+            found[tool_name(number)] = call.name
+            found[tool_arguments(number)] = call.arguments
+        if self.text is not None:
+            found[TEXT] = self.text
+        return {**found, **self.other}
+
+
+@dataclass(slots=True)
+class ChoiceReading:
+    """One completion of the answer: what its tokens say and what was delivered."""
+
+    index: int
+    evidence: Evidence
+    tokens: Tokens
+    transcript: Transcript
+    expected: Expected
+    deltas: Sequence[Delta]
+    finals: dict[str, str]
+    """Whole texts that the server told apart from deltas (Responses)."""
+    finish_reason: str | None
+
+    @property
+    def has_ids(self) -> bool:
+        """True when the generated side is known token by token."""
+        return self.evidence in {Evidence.TOKEN_IDS, Evidence.GIVEN_IDS, Evidence.LOGPROBS}
+
+    def generated(self) -> Texts | None:
+        """What the tokens say a client should get; None when no ids are known."""
+        if not self.has_ids:
+            return None
+        ids = self.tokens.ids
+        return Texts(
+            content=self.expected.text(CONTENT, ids),
+            reasoning=self.expected.text(REASONING, ids),
+            tool_calls=tuple(
+                ToolText(call.name, text_of(ids[call.segment.start : call.segment.end]))
+                for call in self.expected.calls
+            ),
+        )
+
+    def delivered(self) -> Texts:
+        """What the client got, from deltas alone."""
+        return _texts(self.deltas)
+
+
+@dataclass(slots=True)
+class Reading:
+    """Everything that a capture says, read once; findings, figures and rows are computed from it."""
+
+    header: Header
+    events: Sequence[Event]
+    end: End | None
+    notes: tuple[str, ...]
+    stream: Stream
+    choices: list[ChoiceReading]
+    ended: bool
+    """False while a live stream is still growing."""
+
+    @property
+    def choice(self) -> ChoiceReading:
+        """The first choice."""
+        return self.choices[0]
+
+    @property
+    def server_version(self) -> str | None:
+        """VLLM version: as /version said it, or from `system_fingerprint` (`vllm-0.32.0-...`)."""
+        if self.header.server_version:
+            return self.header.server_version
+        fingerprint = self.stream.fingerprint or ""
+        parts = fingerprint.split("-")
+        return parts[1] if len(parts) > 1 and parts[0] == "vllm" else None
+
+    def arrival_s(self, event: int) -> float | None:
+        """Arrival of an event in seconds from the request, if known."""
+        return self.events[event].at_s if 0 <= event < len(self.events) else None
+
+    def token(self, index: int, choice: int = 0) -> Token:
+        """One token as a value."""
+        tokens = self.choices[choice].tokens
+        event = tokens.events[index]
+        return Token(index=index, id=tokens.ids[index], event=event, arrival_s=self.arrival_s(event))
+
+
+class _Wire(Protocol):
+    def receive(self, events: Sequence[Event]) -> None: ...
+
+
+_READERS: Final[dict[Endpoint, Callable[[Stream], _Wire]]] = {
+    Endpoint.CHAT: ChatReader,
+    Endpoint.RESPONSES: ResponsesReader,
+    Endpoint.COMPLETIONS: CompletionsReader,
+    Endpoint.TOKENS: IdsReader,
+}
+
+
+class _Fold(NamedTuple):
+    """One choice's transcript as it grows, and what it rests on."""
+
+    tokens: Tokens
+    told: Sequence[int] | None
+    """The prompt's ids as the stream told them."""
+    tracker: HarmonyTracker
+    transcript: Transcript
+
+
+class Reader:
+    """Reads events as they come; `reading()` may be asked at any time.
+
+    `truth` are ids known from outside the stream; they take the place of the stream's own. `events` is
+    where the events are kept, a list when it is not given.
+    """
+
+    def __init__(
+        self,
+        header: Header,
+        *,
+        truth: Sequence[int] | None = None,
+        events: MutableSequence[Event] | None = None,
+    ) -> None:
+        self.header = header
+        self.stream = Stream()
+        self.events: MutableSequence[Event] = [] if events is None else events
+        self._wire = _READERS[header.endpoint](self.stream)
+        self._truth: Tokens | None = None
+        if truth is not None:
+            self._truth = Tokens()
+            self._truth.extend(truth, -1)
+        self._folds: dict[int, _Fold] = {}
+
+    def receive(self, events: Sequence[Event]) -> None:
+        """Read some more events."""
+        self.events.extend(events)
+        self._wire.receive(events)
+
+    def reading(self, *, end: End | None = None, notes: tuple[str, ...] = (), ended: bool = False) -> Reading:
+        """What has been read so far."""
+        if not self.stream.choices:
+            self.stream.choice(0)
+        choices = [self._choice(self.stream.choices[index]) for index in sorted(self.stream.choices)]
+        return Reading(
+            header=self.header,
+            events=self.events,
+            end=end,
+            notes=notes,
+            stream=self.stream,
+            choices=choices,
+            ended=ended,
+        )
+
+    def _choice(self, choice: Choice) -> ChoiceReading:
+        evidence, tokens = self._evidence(choice)
+        fold = self._folds.get(choice.index)
+        if fold is None or fold.tokens is not tokens or fold.told is not self.stream.prompt_ids:
+            prompt = _prompt(self.header.request, self.stream.prompt_ids, tokens)
+            fold = _Fold(tokens, self.stream.prompt_ids, HarmonyTracker(prompt), Transcript())
+            if tokens:  # before the first token nothing is certain, not even how the prompt ends
+                self._folds[choice.index] = fold
+        transcript = fold.transcript
+        new = tokens.ids[transcript.count :] if transcript.count else tokens.ids
+        if new:
+            transcript.receive(fold.tracker.receive(new), len(tokens.ids))
+        return ChoiceReading(
+            index=choice.index,
+            evidence=evidence,
+            tokens=tokens,
+            transcript=transcript,
+            expected=expect(transcript),
+            deltas=choice.deltas,
+            finals=choice.finals or choice.item_finals,
+            finish_reason=choice.finish_reason,
+        )
+
+    def _evidence(self, choice: Choice) -> tuple[Evidence, Tokens]:
+        if self._truth is not None and choice.index == 0:
+            return Evidence.GIVEN_IDS, self._truth
+        if choice.tokens:
+            return Evidence.TOKEN_IDS, choice.tokens
+        if choice.logprob_tokens and choice.logprobs_whole:
+            return Evidence.LOGPROBS, choice.logprob_tokens
+        if choice.finals or choice.item_finals:
+            return Evidence.FINAL_OBJECT, choice.tokens
+        return (Evidence.USAGE if self.stream.usage else Evidence.NONE), choice.tokens
+
+
+def read(capture: Capture, *, truth: Sequence[int] | None = None) -> Reading:
+    """Read a whole capture; `truth` are ids known from outside it (see `Reader`)."""
+    reader = Reader(capture.header, truth=truth)
+    with _collector_paused():
+        reader.receive(capture.events)
+        return reader.reading(end=capture.end, notes=capture.notes, ended=True)
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Pause the collection of cycles.
+
+    Reading makes many small values and no cycles; the collector would walk them again and again, about a
+    quarter of the cost of 131,072 tokens (bench/core.py).
+    """
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
+def _prompt(request: Any, told: Sequence[int] | None, tokens: Tokens) -> Sequence[int] | None:
+    """Ids that the completion continues, as far as they matter to its grammar; None for the usual."""
+    prompt: Sequence[int] | None = told
+    asked = request.get("prompt")
+    if prompt is None and isinstance(asked, list) and asked and all(type(item) is int for item in asked):
+        prompt = asked
+    if prompt is None and isinstance(asked, str) and Marker.START.text in asked:
+        prompt = encode(asked[asked.rindex(Marker.START.text) :])
+    if prompt is not None and Marker.START in prompt:
+        return prompt
+    # No Harmony prompt known: a stream that opens with <|start|> brings its own role.
+    return () if tokens.ids and tokens.ids[0] == Marker.START else None
+
+
+def _texts(deltas: Sequence[Delta]) -> Texts:
+    parts: dict[str, list[str]] = {}
+    for _, name, text in deltas:
+        parts.setdefault(name, []).append(text)
+    joined = {name: "".join(pieces) for name, pieces in parts.items()}
+    calls = sorted({index for name in joined if (index := tool_index(name)) is not None})
+    known = {CONTENT, REASONING, TEXT}
+    return Texts(
+        content=joined.get(CONTENT, ""),
+        reasoning=joined.get(REASONING, ""),
+        tool_calls=tuple(
+            ToolText(joined.get(tool_name(index), ""), joined.get(tool_arguments(index), ""))
+            for index in calls
+        ),
+        text=joined.get(TEXT),
+        other={name: text for name, text in joined.items() if name not in known and tool_index(name) is None},
+    )

@@ -1,0 +1,103 @@
+"""Secrets out of requests and headers, before anything is written; all else stays as it is.
+
+Goes by names: it does not look for keys inside messages, and it does not guess from values.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+__all__ = ["redact"]
+
+_SECRETS: Final = frozenset(
+    {
+        "access_token",
+        "api_key",
+        "api_secret",
+        "api_token",
+        "apikey",
+        "auth",
+        "auth_token",
+        "authorization",
+        "bearer",
+        "bearer_token",
+        "cache_salt",
+        "client_secret",
+        "cookie",
+        "cookies",
+        "credentials",
+        "hf_token",
+        "id_token",
+        "openai_api_key",
+        "passwd",
+        "password",
+        "private_key",
+        "proxy_authorization",
+        "refresh_token",
+        "secret",
+        "session_token",
+        "set_cookie",
+        "token",
+        "x_api_key",
+        "x_auth_token",
+    }
+)
+"""Keys that are dropped, in lower case with underscores. `cache_salt`: vLLM asks to keep it secret."""
+
+_HEADER: Final = re.compile("auth|cookie|credential|key|passw|secret|session|signature|token", re.I)
+"""What a name under `headers` sounds like when it may carry a secret, e.g. X-Goog-Api-Key."""
+
+_FREE_NAMES: Final = frozenset(("properties", "patternproperties", "$defs", "definitions"))
+"""Under these keys of a JSON schema stand chosen names: a tool may have a parameter `token`."""
+
+_URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://\S+", re.I)
+_USER: Final = re.compile(r"(?<=://)[^/?#@\s]*@")
+_QUERY: Final = re.compile(r"(?<=[?&])([^=&#\s]+)=[^&#\s]*&?")
+
+
+def redact(mapping: Mapping[str, Any], *, headers: bool = False) -> dict[str, Any]:
+    """A copy of a request body, or of `headers`, without what names a secret.
+
+    Dropped are such keys at any depth, any name under a key `headers` that sounds like one, and user,
+    password and such keys in values that are URLs.
+    """
+    copy: dict[str, Any] = {}
+    pending: list[tuple[Any, Any, str]] = [(mapping, copy, "headers" if headers else "")]
+    while pending:  # no recursion: a body may nest as deep as JSON reads
+        source, target, under = pending.pop()
+        if isinstance(source, Mapping):
+            for key, value in source.items():
+                if not _is_secret(str(key), value, under):
+                    target[key] = _kept(value, str(key).lower(), pending)
+        else:
+            target.extend([_kept(item, under, pending) for item in source])
+    return copy
+
+
+def _kept(value: Any, under: str, pending: list[tuple[Any, Any, str]]) -> Any:
+    """The value, a container as an empty one to be filled later."""
+    if isinstance(value, str):
+        return _URL.sub(_clean_url, value) if "://" in value and _URL.fullmatch(value) else value
+    if isinstance(value, Mapping):
+        pending.append((value, kept := dict[str, Any](), under))
+        return kept
+    if isinstance(value, list | tuple):
+        pending.append((value, items := list[Any](), under))
+        return items
+    return value
+
+
+def _is_secret(key: str, value: object, under: str) -> bool:
+    if under in _FREE_NAMES or value is None or isinstance(value, bool):
+        return False
+    if under.endswith("headers"):
+        return _HEADER.search(key) is not None
+    return key.lower().replace("-", "_") in _SECRETS
+
+
+def _clean_url(found: re.Match[str]) -> str:
+    def drop(part: re.Match[str]) -> str:
+        return "" if part[1].lower().replace("-", "_") in _SECRETS else part[0]
+
+    cleaned = _QUERY.sub(drop, _USER.sub("", found[0]))
+    return found[0] if cleaned == found[0] else cleaned.rstrip("?&")

@@ -1,0 +1,78 @@
+"""Text from a model or server, made safe to hand on: nothing runs, nothing hides, no key goes along.
+
+Control, bidi and other invisible characters are named. What looks like a key is masked; this is a net
+under `redaction`, which works by names, and it knows the common forms only.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from html import escape
+from typing import Final
+
+__all__ = ["code", "fence", "html_text", "masked", "named"]
+
+_KEYS: Final = re.compile(
+    r"\b(?:sk|pk|rk|gsk|hf|ghp|gho|ghs|github_pat|glpat|xox[abprs])[-_][A-Za-z0-9_-]{12,}"
+    r"|\bAKIA[A-Z0-9]{12,}"
+    r"|\beyJ[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]{4,}\.[A-Za-z0-9_-]*"
+    r"|(?<=\bBearer )[^\s\"'\\]{8,}"
+    r"|(?<=\bBasic )[A-Za-z0-9+/=]{12,}"
+    r"|(?<=://)[^/\s:@]{1,256}:[^/\s@]{1,256}(?=@)"
+)
+"""OpenAI, Groq, Hugging Face, GitHub, GitLab, Slack and AWS keys, JSON web tokens, credentials in headers
+and URLs. Bounded repetition, so hostile text costs no more than its length."""
+
+_PLAIN: Final = frozenset("\n\t ")
+
+
+def masked(text: str) -> str:
+    """Text without what looks like a key."""
+    return _KEYS.sub("[masked]", text)
+
+
+def named(text: str) -> str:
+    """Text in which invisible characters stand as ⟨U+202E⟩; line feeds and tabs stay."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() or char in _PLAIN else f"⟨U+{ord(char):04X}⟩" for char in text)
+
+
+def html_text(text: str, *, visible_space: bool = False) -> str:
+    """Text as HTML; invisible characters as marked names, with `visible_space` spaces and line feeds too."""
+    return "".join(_pieces(text, visible_space=visible_space))
+
+
+def _pieces(text: str, *, visible_space: bool) -> Iterator[str]:
+    for char in text:
+        if visible_space and char in _SPACES:
+            yield _SPACES[char]
+        elif char.isprintable() or (char in _PLAIN and not visible_space):
+            yield escape(char)
+        else:
+            name = unicodedata.name(char, "control character")
+            yield f'<b class="hidden" title="{escape(name)}">U+{ord(char):04X}</b>'
+
+
+_SPACES: Final = {" ": "·", "\n": "↵", "\t": "⇥"}
+
+
+def code(text: str) -> str:
+    """Text as inline Markdown code, on one line, whatever backticks it holds."""
+    shown = named(text).replace("\n", "↵").replace("\t", "⇥")
+    if not shown:
+        return "(empty)"
+    ticks = "`" * (_longest_run(shown) + 1)
+    pad = " " if shown[0] in "` " or shown[-1] in "` " else ""
+    return f"{ticks}{pad}{shown}{pad}{ticks}"
+
+
+def fence(text: str, language: str = "") -> str:
+    """Text as a Markdown code block that its own backticks cannot end."""
+    shown = named(text)
+    ticks = "`" * max(3, _longest_run(shown) + 1)
+    return f"{ticks}{language}\n{shown}\n{ticks}"
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in re.findall("`+", text)), default=0)

@@ -1,0 +1,179 @@
+"""What a report says, before it is Markdown or HTML: the same facts for both, from one inspection."""
+
+import shlex
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from json import dumps
+from pathlib import PurePath
+from typing import Any, Final
+
+from inspector.audit import Finding, Severity
+from inspector.capture import Endpoint
+from inspector.diagnosis import Answer, answers_of_capture
+from inspector.inspection import Inspection
+from inspector.metrics import Figures, figures
+from inspector.redaction import redact
+from inspector.report.escape import masked
+from inspector.report.shrink import Reproduction, reproduce
+from inspector.rows import field_rows
+
+__all__ = ["Facts", "facts"]
+
+_ISSUES_SHOWN: Final = 5
+_REQUEST_SHOWN: Final = 20_000
+_SCRIPT_SHOWN: Final = 4_096
+
+_PATHS: Final = {
+    Endpoint.CHAT: "/v1/chat/completions",
+    Endpoint.RESPONSES: "/v1/responses",
+    Endpoint.COMPLETIONS: "/v1/completions",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """All of a report but its form; texts are masked, not yet escaped."""
+
+    name: str
+    """File name without folders."""
+    sentence: str
+    why: str
+    known: str
+    environment: tuple[tuple[str, str], ...]
+    findings: tuple[Finding, ...]
+    fields: tuple[dict[str, Any], ...]
+    """Rows of `rows.field_rows`: generated against delivered."""
+    figures: Figures
+    shown_by: Finding | None
+    """The finding that `reproduction` shows again."""
+    reproduction: Reproduction | None
+    issues: tuple[Answer, ...]
+    request: str
+    """The request as JSON, cut when it is long."""
+    replay: tuple[str, ...]
+    """Shell commands that show the same again."""
+    notes: tuple[str, ...]
+
+
+def facts(one: Inspection) -> Facts:
+    """Collect what a report of one capture says."""
+    reading = one.reading
+    shown_by, reproduction = _reproduction(one)
+    shown = figures(reading)
+    request = masked(dumps(redact(reading.header.request), indent=2, ensure_ascii=False))
+    if len(request) > _REQUEST_SHOWN:
+        request = f"{request[:_REQUEST_SHOWN]}\n… and {len(request) - _REQUEST_SHOWN:,} characters more"
+    rows = [
+        {
+            **row,
+            **{side: None if row[side] is None else masked(row[side]) for side in ("generated", "delivered")},
+        }
+        for row in field_rows(reading)
+    ]
+    return Facts(
+        name=PurePath(one.name.replace("\\", "/")).name or "capture",
+        sentence=masked(one.verdict.sentence),
+        why=masked(one.verdict.why),
+        known=masked(one.verdict.known),
+        environment=tuple(_environment(one, shown)),
+        findings=tuple(one.findings),
+        fields=tuple(rows),
+        figures=shown,
+        shown_by=shown_by,
+        reproduction=reproduction,
+        issues=tuple(answers_of_capture(one.findings, reading)[:_ISSUES_SHOWN]),
+        request=request if reading.header.request else "",
+        replay=tuple(_replay(one, reproduction, shown)),
+        notes=tuple(masked(note) for note in reading.notes),
+    )
+
+
+def _reproduction(one: Inspection) -> tuple[Finding | None, Reproduction | None]:
+    """The first finding that tokens alone show, else the first error that has tokens."""
+    choices = {choice.index: choice for choice in one.reading.choices}
+    made = [
+        (finding, found)
+        for finding in one.findings[:_ISSUES_SHOWN]
+        if (choice := choices.get(finding.choice)) is not None
+        and (found := reproduce(choice, finding)) is not None
+    ]
+    made.sort(key=lambda pair: (pair[0].severity is not Severity.ERROR, not pair[1].judged))
+    return made[0] if made else (None, None)
+
+
+def _environment(one: Inspection, shown: Figures) -> list[tuple[str, str]]:
+    reading, header = one.reading, one.reading.header
+    rows = [
+        ("server", f"vLLM {reading.server_version}" if reading.server_version else "vLLM, version unknown"),
+        ("endpoint", _PATHS.get(header.endpoint, "a list of token ids")),
+        ("model", str(header.model or reading.stream.model or header.request.get("model") or "unknown")),
+        ("evidence", str(reading.choice.evidence)),
+    ]
+    if shown.tokens_per_event_max:
+        rows.append(("tokens an event", f"up to {shown.tokens_per_event_max}"))
+    if reading.stream.fingerprint:
+        rows.append(("system_fingerprint", reading.stream.fingerprint))
+    rows.extend(
+        (key, dumps(value, ensure_ascii=False) if not isinstance(value, str) else value)
+        for key, value in redact(header.extra).items()
+    )
+    if header.started_at:
+        rows.append(("recorded", header.started_at))
+    if header.source:
+        rows.append(("recorded by", header.source))
+    mine = _version("harmony-inspector") or "from a checkout"
+    rows.append(("read with", f"harmony-inspector {mine}, {_judge()}"))
+    return [(name, masked(value)[:400]) for name, value in rows]
+
+
+def _judge() -> str:
+    return next(
+        (f"{name} {found}" for name in ("oss-harmony", "openai-harmony") if (found := _version(name))),
+        "no judge",
+    )
+
+
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return ""
+
+
+def _replay(one: Inspection, reproduction: Reproduction | None, shown: Figures) -> list[str]:
+    header = one.reading.header
+    file = shlex.quote(PurePath(one.name.replace("\\", "/")).name or "capture.jsonl")
+    commands = [f"python -m inspector audit {file}"]
+    if header.endpoint in _PATHS:
+        stem = PurePath(one.name.replace("\\", "/")).name.partition(".jsonl")[0] or "playback"
+        body = dumps({"model": stem, "stream": True, **_EMPTY[header.endpoint]})
+        commands.append(f"python -m inspector play {file} --port 8001")
+        commands.append(
+            f"curl -N localhost:8001{_PATHS[header.endpoint]} -H 'Content-Type: application/json' "
+            f"-d {shlex.quote(body)}"
+        )
+    if reproduction is not None and one.reading.server_version and len(reproduction.script) <= _SCRIPT_SHOWN:
+        step = max(shown.tokens_per_event_max, 1)
+        commands.append(
+            f"python -m inspector lab serve --vllm {shlex.quote(one.reading.server_version)} "
+            f"--stream-interval {step} --port 8000"
+        )
+        script = f"@@{' '.join(map(str, reproduction.script))}@@"
+        asked = {
+            "model": "openai/gpt-oss-tiny",
+            "stream": True,
+            "return_token_ids": True,
+            "messages": [{"role": "user", "content": script}],
+        }
+        commands.append(
+            "curl -N localhost:8000/v1/chat/completions -H 'Content-Type: application/json' "
+            f"-d {shlex.quote(dumps(asked))}"
+        )
+    return [masked(command) for command in commands]
+
+
+_EMPTY: Final[dict[Endpoint, dict[str, object]]] = {
+    Endpoint.CHAT: {"messages": [{"role": "user", "content": "again"}]},
+    Endpoint.RESPONSES: {"input": "again"},
+    Endpoint.COMPLETIONS: {"prompt": "again"},
+}

@@ -1,0 +1,124 @@
+"""A bug report in Markdown, ready to paste.
+
+Every text of a server or model stands in code, so that nothing in it becomes a link, a mention, markup
+or an image.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from inspector.audit import Finding
+from inspector.harmony.text import text_of
+from inspector.harmony.vocab import Marker
+from inspector.report.escape import code, fence, masked, named
+from inspector.report.facts import Facts
+from inspector.report.shrink import Reproduction
+from inspector.rows import finding_words
+
+__all__ = ["markdown"]
+
+_FINDINGS_SHOWN: Final = 20
+_IDS_SHOWN: Final = 2_000
+_TEXT_SHOWN: Final = 8_000
+
+
+def markdown(told: Facts) -> str:
+    """The report of one capture."""
+    return "\n".join(_lines(told)).rstrip() + "\n"
+
+
+def _lines(told: Facts) -> Iterator[str]:
+    yield f"**What happened:** {_prose(told.sentence)}\n"
+    yield f"{_prose(told.why)}\n"
+    yield "### Environment\n"
+    yield from (f"- {_plain(name.replace('_', ' '))}: {code(value)}" for name, value in told.environment)
+    yield ""
+    if told.reproduction is not None and told.shown_by is not None:
+        yield from _reproduction(told.reproduction, told.shown_by)
+    if told.findings:
+        yield "### Expected and got\n"
+        for finding in told.findings[:_FINDINGS_SHOWN]:
+            yield from _finding(finding)
+        if len(told.findings) > _FINDINGS_SHOWN:
+            yield f"and {len(told.findings) - _FINDINGS_SHOWN:,} findings more.\n"
+    for row in told.fields:
+        if row["equal"] is False:
+            yield f"{code(row['field'])}, by {row['source']}:\n"
+            yield f"{fence(_cut(row['generated'] or ''))}\n"
+            yield f"delivered:\n\n{fence(_cut(row['delivered']))}\n"
+    if told.issues:
+        yield "### Known issues that look like it\n"
+        for answer in told.issues:
+            issue = answer.issue
+            links = " ".join(f"<{link}>" for link in issue.links[:3])
+            fixed = "".join(f", fixed in {name} {release}" for name, release in issue.fixed_in.items())
+            yield f"- {code(issue.id)}: {_prose(issue.title)}{fixed}. {links}".rstrip()
+        yield ""
+    yield "### Replay\n"
+    yield f"{fence(chr(10).join(told.replay), 'sh')}\n"
+    if told.request:
+        yield "<details><summary>Request</summary>\n"
+        yield f"{fence(told.request, 'json')}\n"
+        yield "</details>\n"
+    for note in told.notes:
+        yield f"Note: {_prose(note)}\n"
+
+
+def _reproduction(shown: Reproduction, finding: Finding) -> Iterator[str]:
+    count = len(shown.ids)
+    size = f"{count:,} token{'' if count == 1 else 's'}"
+    if shown.shrunk:
+        yield f"### The shortest token list that still fails ({size})\n"
+    else:
+        yield f"### The tokens around it ({size})\n"
+    yield f"{fence(', '.join(map(str, shown.ids[:_IDS_SHOWN])))}\n"
+    if count > _IDS_SHOWN:
+        yield f"and {count - _IDS_SHOWN:,} ids more.\n"
+    yield f"As text: {code(masked(_cut(text_of(shown.ids[:_IDS_SHOWN]))))}\n"
+    if shown.judged:
+        yield f"The Harmony library refuses them: {code(masked(shown.says))}\n"
+        yield f"{fence(_script(shown.ids[:_IDS_SHOWN]), 'python')}\n"
+    else:
+        yield f"They show: {code(masked(finding_words(finding)['title']))}\n"
+
+
+def _script(ids: list[int]) -> str:
+    role = "None" if ids and ids[0] == Marker.START else "Role.ASSISTANT"
+    return (
+        "from openai_harmony import HarmonyEncodingName, Role, StreamableParser, load_harmony_encoding\n\n"
+        "encoding = load_harmony_encoding(HarmonyEncodingName.HARMONY_GPT_OSS)\n"
+        f"parser = StreamableParser(encoding, role={role})\n"
+        f"for token in {ids}:\n"
+        "    parser.process(token)"
+    )
+
+
+def _finding(finding: Finding) -> Iterator[str]:
+    words = finding_words(finding)
+    yield f"- {code(words['title'])} ({finding.severity}): {code(masked(_cut(words['line'])))}"
+    if finding.generated:
+        yield f"  - expected: {code(masked(_cut(finding.generated)))}"
+    if finding.delivered is not None:
+        got = code(masked(_cut(finding.delivered))) if finding.delivered else "nothing"
+        yield f"  - got: {got}"
+    yield ""
+
+
+def _prose(text: str) -> str:
+    """A sentence of ours in which quoted text of others stands in code."""
+    parts = text.split("“")
+    shown = [_plain(parts[0])]
+    for part in parts[1:]:
+        inner, mark, rest = part.partition("”")
+        shown.append(f"{code(inner)}{_plain(rest)}" if mark else _plain(f"“{inner}"))
+    return "".join(shown)
+
+
+def _plain(text: str) -> str:
+    """Text outside of code: markers such as `<|end|>` would vanish as HTML, brackets would link."""
+    escaped = "".join(f"\\{char}" if char in "\\`*_[]<>|@#!~" else char for char in named(text))
+    return escaped.replace("\n", " ")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _TEXT_SHOWN else f"{text[:_TEXT_SHOWN]} … ({len(text):,} characters)"

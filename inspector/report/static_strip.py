@@ -1,0 +1,185 @@
+"""The token strip as still HTML: cells by message, the delivery ribbon under them, findings marked.
+
+Every text is escaped and its invisible characters named; there is no script. A long stream shows the
+tokens around findings and the beginnings of messages, and says how many it leaves out.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Any, Final
+
+from inspector.harmony.vocab import MARKERS
+from inspector.report.escape import html_text
+
+__all__ = ["static_strip"]
+
+_ALL_AT_MOST: Final = 3_000
+_AROUND: Final = 24
+_HEAD: Final = 8
+_PLACES_AT_MOST: Final = 60
+_CELL_SHOWN: Final = 40
+_EDGES: Final = {
+    "analysis": "reasoning",
+    "reasoning": "reasoning",
+    "final": "content",
+    "content": "content",
+    "commentary": "tool",
+}
+
+
+def static_strip(payload: Mapping[str, Any]) -> str:
+    """HTML of a strip payload (`inspector.strip`)."""
+    count: int = payload["count"]
+    if not count:
+        return "<p>The capture holds no tokens and no text.</p>"
+    shown = _shown(payload, count)
+    marks = _marks(payload)
+    rule = set(payload["events"]["start"])
+    blocks = "".join(_block(payload, block, shown, marks, rule) for block in payload["blocks"])
+    lanes = ", ".join(html_text(str(one["label"])) for one in payload["ribbons"])
+    legend = f"<p class='quiet'>Ribbon: {lanes}. A red cell belongs to a finding.</p>" if lanes else ""
+    return f"{legend}<div class='strip'>{blocks}</div>"
+
+
+def _span(finding: Mapping[str, Any]) -> tuple[int, int] | None:
+    start = finding.get("cell_start", finding["token_start"])
+    end = finding.get("cell_end", finding["token_end"])
+    return None if start is None or end is None else (start, end)
+
+
+def _marks(payload: Mapping[str, Any]) -> dict[int, str]:
+    """Finding titles by cell, of the first cells of each finding."""
+    marks: dict[int, str] = {}
+    for finding in payload["findings"]:
+        if (span := _span(finding)) is not None:
+            for cell in range(span[0], min(span[1], span[0] + _ALL_AT_MOST)):
+                marks.setdefault(cell, finding["title"])
+    return marks
+
+
+def _shown(payload: Mapping[str, Any], count: int) -> list[tuple[int, int]]:
+    """Spans of cells that are drawn, in order."""
+    if count <= _ALL_AT_MOST:
+        return [(0, count)]
+    spans = [
+        (max(span[0] - _AROUND, 0), min(span[0] + 2 * _AROUND, count))
+        for finding in payload["findings"][:_PLACES_AT_MOST]
+        if (span := _span(finding)) is not None
+    ]
+    spans += [
+        (block["start"], min(block["body"] + _HEAD, block["end"]))
+        for block in payload["blocks"][:_PLACES_AT_MOST]
+    ]
+    spans.append((count - _HEAD, count))
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if joined and start <= joined[-1][1] + _HEAD:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, min(end, start + _ALL_AT_MOST)))
+    return joined
+
+
+def _block(
+    payload: Mapping[str, Any],
+    block: Mapping[str, Any],
+    shown: Sequence[tuple[int, int]],
+    marks: Mapping[int, str],
+    rule: set[int],
+) -> str:
+    cells: list[str] = []
+    at = block["start"]
+    for start, end in shown:
+        first, last = max(start, block["start"]), min(end, block["end"])
+        if first >= last:
+            continue
+        if first > at:
+            cells.append(_fold(first - at))
+        cells.extend(_cells(payload, block, range(first, last), marks, rule))
+        at = last
+    if at < block["end"]:
+        cells.append(_fold(block["end"] - at))
+    size = block["end"] - block["start"]
+    unit = "token" if payload["unit"] == "token" else "piece"
+    kind = f"{_EDGES.get(block['channel'], '')} {escape(block['kind'])}"
+    return (
+        f"<section class='block {kind}'><header>{_title(block)} "
+        f"<small>{size:,} {unit}{'' if size == 1 else 's'}</small></header>"
+        f"<div class='cells'>{''.join(cells)}</div></section>"
+    )
+
+
+def _title(block: Mapping[str, Any]) -> str:
+    if block["kind"] == "refused":
+        return f"refused: {html_text(block['reason'])}"
+    parts = [block["channel"] or ("header" if block["kind"] == "message" else "")]
+    if block["recipient"]:
+        parts.append(f"to {block['recipient']}")
+    if block["role"] and block["role"] != "assistant":
+        parts.insert(0, block["role"])
+    if not block["complete"]:
+        parts.append("(open)")
+    return html_text(" ".join(parts))
+
+
+def _fold(count: int) -> str:
+    return f"<span class='fold'>… {count:,} more …</span>"
+
+
+def _cells(
+    payload: Mapping[str, Any],
+    block: Mapping[str, Any],
+    cells: range,
+    marks: Mapping[int, str],
+    rule: set[int],
+) -> Iterator[str]:
+    ids, texts, vocab = payload["ids"], payload["texts"], payload["vocab"] or {}
+    lanes = [list(_lane(ribbon["runs"], cells)) for ribbon in payload["ribbons"]]
+    for number, cell in enumerate(cells):
+        token_id = None if ids is None else ids[cell]
+        known = vocab.get(str(token_id)) or [None, ""]
+        text = texts.get(str(cell), known[0])
+        label = text[:_CELL_SHOWN] if text else f"0x{known[1]}" if known[1] else ""
+        kinds = [_kind(block, cell, token_id)]
+        if cell in rule:
+            kinds.append("first")
+        if cell in marks:
+            kinds.append("marked")
+        ribbons = "".join(f"<i class='{kind}'></i>" for kind in (lane[number] for lane in lanes))
+        title = f"token {cell}" if ids is not None else f"piece {cell}"
+        if cell in marks:
+            title += f": {marks[cell]}"
+        shown_id = "" if token_id is None else f"<sub>{token_id}</sub>"
+        yield (
+            f"<span class='cell {' '.join(kinds)}' title='{escape(title)}'>"
+            f"<b>{html_text(label, visible_space=True)}</b>{shown_id}{ribbons}</span>"
+        )
+
+
+def _kind(block: Mapping[str, Any], cell: int, token_id: int | None) -> str:
+    if block["kind"] == "refused":
+        return "out"
+    if token_id in MARKERS and (cell < block["body"] or cell == block["end"] - 1):
+        return "marker"
+    return "head" if cell < block["body"] else "body"
+
+
+def _lane(runs: Sequence[Sequence[Any]], cells: range) -> Iterator[str]:
+    """Class of the ribbon under each cell."""
+    at = max(bisect_right(runs, cells.start, key=lambda run: run[0]) - 1, 0)
+    for cell in cells:
+        while at < len(runs) and runs[at][1] <= cell:
+            at += 1
+        if at < len(runs) and runs[at][0] <= cell:
+            yield _ribbon(runs[at][2], runs[at][3])
+        else:
+            yield "none"
+
+
+def _ribbon(field: str | None, state: str) -> str:
+    """Class names of our own, never a field's name as it came."""
+    if field is None:
+        return "lost" if state == "dropped" else "unserved"
+    colour = "tool" if "[" in field else field if field in {"reasoning", "content", "text"} else "other"
+    return colour if state in {"ok", "unknown"} else f"{colour} wrong"

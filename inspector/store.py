@@ -1,0 +1,299 @@
+"""Captures on disk: any file that `importers` read, packed or not; ours written whole or as they grow.
+
+Bounds what it reads, before and after unpacking, and never writes over a recording that is under way.
+What the disk refuses is a StoreError, what is no capture a CaptureError; each says what to do.
+"""
+
+import os
+import tomllib
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from io import BufferedWriter
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Final, Protocol, Self
+
+import zstandard
+
+from inspector.capture import Capture, End, Endpoint, Event, Header, end_line, event_line, header_line, render
+from inspector.errors import CaptureError, StoreError
+from inspector.importers import sniff_and_read
+
+__all__ = [
+    "FIXTURES",
+    "LIMIT_BYTES",
+    "Builtin",
+    "CaptureWriter",
+    "builtin",
+    "load",
+    "loads",
+    "open_writer",
+    "save",
+]
+
+LIMIT_BYTES: Final = 512 * 2**20
+"""Most bytes of a file, and of what it unpacks to."""
+
+FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
+"""The built-in captures; there in a checkout, not in an installed package."""
+
+_GZIP: Final = b"\x1f\x8b"
+_ZSTD: Final = b"\x28\xb5\x2f\xfd"
+_WINDOW_BYTES: Final = 128 * 2**20  # zstd's own bound for --long=27: an archive cannot ask for more memory
+_PARTS_AT_MOST: Final = 16384
+_SLICE: Final = 65536
+_STEP: Final = 2**20
+_ZSTD_SLICE: Final = 1024  # a zstd block of 4 bytes stands for up to 128 KiB: small slices bound the step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Builtin:
+    """A capture that comes with the program: a row of fixtures/index.toml."""
+
+    name: str
+    """File name without its endings; what the address bar and the commands call it."""
+    title: str
+    shows: str
+    """What it shows, one line."""
+    server_version: str
+    endpoint: Endpoint
+    tokens_per_step: int
+    """Tokens that the engine handed over at a time (`--stream-interval`)."""
+    path: Path
+
+
+def builtin(folder: Path = FIXTURES) -> list[Builtin]:
+    """The built-in captures in the order of their index, the most telling first; none without a checkout."""
+    index = folder / "index.toml"
+    try:
+        rows = tomllib.loads(index.read_text("utf-8"))["capture"]
+        return [
+            Builtin(
+                name=row["file"].partition(".jsonl")[0],
+                title=row["title"],
+                shows=row["shows"],
+                server_version=row["server_version"],
+                endpoint=Endpoint(row["endpoint"]),
+                tokens_per_step=row["tokens_per_step"],
+                path=folder / row["file"],
+            )
+            for row in rows
+        ]
+    except FileNotFoundError:
+        return []
+    except (OSError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise StoreError(
+            f"{index}: the index of built-in captures is damaged ({error}); check it out again"
+        ) from error
+
+
+def load(path: Path | str, *, limit_bytes: int = LIMIT_BYTES) -> list[Capture]:
+    """The captures of a file. Raises StoreError when it cannot be opened, CaptureError when it is none."""
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(limit_bytes + 1)
+    except FileNotFoundError as error:
+        raise StoreError(f"{path}: there is no such file; check the name") from error
+    except IsADirectoryError as error:
+        raise StoreError(f"{path}: this is a folder; name a file in it") from error
+    except PermissionError as error:
+        raise StoreError(f"{path}: reading is not permitted; change the file's rights") from error
+    except (OSError, ValueError) as error:  # ValueError: a NUL byte in the name
+        raise StoreError(f"{path}: cannot be read ({_words(error)}); check the name and the disk") from error
+    return loads(content, str(path), limit_bytes=limit_bytes)
+
+
+def loads(content: bytes, name: str, *, limit_bytes: int = LIMIT_BYTES) -> list[Capture]:
+    """The captures of a file's content, packed or not; `name` is for errors."""
+    if len(content) > limit_bytes:
+        why = f"larger than {_mib(limit_bytes)}, the most that is read; keep only the request in question"
+        raise CaptureError(name, why)
+    note: str | None = None
+    if content.startswith(_GZIP):
+        content, note = _gunzip(content, name, limit_bytes)
+    elif content.startswith(_ZSTD):
+        content, note = _unzstd(content, name, limit_bytes)
+    captures = sniff_and_read(content, name)
+    if note:
+        captures = [replace(capture, notes=(*capture.notes, note)) for capture in captures]
+    return captures
+
+
+def _gunzip(content: bytes, name: str, limit_bytes: int) -> tuple[bytes, str | None]:
+    """Unpack all members; with a note when the last one is cut off."""
+    plain, at, members, whole = bytearray(), 0, 0, True
+    while content.startswith(_GZIP, at) and whole:
+        member, members = zlib.decompressobj(wbits=31), members + 1
+        _count(members, name)
+        try:
+            while at < len(content) and not member.eof:
+                piece = content[at : at + _SLICE]
+                at += len(piece)
+                while piece and not member.eof:
+                    plain += member.decompress(piece, _STEP)
+                    _bound(len(plain), name, limit_bytes)
+                    piece = member.unconsumed_tail
+        except zlib.error as error:
+            raise CaptureError(name, f"the gzip file is damaged ({error}); save it again") from error
+        whole = member.eof
+        at -= len(member.unused_data)
+    return bytes(plain), _note("gzip", whole, content[at:])
+
+
+def _unzstd(content: bytes, name: str, limit_bytes: int) -> tuple[bytes, str | None]:
+    """Unpack all frames; with a note when the last one is cut off."""
+    plain, at, frames, whole = bytearray(), 0, 0, True
+    unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES)
+    while content.startswith(_ZSTD, at) and whole:
+        frame, frames = unpacker.decompressobj(), frames + 1
+        _count(frames, name)
+        try:
+            while at < len(content) and not frame.eof:
+                piece = content[at : at + _ZSTD_SLICE]
+                at += len(piece)
+                plain += frame.decompress(piece)
+                _bound(len(plain), name, limit_bytes)
+        except zstandard.ZstdError as error:
+            raise CaptureError(name, f"the zstd file is damaged ({error}); save it again") from error
+        whole = frame.eof
+        at -= len(frame.unused_data)
+    return bytes(plain), _note("zstd", whole, content[at:])
+
+
+def _count(parts: int, name: str) -> None:
+    if parts > _PARTS_AT_MOST:
+        raise CaptureError(name, f"packed in more than {_PARTS_AT_MOST} parts; unpack it first")
+
+
+def _note(kind: str, whole: bool, rest: bytes) -> str | None:
+    if not whole:
+        return f"The {kind} file is cut off; what it held up to there was read."
+    return f"Left out after the {kind} content: {len(rest)} bytes." if rest.strip(b"\x00") else None
+
+
+def _bound(size: int, name: str, limit_bytes: int) -> None:
+    if size > limit_bytes:
+        why = f"unpacks to more than {_mib(limit_bytes)}, the most that is read; keep the request in question"
+        raise CaptureError(name, why)
+
+
+def _mib(size: int) -> str:
+    return f"{size / 2**20:g} MiB"
+
+
+def save(capture: Capture, path: Path | str) -> None:
+    """Write a capture in our format, packed when the name ends in .gz or .zst; in place only when whole."""
+    target = Path(path)
+    part = Path(f"{target}.part")
+    try:
+        with part.open("wb") as file:
+            for piece in _packed(_text(capture), target.suffix):
+                file.write(piece)
+        os.replace(part, target)
+    except (OSError, ValueError) as error:
+        _remove(part)
+        raise StoreError(_refused(target, error)) from error
+    except BaseException:
+        _remove(part)
+        raise
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except (OSError, ValueError):
+        return
+
+
+class _Packer(Protocol):
+    def compress(self, data: bytes, /) -> bytes: ...
+    def flush(self) -> bytes: ...
+
+
+def _text(capture: Capture) -> Iterator[bytes]:
+    for line in render(capture):
+        yield line.encode("ascii") + b"\n"
+
+
+def _packed(pieces: Iterator[bytes], suffix: str) -> Iterator[bytes]:
+    """The bytes of the file; the same capture gives the same bytes."""
+    if suffix not in {".gz", ".zst"}:
+        yield from pieces
+        return
+    packer: _Packer = zstandard.ZstdCompressor().compressobj()
+    if suffix == ".gz":
+        packer = zlib.compressobj(wbits=31)
+    for piece in pieces:
+        yield packer.compress(piece)
+    yield packer.flush()
+
+
+def _refused(path: Path, error: OSError | ValueError) -> str:
+    return f"{path}: cannot be written ({_words(error)}); choose another place or make room"
+
+
+def _words(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+class CaptureWriter:
+    """A capture file that grows: each call hands its lines to the operating system before it returns.
+
+    Raises StoreError when the disk refuses; what was written before stays readable.
+    """
+
+    def __init__(self, file: IO[bytes], path: Path, header: Header) -> None:
+        self._file = file
+        self._path = path
+        self._write(header_line(header))
+
+    def write(self, events: Sequence[Event]) -> None:
+        """Append events, as they came together."""
+        if events:
+            self._write("\n".join(map(event_line, events)))
+
+    def end(self, end: End) -> None:
+        """Append how the connection ended, and close the file."""
+        self._write(end_line(end))
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; without `end`, it says that nobody saw the end."""
+        try:
+            self._file.close()
+        except OSError as error:
+            raise StoreError(_refused(self._path, error)) from error
+
+    def _write(self, lines: str) -> None:
+        try:
+            self._file.write(lines.encode("ascii") + b"\n")
+            self._file.flush()
+        except (OSError, ValueError) as error:  # ValueError: the file is closed
+            raise StoreError(_refused(self._path, error)) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def open_writer(path: Path | str, header: Header) -> CaptureWriter:
+    """A new capture file with its header line; StoreError when there is one already, or no room for it."""
+    target = Path(path)
+    if target.suffix in {".gz", ".zst"}:
+        raise StoreError(f"{target}: a growing capture is not packed; record to a name that ends in .jsonl")
+    try:
+        file: BufferedWriter = target.open("xb")
+    except FileExistsError as error:
+        raise StoreError(f"{target}: there is a file already; choose another name") from error
+    except (OSError, ValueError) as error:
+        raise StoreError(_refused(target, error)) from error
+    try:
+        return CaptureWriter(file, target, header)
+    except BaseException:
+        file.close()
+        raise

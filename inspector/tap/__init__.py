@@ -1,0 +1,11 @@
+"""The tap: a recording reverse proxy. A client changes its base URL and nothing else.
+
+What passes is passed byte for byte; each answer at the three endpoints becomes a capture. The upstream
+is fixed by who starts the program: nothing in a request decides where it goes. Keys pass through and
+are not stored.
+"""
+
+from inspector.tap.folder import FolderSink
+from inspector.tap.proxy import Tap, Upstream, tap_routes
+
+__all__ = ["FolderSink", "Tap", "Upstream", "tap_routes"]

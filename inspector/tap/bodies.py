@@ -1,0 +1,57 @@
+"""A request's body as the client sends it, and the moment when the client leaves."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Final
+
+from starlette.types import Receive
+
+__all__ = ["ClientLeft", "RequestBody"]
+
+LIMIT_BYTES: Final = 64 * 2**20
+"""Longest body that is read as a whole; a longer one passes through, and is not recorded."""
+
+
+class ClientLeft(Exception):
+    """The client closed its connection before its request was whole."""
+
+
+class RequestBody:
+    """Reads one ASGI request; iterate it once, or `read` it first."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._first: list[bytes] = []
+        self._more = True
+        self._all_read = asyncio.Event()
+
+    async def read(self) -> bytes | None:
+        """The whole body; None when it is longer than the limit, and then iteration still gives all of it."""
+        size = 0
+        while self._more and size <= LIMIT_BYTES:
+            piece = await self._next()
+            self._first.append(piece)
+            size += len(piece)
+        return b"".join(self._first) if not self._more else None
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self._first:
+            yield piece
+        while self._more:
+            yield await self._next()
+
+    async def left(self) -> None:
+        """Return when the client closes its connection after sending its request."""
+        await self._all_read.wait()
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    async def _next(self) -> bytes:
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            raise ClientLeft
+        self._more = message.get("more_body", False)
+        if not self._more:
+            self._all_read.set()
+        body: bytes = message.get("body", b"")
+        return body

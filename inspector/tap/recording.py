@@ -1,0 +1,108 @@
+"""One answer on its way through the tap, as events into a sink, without the keys of its request.
+
+Opened when the answer's status is known, or the failure that came instead. A recording that fails
+stops; what passes to the client is never touched by it.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import httpx
+
+from inspector.capture import End, Endpoint, Event, Header
+from inspector.client.recorder import Recorder, Sink
+from inspector.client.transport import header_of
+from inspector.redaction import redact
+from inspector.tap.headers import secrets_of
+from inspector.wire.stream import loads
+
+__all__ = ["Recording"]
+
+_LOG: Final = logging.getLogger(__name__)
+_REDACTED: Final = "[redacted]"
+
+
+class Recording:
+    """Records one answer; calls after `close` do nothing."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        raw: bytes,
+        headers: Sequence[tuple[bytes, bytes]],
+        sink: Sink,
+        *,
+        source: str,
+        clock: Callable[[], float],
+    ) -> None:
+        self.body: Any = loads(raw.decode("utf-8", "replace")) if raw else None
+        """The request's JSON; None when it has none."""
+        self._header = header_of(endpoint, raw, source=source)
+        hidden = secrets_of(headers, self.body, redact(self.body) if isinstance(self.body, dict) else None)
+        self._sink: Sink = _WithoutKeys(sink, hidden) if hidden else sink
+        self._now_s = self._begun_s = clock()
+        self._clock = clock
+        self._recorder: Recorder | None = None
+        self._stopped = False
+
+    def response(self, response: httpx.Response, version: str | None) -> None:
+        """Status and headers of the answer came."""
+        self._now_s = self._clock()
+        self._guarded(lambda: self._made(version).response(response.status_code, response.headers))
+
+    def chunk(self, raw: bytes, at_s: float) -> None:
+        """Some bytes came, at that time of the clock."""
+        self._now_s = at_s
+        recorder = self._recorder
+        if recorder is not None:
+            self._guarded(lambda: recorder.chunk(raw))
+
+    def close(self, detail: str, version: str | None) -> None:
+        """The answer ended; `detail` says what cut it, empty when it is whole."""
+        self._now_s = self._clock()
+        self._guarded(lambda: self._made(version).close(detail))
+        self._stopped = True
+
+    def _made(self, version: str | None) -> Recorder:
+        if self._recorder is None:
+            now_s, self._now_s = self._now_s, self._begun_s
+            header = replace(self._header, server_version=version)
+            self._recorder = Recorder(header, self._sink, clock=lambda: self._now_s)
+            self._now_s = now_s
+        return self._recorder
+
+    def _guarded(self, step: Callable[[], None]) -> None:
+        if self._stopped:
+            return
+        try:
+            step()
+        except Exception:
+            # A sink's fault must not end somebody's answer.
+            self._stopped = True
+            _LOG.exception("recording stopped")
+
+
+class _WithoutKeys:
+    """A sink before the sink: keys that the server repeats are taken out of its events."""
+
+    def __init__(self, sink: Sink, hidden: Sequence[str]) -> None:
+        self._sink = sink
+        self._hidden = hidden
+
+    def opened(self, header: Header) -> str:
+        """Pass it on."""
+        return self._sink.opened(header)
+
+    def event(self, run: str, event: Event) -> None:
+        """Pass it on without the keys."""
+        text = event.data
+        for secret in self._hidden:
+            if secret in text:
+                text = text.replace(secret, _REDACTED)
+        self._sink.event(run, event if text is event.data else event._replace(data=text))
+
+    def ended(self, run: str, end: End) -> None:
+        """Pass it on."""
+        self._sink.ended(run, end)

@@ -1,0 +1,239 @@
+"""The verdict: one sentence a tired person understands, one line of why, from findings by rules."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from inspector.audit import Finding, Kind, Severity
+from inspector.audit.words import field_words
+from inspector.capture import Endpoint
+from inspector.deltas import CONTENT, REASONING
+from inspector.reading import Evidence, Reading
+
+__all__ = ["Level", "Verdict", "loss_clauses", "verdict"]
+
+
+class Level(StrEnum):
+    """The worst that was found; `unknown` when the evidence allows no verdict."""
+
+    CLEAN = "clean"
+    WARNING = "warning"
+    ERROR = "error"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What happened, in words."""
+
+    level: Level
+    sentence: str
+    """Who did what to whom."""
+    why: str
+    """What the sentence rests on, and whose fault it looks like."""
+    known: str = ""
+    """The likeliest known issue and its first step; empty when none is known."""
+
+
+_SWITCH_ON: Final = {
+    Endpoint.CHAT: "Send `return_token_ids: true` with the request (vLLM 0.11 or newer) to know.",
+    Endpoint.COMPLETIONS: "Send `return_token_ids: true` with the request (vLLM 0.11 or newer) to know.",
+    Endpoint.RESPONSES: "Responses carries no token ids: keep the stream with its final object to know.",
+    Endpoint.TOKENS: "The file holds no token ids.",
+}
+_MESSAGE_SHOWN: Final = 120
+_REFUSALS: Final = {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER}
+_SERVING: Final = {Kind.DROPPED, Kind.MISROUTED, Kind.GARBLED, Kind.REORDERED, Kind.DUPLICATED}
+
+
+def verdict(reading: Reading, findings: Sequence[Finding]) -> Verdict:
+    """The verdict of a reading with its findings."""
+    evidence = reading.choice.evidence
+    errors = [one for one in findings if one.severity is Severity.ERROR]
+    if errors:
+        parses = reading.header.endpoint in {Endpoint.CHAT, Endpoint.RESPONSES}
+        clauses = _clauses(errors, parses=parses)
+        return Verdict(level=Level.ERROR, sentence=_sentence(clauses), why=_why(reading, findings))
+    if evidence in {Evidence.NONE, Evidence.USAGE} and not findings:
+        return Verdict(
+            level=Level.UNKNOWN,
+            sentence="Nothing tells what the model generated, so losses cannot be seen.",
+            why=_SWITCH_ON[reading.header.endpoint],
+        )
+    if findings:
+        return Verdict(
+            level=Level.WARNING, sentence=_sentence(_warnings(findings)), why=_why(reading, findings)
+        )
+    return Verdict(level=Level.CLEAN, sentence=_clean(reading), why=f"This rests on {_rests(reading)}.")
+
+
+def _clean(reading: Reading) -> str:
+    choice = reading.choice
+    if reading.header.endpoint is Endpoint.TOKENS:
+        return f"The tokens are well-formed Harmony: {_count(len(choice.transcript.messages), 'message')}."
+    if choice.evidence is Evidence.FINAL_OBJECT:
+        return "The deltas add up to the final object; nothing was lost on the way."
+    return "Everything that the model generated was delivered, each text in its field."
+
+
+def _rests(reading: Reading) -> str:
+    evidence, count = reading.choice.evidence, len(reading.choice.tokens)
+    match evidence:
+        case Evidence.TOKEN_IDS:
+            return f"{_count(count, 'token id')} in the stream"
+        case Evidence.GIVEN_IDS:
+            return f"{_count(count, 'token id')} known from outside the stream"
+        case Evidence.LOGPROBS:
+            return f"{_count(count, 'logprob entry', 'logprob entries')}"
+        case Evidence.FINAL_OBJECT:
+            return "the server's final object; without token ids, text that it lacks too cannot be seen"
+        case Evidence.USAGE:
+            return "the server's token counts only"
+        case _:
+            return "nothing but the deltas"
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _sentence(clauses: list[str]) -> str:
+    unique = list(dict.fromkeys(clauses))
+    first = unique[0]
+    shown = [first, *unique[1:3]]
+    text = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def _clauses(errors: Sequence[Finding], *, parses: bool) -> list[str]:
+    """What happened, worst first: an error that the client was told, a loss, tokens that break the format."""
+    told = _of(errors, Kind.SERVER_ERROR)
+    clauses: list[str] = []
+    if told:
+        message = (told[0].delivered or "").strip()
+        shown = message if len(message) <= _MESSAGE_SHOWN else message[: _MESSAGE_SHOWN - 1] + "…"
+        clauses.append(f"the server gave up with “{shown}”")
+    lost = loss_clauses(errors)
+    if lost:
+        clauses.extend([lost[0] if told else f"the server {lost[0]}", *lost[1:]])
+    refused = [one for one in errors if one.kind in _REFUSALS]
+    if refused:
+        clauses.append(_refused_clause(refused, silent=parses and not told))
+    if _of(errors, Kind.DISCONNECTED):
+        clauses.append("the connection broke off without an end")
+    return clauses or ["the server delivered something else than the model generated"]
+
+
+def loss_clauses(errors: Sequence[Finding]) -> list[str]:
+    """What a server did to the texts, a clause each that wants "the server" before it."""
+    found = _misrouted_groups(errors)
+    dropped = _of(errors, Kind.DROPPED)
+    if dropped:
+        found.append(f"lost {_per_field(dropped, 'of')}")
+    for kind, verb in (
+        (Kind.GARBLED, "garbled"),
+        (Kind.REORDERED, "reordered"),
+        (Kind.DUPLICATED, "repeated or invented"),
+    ):
+        if some := _of(errors, kind):
+            found.append(f"{verb} {_per_field(some, 'in')}")
+    broken = _of(errors, Kind.INVALID_TOOL_ARGUMENTS)
+    if broken and not found:
+        found.append(f"broke the JSON of {field_words(broken[0].field)}")
+    return found
+
+
+def _misrouted_groups(errors: Sequence[Finding]) -> list[str]:
+    groups: dict[tuple[str | None, str | None], list[Finding]] = {}
+    for one in _of(errors, Kind.MISROUTED):
+        groups.setdefault((one.field, one.delivered_in), []).append(one)
+    words: list[str] = []
+    for (field, where), group in groups.items():
+        what = _amount(group)
+        if field is None:
+            words.append(f"let {what} of message framing into {field_words(where)}")
+        elif field == REASONING and where == CONTENT:
+            words.append(f"sent {what} of reasoning to the user as answer")
+        else:
+            words.append(f"sent {what} of {field_words(field)} to {field_words(where)}")
+    return words
+
+
+def _refused_clause(refused: Sequence[Finding], *, silent: bool) -> str:
+    first = refused[0]
+    what = (
+        "wrote a header that Harmony does not allow"
+        if first.kind is Kind.BAD_HEADER
+        else "emitted a token where only <|start|> may stand"
+    )
+    more = f", {len(refused)} times in all" if len(refused) > 1 else ""
+    return f"the model {what} (token {first.token_start}{more})" + (
+        ", and the server said nothing" if silent else ""
+    )
+
+
+def _warnings(findings: Sequence[Finding]) -> list[str]:
+    words: list[str] = []
+    for kind, clause in (
+        (Kind.UNSERVED, "some generated text has no field and reached nobody"),
+        (Kind.TRUNCATED, "the answer was cut short"),
+        (Kind.COUNT_MISMATCH, _count_clause(findings)),
+        (Kind.INVALID_TOOL_ARGUMENTS, "the model generated tool arguments that are not JSON"),
+        (Kind.PROTOCOL, "the texts are whole, but the stream's events are out of order"),
+    ):
+        if _of(findings, kind):
+            words.append(clause)
+    if len(words) > 1 and words[-1].startswith("the texts are whole"):
+        words[-1] = "the stream's events are out of order"
+    return words
+
+
+def _count_clause(findings: Sequence[Finding]) -> str:
+    found = _of(findings, Kind.COUNT_MISMATCH)
+    if not found:
+        return ""
+    counted, seen = found[0].generated or "", found[0].delivered or ""
+    return f"the server counted {counted} tokens, of which about {seen} can be accounted for"
+
+
+def _why(reading: Reading, findings: Sequence[Finding]) -> str:
+    kinds = {one.kind for one in findings}
+    rests = f"Evidence: {_rests(reading)}."
+    if Kind.SERVER_ERROR in kinds and not kinds & _REFUSALS:
+        return (
+            f"The tokens that broke the server's parser are not in the stream: it never sends them. {rests}"
+        )
+    if reading.choice.has_ids:
+        if kinds & _REFUSALS:
+            refused = next(one for one in findings if one.kind in _REFUSALS)
+            return f"The model's tokens break the format: {refused.delivered}. {rests}"
+        if kinds & _SERVING:
+            broken = any(
+                one.kind is Kind.INVALID_TOOL_ARGUMENTS and one.severity is Severity.ERROR for one in findings
+            )
+            json = " The arguments no longer parse as JSON." if broken else ""
+            return f"The model's stream is well formed; the loss is the server's.{json} {rests}"
+    if kinds & _SERVING:
+        return f"The final object is whole; only the streamed deltas lost text. {rests}"
+    return rests
+
+
+def _of(findings: Sequence[Finding], kind: Kind) -> list[Finding]:
+    return [one for one in findings if one.kind is kind]
+
+
+def _amount(findings: Sequence[Finding]) -> str:
+    """How much, in tokens where they are known, else in characters."""
+    if all(one.token_start is not None and one.token_end is not None for one in findings):
+        return _count(sum((one.token_end or 0) - (one.token_start or 0) for one in findings), "token")
+    return _count(sum(len(one.generated or one.delivered or "") for one in findings), "character")
+
+
+def _per_field(findings: Sequence[Finding], joint: str) -> str:
+    """How much in which field, e.g. `2 tokens of the reasoning and 1 token of the answer (content)`."""
+    groups: dict[str | None, list[Finding]] = {}
+    for one in findings:
+        groups.setdefault(one.field, []).append(one)
+    words = [f"{_amount(group)} {joint} {field_words(field)}" for field, group in groups.items()]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,0 +1,189 @@
+"""Chat completions: request options in; event payloads to tokens and deltas out.
+
+Reads what vLLM 0.10 to 0.32 sends. vLLM 0.12 to 0.13 sends reasoning twice, as `reasoning` and as
+`reasoning_content`; that is one delivery.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from re import Match
+from typing import Any, Final
+
+from inspector.capture import Event, EventKind
+from inspector.deltas import CONTENT, REASONING, Delta, tool_arguments, tool_name
+from inspector.harmony.vocab import encode
+from inspector.wire.payloads import PLAIN_CHUNK, PayloadReader
+from inspector.wire.stream import Choice, Stream, brief, error_in, loads, token_ids
+
+__all__ = ["ChatReader", "take_logprobs"]
+
+_delta: Final = tuple.__new__
+"""A Delta without its Python-level constructor, which is half its cost."""
+
+_ID_PREFIX: Final = "token_id:"
+_NAME_AT_MOST: Final = 256  # no token of the vocabulary is longer
+_TOOLS_AT_MOST: Final = 4096  # an index from outside names a field; it must not run away
+
+
+class ChatReader:
+    """Reads the events of one chat completion into `stream`."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+        self._payloads = PayloadReader()
+
+    def receive(self, events: Sequence[Event]) -> None:
+        """Read some more events."""
+        stream, payloads = self.stream, self._payloads
+        for index, (data, _, _, kind) in enumerate(events, stream.events):
+            if kind is EventKind.SSE:
+                if data.startswith(payloads.head) and (plain := PLAIN_CHUNK(data, len(payloads.head))):
+                    self._plain(index, plain)
+                elif data == "[DONE]":
+                    stream.terminal_event = index
+                elif isinstance(payload := payloads.read(data), dict):
+                    self._chunk(payload, index)
+                else:
+                    stream.notice("not_json", index, "an event is not a JSON object")
+            elif kind is EventKind.BODY:
+                self._body(loads(data), index)
+        stream.events += len(events)
+
+    def _plain(self, index: int, plain: Match[str]) -> None:
+        """The short way for the common chunk; the same as `_chunk`."""
+        number, reasoning, content, ids = plain.groups()
+        stream = self.stream
+        into = stream.choices.get(0) if number == "0" else None
+        if into is None:
+            into = stream.choice_of(int(number), index)
+        if content:
+            into.deltas.append(_delta(Delta, (index, CONTENT, content)))
+        elif reasoning:
+            into.deltas.append(_delta(Delta, (index, REASONING, reasoning)))
+        if ids is not None:
+            tokens = into.tokens
+            if "," in ids:
+                tokens.extend([*map(int, ids.split(","))], index)
+            else:
+                tokens.ids.append(int(ids))
+                tokens.events.append(index)
+        if stream.terminal_event is not None:
+            stream.notice("after_done", index, "a chunk follows [DONE]")
+
+    def _chunk(self, chunk: Mapping[str, Any], index: int) -> None:
+        stream = self.stream
+        choices = chunk.get("choices")
+        if isinstance(choices, list):
+            for choice in choices:
+                if isinstance(choice, dict):
+                    self._choice(choice, choice.get("delta"), index)
+        if stream.terminal_event is not None and choices:
+            stream.notice("after_done", index, "a chunk follows [DONE]")
+        if len(chunk) > 1 or not choices:
+            self._envelope(chunk, index)
+
+    def _body(self, body: object, index: int) -> None:
+        if not isinstance(body, dict):
+            self.stream.notice("not_json", index, "the body is not a JSON object")
+        if isinstance(body, dict) and isinstance(body.get("choices"), list):
+            self.stream.terminal_event = index
+            for choice in body["choices"]:
+                if isinstance(choice, dict):
+                    self._choice(choice, choice.get("message"), index)
+        if isinstance(body, dict):
+            self._envelope(body, index)
+
+    def _envelope(self, chunk: Mapping[str, Any], index: int) -> None:
+        stream = self.stream
+        if (prompt := chunk.get("prompt_token_ids")) and stream.prompt_ids is None:
+            stream.prompt_ids = token_ids(prompt)
+        if isinstance(usage := chunk.get("usage"), dict):
+            stream.usage = usage
+        if stream.model is None and isinstance(model := chunk.get("model"), str):
+            stream.model = model
+        if isinstance(fingerprint := chunk.get("system_fingerprint"), str):
+            stream.fingerprint = fingerprint
+        if not chunk.get("choices") and (error := error_in(chunk, index)):
+            stream.errors.append(error)
+
+    def _choice(self, choice: Mapping[str, Any], delta: object, index: int) -> None:
+        get = choice.get
+        into = self.stream.choice_of(get("index", 0), index)
+        if ids := get("token_ids"):
+            into.tokens.extend(token_ids(ids), index)
+        if logprobs := get("logprobs"):
+            take_logprobs(into, logprobs, index)
+        if delta and isinstance(delta, dict):
+            self._delta(into, delta, index)
+        if (finish := get("finish_reason")) is not None:
+            if into.finish_reason is not None:
+                self.stream.notice("two_finishes", index, "a choice finishes twice")
+            into.finish_reason, into.finish_event = brief(finish), index
+
+    def _delta(self, into: Choice, delta: Mapping[str, Any], index: int) -> None:
+        get = delta.get
+        again = get("reasoning_content")
+        reasoning = get("reasoning") or again
+        if reasoning and isinstance(reasoning, str):
+            into.deltas.append(Delta(index, REASONING, reasoning))
+            if again and again != reasoning:
+                detail = "`reasoning` and `reasoning_content` of one delta differ"
+                self.stream.notice("two_reasonings", index, detail, REASONING)
+        content = get("content")
+        if content and isinstance(content, str):
+            into.deltas.append(Delta(index, CONTENT, content))
+        if calls := get("tool_calls"):
+            self._calls(into, calls, index)
+
+    def _calls(self, into: Choice, calls: object, index: int) -> None:
+        if not isinstance(calls, list):
+            return
+        for place, call in enumerate(calls):
+            if not isinstance(call, dict):
+                continue
+            number = call.get("index", place)
+            if type(number) is not int or not 0 <= number < _TOOLS_AT_MOST:
+                self.stream.notice("tool_index", index, f"a tool call has the index {brief(number)}")
+                number = place
+            function = call.get("function")
+            if not isinstance(function, dict):
+                continue
+            if (name := function.get("name")) and isinstance(name, str):
+                into.deltas.append(Delta(index, tool_name(number), name))
+            if (arguments := function.get("arguments")) and isinstance(arguments, str):
+                into.deltas.append(Delta(index, tool_arguments(number), arguments))
+
+
+def take_logprobs(into: Choice, logprobs: object, index: int) -> None:
+    """Read the ids of a `logprobs` object of chat or completions into a choice.
+
+    With `return_tokens_as_token_ids` an entry's token reads `token_id:123`; otherwise its text is
+    looked up, and tells the id where exactly one token has that text. Half a character reads U+FFFD, which
+    tells nothing.
+    """
+    if not isinstance(logprobs, dict):
+        return
+    entries = logprobs.get("content")
+    names: list[object] = []
+    if isinstance(entries, list):
+        names = [entry.get("token") if isinstance(entry, dict) else None for entry in entries]
+    elif isinstance(tokens := logprobs.get("tokens"), list):
+        names = tokens
+    ids = [token_id for name in names if (token_id := _named(name)) is not None]
+    into.logprobs_whole &= len(ids) == len(names)
+    into.logprob_tokens.extend(ids, index)
+
+
+def _named(name: object) -> int | None:
+    if not isinstance(name, str) or not 0 < len(name) < _NAME_AT_MOST or "\ufffd" in name:
+        return None
+    if name.startswith(_ID_PREFIX):
+        number = name.removeprefix(_ID_PREFIX)
+        return int(number) if number.isdecimal() and number.isascii() and len(number) <= 10 else None
+    return _single(name)
+
+
+@lru_cache(maxsize=1 << 16)
+def _single(text: str) -> int | None:
+    ids = encode(text)
+    return ids[0] if len(ids) == 1 else None

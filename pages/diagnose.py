@@ -1,0 +1,33 @@
+"""Diagnose: an error text, a server's log or a capture: whose fault it is, why, and what to do."""
+
+import streamlit as st
+
+from pages.ui import diagnose, state
+from pages.ui.banner import sentence_banner
+
+session = state.current()
+st.title("Diagnose", anchor=False)
+found = diagnose.asked(session)
+if found is None:
+    st.info(
+        "Paste an error, a traceback or a client's output, upload a log, or take a capture's findings.",
+        icon=":material/troubleshoot:",
+    )
+    st.stop()
+
+sentence_banner(
+    diagnose.level(found),
+    found.sentence,
+    diagnose.why(found),
+    diagnose.facts(found),
+    notes=found.notes,
+    key="diagnose_banner",
+)
+left, right = st.columns([3, 2], gap="medium")
+with left:
+    diagnose.answers(found)
+with right:
+    diagnose.failures(found)
+    diagnose.judges(found)
+diagnose.over_time(found)
+diagnose.download(found)

@@ -1,0 +1,21 @@
+"""Live: ask a server and watch its tokens arrive; with no server at hand the built-in one plays captures."""
+
+import streamlit as st
+
+from inspector import RunState
+from pages.ui import live, state
+
+session = state.current()
+run = live.watched(session)
+# Asked once: a run that ends while the page is drawn is drawn as growing, and its fragment draws again.
+running = run is not None and run.state is not RunState.ENDED
+server = live.asking(session, run if running else None)
+if run is None:
+    st.info(
+        "Press **Start**: the built-in server plays a real capture, token by token.",
+        icon=":material/play_arrow:",
+    )
+else:
+    live.growing(session, run, ended=not running)
+live.checkup(server)
+live.recent(session, run)

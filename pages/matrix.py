@@ -1,0 +1,45 @@
+"""Matrix: which vLLM release delivers which Harmony stream whole, tells of a failure, or loses text."""
+
+import streamlit as st
+
+import inspector
+from inspector import InspectorError
+from pages.ui import matrix
+
+st.title("Matrix", anchor=False)
+try:
+    runs = inspector.matrix_runs()
+    scripts = inspector.lab_scripts()
+except InspectorError as error:
+    st.error(str(error))
+    st.stop()
+if not runs:
+    st.info("No results yet. Record some: `python -m inspector lab matrix 0.32.0` (docs/lab.md).")
+    st.stop()
+
+with st.container(horizontal=True, vertical_alignment="bottom"):
+    endpoint, interval = matrix.choice(runs)
+    words = st.text_input("Scripts with these words", placeholder="tool, emoji, assistantary", width=240)
+    differing = st.toggle("Only where releases differ")
+
+shown = [run for run in runs if run.stream_interval == interval]
+st.markdown(f"**{matrix.headline(shown, scripts, endpoint)}**")
+st.caption(matrix.legend())
+table = matrix.frame(shown, scripts, endpoint, words=words, only_differing=differing)
+if table.empty:
+    st.info("No script has these words, or all releases do the same with those that have them.")
+    st.stop()
+
+left, right = st.columns([3, 2], gap="medium")
+with left:
+    cell = matrix.grid(table)
+with right:
+    if cell is None:
+        st.caption("Choose a cell to see what arrived, and to open its capture on the Replay page.")
+    else:
+        script_name, version = cell
+        matrix.details(
+            next(run for run in shown if run.version == version),
+            endpoint,
+            next(script for script in scripts if script.name == script_name),
+        )

@@ -1,0 +1,50 @@
+"""Replay: one capture, token by token: what the model emitted over what the client got."""
+
+import streamlit as st
+
+from pages.ui import captures, charts, events, pickers, state
+from pages.ui.banner import banner
+from pages.ui.fields import fields
+from pages.ui.strip import strip
+
+session = state.current()
+pickers.uploads(session)
+
+bar = st.container(horizontal=True, vertical_alignment="center", gap="small")
+with bar:
+    name = pickers.capture(session)
+
+one = captures.chosen(session)
+if one is None:
+    if name is not None:
+        st.warning(
+            pickers.plain(f"{name} is not here: it was opened in another session. Open its file again.")
+        )
+    st.info("Open a capture in the sidebar, or choose one above.", icon=":material/upload_file:")
+    st.stop()
+
+seen = one.seen
+st.set_page_config(page_title=f"{seen.verdict.level}: {one.name} · Harmony Inspector")
+with bar:
+    pickers.downloads(seen)
+choice = pickers.choice(session, seen)
+banner(seen, choice=choice, known=captures.fact_row(one.digest, choice, seen), key="replay_banner")
+
+session.begin(captures.first_place(seen, choice))
+strip(captures.payload(one.digest, choice, seen), session, key="replay_strip")
+session.show_address()
+
+names = ["Generated and delivered", "Timeline", "Events", "Request"]
+texts, timeline, raw, request = st.tabs(names, on_change="rerun", key="replay_tab")
+if texts.open:
+    with texts:
+        fields(captures.field_parts(one.digest, choice, seen), key="replay_fields")
+if timeline.open:
+    with timeline:
+        charts.draw_timeline(one.digest, choice, seen, key="replay_timeline")
+if raw.open:
+    with raw:
+        events.events(session, seen, choice)
+if request.open:
+    with request:
+        events.request(seen)

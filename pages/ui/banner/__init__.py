@@ -1,0 +1,101 @@
+"""The verdict of a capture in a sentence, why, and its facts; drawn with `textContent` only.
+
+Not Markdown: the sentence may quote a server's or a model's words.
+"""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from inspector import Evidence, Inspection, Level, figures
+from pages.ui.assets import inline
+
+__all__ = ["banner", "facts", "sentence_banner"]
+
+_component = st.components.v2.component(
+    "inspector_banner",
+    html='<div class="banner"></div>',
+    css=inline("banner/banner.css"),
+    js=inline("text.js", "banner/banner.js"),
+)
+
+_ENDPOINTS = {
+    "chat": "chat completions",
+    "responses": "responses",
+    "completions": "completions",
+    "tokens": "token ids only",
+}
+
+
+def banner(
+    seen: Inspection, *, key: str, choice: int = 0, known: Sequence[tuple[str, str, str]] | None = None
+) -> None:
+    """Draw the verdict, its reason, the facts of one choice and what reading the file lost.
+
+    `known` are the facts when they were computed before.
+    """
+    judged = seen.verdict
+    sentence_banner(
+        judged.level,
+        judged.sentence,
+        judged.why,
+        facts(seen, choice) if known is None else known,
+        known=judged.known,
+        notes=seen.reading.notes,
+        key=key,
+    )
+
+
+def sentence_banner(
+    level: Level,
+    sentence: str,
+    why: str,
+    facts: Sequence[tuple[str, str, str]],
+    *,
+    key: str,
+    known: str = "",
+    notes: Sequence[str] = (),
+) -> None:
+    """Draw any judgement: a sentence with its level, reason and facts (words, value, words)."""
+    _component(
+        key=key,
+        data={
+            "level": str(level),
+            "sentence": sentence,
+            "why": why,
+            "known": known,
+            "facts": [list(fact) for fact in facts],
+            "notes": list(notes),
+        },
+    )
+
+
+def facts(seen: Inspection, choice: int = 0) -> Sequence[tuple[str, str, str]]:
+    """Facts for the row of chips: words before, the value, words after."""
+    reading = seen.reading
+    one = reading.choices[choice]
+    counted = figures(reading, one)
+    version = reading.server_version
+    found = [("vLLM", version, "") if version else ("vLLM version", "unknown", "")]
+    found.append(("", _ENDPOINTS[str(reading.header.endpoint)], ""))
+    if len(reading.choices) > 1:
+        found.append(("choice", str(one.index), f"of {len(reading.choices)}"))
+    if one.has_ids:
+        found.append(("", f"{counted.tokens:,}", "token" if counted.tokens == 1 else "tokens"))
+    if counted.tokens_per_event_max > 1:
+        found.append(("up to", f"{counted.tokens_per_event_max:,}", "tokens an event"))
+    elif counted.tokens_per_event_max == 1:
+        found.append(("", "1", "token an event"))
+    if counted.first_token_s is not None:
+        found.append(("first token", _time(counted.first_token_s), ""))
+    if counted.tokens_per_s is not None:
+        found.append(("", f"{counted.tokens_per_s:,.0f}", "tokens/s"))
+    evidence = "none" if one.evidence is Evidence.NONE else str(one.evidence)
+    found.append(("evidence", evidence, ""))
+    if one.finish_reason is not None:
+        found.append(("finish", one.finish_reason, ""))
+    return found
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds * 1000:,.0f} ms" if seconds < 10 else f"{seconds:,.1f} s"

@@ -1,0 +1,157 @@
+"""Captures for the pages: the built-in ones and uploads, read once, kept by the hash of their content."""
+
+import gc
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+import inspector
+from inspector import Capture, Inspection, InspectorError, Severity
+from pages.ui.banner import facts
+from pages.ui.fields import parts
+from pages.ui.state import Opened, Place, Session
+from pages.ui.strip import Payload, pack
+
+__all__ = [
+    "Chosen",
+    "chosen",
+    "fact_row",
+    "field_parts",
+    "first_place",
+    "inspected",
+    "names",
+    "open_file",
+    "payload",
+    "title",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """The capture that a page shows."""
+
+    name: str
+    shows: str
+    """What it shows, one line; empty for an upload."""
+    digest: str
+    seen: Inspection
+
+
+def names(session: Session) -> list[str]:
+    """Names of all captures at hand: uploads first, newest first, then the built-in ones."""
+    return [*reversed(session.opened), *_builtins()]
+
+
+def title(name: str) -> str:
+    """A capture's line in a picker, plain text: its title and what it shows, or the file's name."""
+    built_in = _builtins().get(name)
+    if built_in is None:
+        return f"{name} · opened by you"
+    return f"{built_in.title} · vLLM {built_in.server_version} · {built_in.shows}"
+
+
+def chosen(session: Session, name: str | None = None) -> Chosen | None:
+    """The chosen capture, or the one of that name, inspected; None when there is none."""
+    name = session.capture if name is None else name
+    if name is None:
+        return None
+    if (opened := session.opened.get(name)) is not None:
+        truth = opened.capture.header.script if opened.vouched else None
+        seen = inspected(opened.digest, name, opened.capture, truth)
+        return Chosen(name=name, shows="", digest=opened.digest, seen=seen)
+    if (built_in := _builtins().get(name)) is not None:
+        stamp = built_in.path.stat()
+        digest = f"{name} {stamp.st_mtime_ns} {stamp.st_size}"
+        return Chosen(
+            name=name, shows=built_in.shows, digest=digest, seen=_built_in(digest, name, built_in.path)
+        )
+    return None
+
+
+def open_file(session: Session, file: str, content: bytes) -> str:
+    """Read an uploaded file into the session; a sentence when it cannot be read, else empty."""
+    digest = hashlib.blake2b(content, digest_size=16).hexdigest()
+    try:
+        with _uncollected():
+            captures = inspector.loads(content, file)
+    except InspectorError as error:
+        return str(error)
+    found = []
+    for number, capture in enumerate(captures, 1):
+        name = file if len(captures) == 1 else f"{file} #{number}"
+        taken = session.opened.get(name)
+        if name in _builtins() or (taken is not None and not taken.digest.startswith(digest)):
+            name = f"{name} ({digest[:6]})"
+        found.append(Opened(name=name, digest=f"{digest} {number}", capture=capture))
+    session.open(found)
+    return ""
+
+
+def first_place(seen: Inspection, choice: int) -> Place:
+    """Where to begin: at the first error that has tokens, else at the first finding."""
+    index = seen.reading.choices[choice].index
+    mine = [finding for finding in seen.findings if finding.choice == index]
+    wrong = [
+        n for n, one in enumerate(mine) if one.severity is Severity.ERROR and one.token_start is not None
+    ]
+    number = wrong[0] if wrong else 0 if mine else None
+    return Place(None if number is None else mine[number].token_start, number)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the garbage collector: a file makes a million objects, all of them kept, in no cycle."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def inspected(digest: str, name: str, _capture: Capture, _truth: Sequence[int] | None = None) -> Inspection:
+    """A capture read, audited and judged; `digest` is the hash of its content."""
+    del digest
+    return inspector.inspect(_capture, name=name, truth=_truth)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def payload(digest: str, choice: int, _seen: Inspection) -> Payload:
+    """The strip payload of one choice, as bytes."""
+    chosen_one = _seen.reading.choices[choice]
+    key = f"{digest} {choice}"
+    with _uncollected():
+        return pack(inspector.strip(_seen.reading, _seen.findings, key=key, choice=chosen_one), digest=key)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def fact_row(digest: str, choice: int, _seen: Inspection) -> Sequence[tuple[str, str, str]]:
+    """The facts of one choice, for the chips under the verdict."""
+    del digest
+    with _uncollected():
+        return facts(_seen, choice)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def field_parts(digest: str, choice: int, _seen: Inspection) -> list[dict[str, Any]]:
+    """Generated against delivered text of one choice, a row a field, with what to mark."""
+    del digest
+    return parts(inspector.field_rows(_seen.reading, _seen.reading.choices[choice]))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _built_in(digest: str, name: str, _path: Path) -> Inspection:
+    del digest
+    return inspector.inspect(inspector.load(_path)[0], name=name)
+
+
+@st.cache_resource(show_spinner=False)
+def _builtins() -> dict[str, inspector.Builtin]:
+    return {one.name: one for one in inspector.builtin()}

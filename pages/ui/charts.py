@@ -1,0 +1,162 @@
+"""Plots of a reading: tokens over time by channel, and the waits between events."""
+
+from itertools import pairwise
+from typing import Final
+
+import plotly.graph_objects as go
+import streamlit as st
+from plotly.subplots import make_subplots
+
+from inspector import ChoiceReading, Inspection, Reading
+
+__all__ = ["draw_timeline", "timeline"]
+
+_POINTS_AT_MOST: Final = 1500
+_BOUNDARIES_AT_MOST: Final = 120
+_NAMED_AT_MOST: Final = 8
+_HUES: Final = {
+    "light": {"analysis": "#7a4fbf", "final": "#00805e", "commentary": "#0b6fb8", "refused": "#c4410c"},
+    "dark": {"analysis": "#b79bf2", "final": "#45c49d", "commentary": "#66b3f0", "refused": "#f0824f"},
+}
+_ALIKE: Final = {"reasoning": "analysis", "content": "final"}
+_OTHER: Final = {"light": "#566072", "dark": "#9aa5b8"}
+_DASHES: Final = {"analysis": "solid", "final": "dash", "commentary": "dot"}
+
+
+def draw_timeline(digest: str, choice: int, seen: Inspection, *, key: str) -> None:
+    """Draw the timeline in the theme at hand, or say that the capture has no times."""
+    figure = timeline(digest, choice, "dark" if st.context.theme.type == "dark" else "light", seen)
+    if figure is None:
+        st.info("No token of this capture has a time, so there is nothing to plot.")
+    else:
+        st.plotly_chart(figure, key=key, alt="Tokens over time by channel, and the waits between events")
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def timeline(digest: str, choice: int, theme: str, _seen: Inspection) -> go.Figure | None:
+    """Tokens over time by channel over the wait before each event; None for a capture without times."""
+    del digest
+    one = _seen.reading.choices[choice]
+    series = _series(_seen.reading, one)
+    last = max((times[-1] for times in series.values()), default=None)
+    if last is None:
+        return None
+    unit, scale = ("ms", 1000.0) if last < 10 else ("s", 1.0)
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.7, 0.3], vertical_spacing=0.06)
+    for name, times in series.items():
+        _staircase(figure, name, [at * scale for at in times], last * scale, theme)
+    if one.has_ids:
+        _boundaries(figure, _seen.reading, one, scale)
+    moments = sorted({at for times in series.values() for at in times})
+    _waits(figure, moments, scale, theme)
+    figure.update_yaxes(title_text="tokens" if one.has_ids else "deltas", rangemode="tozero", row=1, col=1)
+    figure.update_yaxes(title_text="wait, ms", rangemode="tozero", row=2, col=1)
+    figure.update_xaxes(title_text=f"time since the request, {unit}", rangemode="tozero", row=2, col=1)
+    figure.update_layout(
+        height=420,
+        margin={"l": 8, "r": 8, "t": 40, "b": 8},
+        legend={"orientation": "h", "y": 1.16, "x": 0},
+        hovermode="x unified",
+    )
+    return figure
+
+
+def _series(reading: Reading, one: ChoiceReading) -> dict[str, list[float]]:
+    """Arrivals by channel, or by field where no token is known; empty when an arrival is unknown."""
+    if one.has_ids:
+        events = {
+            channel: [one.tokens.events[at] for at in places] for channel, places in _channels(one).items()
+        }
+    else:
+        events = {}
+        for delta in one.deltas:
+            events.setdefault(delta.field, []).append(delta.event)
+    found: dict[str, list[float]] = {}
+    for name, numbers in events.items():
+        times = [at for number in numbers if (at := reading.arrival_s(number)) is not None]
+        if len(times) != len(numbers):
+            return {}
+        found[name] = times
+    return found
+
+
+def _channels(one: ChoiceReading) -> dict[str, list[int]]:
+    """Tokens of each channel's bodies, in order; `framing` and `refused` hold the others."""
+    found: dict[str, list[int]] = {}
+    framing: list[int] = []
+    at = 0
+    spans = [
+        *((m.body, m.body_end, m.header.channel or "none") for m in one.transcript.messages if m.in_body),
+        *((refusal.start, refusal.end, "refused") for refusal in one.transcript.refusals),
+    ]
+    for start, end, channel in sorted(spans):
+        framing.extend(range(at, start))
+        found.setdefault(channel, []).extend(range(start, end))
+        at = end
+    framing.extend(range(at, len(one.tokens)))
+    return {channel: places for channel, places in {**found, "framing": framing}.items() if places}
+
+
+def _staircase(figure: go.Figure, channel: str, times: list[float], last: float, theme: str) -> None:
+    step = max(1, len(times) // _POINTS_AT_MOST)
+    counts = [*range(1, len(times), step), len(times)]
+    framing = channel == "framing"
+    alike = _ALIKE.get(channel, channel)
+    figure.add_scatter(
+        x=[times[0], *(times[count - 1] for count in counts), last],
+        y=[0, *counts, len(times)],
+        name=_plain(channel),
+        mode="lines",
+        line={
+            "shape": "hv",
+            "width": 1 if framing else 2.2,
+            "color": _HUES[theme].get(alike, _OTHER[theme]),
+            "dash": _DASHES.get(alike, "solid"),
+        },
+        opacity=0.6 if framing else 1,
+        hovertemplate="%{y} tokens",
+        row=1,
+        col=1,
+    )
+
+
+def _boundaries(figure: go.Figure, reading: Reading, one: ChoiceReading, scale: float) -> None:
+    """A dotted line where a message begins; with its channel while there are few."""
+    messages = [message for message in one.transcript.messages if message.start < len(one.tokens)]
+    named = len(messages) <= _NAMED_AT_MOST
+    for message in messages[:_BOUNDARIES_AT_MOST]:
+        at = reading.arrival_s(one.tokens.events[message.start])
+        figure.add_vline(
+            x=(at or 0.0) * scale,
+            line={"width": 1, "color": "rgba(128,134,150,0.5)", "dash": "dot"},
+            annotation={"text": _plain(message.header.channel or "header"), "font": {"size": 11}}
+            if named
+            else None,
+            annotation_position="top right",
+            row=1,
+            col=1,
+        )
+
+
+def _plain(channel: str) -> str:
+    """A channel or field as Plotly may show it: it reads tags in texts, and a channel may be anything."""
+    return "".join(char for char in channel if char.isalnum() or char in "-_ []().")[:32]
+
+
+def _waits(figure: go.Figure, moments: list[float], scale: float, theme: str) -> None:
+    """The wait before each arrival; of a long stream the longest of neighbours."""
+    waits = [(later * scale, (later - earlier) * 1000) for earlier, later in pairwise([0.0, *moments])]
+    step = max(1, len(waits) // _POINTS_AT_MOST)
+    bins = (waits[start : start + step] for start in range(0, len(waits), step))
+    shown = [max(some, key=lambda wait: wait[1]) for some in bins]
+    figure.add_bar(
+        x=[at for at, _ in shown],
+        y=[wait for _, wait in shown],
+        width=max(moments[-1] * scale / 300, 1e-6),
+        name="wait",
+        marker={"color": _OTHER[theme]},
+        hovertemplate="%{y:.1f} ms",
+        showlegend=False,
+        row=2,
+        col=1,
+    )

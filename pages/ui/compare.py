@@ -1,0 +1,249 @@
+"""Two captures on a page: which ones, what differs, where, and the time that each took."""
+
+from typing import Final
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+import inspector
+from inspector import Comparison, Reading
+from pages.ui import captures
+from pages.ui.captures import Chosen
+from pages.ui.fields import field_words, fields, sides
+from pages.ui.state import Place, Session
+from pages.ui.strip import Payload, pack, strip
+
+__all__ = ["compared", "download", "facts", "pick", "settings", "several", "texts", "timing", "tokens"]
+
+_FIRST: Final = ("chat-tool-call-dropped-vllm-0.13.0", "chat-tool-call-leak-vllm-0.14.1")
+"""The pair that the page opens with: one script on two versions."""
+_POINTS_AT_MOST: Final = 1500
+_HUES: Final = {"light": ("#0b6fb8", "#8a6100"), "dark": ("#66b3f0", "#d3a544")}
+
+
+def pick(session: Session) -> tuple[Chosen | None, Chosen | None]:
+    """Pickers of both sides; the address bar keeps them."""
+    known = captures.names(session)
+    kept = st.query_params
+    found: list[Chosen | None] = []
+    for column, side, first in zip(st.columns(2), ("left", "right"), _FIRST, strict=True):
+        asked = kept.get(side, first)
+        name = column.selectbox(
+            f"{side.capitalize()}{', the reference' if side == 'left' else ''}",
+            known,
+            index=known.index(asked) if asked in known else 0 if known else None,
+            format_func=captures.title,
+            key=f"compare_{side}",
+        )
+        found.append(None if name is None else captures.chosen(session, name))
+    wanted = {side: one.name for side, one in zip(("left", "right"), found, strict=True) if one is not None}
+    if kept.to_dict() != wanted:
+        kept.from_dict(wanted)
+    return found[0], found[1]
+
+
+def compared(left: Chosen, right: Chosen) -> Comparison:
+    """The comparison of two captures, made once for their content."""
+    return _compared(f"{left.digest} {right.digest}", left, right)
+
+
+@st.cache_resource(max_entries=16, show_spinner="Comparing")
+def _compared(digest: str, _left: Chosen, _right: Chosen) -> Comparison:
+    del digest
+    return inspector.compare(_left.seen, _right.seen)
+
+
+def facts(found: Comparison) -> list[tuple[str, str, str]]:
+    """Facts for the row of chips: words before, the value, words after."""
+    counts = found.counts
+    told = [("left", _version(found.left), ""), ("right", _version(found.right), "")]
+    if counts is not None:
+        told.append(("", f"{counts.equal:,}", "tokens the same"))
+        told += [
+            ("", f"{count:,}", words)
+            for count, words in (
+                (counts.only_left, "only left"),
+                (counts.only_right, "only right"),
+                (counts.replaced, "replaced"),
+            )
+            if count
+        ]
+    if (place := found.divergence) is not None:
+        told.append(("first divergence at token", f"{place.token:,}", ""))
+    findings = found.findings
+    told.append(("findings", f"{len(findings.only_left):,}", "only left"))
+    told.append(("", f"{len(findings.only_right):,}", "only right"))
+    told.append(("", f"{len(findings.both):,}", "on both"))
+    return told
+
+
+def tokens(session: Session, left: Chosen, right: Chosen, found: Comparison) -> None:
+    """One row over two ribbons; a strip for each side where tokens are unknown."""
+    key = f"{left.digest} {right.digest}"
+    made = _row(key, found)
+    if made is not None:
+        _strip(session, "compare", *made)
+        return
+    for side, one in (("left", left), ("right", right)):
+        st.caption(_label(one.seen, side))
+        _strip(session, f"compare_{side}", captures.payload(one.digest, 0, one.seen), Place())
+
+
+def _strip(session: Session, page: str, payload: Payload, first: Place) -> None:
+    view = session.strip_of(page)
+    if view.capture != payload.key:
+        view.choose(payload.key)
+    view.begin(first)
+    strip(payload, view, key=f"{page}_strip")
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _row(digest: str, _found: Comparison) -> tuple[Payload, Place] | None:
+    made = inspector.comparison_strip(_found, key=digest, choice=_found.choice.index)
+    if made is None:
+        return None
+    first = made["findings"][0]["cell_start"] if made["findings"] else None
+    return pack(made, digest=digest), Place(first, 0 if made["findings"] else None)
+
+
+def texts(found: Comparison, which: str, *, key: str) -> None:
+    """Texts of both sides, field by field."""
+    rows = []
+    for choice in found.choices:
+        for pair in choice.delivered if which == "delivered" else choice.generated:
+            name = field_words(pair.field)
+            left, right = sides(pair.left, pair.right or "")
+            if pair.right is None:
+                left, right = None, sides(None, pair.left or "")[1]
+            rows.append(
+                {
+                    "field": f"choice {choice.index}: {name}" if len(found.choices) > 1 else name,
+                    "left": left,
+                    "right": right,
+                    "equal": pair.equal,
+                }
+            )
+    if rows:
+        fields(rows, key=key, heads=(_label(found.left, "left"), _label(found.right, "right")))
+    else:
+        st.info("Neither side has such a text.")
+
+
+def settings(found: Comparison) -> None:
+    """What was asked and of whom, where it differs."""
+    if not found.settings:
+        st.info("Version, endpoint, model, request and prompt ids are the same, as far as they are known.")
+        return
+    st.dataframe(
+        pd.DataFrame([one._asdict() for one in found.settings]).rename(columns={"name": "setting"}),
+        hide_index=True,
+        width="stretch",
+    )
+
+
+def timing(found: Comparison, *, key: str) -> None:
+    """Figures side by side, and the tokens of both over one axis of time."""
+    shown = pd.DataFrame(
+        [
+            {
+                "figure": row["figure"],
+                "left": _value(row["left"], row["unit"]),
+                "right": _value(row["right"], row["unit"]),
+            }
+            for row in inspector.timing_rows(found)
+        ]
+    )
+    st.dataframe(shown, hide_index=True, width="stretch")
+    figure = _staircases(found)
+    if figure is not None:
+        st.plotly_chart(figure, key=key, alt="Tokens of both sides over the time since their requests")
+
+
+def several(session: Session, reference: Chosen) -> None:
+    """Other captures against the left one, a row each."""
+    names = [name for name in captures.names(session) if name != reference.name]
+    chosen = st.multiselect(
+        "Captures to hold against the left one", names, format_func=captures.title, key="compare_several"
+    )
+    others = [one for name in chosen if (one := captures.chosen(session, name)) is not None]
+    if not others:
+        st.info("Choose captures to get a row for each.")
+        return
+    rows = [inspector.comparison_summary(compared(reference, one)) for one in others]
+    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")
+
+
+def download(found: Comparison) -> None:
+    """The right capture's report with this comparison in it, and the comparison as JSON."""
+    with st.popover("Download", icon=":material/download:", width="content"):
+        st.download_button(
+            "Report, HTML",
+            lambda: inspector.html_report(found.right, against=found).encode("utf-8", "replace"),
+            "comparison.html",
+            "text/html",
+            on_click="ignore",
+            type="tertiary",
+            key="compare_html",
+        )
+        st.download_button(
+            "Bug report on the right side, Markdown",
+            lambda: inspector.markdown_report(found.right).encode("utf-8", "replace"),
+            "bug-report.md",
+            "text/markdown",
+            on_click="ignore",
+            type="tertiary",
+            key="compare_markdown",
+        )
+
+
+def _label(one: inspector.Inspection, side: str) -> str:
+    return f"{side}: {_version(one)}"
+
+
+def _version(one: inspector.Inspection) -> str:
+    version = one.reading.server_version
+    return f"vLLM {version}" if version else "version unknown"
+
+
+def _value(value: float | None, unit: str) -> str:
+    if value is None:
+        return "unknown"
+    if unit == "s":
+        return f"{value * 1000:,.1f} ms" if value < 10 else f"{value:,.1f} s"
+    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
+
+
+def _staircases(found: Comparison) -> go.Figure | None:
+    theme = "dark" if st.context.theme.type == "dark" else "light"
+    figure = go.Figure()
+    for side, one, hue, dash in zip(
+        ("left", "right"), (found.left, found.right), _HUES[theme], ("solid", "dash"), strict=True
+    ):
+        times = _times(one.reading)
+        if times:
+            step = -(-len(times) // _POINTS_AT_MOST)
+            figure.add_scatter(
+                x=[at * 1000 for at in times[::step]],
+                y=list(range(1, len(times) + 1, step)),
+                name=_label(one, side),
+                line={"shape": "hv", "color": hue, "dash": dash},
+            )
+    if not figure.data:
+        return None
+    figure.update_layout(
+        height=320,
+        margin={"l": 8, "r": 8, "t": 40, "b": 8},
+        legend={"orientation": "h", "y": 1.16, "x": 0},
+        hovermode="x unified",
+    )
+    figure.update_xaxes(title_text="time since the request, ms", rangemode="tozero")
+    figure.update_yaxes(title_text="tokens", rangemode="tozero")
+    return figure
+
+
+def _times(reading: Reading) -> list[float]:
+    """Arrivals of the first choice's tokens; of its deltas where no token is known."""
+    one = reading.choice
+    events = one.tokens.events or [delta.event for delta in one.deltas]
+    return [at for event in events if (at := reading.arrival_s(event)) is not None]

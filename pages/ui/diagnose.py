@@ -1,0 +1,265 @@
+"""A diagnosis on a page: what was asked, the answers, the failures with their lines, a log over time."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import IO, Final
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+import inspector
+from inspector import Answer, Diagnosis, Failure, Level
+from pages.ui import captures, pickers
+from pages.ui.state import Session
+
+__all__ = ["answers", "asked", "download", "facts", "failures", "judges", "level", "over_time", "why"]
+
+EXAMPLES: Final = {
+    "under a benchmark": "$ vllm bench serve --model openai/gpt-oss-120b --ignore-eos\n"
+    "openai.InternalServerError: Error code: 500 - {'error': {'message': "
+    "'Unexpected token 200002 while expecting start token 200006', 'code': 500}}",
+    "after a fine-tune": "gpt-oss-20b fine-tuned with LLaMA-Factory, served by vLLM 0.11.0:\n"
+    "openai_harmony.HarmonyError: Unexpected token 200002 while expecting start token 200006",
+    "with tools": 'data: {"error": {"message": "Unexpected token 12606 while expecting start token 200006", '
+    '"type": "BadRequestError", "code": 400}}',
+    "assistantary": "openai_harmony.HarmonyError: Unknown role: assistantary",
+    "deltas differ": "vLLM 0.13.0, Responses: the joined response.output_text.delta texts differ from the "
+    "text in response.completed",
+}
+_LOG_LIMIT_MB: Final = 1024
+_PROGRESS_EVERY: Final = 8_000_000
+"""Characters between two movements of the progress bar."""
+_ANSWERS_OPEN: Final = 1
+_ANSWERS_SHOWN: Final = 6
+_MESSAGES_PLOTTED: Final = 5
+_OTHERS: Final = "others"
+_HUES: Final = {
+    "light": ("#c4410c", "#7a4fbf", "#0b6fb8", "#8a6100", "#00805e", "#566072"),
+    "dark": ("#f0824f", "#b79bf2", "#66b3f0", "#d3a544", "#45c49d", "#9aa5b8"),
+}
+
+
+def asked(session: Session) -> Diagnosis | None:
+    """What the user gave, diagnosed; None when nothing was given yet."""
+    kinds = ["Text", "Log", "Capture"]
+    linked = "Capture" if "capture" in st.query_params else "Text"
+    kind = st.segmented_control(
+        "From", kinds, default=linked, required=True, key="diagnose_kind", label_visibility="collapsed"
+    )
+    if kind == "Log":
+        return _log(session)
+    if kind == "Capture":
+        pickers.uploads(session)
+        pickers.capture(session)
+        one = captures.chosen(session)
+        return None if one is None else inspector.diagnose_capture(one.seen.findings, one.seen.reading)
+    return _text()
+
+
+def _text() -> Diagnosis | None:
+    example = st.pills("Examples", list(EXAMPLES), key="diagnose_example")
+    text = st.text_area(
+        "Error message, traceback or client output",
+        EXAMPLES.get(example or "", ""),
+        height=160,
+        placeholder="openai_harmony.HarmonyError: Unexpected token 200002 while expecting start token 200006",
+        key=f"diagnose_text_{example}",
+    )
+    return inspector.diagnose_text(text) if text.strip() else None
+
+
+def _log(session: Session) -> Diagnosis | None:
+    file = st.file_uploader(
+        "vLLM log",
+        key="diagnose_log",
+        max_upload_size=_LOG_LIMIT_MB,
+        help="Read once, line by line. The file stays on this machine.",
+    )
+    if file is None:
+        return None
+    if file.file_id not in session.logs:
+        session.logs = {file.file_id: _read(file, file.size)}
+    return session.logs[file.file_id]
+
+
+def _read(file: IO[bytes], size: int) -> Diagnosis:
+    bar = st.progress(0.0, "Reading the log")
+    try:
+        return inspector.diagnose_text(_watched(inspector.lines_of_file(file), size, bar))
+    finally:
+        bar.empty()
+
+
+def _watched(lines: Iterator[str], size: int, bar: "st.delta_generator.DeltaGenerator") -> Iterator[str]:
+    """The lines, with the progress bar moved along."""
+    seen = shown = 0
+    for line in lines:
+        seen += len(line)
+        if seen - shown > _PROGRESS_EVERY:
+            shown = seen
+            bar.progress(min(seen / max(size, 1), 1.0), f"{seen / 1e6:,.0f} of {size / 1e6:,.0f} MB")
+        yield line
+
+
+def level(found: Diagnosis) -> Level:
+    """The colour of the verdict."""
+    if found.sides:
+        return Level.ERROR
+    return Level.UNKNOWN if found.failures else Level.CLEAN
+
+
+def why(found: Diagnosis) -> str:
+    """One line under the sentence: the first thing to do."""
+    if found.sides:
+        return found.answers[0].issue.steps[0]
+    if found.failures:
+        nearest = ", ".join(issue.id for issue in found.failures[0].nearest)
+        return f"The nearest entries: {nearest}." if nearest else ""
+    return "No line and no finding fits an entry of the catalogue."
+
+
+def facts(found: Diagnosis) -> list[tuple[str, str, str]]:
+    """Facts for the row of chips: words before, the value, words after."""
+    told = list(dict.fromkeys((seen.version, seen.source) for seen in found.versions))[:3]
+    rows = [("vLLM", version, f"by {source}") for version, source in told]
+    rows = rows or [("vLLM version", "unknown", "")]
+    if found.is_log:
+        rows.append(("", f"{found.lines:,}", "lines"))
+        rows += [("", f"{count:,}", path) for path, count in sorted(found.requests.items())]
+    count = len(found.failures)
+    kinds = "kind of failure" if count == 1 else "kinds of failure"
+    rows.append(("", f"{count:,}", kinds))
+    return rows
+
+
+def answers(found: Diagnosis) -> None:
+    """The likeliest issues, the first one open."""
+    for place, answer in enumerate(found.answers[:_ANSWERS_SHOWN]):
+        title = f"{place + 1}. {pickers.plain(answer.issue.title)}"
+        with st.expander(title, expanded=place < _ANSWERS_OPEN):
+            _answer(answer)
+    if len(found.answers) > _ANSWERS_SHOWN:
+        st.caption(f"{len(found.answers) - _ANSWERS_SHOWN} less likely entries are in the download.")
+
+
+def _answer(answer: Answer) -> None:
+    issue = answer.issue
+    with st.container(horizontal=True, gap="small"):
+        for side in issue.sides:
+            st.badge(side, color="orange")
+        st.badge(f"confidence: {issue.confidence}", color="gray")
+        for program, version in issue.fixed_in.items():
+            st.badge(f"fixed in {program} {version}", color="green")
+    st.markdown(pickers.plain(issue.cause))
+    st.markdown("**What to do**\n\n" + "\n".join(f"1. {pickers.plain(step)}" for step in issue.steps))
+    reasons = "\n".join(f"- {pickers.plain(reason.words)}" for reason in answer.reasons)
+    st.markdown(f"**Why this**\n\n{reasons}")
+    affected = "; ".join(f"{program} {one.text}" for program, one in issue.affected.items())
+    where = f"Affected: {affected}." if affected else "Affected: any version, as far as known."
+    st.caption(pickers.plain(f"Entry {issue.id}. {where} {issue.basis}"))
+    if issue.links:
+        st.caption(" · ".join(f"[{link.removeprefix('https://')}]({link})" for link in issue.links))
+
+
+def failures(found: Diagnosis) -> None:
+    """The failures by message; a chosen one shows the lines around its first occurrences."""
+    if not found.failures:
+        return
+    st.markdown("**Failures by message**" if found.is_log else "**What was found**")
+    table = pd.DataFrame([_failure_row(failure) for failure in found.failures])
+    if not found.is_log:
+        table = table.drop(columns=["share", "times"])
+    chosen = st.dataframe(
+        table,
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        key="diagnose_failures",
+        column_config={
+            "leads to": st.column_config.TextColumn(width=170),
+            "times": st.column_config.NumberColumn(format="localized", width=60),
+            "share": st.column_config.NumberColumn("of requests", format="percent", width=80),
+        },
+        alt="Failures by message, with the entry that each leads to",
+    )
+    rows = chosen["selection"]["rows"]
+    if rows and rows[0] < len(found.failures):
+        _lines(found.failures[rows[0]])
+    elif any(failure.around for failure in found.failures):
+        st.caption("Choose a row to see the lines around it.")
+
+
+def judges(found: Diagnosis) -> None:
+    """What strict and lenient parsing make of refused tokens."""
+    if found.judges:
+        st.markdown("**What other judges say of the same tokens**")
+        st.markdown("\n".join(f"- {pickers.plain(one.sentence)}" for one in found.judges))
+
+
+def _failure_row(failure: Failure) -> dict[str, object]:
+    return {
+        "leads to": failure.answers[0].issue.id if failure.answers else "unknown",
+        "times": failure.count,
+        "share": failure.share,
+        "message": failure.message,
+    }
+
+
+def _lines(failure: Failure) -> None:
+    for number, lines in enumerate(failure.around, 1):
+        st.caption(f"Occurrence {number} of {failure.count:,}")
+        st.code("\n".join(lines), language=None, wrap_lines=True)
+
+
+def over_time(found: Diagnosis) -> None:
+    """Failures and requests of a log by time: a plot, and the same as a table."""
+    if not found.is_log or not found.failures:
+        return
+    st.markdown("**Over time**")
+    rows = pd.DataFrame([count._asdict() for count in found.timeline])
+    theme = "dark" if st.context.theme.type == "dark" else "light"
+    st.plotly_chart(_plot(rows, found, theme), key="diagnose_plot", alt="Failures by time and message")
+    with st.expander("As a table"):
+        st.dataframe(rows, hide_index=True, key="diagnose_counts", alt="Failures and requests by time")
+
+
+def _plot(rows: pd.DataFrame, found: Diagnosis, theme: str) -> go.Figure:
+    figure = go.Figure()
+    named = [failure.message for failure in found.failures[:_MESSAGES_PLOTTED]]
+    wrong = rows[rows["name"] != "requests"]
+    shown = wrong.assign(name=wrong["name"].where(wrong["name"].isin(named), _OTHERS))
+    sums = shown.groupby(["name", "time"], as_index=False)["times"].sum()
+    for hue, name in zip(_HUES[theme], [*named, _OTHERS], strict=False):
+        one = sums[sums["name"] == name]
+        if not one.empty:
+            label = name if len(name) <= 48 else f"{name[:47]}…"
+            figure.add_bar(x=one["time"], y=one["times"], name=_safe(label), marker_color=hue)
+    asked_for = rows[rows["name"] == "requests"].groupby("time", as_index=False)["times"].sum()
+    if not asked_for.empty:
+        figure.add_scatter(
+            x=asked_for["time"], y=asked_for["times"], name="requests", mode="lines+markers", line_dash="dot"
+        )
+    figure.update_xaxes(type="category", categoryorder="category ascending", title_text="time in the log")
+    figure.update_yaxes(title_text="times", rangemode="tozero")
+    figure.update_layout(
+        barmode="stack",
+        height=340,
+        margin={"l": 8, "r": 8, "t": 24, "b": 8},
+        legend={"orientation": "h", "y": -0.3, "x": 0},
+    )
+    return figure
+
+
+def _safe(text: str) -> str:
+    """Text for a plot's legend, where Plotly would read some HTML."""
+    return text.replace("&", "&amp;").replace("<", "&lt;")
+
+
+def download(found: Diagnosis) -> None:
+    """Everything, as `diagnose --json` prints it."""
+    row = inspector.diagnosis_row("dashboard", found)
+    content = json.dumps(row, indent=2) + "\n"
+    name = f"diagnosis-{hashlib.sha256(content.encode()).hexdigest()[:8]}.json"
+    st.download_button("Download as JSON", content, name, "application/json", on_click="ignore")

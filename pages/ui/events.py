@@ -1,0 +1,162 @@
+"""The raw events of a capture, a page of them at a time, and one of them open."""
+
+import json
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from itertools import islice, takewhile
+from typing import Final
+
+import pandas as pd
+import streamlit as st
+
+from inspector import ChoiceReading, Inspection, event_rows
+from pages.ui.state import Place, Session
+
+__all__ = ["events", "opened_event", "request"]
+
+_PER_PAGE: Final = 15
+_SHOWN_AT_MOST: Final = 60_000
+"""Characters of one event or request that are drawn."""
+
+
+def events(session: Session, seen: Inspection, choice: int) -> None:
+    """Draw the events around the chosen token or finding; choosing a row moves the strip to it."""
+    total = len(seen.reading.events)
+    if not total:
+        st.info("This capture holds no events.")
+        return
+    one = seen.reading.choices[choice]
+    chosen = opened_event(session, seen, choice)
+    start = _page(session, total, chosen)
+    frame = pd.DataFrame(
+        [
+            {
+                "": "▸" if row["event"] == chosen else "",
+                "event": row["event"],
+                "at, ms": None if row["arrival_s"] is None else row["arrival_s"] * 1000,
+                "tokens": _span(one.tokens.events, row["event"]),
+                "kind": row["name"] or row["kind"],
+                "delivered, or data": _delivered(one, row["event"]) or row["data"][:200],
+            }
+            for row in event_rows(seen.reading, start, start + _PER_PAGE)
+        ]
+    )
+    left, right = st.columns([4, 3], gap="small")
+    with left:
+        picked = st.dataframe(
+            frame,
+            hide_index=True,
+            height=35 * (len(frame) + 1) + 3,
+            on_select="rerun",
+            selection_mode="single-row",
+            key=f"replay_events_{session.capture}_{start}",
+            column_config={
+                "": st.column_config.TextColumn(width=28),
+                "event": st.column_config.NumberColumn(width=64),
+                "at, ms": st.column_config.NumberColumn(format="%.1f", width=72),
+                "tokens": st.column_config.NumberColumn(width=60),
+                "kind": st.column_config.TextColumn(width=90),
+            },
+            alt="Raw events of the capture",
+        )
+    shown = chosen or 0
+    if picked.selection.rows:
+        shown = start + picked.selection.rows[0]
+        if shown != session.event:
+            session.event = shown
+            _point_at(session, seen, choice, shown)
+    with right:
+        _open(seen, shown)
+
+
+def _span(events_of: Sequence[int], event: int) -> int:
+    """How many tokens an event brought; tokens stand in the order of their events."""
+    return bisect_right(events_of, event) - bisect_left(events_of, event)
+
+
+def _delivered(one: ChoiceReading, event: int) -> str:
+    """What an event delivered, field by field."""
+    first = bisect_left(one.deltas, event, key=lambda delta: delta.event)
+    mine = takewhile(lambda delta: delta.event == event, islice(one.deltas, first, None))
+    return " ".join(f"{delta.field}: {delta.text[:200]}" for delta in mine)
+
+
+def opened_event(session: Session, seen: Inspection, choice: int) -> int | None:
+    """The event of the chosen token, or of the chosen finding where it has no token."""
+    one, place = seen.reading.choices[choice], session.place
+    mine = [finding for finding in seen.findings if finding.choice == one.index]
+    if place.finding is not None and place.finding < len(mine):
+        finding = mine[place.finding]
+        if finding.token_start is None and finding.event_start is not None:
+            return min(finding.event_start, len(seen.reading.events) - 1)
+    events_of = one.tokens.events
+    if place.token is not None and place.token < len(events_of) and events_of[place.token] >= 0:
+        return events_of[place.token]
+    return None
+
+
+def request(seen: Inspection) -> None:
+    """Draw what is known of the request, and its body."""
+    header = seen.reading.header
+    known = {
+        "endpoint": str(header.endpoint),
+        "model": header.model or header.request.get("model"),
+        "vLLM": seen.reading.server_version,
+        "HTTP status": header.status,
+        "started": header.started_at,
+        "recorded by": header.source,
+    }
+    rows = [(name, str(value)) for name, value in known.items() if value not in (None, "")]
+    st.dataframe(
+        pd.DataFrame(rows, columns=["", "value"]),
+        hide_index=True,
+        width="stretch",
+        alt="Facts of the request",
+    )
+    if header.request:
+        st.code(
+            _bounded(json.dumps(header.request, indent=2, ensure_ascii=False)),
+            language="json",
+            wrap_lines=True,
+        )
+    else:
+        st.info("The request's body is not in this capture.")
+
+
+def _page(session: Session, total: int, chosen: int | None) -> int:
+    """First event of the page shown: the page of the chosen event, until the user turns to another."""
+    pages = -(-total // _PER_PAGE)
+    if pages == 1:
+        return 0
+    here = 1 if chosen is None else chosen // _PER_PAGE + 1
+    return (
+        st.pagination(pages, default=here, key=f"replay_events_page_{session.capture}_{chosen}") - 1
+    ) * _PER_PAGE
+
+
+def _point_at(session: Session, seen: Inspection, choice: int, event: int) -> None:
+    """Select the first token of an event in the strip, when it brought one."""
+    places = seen.reading.choices[choice].tokens.events
+    if event in places:
+        session.point(Place(places.index(event)))
+        st.rerun()
+
+
+def _open(seen: Inspection, event: int) -> None:
+    (row,) = event_rows(seen.reading, event, event + 1)
+    try:
+        text = json.dumps(json.loads(row["data"]), indent=2, ensure_ascii=False)
+        language: str | None = "json"
+    except (ValueError, RecursionError):
+        text, language = row["data"], None
+    st.text(f"event {event}")
+    st.code(_bounded(text), language=language, wrap_lines=True, height=500)
+
+
+def _bounded(text: str) -> str:
+    if len(text) <= _SHOWN_AT_MOST:
+        return text
+    return (
+        text[:_SHOWN_AT_MOST]
+        + f"\n… {len(text) - _SHOWN_AT_MOST:,} characters more: download the capture to see them"
+    )

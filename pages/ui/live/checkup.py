@@ -1,0 +1,40 @@
+"""The doctor on a page: is this server set up right, and what to change."""
+
+import streamlit as st
+
+import inspector
+from inspector import CheckState, InspectorError, Server
+from pages.ui.pickers import plain
+
+__all__ = ["checkup"]
+
+_SIGNS = {
+    CheckState.OK: ":green[:material/check_circle:] ok",
+    CheckState.WARNING: ":orange[:material/warning:] warning",
+    CheckState.FAILED: ":red[:material/error:] failed",
+    CheckState.UNKNOWN: ":gray[:material/help:] unknown",
+}
+
+
+def checkup(server: Server | None) -> None:
+    """A panel that examines the server when asked to."""
+    with st.expander("Check this server", icon=":material/stethoscope:", key="live_doctor"):
+        st.caption("Sends three short requests and says what to change, as the flag or file.")
+        if not st.button("Check", key="live_check", disabled=server is None) or server is None:
+            return
+        try:
+            with st.spinner("Asking the server"):
+                found = inspector.examine(server, model=_model(server))
+        except InspectorError as error:
+            st.error(plain(str(error)))
+            return
+        for one in found.checks:
+            change = f"  \n{plain(one.change)}" if one.change else ""
+            st.markdown(f"{_SIGNS[one.state]} **{plain(one.name)}**: {plain(one.says)}{change}")
+
+
+def _model(server: Server) -> str | None:
+    del server
+    address = st.session_state.get("live_address")
+    chosen = st.session_state.get(f"live_model_{address}")
+    return chosen if isinstance(chosen, str) else None

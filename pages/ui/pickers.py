@@ -1,0 +1,147 @@
+"""Choosing a capture: the list at the top of a page, files to open in the sidebar, what to download."""
+
+import csv
+import io
+import json
+from collections.abc import Callable
+
+import streamlit as st
+
+import inspector
+from inspector import Inspection
+from pages.ui import captures
+from pages.ui.state import Place, Session
+
+__all__ = ["capture", "choice", "downloads", "plain", "uploads"]
+
+_KINDS = (
+    "A capture, what `curl -N` wrote, a HAR file, a list of token ids, a server log; gzip and zstd too. "
+    "Files stay in this session, on this machine."
+)
+_MARKDOWN = set("\\`*_{}[]()<>#+-.!|~$:&=^/@\"'")
+
+
+def plain(text: str) -> str:
+    """Text as Markdown that shows it as it is: a file's name is not ours, and st.error reads Markdown."""
+    shown = " ".join(text.split())
+    return "".join("\\" + char if char in _MARKDOWN else char for char in shown)
+
+
+def uploads(session: Session) -> None:
+    """The place in the sidebar for files; a file that cannot be read is told in one sentence."""
+    with st.sidebar:
+        files = st.file_uploader("Open captures", accept_multiple_files=True, key="replay_files", help=_KINDS)
+    known = session.refused
+    session.refused = {
+        file.file_id: known[file.file_id]
+        if file.file_id in known
+        else captures.open_file(session, file.name, file.getvalue())
+        for file in files
+    }
+    for sentence in filter(None, session.refused.values()):
+        st.error(plain(sentence), icon=":material/block:")
+
+
+def capture(session: Session) -> str | None:
+    """The list of captures; the name of the one chosen."""
+    known = captures.names(session)
+    if session.capture is None:
+        _follow_link(session, known)
+    if not known:
+        return session.capture
+    picked = st.selectbox(
+        "Capture",
+        known,
+        index=known.index(session.capture) if session.capture in known else None,
+        format_func=captures.title,
+        placeholder="Choose a capture",
+        label_visibility="collapsed",
+        key=f"replay_capture_{session.capture}",
+    )
+    if picked is not None and picked != session.capture:
+        session.choose(picked)
+        st.rerun()
+    return session.capture
+
+
+def _follow_link(session: Session, known: list[str]) -> None:
+    linked = st.query_params.get("capture")
+    if linked is not None:
+        session.choose(linked)
+        session.point(Place(_number(st.query_params.get("token"))))
+    elif known:
+        session.choose(known[0])
+
+
+def choice(session: Session, seen: Inspection) -> int:
+    """Which completion of the answer to show, where the request asked for several."""
+    count = len(seen.reading.choices)
+    session.choice = min(session.choice, count - 1)
+    if count > 1:
+        picked = st.segmented_control(
+            "Choice",
+            range(count),
+            default=session.choice,
+            format_func=lambda place: f"choice {seen.reading.choices[place].index}",
+            key=f"replay_choice_{session.capture}",
+            label_visibility="collapsed",
+        )
+        if picked is not None and picked != session.choice and session.capture is not None:
+            session.choose(session.capture, picked)
+    return session.choice
+
+
+def downloads(seen: Inspection) -> None:
+    """The capture as it is kept, and its findings as JSON and CSV; made when asked for."""
+    stem = "".join(char if char.isalnum() or char in "-_." else "-" for char in seen.name)
+    stem = stem.removesuffix(".jsonl")
+    offers: tuple[tuple[str, str, str, Callable[[], str]], ...] = (
+        ("Capture, JSON lines", ".jsonl", "application/jsonl", lambda: capture_lines(seen)),
+        ("Findings, JSON", "-findings.json", "application/json", lambda: findings_json(seen)),
+        ("Findings, CSV", "-findings.csv", "text/csv", lambda: findings_csv(seen)),
+    )
+    with st.popover("Download", icon=":material/download:", width="content"):
+        for label, ending, mime, make in offers:
+            st.download_button(
+                label,
+                make,
+                stem + ending,
+                mime,
+                on_click="ignore",
+                type="tertiary",
+                key=f"replay_download_{mime}",
+            )
+
+
+def capture_lines(seen: Inspection) -> str:
+    """The capture in the form that it is kept in, whatever file it came from."""
+    return "".join(f"{line}\n" for line in inspector.render(seen.capture))
+
+
+def findings_json(seen: Inspection) -> str:
+    """What `audit --json` prints for the capture."""
+    row = inspector.audit_row(seen.name, seen.reading, seen.findings, seen.verdict)
+    return json.dumps(row, indent=2) + "\n"
+
+
+def findings_csv(seen: Inspection) -> str:
+    """A row a finding. Cells that a spreadsheet would run as a formula get a leading apostrophe."""
+    rows = [inspector.finding_row(finding) for finding in seen.findings]
+    sheet = io.StringIO()
+    columns = list(rows[0]) if rows else ["kind", "severity", "explanation"]
+    writer = csv.DictWriter(sheet, columns)
+    writer.writeheader()
+    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+    return sheet.getvalue()
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, list):
+        return " ".join(map(str, value))
+    if isinstance(value, str) and value[:1] in {"=", "+", "-", "@", "\t", "\r"}:
+        return "'" + value
+    return value
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 10 else None

@@ -1,0 +1,125 @@
+"""What one browser session remembers, as one typed object; an imported module, so its classes stay the same.
+
+Widget keys are private to their picker; nothing else is kept in `st.session_state`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from inspector import Capture, Diagnosis
+
+__all__ = ["OPENED_AT_MOST", "Opened", "Place", "Session", "current"]
+
+OPENED_AT_MOST = 24
+"""Uploaded captures that a session keeps; the oldest gives way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """An uploaded capture."""
+
+    name: str
+    """What the picker and the address bar call it."""
+    digest: str
+    """Hash of the file, and the number of the capture in it."""
+    capture: Capture
+    vouched: bool = False
+    """True when the lab's script says which tokens were sampled, as the stream itself has no ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place in the strip: a cell, and a finding by its number among those of the choice."""
+
+    token: int | None = None
+    finding: int | None = None
+
+
+@dataclass(slots=True)
+class Session:
+    """What the user is looking at, on every page."""
+
+    page: str | None = None
+    capture: str | None = None
+    """Name of the capture chosen: a built-in one or an uploaded one."""
+    choice: int = 0
+    place: Place = Place()
+    """Where the user is in the capture."""
+    asked: Place = Place()
+    """Where the strip was told to go last."""
+    visit: int = 0
+    """Raised when the strip must go to `asked`: another page, a link, a chosen event."""
+    fresh: bool = True
+    """True until the capture has been drawn: nobody has been anywhere in it yet."""
+    heard: int = 0
+    """When the strip last told of a choice (ms, the browser's clock), so that each is heard once."""
+    event: int | None = None
+    """Event opened in the list of events."""
+    run: str | None = None
+    """Id of the live run that is watched."""
+    strips: dict[str, "Session"] = field(default_factory=dict)
+    """Places in strips other than the chosen capture's, by page."""
+    opened: dict[str, Opened] = field(default_factory=dict)
+    """Uploaded captures by name, oldest first."""
+    refused: dict[str, str] = field(default_factory=dict)
+    """By upload id, the sentence about a file that could not be read; empty for one that was."""
+
+    logs: dict[str, Diagnosis] = field(default_factory=dict)
+    """The log that was diagnosed last, by upload id."""
+
+    def turn_to(self, page: str) -> None:
+        """Another page was opened: its strip starts where the user is."""
+        if page != self.page:
+            self.page = page
+            self.point(self.place)
+
+    def strip_of(self, page: str) -> "Session":
+        """Where the user is in a page's own strip."""
+        return self.strips.setdefault(page, Session())
+
+    def open(self, captures: Sequence[Opened]) -> None:
+        """Keep uploaded captures and choose the first of them."""
+        for one in captures:
+            self.opened.pop(one.name, None)
+            self.opened[one.name] = one
+        while len(self.opened) > max(OPENED_AT_MOST, len(captures)):
+            del self.opened[next(iter(self.opened))]
+        if captures:
+            self.choose(captures[0].name)
+
+    def choose(self, capture: str, choice: int = 0) -> None:
+        """Look at another capture, or at another completion in it."""
+        self.capture, self.choice, self.event = capture, choice, None
+        self.point(Place())
+        self.fresh = True
+
+    def begin(self, place: Place) -> None:
+        """Start at a place, unless the user or a link has chosen one."""
+        if self.fresh and self.place == Place():
+            self.point(place)
+        self.fresh = False
+
+    def point(self, place: Place) -> None:
+        """Go to a place from outside the strip."""
+        self.place = self.asked = place
+        self.visit += 1
+
+    def hear(self, place: Place, at: int) -> None:
+        """Take over what was chosen in the strip."""
+        if at != self.heard:
+            self.place, self.heard = place, at
+
+    def show_address(self) -> None:
+        """Name capture and token in the address bar, so that a link opens the same place."""
+        told = {"capture": self.capture, "token": None if self.place.token is None else str(self.place.token)}
+        wanted = {name: value for name, value in told.items() if value is not None}
+        if st.query_params.to_dict() != wanted:
+            st.query_params.from_dict(wanted)
+
+
+def current() -> Session:
+    """The session's memory, made on first use."""
+    session: Session = st.session_state.setdefault("inspector", Session())
+    return session

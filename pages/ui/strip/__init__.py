@@ -1,0 +1,74 @@
+"""The token strip: tokens over their delivery ribbons, a time bar, findings, the token at hand.
+
+A component of Streamlit's v2 kind. It gets bytes: one line of JSON that says what to select, then the
+payload of `inspector.strip` as JSON, which the browser reads once however often the page runs again.
+Text of a model reaches the page through `textContent` only.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from pages.ui.assets import inline
+from pages.ui.state import Place, Session
+
+__all__ = ["Payload", "pack", "strip"]
+
+PARTS = (
+    "text.js",
+    *(f"strip/{name}.js" for name in ("model", "layout", "view", "time", "panels", "feed", "strip")),
+)
+
+_component = st.components.v2.component(
+    "inspector_strip", html=inline("strip/strip.html"), css=inline("strip/strip.css"), js=inline(*PARTS)
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payload:
+    """A strip payload ready to send."""
+
+    key: str
+    """Identity of the capture; another key resets the view."""
+    digest: str
+    """Identity of the content: the browser reads a payload again when it changes."""
+    content: bytes
+
+
+def pack(payload: Mapping[str, Any], *, digest: str) -> Payload:
+    """A payload as bytes; lone surrogates, which JSON may hold, stay escapes."""
+    content = json.dumps(payload, separators=(",", ":")).encode()
+    return Payload(key=str(payload["key"]), digest=digest, content=content)
+
+
+def strip(payload: Payload, session: Session, *, key: str, feed: str | None = None) -> None:
+    """Draw the strip; where the user goes in it, the session learns, and the other way round.
+
+    `feed` is the address of a run's increments, see `inspector.runs_routes`; the strip grows by them.
+    """
+    asked = session.asked
+    head = {
+        "digest": payload.digest,
+        "nonce": session.visit,
+        "token": asked.token,
+        "finding": asked.finding,
+        "feed": feed,
+    }
+    result = _component(
+        key=key,
+        data=json.dumps(head).encode() + b"\n" + payload.content,
+        on_selection_change=lambda: None,
+    )
+    told = result.get("selection")
+    if isinstance(told, Mapping) and told.get("key") == payload.key:
+        session.hear(
+            Place(_number(told.get("token")), _number(told.get("finding"))), _number(told.get("at")) or 0
+        )
+
+
+def _number(told: object) -> int | None:
+    """What the browser sent, if it is a number that can count cells."""
+    return told if type(told) is int and told >= 0 else None

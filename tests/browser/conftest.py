@@ -1,0 +1,172 @@
+"""A real Chromium, and the real app in a process of its own. Without either these tests fail."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Dialog, Page, expect, sync_playwright
+
+from pages.ui.strip import PARTS
+
+ROOT = Path(__file__).parents[2]
+UI = ROOT / "pages" / "ui"
+STARTS_WITHIN_S = 90
+ANSWERS_WITHIN_MS = 60_000
+
+expect.set_options(timeout=ANSWERS_WITHIN_MS)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    assert found, "no chromium on this machine; install it, as .ci/run does: apt-get install chromium"
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(
+            executable_path=found, args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of the app, started as the README says, on a free port."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = tmp_path_factory.mktemp("app") / "log"
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    with log.open("wb") as out:
+        server = subprocess.Popen(
+            command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, env=dict(os.environ)
+        )
+        try:
+            _wait(server, f"http://127.0.0.1:{port}/_stcore/health", log)
+            yield f"http://127.0.0.1:{port}/"
+        finally:
+            server.terminate()
+            try:
+                server.wait(15)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                server.wait()
+
+
+def _wait(server: "subprocess.Popen[bytes]", address: str, log: Path) -> None:
+    """Until the app answers: each try waits on the connection, an exit of the process ends it."""
+    for _ in range(STARTS_WITHIN_S * 5):
+        try:
+            with urllib.request.urlopen(address, timeout=5):  # noqa: S310 -- our own server
+                return
+        except (urllib.error.URLError, OSError):
+            try:
+                server.wait(0.2)
+            except subprocess.TimeoutExpired:
+                continue
+            break
+    pytest.fail(f"the app did not start:\n{log.read_text(errors='replace')}")
+
+
+class Watched:
+    """A page that remembers what must not happen: script errors, dialogs, requests to other machines."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.wrong: list[str] = []
+        page.set_default_timeout(ANSWERS_WITHIN_MS)
+        page.on("pageerror", lambda error: self.wrong.append(f"script error: {error}"))
+        page.on("dialog", self._dialog)
+        page.on("request", lambda request: self._request(request.url))
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.wrong.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def _request(self, url: str) -> None:
+        if not url.startswith(("http://127.0.0.1:", "data:", "blob:", "about:")):
+            self.wrong.append(f"request to another machine: {url}")
+
+    def check(self) -> None:
+        """Fail when something of that happened since the last look."""
+        wrong, self.wrong = self.wrong, []
+        assert wrong == []
+
+
+@pytest.fixture
+def open_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
+    """Pages of a given size in contexts of their own."""
+    opened: list[Watched] = []
+
+    def open_one(width: int = 1400, height: int = 900, **options: Any) -> Page:
+        context = chromium.new_context(viewport={"width": width, "height": height}, **options)
+        opened.append(Watched(context.new_page()))
+        return opened[-1].page
+
+    yield open_one
+    for watched in opened:
+        watched.page.context.close()
+    for watched in opened:
+        watched.check()
+
+
+@pytest.fixture(scope="session")
+def bench(chromium: Browser) -> Iterator[Watched]:
+    """One page for the strip alone, emptied for each test."""
+    context = chromium.new_context()
+    yield Watched(context.new_page())
+    context.close()
+
+
+@pytest.fixture
+def mount(bench: Watched) -> Iterator[Callable[..., Page]]:
+    """The strip alone on an empty page: the component's own files, no Streamlit."""
+    page = bench.page
+
+    def mount_one(payload: dict[str, Any], *, width: int = 1100, height: int = 860, **head: Any) -> Page:
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto("about:blank")
+        page.set_content("<body style='margin:12px'><div id=host></div></body>")
+        script = "\n".join((UI / name).read_text("utf-8") for name in PARTS)
+        page.evaluate(
+            """async ([script, html, css]) => {
+              const root = document.getElementById("host").attachShadow({ mode: "open" });
+              root.innerHTML = `<style>${css}</style><div id="place">${html}</div>`;
+              const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
+              const draw = (await import(url)).default;
+              window.told = [];
+              window.show = (head, payload) => {
+                draw({
+                  data: new TextEncoder().encode(JSON.stringify(head) + "\\n" + payload),
+                  parentElement: root.getElementById("place"),
+                  setStateValue: (name, value) => window.told.push(value),
+                });
+                window.strip = root.querySelector(".hi").strip;
+              };
+            }""",
+            [
+                script,
+                (UI / "strip/strip.html").read_text("utf-8"),
+                (UI / "strip/strip.css").read_text("utf-8"),
+            ],
+        )
+        show(page, payload, **head)
+        return page
+
+    yield mount_one
+    bench.check()
+
+
+def show(page: Page, payload: dict[str, Any], **head: Any) -> None:
+    """Hand a payload to a mounted strip."""
+    text = json.dumps(payload)
+    told = {"digest": str(hash(text)), "nonce": 1, "token": None, "finding": None, **head}
+    page.evaluate("([head, payload]) => show(head, payload)", [told, text])

@@ -1,0 +1,73 @@
+"""The Diagnose page of the running app, in a real browser."""
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+
+Open = Callable[..., Page]
+LOG = Path(__file__).parents[2] / "fixtures" / "logs" / "vllm-0.13.0.log.gz"
+
+
+def diagnose(page: Page, app: str, query: str = "") -> Page:
+    page.goto(f"{app}diagnose{query}")
+    expect(page.get_by_role("heading", name="Diagnose")).to_be_visible()
+    return page
+
+
+def paste(page: Page, text: str) -> None:
+    box = page.get_by_role("textbox")
+    box.fill(text)
+    box.press("Control+Enter")
+
+
+def test_an_example_names_the_side_at_fault_first(app: str, open_page: Open) -> None:
+    page = diagnose(open_page(), app)
+    page.get_by_role("button", name="under a benchmark").or_(
+        page.get_by_role("radio", name="under a benchmark")
+    ).click()
+    expect(page.locator(".banner")).to_contain_text("At fault: the client.")
+    expect(page.get_by_text("Drop --ignore-eos from vllm bench serve")).to_be_visible()
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+def test_pasted_text_runs_nothing(app: str, open_page: Open) -> None:
+    page = diagnose(open_page(), app)
+    paste(page, "Unknown role: <img/src=x/onerror=alert(1)>[a](javascript:alert(1))")
+    expect(page.locator(".banner")).to_contain_text("A header begins with a word that is no role.")
+    expect(page.get_by_text("<img/src=x/onerror=alert(1)>").first).to_be_visible()
+    assert page.locator("a[href^=javascript], img[src=x]").count() == 0
+
+
+def test_an_unknown_failure_is_called_unknown(app: str, open_page: Open) -> None:
+    page = diagnose(open_page(), app)
+    paste(page, "RuntimeError: the moon is in the seventh house")
+    expect(page.locator(".banner")).to_contain_text("Unknown: no entry of the catalogue makes")
+    expect(page.locator(".banner")).to_contain_text("The nearest entries:")
+
+
+def test_an_uploaded_log_is_counted_and_plotted(app: str, open_page: Open) -> None:
+    page = diagnose(open_page(), app)
+    page.get_by_role("button", name="Log", exact=True).or_(
+        page.get_by_role("radio", name="Log", exact=True)
+    ).click()
+    upload = page.get_by_test_id("stMain").locator("input[type=file]")
+    upload.set_input_files(
+        {"name": "vllm.log", "mimeType": "text/plain", "buffer": gzip.decompress(LOG.read_bytes())}
+    )
+    expect(page.locator(".banner")).to_contain_text("generation_config.json does not list 200012")
+    expect(page.get_by_text("by start-up line")).to_be_visible()
+    expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    expect(page.locator(".legendtext", has_text="Unexpected token 12606")).to_have_count(1)
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+def test_a_link_diagnoses_a_capture(app: str, open_page: Open) -> None:
+    page = diagnose(open_page(width=420), app, "?capture=chat-tool-call-leak-vllm-0.14.1")
+    expect(page.locator(".banner")).to_contain_text("At fault: the server parser.")
+    expect(page.get_by_text("Upgrade to 0.15.0 or newer, which keeps the tokens").last).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

@@ -1,0 +1,126 @@
+"""The Live page in a real Chromium, against the server on the dashboard's own port."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from inspector.lab.process import free_port
+from inspector.store import load
+
+pytestmark = pytest.mark.browser
+ROOT = Path(__file__).parents[2]
+SLOW_MS = 60_000
+STRIP = ".hi"
+
+
+@pytest.fixture(scope="module")
+def captures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("live") / "captures"
+
+
+@pytest.fixture(scope="module")
+def address(captures: Path) -> Iterator[str]:
+    port = free_port()
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={**os.environ, "HARMONY_INSPECTOR_CAPTURES": str(captures)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as app:
+        try:
+            transport = httpx.HTTPTransport(retries=8)
+            with httpx.Client(transport=transport, base_url=f"http://127.0.0.1:{port}") as client:
+                assert client.get("/playback/health", timeout=60).status_code == 200
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            app.terminate()
+
+
+@pytest.fixture
+def page(chromium: Browser, address: str) -> Iterator[Page]:
+    opened = chromium.new_page(viewport={"width": 1400, "height": 900})
+    opened.set_default_timeout(SLOW_MS)
+    opened.goto(f"{address}/live")
+    expect(opened.get_by_role("button", name="Start")).to_be_enabled(timeout=SLOW_MS)
+    yield opened
+    opened.close()
+
+
+def choose_pace(page: Page, words: str) -> None:
+    page.get_by_label("Pace").click()
+    page.get_by_role("option", name=words, exact=True).click()
+
+
+def count(page: Page) -> int:
+    found: int = page.locator(STRIP).evaluate("strip => strip.strip.model.count")
+    return found
+
+
+def wait_for(page: Page, cells: int) -> None:
+    page.wait_for_function(
+        """cells => { const all = [document, ...[...document.querySelectorAll("*")].map(e => e.shadowRoot)];
+             return all.some(root => (root?.querySelector?.(".hi")?.strip?.model?.count ?? 0) >= cells); }""",
+        arg=cells,
+        timeout=SLOW_MS,
+    )
+
+
+def test_start_alone_shows_a_real_stream_arriving_then_its_verdict(page: Page, captures: Path) -> None:
+    page.get_by_role("button", name="Start").click()
+    wait_for(page, 3)
+    expect(page.get_by_role("button", name="Open in Replay")).to_be_visible(timeout=SLOW_MS)
+    expect(
+        page.get_by_role("heading", name=re.compile("The server sent 2 tokens of reasoning"))
+    ).to_be_visible()
+    wait_for(page, 32)
+    assert count(page) == 32
+    [kept] = [load(path)[0] for path in captures.glob("*.jsonl")]
+    assert kept.end is not None
+    assert not kept.end.cut
+
+
+@pytest.fixture
+def stalling(address: str) -> Iterator[None]:
+    """The built-in server stops in the middle of each answer."""
+    httpx.put(f"{address}/playback/control", json={"faults": "stall=4:300"}).raise_for_status()
+    yield
+    httpx.delete(f"{address}/playback/control").raise_for_status()
+
+
+@pytest.mark.usefixtures("stalling")
+def test_a_reload_in_mid_stream_goes_on_with_the_run_and_stop_ends_it(page: Page) -> None:
+    page.get_by_role("button", name="Start").click()
+    wait_for(page, 5)
+    expect(page.get_by_text("now:")).to_be_visible(timeout=SLOW_MS)
+    before, cells = page.url, count(page)
+    page.reload()
+    wait_for(page, cells)
+    assert page.url == before
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("stopped by hand")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_role("button", name="Start")).to_be_enabled(timeout=SLOW_MS)
+
+
+def test_what_came_opens_in_replay(page: Page) -> None:
+    choose_pace(page, "as recorded")
+    page.get_by_role("button", name="Start").click()
+    page.get_by_role("button", name="Open in Replay").click(timeout=SLOW_MS)
+    page.wait_for_url(re.compile(r"capture=\d{8}-\d{6}-chat"), timeout=SLOW_MS)
+    wait_for(page, 32)
+
+
+def test_a_server_that_is_not_there_is_told_in_words(page: Page) -> None:
+    field = page.get_by_label("Server", exact=True)
+    field.fill(f"http://127.0.0.1:{free_port()}")
+    field.press("Enter")
+    expect(page.get_by_text("nothing answers at")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_text("start the server there")).to_be_visible()

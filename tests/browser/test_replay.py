@@ -1,0 +1,159 @@
+"""The Replay page of the running app, in a real browser."""
+
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import FilePayload, Page, expect
+
+import inspector
+from tests.streams import chat
+
+pytestmark = pytest.mark.browser
+
+Open = Callable[..., Page]
+LEAK = "chat-tool-call-leak-vllm-0.14.1"
+MARKUP = "[onerror], img[src*=evil], main script, [style*=red]"
+
+
+def goto(page: Page, address: str, ready: str | None = None) -> Page:
+    """Open an address and wait until its strip is drawn; `ready` is part of the payload's key."""
+    page.goto(address)
+    page.wait_for_selector(".hi[data-ready]" if ready is None else f'.hi[data-ready*="{ready}"]')
+    return page
+
+
+def upload(page: Page, name: str, content: bytes) -> None:
+    # Streamlit can lose a file that is handed over while it draws the uploader: one file a page, at rest.
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+    file: FilePayload = {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+    page.locator("input[type=file]").set_input_files(file)
+
+
+def as_file(capture: inspector.Capture) -> bytes:
+    return "".join(f"{line}\n" for line in inspector.render(capture)).encode()
+
+
+def address(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def test_the_app_opens_on_something_alive(app: str, open_page: Open) -> None:
+    page = goto(open_page(), app)
+    expect(page.get_by_role("heading", level=1)).to_contain_text(
+        "The server sent 2 tokens of reasoning to the user"
+    )
+    expect(page.locator(".scroller .cell")).to_have_count(32)
+    expect(page.locator(".findings button")).to_have_count(3)
+    expect(page.locator(".cell.selected")).to_have_count(1)
+    expect(page).to_have_title(f"error: {LEAK} · Harmony Inspector")
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+def test_an_uploaded_capture_is_read_and_its_finding_leads_to_the_lost_token(
+    app: str, open_page: Open
+) -> None:
+    page = goto(open_page(), app)
+    steps = [
+        ("<|channel|>final<|message|>", {}),
+        (" One", {"content": " One"}),
+        (" two", {}),
+        (" three", {"content": " three"}),
+        ("<|return|>", {}),
+    ]
+    upload(page, "mine.jsonl", as_file(chat(steps)))
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        "The server lost 1 token of the answer (content)."
+    )
+    page.locator(".scroller .cell", has_text="One").click()
+    expect(page.locator(".finding")).to_be_hidden()
+    page.locator(".findings button").click()
+    expect(page.locator(".cell.selected")).to_have_text("·two1920")
+    assert "not delivered" in page.locator(".row .ribbon").all_text_contents()
+    expect(page.locator(".finding .side-text").nth(1)).to_contain_text("Onemissing three")
+    expect(page.locator(".token")).to_contain_text("nowhere")
+    page.wait_for_url("**/?capture=mine.jsonl&token=4")
+    expect(page.locator(".fields mark")).to_have_text(" two")
+
+
+def test_a_link_opens_the_same_capture_and_token(app: str, open_page: Open) -> None:
+    page = goto(open_page(), f"{app}?capture={LEAK}&token=21")
+    expect(page.locator(".cell.selected")).to_have_attribute("data-i", "21")
+    expect(page.locator(".finding h3")).to_have_text("dropped token 21")
+    page.locator(".scroller").focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**token=22")
+    assert address(page) == {"capture": LEAK, "token": "22"}
+    again = goto(open_page(), page.url)
+    expect(again.locator(".cell.selected")).to_have_attribute("data-i", "22")
+
+
+def test_what_is_chosen_in_the_strip_is_open_among_the_events(app: str, open_page: Open) -> None:
+    page = goto(open_page(), f"{app}?capture={LEAK}&token=21")
+    page.get_by_role("tab", name="Events").click()
+    expect(page.get_by_test_id("stCode")).to_contain_text("10848")
+    page.locator(".findings button", has_text="misrouted").click()
+    expect(page.get_by_test_id("stCode")).to_contain_text("11122")
+
+
+def test_another_capture_is_chosen_from_the_list_and_drawn_from_its_start(app: str, open_page: Open) -> None:
+    page = goto(open_page(), app)
+    page.get_by_role("combobox", name="Capture").click()
+    page.get_by_role("option", name="Unknown role, and the server says nothing").click()
+    expect(page.locator(".block[data-hue=loss] .words")).to_have_text("“Unknown role: assistantary”")
+    expect(page).to_have_title("error: chat-unknown-role-swallowed-vllm-0.32.0 · Harmony Inspector")
+    page.get_by_role("combobox", name="Capture").click()
+    page.get_by_role("option", name="Whole answer, a token at a time").click()
+    expect(page.get_by_role("img", name="clean")).to_be_visible()
+    expect(page.locator(".findings .none")).to_have_text("none")
+    expect(page.locator(".cell.selected")).to_have_count(0)
+
+
+def test_hostile_text_in_a_capture_stays_text_on_every_tab(app: str, open_page: Open) -> None:
+    image, link = "![x](http://evil.example/x.png)", "[a](javascript:alert(3))"
+    text = f"<script>alert(1)</script><img src=x onerror=alert(2)> {image} {link}"
+    steps = [("<|channel|>final<|message|>", {}), (text, {"content": text + "\u202e\0"}), ("<|return|>", {})]
+    page = goto(open_page(), app)
+    upload(page, "<img src=x onerror=alert(4)>.jsonl", as_file(chat(steps)))
+    expect(page.locator(".fields")).to_contain_text("<script>alert(1)</script><img src=x onerror=alert(2)>")
+    for tab in ("Timeline", "Events", "Request"):
+        page.get_by_role("tab", name=tab).click()
+        expect(page.get_by_role("tab", name=tab)).to_have_attribute("aria-selected", "true")
+    assert page.locator(MARKUP).count() == 0
+
+
+def test_a_bad_file_with_a_hostile_name_is_one_sentence_of_plain_text(app: str, open_page: Open) -> None:
+    page = goto(open_page(), app)
+    name = "![x](evil.png)<script>alert(5)<script> :red[*b*] $x$"
+    upload(page, name, b"\x89PNG")
+    expect(page.get_by_test_id("stAlert")).to_contain_text(f"{name}: this is a PNG picture")
+    assert page.locator(MARKUP).count() == 0
+    expect(page.locator(".scroller .cell")).to_have_count(32)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_narrow_page_does_not_scroll_sideways(app: str, open_page: Open, scheme: str) -> None:
+    page = goto(open_page(420, 900, color_scheme=scheme), app)
+    expect(page.locator(".hi")).to_have_attribute("data-theme", scheme)
+    wide = page.evaluate(
+        """() => [document.documentElement, document.querySelector("[data-testid=stMain]")]
+             .map(one => one.scrollWidth - one.clientWidth)"""
+    )
+    assert max(wide) <= 0
+    expect(page.locator(".readout")).to_contain_text("token 4")
+
+
+def test_downloads_are_the_capture_and_its_findings(app: str, open_page: Open) -> None:
+    page = goto(open_page(), app)
+    got = {}
+    for label in ("Capture, JSON lines", "Findings, JSON", "Findings, CSV"):
+        page.get_by_role("button", name="Download").first.click()
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name=label).click()
+        got[waiting.value.suggested_filename] = waiting.value.path().read_bytes()
+        page.keyboard.press("Escape")
+    assert set(got) == {f"{LEAK}.jsonl", f"{LEAK}-findings.json", f"{LEAK}-findings.csv"}
+    (capture,) = inspector.load(next(one.path for one in inspector.builtin() if one.name == LEAK))
+    assert inspector.loads(got[f"{LEAK}.jsonl"], "again") == [capture]
+    assert b'"kind": "misrouted"' in got[f"{LEAK}-findings.json"]
+    assert got[f"{LEAK}-findings.csv"].count(b"tool_calls[0].arguments") == 2

@@ -1,0 +1,370 @@
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.audit import Kind
+from inspector.capture import Capture, Endpoint, Event, Header
+from inspector.compare import Apart, Comparison, Divergence, Outcome, compare, compare_all
+from inspector.comparison_rows import comparison_row, comparison_summary, difference_rows, timing_rows
+from inspector.harmony.vocab import encode
+from inspector.inspection import Inspection, inspect
+from inspector.lab.results import all_runs as matrix_runs
+from inspector.lab.results import capture_of as matrix_capture
+from inspector.reading import Evidence
+from inspector.store import builtin, load
+from tests.streams import Step, chat, chat_chunk
+from tests.test_verdict import GOOD, LEAK, LOSS
+
+STORED = {one.name: one.path for one in builtin()}
+
+
+def stored(name: str) -> Inspection:
+    (capture,) = load(STORED[name])
+    return inspect(capture, name=name)
+
+
+def compared(left: Capture, right: Capture) -> Comparison:
+    return compare(inspect(left, name="left"), inspect(right, name="right"))
+
+
+def asked(capture: Capture, **request: Any) -> Capture:
+    return replace(capture, header=replace(capture.header, request=request))
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "outcome", "sentence"),
+    [
+        (
+            "chat-tool-call-dropped-vllm-0.13.0",
+            "chat-tool-call-leak-vllm-0.14.1",
+            Outcome.DELIVERY,
+            "The tokens are the same; 0.13.0 lost 2 tokens of the reasoning, and 0.14.1 sent 2 tokens of "
+            "reasoning to the user as answer.",
+        ),
+        (
+            "responses-dropped-tokens-vllm-0.13.0",
+            "responses-whole-vllm-0.14.1",
+            Outcome.DELIVERY,
+            "The servers' final texts are the same; only 0.13.0 lost 21 characters of the reasoning and "
+            "25 characters of the answer (content).",
+        ),
+        (
+            "chat-whole-one-token-per-step-vllm-0.13.0",
+            "chat-reasoning-missing-vllm-0.32.0",
+            Outcome.DELIVERY,
+            "The tokens are the same; only 0.32.0 lost 7 tokens of the reasoning.",
+        ),
+        (
+            "chat-whole-one-token-per-step-vllm-0.13.0",
+            "chat-whole-vllm-0.14.1",
+            Outcome.SAME,
+            "The tokens are the same, and so is what was delivered.",
+        ),
+        (
+            "chat-unknown-role-vllm-0.13.0",
+            "chat-unknown-role-swallowed-vllm-0.32.0",
+            Outcome.DELIVERY,
+            "The tokens are the same up to token 10, where 0.13.0 breaks off; only 0.13.0 lost 1 token of "
+            "the reasoning and gave up with an error.",
+        ),
+        (
+            "chat-tool-call-leak-vllm-0.14.1",
+            "chat-preamble-tool-call-leak-vllm-0.14.1",
+            Outcome.TOKENS,
+            "The tokens differ from token 12 on: “ to” on the left, “<|message|>” on the right; the right "
+            "server also sent 1 token of the arguments of tool call 1 to the answer (content).",
+        ),
+    ],
+)
+def test_real_servers_are_told_apart_in_one_sentence(
+    left: str, right: str, outcome: Outcome, sentence: str
+) -> None:
+    found = compare(stored(left), stored(right))
+    assert (found.outcome, found.sentence) == (outcome, sentence)
+
+
+def test_one_script_on_two_releases_of_the_lab_says_that_only_the_older_one_lost_text() -> None:
+    runs = {run.version: run for run in matrix_runs() if run.stream_interval == 3}
+    captures = [
+        matrix_capture(runs[version], Endpoint.CHAT, "two_finals") for version in ("0.13.0", "0.14.1")
+    ]
+    left, right = (inspect(capture) for capture in captures if capture is not None)
+    found = compare(left, right)
+    assert found.sentence == "The tokens are the same; only 0.13.0 lost 3 tokens of the answer (content)."
+    assert found.counts is not None
+    assert found.counts.differing == 0
+    assert {one.left_state for one in found.choice.apart} == {"dropped"}
+
+
+def test_the_same_script_on_two_versions_is_the_same_tokens_delivered_apart() -> None:
+    found = compare(stored("chat-tool-call-dropped-vllm-0.13.0"), stored("chat-tool-call-leak-vllm-0.14.1"))
+    assert found.counts == (32, 0, 0, 0)
+    assert found.divergence is None
+    assert found.choice.apart == (Apart(4, 6, 4, None, "dropped", "content", "misrouted"),)
+    assert [one.kind for one in found.findings.only_left] == [Kind.DROPPED]
+    assert [one.kind for one in found.findings.only_right] == [Kind.MISROUTED]
+    assert [mine.kind for mine, _ in found.findings.both] == [Kind.DROPPED, Kind.INVALID_TOOL_ARGUMENTS]
+    assert {pair.field: pair.equal for pair in found.choice.delivered} == {
+        "reasoning": True,
+        "content": False,
+        "tool_calls[0].name": True,
+        "tool_calls[0].arguments": True,
+    }
+    assert [setting.name for setting in found.settings] == ["version"]
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_a_capture_is_the_same_as_itself(name: str) -> None:
+    one = stored(name)
+    found = compare(one, one)
+    assert found.same
+    known = one.reading.choice.has_ids or one.reading.choice.evidence is Evidence.FINAL_OBJECT
+    assert found.outcome is (Outcome.SAME if known else Outcome.UNKNOWN)
+    assert len(found.findings.both) == len(one.findings)
+    assert found.settings == ()
+    assert found.divergence is None
+
+
+def test_the_loss_of_one_side_is_that_servers() -> None:
+    found = compared(chat(GOOD, version="0.14.1"), chat(LOSS, version="0.13.0"))
+    assert found.sentence == "The tokens are the same; only 0.13.0 lost 2 tokens of the reasoning."
+    assert found.why.startswith("The model did the same on both sides, so the fault is the server's.")
+    assert not found.same
+
+
+def test_sides_of_one_version_are_called_left_and_right() -> None:
+    found = compared(chat(GOOD), chat(LOSS))
+    assert "only the right server lost 2 tokens" in found.sentence
+
+
+def test_what_both_lost_is_said_of_both() -> None:
+    found = compared(chat(LOSS, version="0.12.0"), chat(LOSS, version="0.13.0"))
+    assert found.same
+    assert found.sentence == (
+        "The tokens are the same, and so is what was delivered; both lost 2 tokens of the reasoning."
+    )
+    assert found.why.startswith("The version makes no difference here.")
+
+
+OTHER: Sequence[Step] = (
+    *GOOD[:2],
+    ("<|start|>assistant<|channel|>final<|message|>Rainy", {"content": "Rainy"}),
+    ("<|return|>", {}),
+)
+
+
+def test_the_first_divergence_names_token_and_event() -> None:
+    found = compared(chat(GOOD), chat(OTHER))
+    assert found.outcome is Outcome.TOKENS
+    place = len(
+        encode(
+            "<|channel|>analysis<|message|>Need weather.<|end|><|start|>assistant<|channel|>final<|message|>"
+        )
+    )
+    assert found.divergence == Divergence(choice=0, token=place, event=2, right_event=2)
+    assert comparison_row(found)["first_divergence"] == {"token": place, "event": 2}
+    assert f"differ from token {place} on" in found.sentence
+
+
+def test_a_finding_matches_through_the_alignment_when_tokens_were_added_before_it() -> None:
+    longer: Sequence[Step] = (
+        ("<|channel|>analysis<|message|>I do need", {"reasoning": "I do need"}),
+        *LOSS[1:],
+    )
+    found = compared(chat(LOSS), chat(longer))
+    (pair,) = found.findings.both
+    assert [one.kind for one in pair] == [Kind.DROPPED, Kind.DROPPED]
+    assert pair[0].token_start != pair[1].token_start
+    assert found.findings.equal
+
+
+def test_a_wider_loss_is_another_loss() -> None:
+    wider: Sequence[Step] = (("<|channel|>analysis<|message|>Need", {}), *LOSS[1:])
+    found = compared(chat(LOSS), chat(wider))
+    assert len(found.findings.only_left) == len(found.findings.only_right) == 1
+    assert not found.findings.both
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "cause"),
+    [
+        (
+            {"messages": [{"content": "a"}]},
+            {"messages": [{"content": "b"}]},
+            "The requests differ in messages.",
+        ),
+        (
+            {"temperature": 0, "m": 1},
+            {"temperature": 1, "m": 1},
+            "The requests sample differently (temperature).",
+        ),
+        ({"temperature": 0}, {"temperature": 0}, "The requests are the same and greedy (temperature 0)"),
+        ({"temperature": 1}, {"temperature": 1}, "The requests are the same and sample at temperature 1"),
+        ({"top_p": 1}, {"top_p": 1}, "sample at the default temperature"),
+        ({}, {"temperature": 0}, "sampl"),
+    ],
+)
+def test_other_tokens_are_explained_from_the_requests(
+    left: dict[str, Any], right: dict[str, Any], cause: str
+) -> None:
+    assert cause in compared(asked(chat(GOOD), **left), asked(chat(OTHER), **right)).why
+
+
+def test_prompt_ids_clear_or_accuse_the_template() -> None:
+    def with_prompt(steps: Sequence[Step], ids: list[int]) -> Capture:
+        capture = asked(chat(steps), temperature=0)
+        chunk = json.dumps({"choices": [], "prompt_token_ids": ids})
+        return replace(capture, events=[Event(chunk, 0.0), *capture.events])
+
+    same = compared(with_prompt(GOOD, [1, 2]), with_prompt(OTHER, [1, 2]))
+    assert same.why.endswith("The prompt ids are the same, so the template is not to blame.")
+    other = compared(with_prompt(GOOD, [1, 2]), with_prompt(OTHER, [1, 3]))
+    assert "the prompt ids differ" in other.why
+    assert other.settings[-1] == ("prompt ids", *["2 ids, the first other one at 1"] * 2)
+
+
+def test_without_ids_the_delivered_texts_are_all_that_can_be_compared() -> None:
+    found = compared(chat(GOOD, with_ids=False), chat(LOSS))
+    assert found.outcome is Outcome.UNKNOWN
+    assert found.sentence == (
+        "Whether the tokens are the same cannot be told; the delivered texts differ in the reasoning."
+    )
+    assert found.why.startswith("The left capture carries no token ids: ask with `return_token_ids: true`")
+    row = comparison_row(found)
+    assert row["tokens"] == dict.fromkeys(("equal", "only_left", "only_right", "replaced"))
+    assert row["first_divergence"] is None
+
+
+def test_final_texts_that_differ_accuse_nobody() -> None:
+    def answer(text: str) -> Capture:
+        item = {"type": "message", "content": [{"type": "output_text", "text": text}]}
+        body = {"type": "response.completed", "response": {"status": "completed", "output": [item]}}
+        delta = {"type": "response.output_text.delta", "delta": text, "output_index": 0}
+        events = [Event(json.dumps(one), name=one["type"]) for one in (delta, body)]  # type: ignore[arg-type]
+        return Capture(header=Header(endpoint=Endpoint.RESPONSES, status=200), events=events)
+
+    found = compared(answer("yes"), answer("no"))
+    assert found.outcome is Outcome.UNKNOWN
+    assert found.sentence.startswith("The final texts differ in the answer (content); whether by model or")
+    assert compared(answer("yes"), answer("yes")).outcome is Outcome.SAME
+
+
+def test_a_bare_list_of_tokens_holds_no_delivery() -> None:
+    tokens = Capture(
+        header=Header(endpoint=Endpoint.TOKENS),
+        events=[Event(json.dumps(encode("".join(text for text, _ in GOOD))))],
+    )
+    assert compared(tokens, chat(GOOD)).sentence == "The tokens are the same."
+    found = compared(tokens, chat(LOSS))
+    assert found.outcome is Outcome.DELIVERY
+    assert "only the right server lost 2 tokens of the reasoning" in found.sentence
+
+
+def test_every_choice_is_compared() -> None:
+    def two(second: str) -> Capture:
+        data = [
+            chat_chunk(
+                encode(f"<|channel|>final<|message|>{text}<|return|>"),
+                {"content": text},
+                finish="stop",
+                index=n,
+            )
+            for n, text in enumerate(("same", second))
+        ]
+        header = Header(endpoint=Endpoint.CHAT, status=200)
+        return Capture(header=header, events=[Event(one) for one in [*data, "[DONE]"]])
+
+    found = compared(two("red"), two("blue"))
+    assert found.outcome is Outcome.TOKENS
+    assert found.divergence is not None
+    assert found.divergence.choice == 1
+    assert "token 3 of choice 1" in found.sentence
+    assert comparison_row(found)["delivered"]["choices[1].content"]["equal"] is False
+    single = compared(two("red"), chat(GOOD))
+    assert single.outcome is Outcome.UNKNOWN
+    assert single.sentence.startswith("The two answers hold different numbers of choices")
+
+
+def test_a_row_holds_the_contract_and_is_json() -> None:
+    found = compared(chat(GOOD), chat(LEAK))
+    row = json.loads(json.dumps(comparison_row(found)))
+    assert row["tokens"] == {"equal": 14, "only_left": 0, "only_right": 0, "replaced": 0}
+    assert row["delivered"]["reasoning"] == {"equal": False, "left": "Need weather.", "right": "Need"}
+    assert row["delivered"]["content"]["equal"] is False
+    assert row["first_divergence"] is None
+    assert [one["kind"] for one in row["findings"]["only_right"]] == ["misrouted"]
+    assert (row["findings"]["only_left"], row["findings"]["both"]) == ([], [])
+
+
+def test_differences_stand_in_token_order_and_timing_keeps_its_units() -> None:
+    found = compared(chat(GOOD), chat(LEAK, gap_s=0.5))
+    assert [row["what"] for row in difference_rows(found)] == ["delivered differently", "finding only right"]
+    first = timing_rows(found)[0]
+    assert first == {"figure": "first token", "unit": "s", "left": 0.01, "right": 0.5}
+
+
+def test_several_captures_stand_in_one_list_against_the_reference() -> None:
+    found = compare_all(inspect(chat(GOOD)), [inspect(chat(LEAK), name="a"), inspect(chat(GOOD), name="b")])
+    rows = [comparison_summary(one) for one in found]
+    assert [(row["capture"], row["findings_new"], row["delivered_equal"]) for row in rows] == [
+        ("a", 1, False),
+        ("b", 0, True),
+    ]
+
+
+PIECES = st.lists(
+    st.tuples(
+        st.sampled_from(
+            [
+                "<|channel|>",
+                "analysis",
+                "final",
+                "<|message|>",
+                "Hi",
+                "<|end|>",
+                "<|start|>",
+                "assistant",
+                "\u202e",
+            ]
+        ),
+        st.sampled_from([{}, {"content": "Hi"}, {"reasoning": "Hi"}, {"content": "\u202e"}]),
+    ),
+    min_size=1,
+    max_size=14,
+)
+
+
+@settings(deadline=None, max_examples=60)
+@given(left=PIECES, right=PIECES)
+def test_any_two_streams_compare_and_mirror_each_other(left: Sequence[Step], right: Sequence[Step]) -> None:
+    there, back = compared(chat(left), chat(right)), compared(chat(right), chat(left))
+    assert there.same == back.same
+    assert (there.outcome is Outcome.SAME) == (there.same and there.outcome is not Outcome.UNKNOWN)
+    assert there.counts is not None
+    assert back.counts is not None
+    assert there.counts.differing == back.counts.differing
+    assert len(there.findings.both) + len(there.findings.only_left) == len(there.left.findings)
+    assert len(there.findings.both) + len(there.findings.only_right) == len(there.right.findings)
+    ids = there.left.reading.choice.tokens.ids
+    if there.divergence is not None:
+        place = there.divergence.token
+        assert ids[:place] == there.right.reading.choice.tokens.ids[:place]
+    json.dumps(comparison_row(there))
+    assert all(one.start < one.end <= len(ids) for one in there.choice.apart)
+
+
+def test_settings_survive_hostile_requests() -> None:
+    deep: dict[str, Any] = {}
+    inner = deep
+    for _ in range(50):
+        inner["a"] = inner = {}
+    found = compared(
+        asked(chat(GOOD), **{"x.y[0]": "\u202e" * 5000, **deep}), asked(chat(GOOD), **deep, b=None)
+    )
+    (one,) = [row for row in found.settings if row.left is not None]
+    assert len(one.left or "") == 400

@@ -1,0 +1,91 @@
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import given, settings
+
+from inspector.capture import Capture
+from inspector.compare import compare
+from inspector.comparison_strip import comparison_strip
+from inspector.inspection import inspect
+from inspector.store import builtin, load
+from tests.compare.test_compare import PIECES
+from tests.streams import Step, chat
+from tests.test_verdict import GOOD, LEAK
+
+
+def row(left: Capture, right: Capture) -> dict[str, Any]:
+    made = comparison_strip(compare(inspect(left), inspect(right)), key="k")
+    assert made is not None
+    return made
+
+
+def test_equal_tokens_are_one_row_over_two_ribbons() -> None:
+    made = row(chat(GOOD, version="0.15.0"), chat(LEAK, version="0.14.1"))
+    assert made["count"] == 14
+    assert [lane["label"] for lane in made["ribbons"]] == ["left: vLLM 0.15.0", "right: vLLM 0.14.1"]
+    assert [4, 6, "content", "misrouted"] in made["ribbons"][1]["runs"]
+    assert made["events"]["at"] is not None
+    (finding,) = made["findings"]
+    assert (finding["title"], finding["cell_start"], finding["cell_end"]) == (
+        "only right: misrouted tokens 4–5",
+        4,
+        6,
+    )
+
+
+def test_other_tokens_stand_beside_each_other_and_the_first_is_named() -> None:
+    yes, no = (
+        (*GOOD[:2], (f"<|start|>assistant<|channel|>final<|message|>{word}<|return|>", {"content": word}))
+        for word in (" yes", " no")
+    )
+    made = row(chat(yes), chat(no))
+    assert [one["title"] for one in made["findings"]] == [
+        "first divergence: replaced, left, 1 token",
+        "replaced, right, 1 token",
+    ]
+    sides = [block["role"] for block in made["blocks"]]
+    assert sides == ["assistant", "assistant", "left · assistant", "right · assistant", "assistant"]
+    assert made["count"] == 15  # 14 tokens a side, of which 13 are the same
+    assert made["events"]["at"] is None
+
+
+def test_without_ids_there_is_no_common_row() -> None:
+    found = compare(inspect(chat(GOOD)), inspect(chat(GOOD, with_ids=False)))
+    assert comparison_strip(found, key="k") is None
+
+
+@settings(deadline=None, max_examples=80)
+@given(left=PIECES, right=PIECES)
+def test_the_row_holds_each_side_whole_in_order(left: Sequence[Step], right: Sequence[Step]) -> None:
+    captures = chat(left), chat(right)
+    made = row(*captures)
+    mine, other = (inspect(capture).reading.choice.tokens.ids for capture in captures)
+    blocks = made["blocks"]
+    assert blocks[0]["start"] == 0
+    assert blocks[-1]["end"] == made["count"] == len(made["ids"])
+    assert all(one["end"] == then["start"] for one, then in pairwise(blocks))
+    rebuilt: dict[str, list[int]] = {"left": [], "right": []}
+    for block in blocks:
+        words = set((block["role"] or "").split(" · "))
+        ids = made["ids"][block["start"] : block["end"]]
+        for side, names in (("left", {"left", "only left"}), ("right", {"right", "only right"})):
+            others = {"left", "only left", "right", "only right"} - names
+            if not words & others:
+                rebuilt[side] += ids
+    assert rebuilt == {"left": mine, "right": other}
+    assert all(str(token) in made["vocab"] for token in made["ids"])
+    for lane in made["ribbons"]:
+        assert all(0 <= start < end <= made["count"] for start, end, *_ in lane["runs"])
+        assert all(one[1] <= then[0] for one, then in pairwise(lane["runs"]))
+    json.dumps(made)
+
+
+def test_all_built_in_pairs_of_one_endpoint_make_a_row_or_say_none() -> None:
+    seen = [inspect(load(one.path)[0], name=one.name) for one in builtin()]
+    for left in seen:
+        for right in seen:
+            made = comparison_strip(compare(left, right), key="k")
+            known = left.reading.choice.has_ids and right.reading.choice.has_ids
+            assert (made is not None) == known

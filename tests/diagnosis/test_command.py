@@ -1,0 +1,103 @@
+"""`python -m inspector diagnose`: whatever people have at hand goes in."""
+
+import gzip
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from inspector.cli import main
+
+ROOT = Path(__file__).parent.parent.parent
+MESSAGE = "openai_harmony.HarmonyError: Unexpected token 200002 while expecting start token 200006"
+
+
+def typed(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+
+
+def answered(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    return [answer["id"] for answer in json.loads(capsys.readouterr().out)["answers"]]
+
+
+def test_an_error_message_comes_by_standard_input(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed(monkeypatch, MESSAGE.encode())
+    assert main(["diagnose"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("  At fault: the model output or the server parser.")
+
+
+def test_a_log_is_read_from_a_packed_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diagnose", "--json", str(ROOT / "fixtures/logs/vllm-0.13.0.log.gz")]) == 1
+    row = json.loads(capsys.readouterr().out)
+    assert row["server_version"] == "0.13.0"
+    assert row["log"]["requests"]["/v1/responses"] == 22
+    assert row["failures"][0]["issues"][0] == "stale-generation-config"
+
+
+def test_a_capture_is_audited_first(capsys: pytest.CaptureFixture[str]) -> None:
+    file = ROOT / "fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl"
+    assert main(["diagnose", "--json", str(file)]) == 1
+    assert answered(capsys)[0] == "chat-stream-multi-channel-chunk"
+
+
+def test_a_dump_that_holds_only_an_error_is_read_as_text(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payload = json.dumps({"error": {"message": "Unknown role: final", "code": 500}})
+    for content in (payload, f"data: {payload}\n\ndata: [DONE]\n\n", f"HTTP/1.1 500 X\r\n\r\n{payload}"):
+        typed(monkeypatch, content.encode())
+        assert main(["diagnose", "--json"]) == 1
+        assert answered(capsys)[0] == "unknown-role-other"
+
+
+def test_text_that_begins_like_json_is_text(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed(monkeypatch, f"[11-20 22:47:28] {MESSAGE}\n{{not json".encode())
+    assert main(["diagnose", "--json"]) == 1
+    assert answered(capsys)[0] == "return-after-end"
+
+
+def test_nothing_wrong_is_exit_code_0(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed(monkeypatch, b"All is well.\n")
+    assert main(["diagnose"]) == 0
+    assert "Nothing here looks like a failure." in capsys.readouterr().out
+
+
+def test_the_lines_around_failures_are_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(ROOT / "fixtures/logs/vllm-0.13.0.log.gz")
+    main(["diagnose", file])
+    assert "harmony_parser.process(token_id)" not in capsys.readouterr().out
+    main(["diagnose", "--around", file])
+    assert "harmony_parser.process(token_id)" in capsys.readouterr().out
+
+
+def test_control_characters_of_a_log_do_not_reach_the_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed(monkeypatch, b"ValueError: \x1b]0;owned\x07 \xe2\x80\xae txt\n")
+    main(["diagnose", "--around"])
+    shown = capsys.readouterr().out
+    assert not set(shown) & {"\x1b", "\x07", "\u202e"}
+
+
+@pytest.mark.parametrize("what", ["missing", "folder", "damaged"])
+def test_a_file_that_cannot_be_read_is_exit_code_2(
+    what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.log"
+    if what == "folder":
+        path.mkdir()
+    elif what == "damaged":
+        path.write_bytes(gzip.compress(b"x" * 100_000)[:-20])
+    assert main(["diagnose", str(path)]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("inspector: ")
+    assert "x.log" in said

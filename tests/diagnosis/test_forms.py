@@ -1,0 +1,131 @@
+"""Each entry with a token form has streams that have it and streams that look alike and have it not."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.audit import audit
+from inspector.capture import Capture, Endpoint, Event, Header
+from inspector.diagnosis.captures import answers_of_findings
+from inspector.diagnosis.catalogue import catalogue, read_catalogue
+from inspector.diagnosis.forms import Evidence, request_holds, token_places
+from inspector.diagnosis.issue import Issue
+from inspector.harmony.vocab import MARKERS, encode
+from inspector.lab import scripts
+from inspector.reading import Reading, read
+
+WITH_TOKENS = [issue for issue in catalogue() if issue.tokens]
+
+
+def reading_of(ids: Sequence[int], request: Mapping[str, Any] | None = None) -> Reading:
+    header = Header(endpoint=Endpoint.TOKENS, request=request or {})
+    return read(Capture(header=header, events=[Event(json.dumps(list(ids)))]))
+
+
+def places(issue: Issue, text: str) -> list[tuple[int, int]]:
+    return [(place.start, place.end) for place in token_places(issue, Evidence(reading_of(encode(text))))]
+
+
+@pytest.mark.parametrize(
+    ("issue", "text"), [(issue, text) for issue in WITH_TOKENS for text in issue.shows], ids=str
+)
+def test_a_stream_that_shows_the_issue_matches(issue: Issue, text: str) -> None:
+    assert places(issue, text)
+
+
+@pytest.mark.parametrize(
+    ("issue", "text"), [(issue, text) for issue in WITH_TOKENS for text in issue.shows_not], ids=str
+)
+def test_a_stream_that_looks_alike_does_not_match(issue: Issue, text: str) -> None:
+    assert not places(issue, text)
+
+
+OTHERWISE = {
+    ("reasoning_closed", "return-after-end"),
+    ("text_after_end", "stale-generation-config"),
+}
+"""Scripts that name an issue for the message that servers make of them; the token before tells another."""
+
+
+@pytest.mark.parametrize(
+    ("script", "issue"),
+    [
+        (script, issue)
+        for script in scripts.load()
+        for issue in WITH_TOKENS
+        if not script.well_formed
+        and issue.id in script.issues
+        and not issue.request
+        and (script.name, issue.id) not in OTHERWISE
+    ],
+    ids=lambda value: getattr(value, "name", getattr(value, "id", "")),
+)
+def test_the_labs_malformed_scripts_have_the_forms_of_the_issues_they_name(
+    script: scripts.Script, issue: Issue
+) -> None:
+    assert token_places(issue, Evidence(reading_of(script.turns[0]))), issue.id
+
+
+def test_the_place_is_the_tokens_of_the_sequence() -> None:
+    issue = next(one for one in WITH_TOKENS if one.id == "return-after-end")
+    assert places(issue, "<|channel|>analysis<|message|>Think.<|end|><|return|>") == [(5, 7)]
+
+
+def form(**tokens: Any) -> Issue:
+    entry = {
+        "id": "x",
+        "title": "X",
+        "side": "client",
+        "cause": "C.",
+        "steps": ["S."],
+        "confidence": "low",
+        "basis": "B.",
+        "tokens": [tokens],
+        "shows": ["a"],
+        "shows_not": ["b"],
+    }
+    return read_catalogue(json.dumps([entry]))[0]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text", "found"),
+    [
+        ({"sequence": ["any"], "first": True}, "<|channel|>final", [(0, 1)]),
+        ({"sequence": ["text"], "last": True}, "<|channel|>final", [(1, 2)]),
+        ({"sequence": ["text"], "last": True}, "final<|channel|>", []),
+        ({"sequence": ["marker", "text"], "besides": [17196]}, "<|channel|>final<|message|>Hi", [(2, 4)]),
+        ({"sequence": ["message"], "state": "header"}, "<|channel|>final<|message|>Hi<|message|>", [(2, 3)]),
+        ({"sequence": ["message"], "state": "body"}, "<|channel|>final<|message|>Hi<|message|>", [(4, 5)]),
+        ({"open_at_end": "body"}, "<|channel|>final<|message|>Hi", [(3, 4)]),
+        ({"open_at_end": "between"}, "<|channel|>final<|message|>Hi", []),
+        ({"header": "fin", "refused": True}, "<|channel|>final<|message|>Hi", []),
+        ({"header": "fin"}, "<|channel|>final<|message|>Hi", [(0, 3)]),
+        ({"message": {"channel": "^final$", "body": "^H"}}, "<|channel|>final<|message|>Hi", [(0, 4)]),
+    ],
+)
+def test_each_part_of_a_token_form(tokens: dict[str, Any], text: str, found: list[tuple[int, int]]) -> None:
+    assert places(form(**tokens), text) == found
+
+
+def test_a_request_that_nobody_kept_says_nothing() -> None:
+    issue = next(one for one in catalogue() if one.id == "ignore-eos")
+    assert request_holds(issue, {}) is None
+    assert request_holds(issue, {"ignore_eos": True}) is True
+    assert request_holds(issue, {"ignore_eos": False}) is False
+    assert request_holds(issue, {"messages": []}) is False
+
+
+@given(
+    st.lists(
+        st.one_of(st.sampled_from(sorted(MARKERS)), st.integers(0, 201_100), st.just(173781)), max_size=40
+    )
+)
+def test_any_tokens_are_matched_without_an_error(ids: list[int]) -> None:
+    reading = reading_of(ids)
+    findings = audit(reading)
+    for answers in answers_of_findings(findings, reading):
+        assert [answer.weight for answer in answers] == sorted((one.weight for one in answers), reverse=True)

@@ -1,0 +1,57 @@
+"""The shipped results of real releases: every finding in them leads to an entry that fits the release."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import inspector
+from inspector import Endpoint, Inspection, Kind, MatrixRun, Script
+from inspector.diagnosis.catalogue import issues
+
+REFUSALS = {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER}
+LOSSES = {Kind.DROPPED, Kind.MISROUTED, Kind.GARBLED, Kind.REORDERED, Kind.DUPLICATED}
+
+Seen = tuple[MatrixRun, list[tuple[Script, Inspection]]]
+
+
+@pytest.fixture(scope="module", params=inspector.matrix_runs(), ids=lambda run: run.name)
+def seen(request: pytest.FixtureRequest) -> Seen:
+    """A run with its captures of one turn, inspected."""
+    return request.param, list(inspections(request.param))
+
+
+def inspections(run: MatrixRun) -> Iterator[tuple[Script, Inspection]]:
+    """The script stands in for ids that Responses does not send."""
+    for script in inspector.lab_scripts():
+        for endpoint in script.endpoints if len(script.turns) == 1 else ():
+            capture = inspector.matrix_capture(run, endpoint, script.name)
+            if capture is not None:
+                truth = capture.header.script if endpoint is Endpoint.RESPONSES else None
+                yield script, inspector.inspect(capture, truth=truth)
+
+
+def test_every_finding_of_a_real_release_has_an_entry(seen: Seen) -> None:
+    unknown = [
+        (script.name, str(one.reading.header.endpoint), finding.explanation)
+        for script, one in seen[1]
+        for finding in one.findings
+        if not finding.known_issues
+    ]
+    assert unknown == []
+
+
+def test_losses_lead_to_entries_whose_affected_versions_hold_the_release(seen: Seen) -> None:
+    run, inspected = seen
+    for script, one in inspected:
+        for finding in one.findings:
+            for name in finding.known_issues if finding.kind in LOSSES else ():
+                affected = issues()[name].affected.get("vllm")
+                assert affected is None or run.version in affected, (script.name, name, finding.explanation)
+
+
+def test_refused_tokens_lead_to_what_the_script_was_written_to_show(seen: Seen) -> None:
+    for script, one in seen[1]:
+        refused = [finding for finding in one.findings if finding.kind in REFUSALS]
+        if refused and script.issues:
+            named = {name for finding in refused for name in finding.known_issues}
+            assert named & set(script.issues), (script.name, script.issues, named)

@@ -1,0 +1,31 @@
+from pathlib import Path
+
+from inspector.diagnosis.catalogue import catalogue
+from inspector.diagnosis.table import table
+
+DOCS = Path(__file__).parent.parent.parent / "docs"
+
+
+def test_the_known_issues_of_the_docs_are_those_of_the_catalogue() -> None:
+    shown = (DOCS / "known-issues.md").read_text(encoding="utf-8")
+    assert shown == table(), "python -m inspector.diagnosis.table > docs/known-issues.md"
+
+
+def test_every_entry_has_a_row_and_a_section() -> None:
+    lines = table().splitlines()
+    for issue in catalogue():
+        assert f"## {issue.id}" in lines
+        assert sum(line.startswith(f"| [{issue.id}](") for line in lines) == 1
+
+
+def test_a_row_has_as_many_cells_as_the_table() -> None:
+    rows = [line for line in table().splitlines() if line.startswith("|")]
+    assert {row.replace("\\|", "").count("|") for row in rows} == {7}
+
+
+def test_every_key_of_an_entry_is_described() -> None:
+    described = (DOCS / "diagnose.md").read_text(encoding="utf-8")
+    fields = type(catalogue()[0]).__dataclass_fields__
+    for field in fields:
+        key = {"sides": "side"}.get(field, field)
+        assert f"`{key}`" in described, key

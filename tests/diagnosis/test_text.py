@@ -1,0 +1,275 @@
+"""Error text, client output and logs lead to the right cause first."""
+
+import gzip
+from collections.abc import Iterator
+from itertools import repeat
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.diagnosis.catalogue import catalogue
+from inspector.diagnosis.issue import Issue, Side
+from inspector.diagnosis.ranking import Because
+from inspector.diagnosis.text import diagnose_text
+
+LOGS = Path(__file__).parent.parent.parent / "fixtures" / "logs"
+
+
+def log(version: str) -> str:
+    return gzip.decompress((LOGS / f"vllm-{version}.log.gz").read_bytes()).decode("utf-8")
+
+
+def first(text: str) -> str:
+    return diagnose_text(text).answers[0].issue.id
+
+
+@pytest.mark.parametrize(
+    ("issue", "example"),
+    [(issue, example) for issue in catalogue() for example in issue.examples],
+    ids=lambda value: getattr(value, "id", ""),
+)
+def test_an_example_leads_to_its_entry_or_to_the_likelier_one_of_the_same_text(
+    issue: Issue, example: str
+) -> None:
+    answers = [answer.issue.id for answer in diagnose_text(example).answers]
+    assert answers[0] in {issue.id, *issue.shares_text_with}
+    assert issue.id in answers
+
+
+@pytest.mark.parametrize("issue", [one for one in catalogue() if one.patterns], ids=lambda one: one.id)
+def test_an_entry_with_a_text_of_its_own_has_an_example_of_it(issue: Issue) -> None:
+    assert issue.examples
+
+
+SEEDS = [
+    pytest.param(
+        "$ vllm bench serve --model openai/gpt-oss-120b --ignore-eos --random-output-len 512\n"
+        "openai.InternalServerError: Error code: 500 - {'error': {'message': "
+        "'Unexpected token 200002 while expecting start token 200006', 'code': 500}}",
+        "ignore-eos",
+        Side.CLIENT,
+        id="under a benchmark",
+    ),
+    pytest.param(
+        "Merged the LoRA that I trained with LLaMA-Factory into gpt-oss-20b and serve it with vLLM 0.11.0:\n"
+        "openai_harmony.HarmonyError: Unexpected token 200002 while expecting start token 200006",
+        "llamafactory-end-return",
+        Side.TEMPLATE,
+        id="after a fine-tune",
+    ),
+    pytest.param(
+        'data: {"error": {"message": "Unexpected token 12606 while expecting start token 200006", '
+        '"type": "BadRequestError", "code": 400}}\nrequest: {"tools": [{"type": "function"}]}',
+        "stale-generation-config",
+        Side.FILES,
+        id="12606 with tools",
+    ),
+    pytest.param(
+        "openai_harmony.HarmonyError: Unknown role: assistantary",
+        "unknown-role-assistantary",
+        Side.SERVER,
+        id="assistantary",
+    ),
+    pytest.param(
+        "vLLM 0.13.0, Responses: the joined response.output_text.delta texts differ from the text in "
+        "response.completed, single words are missing",
+        "responses-stream-missing-tokens",
+        Side.SERVER,
+        id="deltas that differ from the final text",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "issue", "side"), SEEDS)
+def test_the_trackers_questions_lead_to_cause_and_side(text: str, issue: str, side: Side) -> None:
+    diagnosis = diagnose_text(text)
+    assert diagnosis.answers[0].issue.id == issue
+    assert diagnosis.sides[0] is side
+    assert f"the {side}" in diagnosis.sentence.partition(". ")[0]
+
+
+def test_a_harmony_error_in_a_clients_output_comes_from_the_server() -> None:
+    (note,) = diagnose_text("openai_harmony.HarmonyError: Unknown role: final").notes
+    assert note.startswith("openai_harmony.HarmonyError comes from the server")
+
+
+def test_a_traceback_through_a_parser_of_ones_own_is_told_apart() -> None:
+    text = (
+        "Traceback (most recent call last):\n"
+        '  File "/home/me/parse.py", line 12, in <module>\n'
+        "    parser.process(token)\n"
+        '  File "/usr/lib/python3/dist-packages/openai_harmony/__init__.py", line 637, in process\n'
+        "    self._inner.process(token)\n"
+        "openai_harmony.HarmonyError: Unexpected token 200005 while expecting start token 200006\n"
+    )
+    diagnosis = diagnose_text(text)
+    assert diagnosis.answers[0].issue.id == "parser-reused"
+    assert "not through vLLM" in diagnosis.notes[0]
+
+
+def test_the_first_error_of_a_text_comes_before_what_follows_from_it() -> None:
+    text = (
+        'openai_harmony.HarmonyError: unexpected tokens remaining in message header: Some("to=functions.f")\n'
+        + "openai_harmony.HarmonyError: Unexpected token 12083 while expecting start token 200006\n" * 5
+    )
+    diagnosis = diagnose_text(text)
+    assert diagnosis.answers[0].issue.id == "duplicate-recipient"
+    follow_on = diagnosis.failures[1]
+    assert "secondary-error-cascade" in [answer.issue.id for answer in follow_on.answers]
+
+
+def test_an_unknown_failure_is_called_unknown_with_the_nearest_entries() -> None:
+    diagnosis = diagnose_text("RuntimeError: Unknown roll of the dice: snake eyes")
+    assert diagnosis.sentence.startswith(
+        "Unknown: no entry of the catalogue makes “RuntimeError: Unknown roll"
+    )
+    assert (diagnosis.sides, diagnosis.answers) == ((), ())
+    assert len(diagnosis.failures[0].nearest) == 3
+
+
+@pytest.mark.parametrize("text", ["", "All is well.", "INFO 11-20 22:47:22 [x.py:1] Error rates are fine"])
+def test_text_without_a_failure_has_no_answer(text: str) -> None:
+    diagnosis = diagnose_text(text)
+    assert diagnosis.answers == ()
+    assert diagnosis.sentence in {"Nothing here looks like a failure.", diagnosis.sentence}
+
+
+@pytest.mark.parametrize(
+    ("line", "version"),
+    [
+        ("INFO 11-20 22:47:28 [api_server.py:1351] vLLM API server version 0.13.0", "0.13.0"),
+        ("INFO 11-20 22:47:28 [api_utils.py:340] vLLM server version 0.32.0, serving model x", "0.32.0"),
+        (" ▄▄ ▄█ █     █     █ ▀▄▀ █  version 0.31.0", "0.31.0"),
+        ("[core.py:93] Initializing a V1 LLM engine (v0.14.1) with config: model='x'", "0.14.1"),
+        ('{"choices": [], "system_fingerprint": "vllm-0.32.0-tp1-abc"}', "0.32.0"),
+        ('{"version": "0.18.0"}', "0.18.0"),
+        ("vllm==0.11.2", "0.11.2"),
+        ("image: vllm/vllm-openai:v0.10.2", "0.10.2"),
+    ],
+)
+def test_the_version_is_read_from_the_evidence(line: str, version: str) -> None:
+    text = f"{line}\nopenai_harmony.HarmonyError: Unexpected token 200002 while expecting start token 200006"
+    diagnosis = diagnose_text(text)
+    assert diagnosis.version == version
+    kinds = {reason.because for reason in diagnosis.answers[0].reasons}
+    assert (Because.INSIDE in kinds) is (version != "0.32.0")
+
+
+def test_a_traceback_tells_the_release_by_file_and_line() -> None:
+    text = log("0.13.0")
+    start = text.index("Error in chat completion stream generator")
+    excerpt = text[text.rindex("\n", 0, start) : text.index("while expecting start token 200006", start) + 34]
+    diagnosis = diagnose_text(excerpt)
+    assert diagnosis.version == "0.13.0"
+    assert "serving_chat.py:741" in diagnosis.versions[0].source
+
+
+def test_the_release_decides_between_entries_of_one_message() -> None:
+    text = "Unknown recipient: None"
+    old, new = diagnose_text(f"vllm==0.12.0\n{text}"), diagnose_text(f"vllm==0.20.0\n{text}")
+    assert Because.INSIDE in {reason.because for reason in old.answers[0].reasons}
+    assert Because.OUTSIDE in {reason.because for reason in new.answers[0].reasons}
+
+
+@pytest.mark.parametrize("version", ["0.13.0", "0.14.1"])
+def test_a_real_log_is_counted_by_message(version: str) -> None:
+    diagnosis = diagnose_text(log(version))
+    counted = {failure.message: failure.count for failure in diagnosis.failures}
+    assert diagnosis.version == version
+    assert counted == {
+        "Unexpected token 12606 while expecting start token 200006": 4,
+        "Unexpected token 200002 while expecting start token 200006": 2,
+        "Unknown role: assistantary": 2,
+        'unexpected tokens remaining in message header: Some("extra")': 2,
+        "channel marker present but no channel value found in header": 2,
+        "Unexpected token 200007 while expecting start token 200006": 2,
+        "KeyError: 'python'": 1,
+        "Exception in ASGI application": 8,
+        "Error in chat completion stream generator": 7,
+    }
+    assert diagnosis.requests == dict.fromkeys(
+        ("/v1/chat/completions", "/v1/responses", "/v1/completions"), 22
+    )
+    assert all(failure.answers for failure in diagnosis.failures)
+
+
+def test_the_lines_around_a_failure_are_kept_for_its_first_occurrences() -> None:
+    failure = diagnose_text(log("0.13.0")).failures[0]
+    assert len(failure.around) == 3
+    for lines in failure.around:
+        assert any('File "' in line for line in lines)
+        assert any(failure.message in line for line in lines)
+
+
+def access_log(requests: int, failing: int) -> Iterator[str]:
+    failures = 0
+    for number in range(requests):
+        minute = number * 60 // requests
+        yield f"(APIServer pid=1) INFO 11-20 22:{minute:02}:01 [loggers.py:248] Engine 000"
+        yield '(APIServer pid=1) INFO:     127.0.0.1:1 - "POST /v1/chat/completions HTTP/1.1" 200 OK'
+        if failures * requests < failing * number:
+            failures += 1
+            yield (
+                f"(APIServer pid=1) ERROR 11-20 22:{minute:02}:01 [serving_chat.py:1305] "
+                "openai_harmony.HarmonyError: Unexpected token 200002 while expecting start token 200006"
+            )
+
+
+def test_on_nearly_every_answer_the_template_is_suspected_on_few_the_model() -> None:
+    often, seldom = diagnose_text(access_log(600, 580)), diagnose_text(access_log(2000, 4))
+    assert often.answers[0].issue.id == "llamafactory-end-return"
+    assert seldom.answers[0].issue.id == "return-after-end"
+    words = [reason.words for reason in seldom.answers[0].reasons if reason.because is Because.RATE]
+    assert words == ["4 of 2,000 requests to chat and Responses (0.2%) failed this way"]
+
+
+def test_failures_and_requests_are_counted_by_the_minute() -> None:
+    diagnosis = diagnose_text(access_log(120, 60))
+    minutes = {count.time for count in diagnosis.timeline}
+    assert len(minutes) == 60
+    assert sum(count.times for count in diagnosis.timeline if count.name == "requests") == 120
+
+
+def test_lines_and_text_give_the_same_diagnosis() -> None:
+    text = log("0.13.0")
+    assert diagnose_text(text) == diagnose_text(iter(text.splitlines(keepends=True)))
+
+
+def test_many_different_messages_are_bounded() -> None:
+    lines = (f"ValueError: unheard of {number}" for number in range(5000))
+    diagnosis = diagnose_text(lines)
+    assert len(diagnosis.failures) <= 300
+    assert "4,700 more failures have texts of their own and are not listed." in diagnosis.notes
+
+
+def test_an_endless_line_does_no_harm() -> None:
+    diagnosis = diagnose_text(["Unknown role: assistantary " + "x" * 10_000_000])
+    assert diagnosis.answers[0].issue.id == "unknown-role-assistantary"
+
+
+@given(st.text(max_size=400))
+def test_any_text_is_diagnosed(text: str) -> None:
+    diagnosis = diagnose_text(text)
+    assert diagnosis.sentence
+    assert diagnose_text(text.splitlines(keepends=True)) == diagnosis
+
+
+HOSTILE = [
+    '"content": "' * 700,
+    '"name": "' + "a" * 8000,
+    "unexpected tokens remaining in message header: Some(" + '"<|constrain|>' * 500,
+    "Unexpected token " * 480,
+    "<|channel|>analysis<|message|>" * 270,
+    "delta " * 1300,
+    'File "' * 1300,
+    "-11 22:" * 1100,
+    "Error" * 1600,
+    "a.b" * 2700 + "Error",
+]
+
+
+@pytest.mark.parametrize("line", HOSTILE, ids=lambda line: line[:20])
+def test_a_hostile_line_takes_no_time(line: str) -> None:
+    diagnose_text(repeat(line, 50))

@@ -1,0 +1,26 @@
+from inspector.harmony.vocab import ASSISTANT, MARKERS, Marker, encode, encode_plain, join_bytes, token_bytes
+
+
+def test_markers_are_the_vocabularys_own() -> None:
+    for marker in Marker:
+        assert encode(marker.text) == [marker]
+        assert token_bytes(marker) == marker.text.encode()
+    assert len(MARKERS) == 7
+
+
+def test_a_prompt_ends_in_start_and_assistant() -> None:
+    assert encode("<|start|>assistant") == [Marker.START, ASSISTANT]
+
+
+def test_plain_text_that_looks_like_a_marker_stays_text() -> None:
+    ids = encode_plain("<|start|>")
+    assert MARKERS.isdisjoint(ids)
+    assert join_bytes(ids) == b"<|start|>"
+
+
+def test_half_a_surrogate_is_encoded_as_a_question_mark() -> None:
+    assert join_bytes(encode("a\ud800b")) == join_bytes(encode_plain("a\ud800b")) == b"a?b"
+
+
+def test_ids_outside_the_vocabulary_add_no_bytes() -> None:
+    assert [token_bytes(bad) for bad in (-1, 201088, 2**80)] == [b"", b"", b""]

@@ -1,0 +1,80 @@
+"""The search between two releases, with a judge that answers from a table."""
+
+from pathlib import Path
+
+import pytest
+
+from inspector.capture import Capture, Endpoint, Header
+from inspector.errors import LabError
+from inspector.lab.bisect import bisect, endpoint_of, script_of_capture
+from inspector.lab.paths import LabPaths
+from inspector.lab.recording import Target
+from inspector.lab.score import Outcome, Score
+from inspector.lab.scripts import named
+
+RELEASES = ["0.9.2", "0.10.0", "0.10.1", "0.11.0", "0.12.0", "0.13.0", "0.14.0", "0.14.1", "0.15.0"]
+PLAIN = Target(Endpoint.RESPONSES, named(["plain"])[0])
+
+
+def search(good: str, bad: str, silent: set[str]) -> tuple[str, str, list[str]]:
+    asked: list[str] = []
+
+    def judge(version: str) -> Score:
+        asked.append(version)
+        outcome = Outcome.SILENT if version in silent else Outcome.WHOLE
+        return Score(outcome=outcome, differences=(), kinds=())
+
+    change = bisect(
+        LabPaths(Path("nowhere")),
+        PLAIN,
+        good=good,
+        bad=bad,
+        stream_interval=3,
+        available=RELEASES,
+        judge=judge,
+        say=lambda _: None,
+    )
+    assert [visit.version for visit in change.visits] == sorted(asked, key=RELEASES.index)
+    return change.last.version, change.first.version, asked
+
+
+@pytest.mark.parametrize("fixed", range(1, len(RELEASES)))
+def test_the_release_that_mended_it_is_found_wherever_it_is(fixed: int) -> None:
+    last, first, asked = search(RELEASES[-1], RELEASES[0], set(RELEASES[:fixed]))
+    assert (last, first) == (RELEASES[fixed - 1], RELEASES[fixed])
+    assert len(asked) == len(set(asked)) <= 5
+
+
+@pytest.mark.parametrize("broken", range(1, len(RELEASES)))
+def test_the_release_that_broke_it_is_found_too(broken: int) -> None:
+    last, first, _ = search(RELEASES[0], RELEASES[-1], set(RELEASES[broken:]))
+    assert (last, first) == (RELEASES[broken - 1], RELEASES[broken])
+
+
+def test_neighbours_need_no_third_release() -> None:
+    assert search("0.14.0", "0.13.0", {"0.13.0"}) == ("0.13.0", "0.14.0", ["0.13.0", "0.14.0"])
+
+
+def test_two_ends_that_do_the_same_are_refused() -> None:
+    with pytest.raises(LabError, match=r"0\.15\.0 and 0\.9\.2 do the same with this script \(whole\)"):
+        search("0.15.0", "0.9.2", set())
+
+
+def test_an_end_that_is_no_release_is_refused_with_the_newest_ones() -> None:
+    with pytest.raises(LabError, match=r"has no release 0\.13\.7 for this platform; .*0\.15\.0"):
+        search("0.15.0", "0.13.7", set())
+
+
+def test_a_capture_becomes_a_script_that_expects_what_its_tokens_say() -> None:
+    tool_call = named(["tool_call"])[0]
+    capture = Capture(header=Header(endpoint=Endpoint.TOKENS, script=tool_call.sampled), events=())
+    script = script_of_capture(capture)
+    assert script.turns == tool_call.turns
+    assert script.expect.tool_calls == tool_call.expect.tool_calls
+    assert [piece.text for piece in script.expect.reasoning] == ["Need weather."]
+    assert endpoint_of(capture) is Endpoint.CHAT
+
+
+def test_a_capture_without_token_ids_is_refused() -> None:
+    with pytest.raises(LabError, match="holds no token ids"):
+        script_of_capture(Capture(header=Header(endpoint=Endpoint.CHAT), events=()))

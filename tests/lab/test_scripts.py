@@ -1,0 +1,148 @@
+"""What the scripts' file says, held against the judge and against our own tracker."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from openai_harmony import HarmonyError, Role, StreamableParser
+
+from inspector.capture import Capture, Endpoint, Header
+from inspector.errors import LabError
+from inspector.harmony import vocab
+from inspector.lab.scripts import STOPS, Script, load, named, tokens_of
+from inspector.reading import read
+
+SCRIPTS = [script for script in load() if script.stream]
+WELL_FORMED = [script for script in SCRIPTS if script.well_formed]
+CATALOGUES = sorted((Path(__file__).parents[2] / "inspector").rglob("known_issues.yaml"))
+
+# Streams that the judge takes, and in which it still does not see what the model meant: the text of a
+# message under a wrong role, recipient or channel, swallowed by a header or a body, or beside any message.
+MISREAD = {
+    "json_answer",
+    "end_of_text",
+    "assistantary_tool",
+    "no_channel",
+    "unknown_channel",
+    "constrain_function",
+    "refusal_alone",
+    "missing_message_quiet",
+    "prompt_tail",
+    "missing_end",
+    "doubled_message",
+    "channel_in_body",
+    "half_character",
+    "half_character_at_end",
+}
+
+
+def judged(ids: tuple[int, ...]) -> StreamableParser | None:
+    parser = StreamableParser(vocab.encoding(), role=Role.ASSISTANT)
+    try:
+        for token_id in ids:
+            parser.process(token_id)
+    except HarmonyError:
+        return None
+    return parser
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
+def test_the_judge_takes_every_turn_exactly_when_the_file_says_well_formed(script: Script) -> None:
+    assert all(judged(turn) for turn in script.turns) is script.well_formed
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
+def test_our_tracker_refuses_exactly_what_the_judge_refuses(script: Script) -> None:
+    for turn in script.turns:
+        header = Header(endpoint=Endpoint.TOKENS)
+        reading = read(Capture(header=header, events=()), truth=turn)
+        assert bool(reading.choice.transcript.refusals) is (judged(turn) is None)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [script for script in WELL_FORMED if len(script.turns) == 1 and script.name not in MISREAD],
+    ids=lambda script: script.name,
+)
+def test_what_the_file_expects_of_a_well_formed_stream_is_what_its_tokens_say(script: Script) -> None:
+    generated = read(
+        Capture(header=Header(endpoint=Endpoint.CHAT), events=()), truth=script.sampled
+    ).choice.generated()
+    assert generated is not None
+    for pieces, text in (
+        (script.expect.reasoning, generated.reasoning),
+        (script.expect.content, generated.content),
+    ):
+        assert text == "".join(piece.text for piece in pieces if piece.required)
+    assert [(call.name, call.arguments) for call in generated.tool_calls] == list(script.expect.tool_calls)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
+def test_every_expected_text_is_among_the_tokens(script: Script) -> None:
+    text = vocab.join_bytes(script.sampled).decode("utf-8", "replace")
+    pieces = [*script.expect.reasoning, *script.expect.content]
+    wanted = [piece.text for piece in pieces if piece.required] + [script.expect.stray]
+    wanted += [call.arguments for call in script.expect.tool_calls]
+    assert [piece for piece in wanted if piece not in text] == []
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
+def test_a_stream_ends_in_a_stop_token_or_is_cut_by_its_budget(script: Script) -> None:
+    if "max_tokens" not in script.request:
+        assert all(turn[-1] in STOPS for turn in script.turns) or script.stops_early
+    elif script.expect.finish == "length":
+        assert len(script.sampled) == script.request["max_tokens"] < len(script.turns[0])
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
+def test_only_scripts_that_say_so_are_stopped_before_their_last_token(script: Script) -> None:
+    cut = script.expect.finish == "length"
+    stopped = len(script.turns) == 1 and len(script.sampled) < len(script.turns[0]) and not cut
+    assert stopped is script.stops_early
+
+
+def test_there_are_at_least_forty_scripts_and_none_twice() -> None:
+    assert len(SCRIPTS) >= 40
+    assert len({script.turns for script in SCRIPTS if not script.request}) == len(
+        [script for script in SCRIPTS if not script.request]
+    )
+
+
+def test_scripts_with_tools_of_the_server_have_an_unstreamed_twin() -> None:
+    names = {script.name for script in load()}
+    assert all(f"{script.name}_unstreamed" in names for script in SCRIPTS if script.built_in)
+
+
+def test_every_issue_that_a_script_expresses_is_in_the_catalogue() -> None:
+    [file] = CATALOGUES
+    catalogue = {entry["id"] for entry in yaml.safe_load(file.read_text(encoding="utf-8"))}
+    assert {issue for script in SCRIPTS for issue in script.issues} <= catalogue
+
+
+def test_insertions_become_tokens() -> None:
+    assert tokens_of("<|start|>assistant<#815>") == (200006, 173781, 815)
+    assert 200007 not in tokens_of("<plain:<|end|>>")
+    assert vocab.join_bytes(tokens_of("<plain:<|end|>>, <count:3>")) == b"<|end|>, 1 2 3"
+
+
+def test_an_unknown_name_is_refused_with_the_way_to_the_list() -> None:
+    with pytest.raises(LabError, match="no script called nonsense; 'lab scripts' lists them"):
+        named(["plain", "nonsense"])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{}", "a list of scripts"),
+        ("- name: [", "cannot be read"),
+        ("- name: a\n  nonsense: 1", "script a: .*unknown key nonsense"),
+        ("- name: A b\n  text: [x]\n  sentence: s\n  well_formed: true\n  expect: {}", "lower-case"),
+        ("- name: a\n  text: [x]", "script a"),
+        ("- 5", "script number 1"),
+    ],
+)
+def test_a_broken_file_is_refused_with_its_place(tmp_path: Path, text: str, words: str) -> None:
+    file = tmp_path / "scripts.yaml"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(LabError, match=words):
+        load(file)

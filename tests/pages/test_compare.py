@@ -1,0 +1,89 @@
+"""The Compare page, without a browser: what it says and sends for pairs of captures."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import inspector
+from tests.pages.test_replay import as_file, drawn
+from tests.streams import chat
+from tests.test_verdict import GOOD, LEAK
+
+PAGE = str(Path(__file__).parents[2] / "pages" / "compare.py")
+
+
+def page(**query: str) -> AppTest:
+    app = AppTest.from_file(PAGE, default_timeout=120)
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def banner(app: AppTest) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(drawn(app, "banner").json)
+    return found
+
+
+def rows(app: AppTest) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(drawn(app, "fields").json)["rows"]
+    return found
+
+
+def test_the_page_opens_on_one_script_and_two_versions() -> None:
+    app = page()
+    told = banner(app)
+    assert told["sentence"].startswith("The tokens are the same; 0.13.0 lost 2 tokens of the reasoning")
+    assert told["level"] == "error"
+    head, _, payload = drawn(app, "strip").bytes.partition(b"\n")
+    assert json.loads(head)["token"] == 4
+    assert [lane["label"] for lane in json.loads(payload)["ribbons"]] == [
+        "left: vLLM 0.13.0",
+        "right: vLLM 0.14.1",
+    ]
+    assert [row["equal"] for row in rows(app)] == [True, False, True, True]
+    assert app.query_params["left"] == "chat-tool-call-dropped-vllm-0.13.0"
+
+
+def test_a_link_opens_its_pair_and_final_texts_make_two_strips() -> None:
+    app = page(left="responses-dropped-tokens-vllm-0.13.0", right="responses-whole-vllm-0.14.1")
+    assert "only 0.13.0 lost 21 characters of the reasoning" in banner(app)["sentence"]
+    strips = [one for one in app.get("bidi_component") if one.proto.component_name == "inspector_strip"]
+    assert len(strips) == 2
+    assert [text.value for text in app.caption] == ["left: vLLM 0.13.0", "right: vLLM 0.14.1"]
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_an_unknown_name_in_a_link_falls_back_to_a_capture_that_is_there(side: str) -> None:
+    assert "sentence" in banner(page(**{side: "<script>"}))
+
+
+def test_uploaded_captures_can_be_compared() -> None:
+    app = page()
+    files = [("good.jsonl", chat(GOOD, version="1.0.0")), ("leak.jsonl", chat(LEAK, version="0.9.0"))]
+    app.file_uploader[0].set_value(
+        [(name, as_file(capture), "application/octet-stream") for name, capture in files]
+    )
+    app.run()
+    app.selectbox(key="compare_left").set_value("good.jsonl")
+    app.selectbox(key="compare_right").set_value("leak.jsonl")
+    app.run()
+    assert not app.exception
+    assert banner(app)["sentence"] == (
+        "The tokens are the same; only 0.9.0 sent 2 tokens of reasoning to the user as answer."
+    )
+
+
+def test_every_pair_with_the_first_capture_is_drawn() -> None:
+    names = [one.name for one in inspector.builtin()]
+    app = page(left=names[0], right=names[0])
+    assert banner(app)["level"] == "warning"
+    for name in names[1:]:
+        app.selectbox(key="compare_right").set_value(name)
+        app.run()
+        assert not app.exception
+        assert banner(app)["sentence"]

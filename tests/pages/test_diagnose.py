@@ -1,0 +1,98 @@
+"""The Diagnose page: what goes in, what is said, and that nothing of the input is read as markup."""
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import inspector
+from inspector import Level
+from pages.ui import diagnose
+
+ROOT = Path(__file__).parents[2]
+LOG = gzip.decompress((ROOT / "fixtures" / "logs" / "vllm-0.13.0.log.gz").read_bytes())
+
+
+def page(**query: str) -> AppTest:
+    app = AppTest.from_file(str(ROOT / "pages" / "diagnose.py"), default_timeout=60)
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def titles(app: AppTest) -> list[str]:
+    return [expander.label.replace("\\", "") for expander in app.expander]
+
+
+def test_the_page_opens_with_a_place_to_paste() -> None:
+    app = page()
+    assert app.text_area[0].value == ""
+    assert "Paste an error" in app.info[0].value
+
+
+@pytest.mark.parametrize(
+    ("example", "answer"),
+    [
+        ("under a benchmark", "1. ignore_eos, as benchmarks send it"),
+        ("after a fine-tune", "1. A fine-tune learned"),
+        ("with tools", "1. generation_config.json does not list 200012"),
+        ("assistantary", "1. Tokens were lost between the role and"),
+        ("deltas differ", "1. Responses deltas miss tokens"),
+    ],
+)
+def test_an_example_is_diagnosed_on_a_click(example: str, answer: str) -> None:
+    app = page()
+    app.pills[0].set_value(example).run()
+    assert not app.exception
+    assert titles(app)[0].startswith(answer)
+
+
+def test_pasted_text_is_diagnosed() -> None:
+    app = page()
+    app.text_area[0].input("HarmonyError: Unknown role: final").run()
+    assert titles(app)[0] == "1. A header begins with a word that is no role"
+
+
+def test_a_failing_line_is_shown_as_it_is_and_not_as_markup() -> None:
+    hostile = "Unknown role: [x](javascript:alert(1))**bold**<img/src=x>$x^2$"
+    app = page()
+    app.text_area[0].input(hostile).run()
+    assert not app.exception
+    for one in (*app.markdown, *app.caption):
+        assert not re.search(r"(?<!\\)(?:\]\(javascript|\*\*bold|<img|\$x)", one.value)
+
+
+def test_a_capture_in_the_address_bar_is_diagnosed() -> None:
+    app = page(capture="chat-tool-call-leak-vllm-0.14.1")
+    assert titles(app)[0] == "1. An engine step that crosses a message is filed under one channel"
+    assert "leads to" in app.dataframe[0].value.columns
+
+
+def test_the_facts_of_a_log_name_version_lines_and_requests() -> None:
+    found = inspector.diagnose_text(LOG.decode().splitlines())
+    told = [" ".join(fact).strip() for fact in diagnose.facts(found)]
+    assert told[:2] == ["vLLM 0.13.0 by start-up line", "896 lines"]
+    assert "22 /v1/responses" in told
+
+
+def test_the_level_says_whether_anything_is_known() -> None:
+    known = inspector.diagnose_text("Unknown role: final")
+    unknown = inspector.diagnose_text("ValueError: nobody knows")
+    nothing = inspector.diagnose_text("all is well")
+    assert [diagnose.level(one) for one in (known, unknown, nothing)] == [
+        Level.ERROR,
+        Level.UNKNOWN,
+        Level.CLEAN,
+    ]
+    assert diagnose.why(unknown).startswith("The nearest entries: ")
+
+
+def test_the_download_is_what_the_command_prints() -> None:
+    found = inspector.diagnose_text("Unknown role: final")
+    row = inspector.diagnosis_row("dashboard", found)
+    assert json.loads(json.dumps(row))["answers"][0]["id"] == "unknown-role-other"

@@ -1,0 +1,111 @@
+"""The Matrix page on the shipped results."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import inspector
+from inspector import Endpoint
+from pages.ui import matrix
+
+PAGE = str(Path(__file__).parents[2] / "pages" / "matrix.py")
+
+
+@pytest.fixture(autouse=True)
+def only_shipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Results of the machine's own lab stay out."""
+    monkeypatch.setenv("HARMONY_INSPECTOR_LAB", str(tmp_path))
+
+
+def page(**query: str) -> AppTest:
+    app = AppTest.from_file(PAGE, default_timeout=60)
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def test_the_page_opens_on_chat_with_a_verdict_and_a_legend() -> None:
+    app = page()
+    assert "vLLM 0.32.0 delivers most: " in app.markdown[0].value
+    assert "malformed ones it damages" in app.markdown[0].value
+    assert "✕ silent" in app.caption[0].value
+    table = app.dataframe[0].value
+    assert {"0.13.0", "0.14.1", "0.18.0", "0.23.0", "0.32.0"} <= set(table.columns)
+    assert table.loc["assistantary", "0.13.0"] == "▲ told"
+    assert table.loc["assistantary", "0.32.0"] == "✕ silent"
+    assert table.loc["tool_call", "0.14.1"] == "✕ silent"
+    assert table.loc["tool_call", "0.32.0"] == "● whole"
+
+
+def test_the_address_bar_chooses_endpoint_and_interval() -> None:
+    table = page(endpoint="responses", interval="3").dataframe[0].value
+    assert table.loc["plain", "0.13.0"] == "✕ silent"
+    assert table.loc["plain", "0.14.1"] == "● whole"
+
+
+def test_nonsense_in_the_address_bar_is_ignored() -> None:
+    app = page(endpoint="<script>", interval="x")
+    assert app.query_params["endpoint"] == "chat"
+
+
+def test_every_cell_of_plain_completions_is_whole() -> None:
+    app = page(endpoint="completions")
+    assert "delivers all" in app.markdown[0].value
+    assert set(app.dataframe[0].value.to_numpy().ravel()) == {"● whole"}
+
+
+def test_words_and_differences_narrow_the_table() -> None:
+    app = page()
+    everything = len(app.dataframe[0].value)
+    app.text_input[0].input("emoji").run()
+    assert 0 < len(app.dataframe[0].value) < everything
+    assert "emoji" in app.dataframe[0].value.index
+    app.text_input[0].input("no such words").run()
+    assert "No script has these words" in app.info[0].value
+    app.text_input[0].input("").run()
+    app.toggle[0].set_value(True).run()
+    assert 0 < len(app.dataframe[0].value) < everything
+
+
+def test_a_cell_names_its_script_and_release_and_the_name_column_none() -> None:
+    runs = [run for run in inspector.matrix_runs() if run.stream_interval == 3]
+    table = matrix.frame(runs, inspector.lab_scripts(), Endpoint.CHAT)
+    assert matrix.picked(table, 0, "0.32.0") == ("plain", "0.32.0")
+    assert matrix.picked(table, 0, "script") is None
+
+
+def details() -> None:
+    import os  # noqa: PLC0415 -- the function's source becomes an app of its own
+
+    import inspector  # noqa: PLC0415
+    from pages.ui import matrix  # noqa: PLC0415
+
+    version, name = os.environ["CELL"].split()
+    run = next(run for run in inspector.matrix_runs() if run.version == version and run.stream_interval == 3)
+    script = next(script for script in inspector.lab_scripts() if script.name == name)
+    matrix.details(run, inspector.Endpoint.CHAT, script)
+
+
+def test_behind_a_cell_stand_the_differences_and_the_capture(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CELL", "0.14.1 tool_call")
+    app = AppTest.from_function(details, default_timeout=60).run()
+    assert not app.exception
+    assert app.subheader[0].value == "tool_call on vLLM 0.14.1"
+    assert any("tool calls: get_weather(" in code.value for code in app.code)
+    assert app.button[0].label == "Open on Replay"
+
+
+def test_the_shipped_results_rest_on_captures_that_are_there() -> None:
+    runs = inspector.matrix_runs()
+    assert {(run.version, run.stream_interval) for run in runs} >= {
+        (version, interval)
+        for version in ("0.13.0", "0.14.1", "0.18.0", "0.23.0", "0.32.0")
+        for interval in (1, 3)
+    }
+    for run in runs:
+        assert run.packages["torch"]
+        endpoint, script = next(iter(run.scores))
+        assert inspector.matrix_capture(run, endpoint, script) is not None

@@ -1,0 +1,207 @@
+"""The Replay page, without a browser: what it sends for each capture, and what it says to bad files."""
+
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import inspector
+from tests.streams import chat, chat_chunk
+
+PAGE = str(Path(__file__).parents[2] / "pages" / "replay.py")
+NAMES = [one.name for one in inspector.builtin()]
+LEAK = "chat-tool-call-leak-vllm-0.14.1"
+
+
+def page(**query: str) -> AppTest:
+    app = AppTest.from_file(PAGE, default_timeout=120)
+    for name, value in query.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def drawn(app: AppTest, component: str) -> Any:
+    """The message of one of our components."""
+    return next(
+        one.proto for one in app.get("bidi_component") if one.proto.component_name == f"inspector_{component}"
+    )
+
+
+def strip(app: AppTest) -> tuple[dict[str, Any], dict[str, Any]]:
+    head, _, payload = drawn(app, "strip").bytes.partition(b"\n")
+    return json.loads(head), json.loads(payload)
+
+
+def banner(app: AppTest) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(drawn(app, "banner").json)
+    return found
+
+
+def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
+    app.file_uploader[0].set_value([(name, content, "application/octet-stream") for name, content in files])
+    app.run()
+    assert not app.exception
+    return app
+
+
+def as_file(capture: inspector.Capture) -> bytes:
+    return "".join(f"{line}\n" for line in inspector.render(capture)).encode()
+
+
+def test_the_page_opens_on_a_built_in_capture_at_its_first_error() -> None:
+    app = page()
+    head, payload = strip(app)
+    assert payload["count"] == 32
+    assert payload["findings"][head["finding"]]["kind"] == "misrouted"
+    assert head["token"] == payload["findings"][head["finding"]]["token_start"]
+    assert app.query_params == {"capture": NAMES[0], "token": str(head["token"])}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_built_in_capture_is_drawn_with_the_verdict_that_the_command_prints(name: str) -> None:
+    app = page(capture=name)
+    (capture,) = inspector.load(next(one.path for one in inspector.builtin() if one.name == name))
+    seen = inspector.inspect(capture)
+    assert banner(app)["sentence"] == seen.verdict.sentence
+    assert banner(app)["level"] == seen.verdict.level
+    _, payload = strip(app)
+    assert [finding["kind"] for finding in payload["findings"]] == [str(one.kind) for one in seen.findings]
+
+
+def test_a_link_opens_its_capture_at_its_token() -> None:
+    head, payload = strip(page(capture="chat-whole-vllm-0.14.1", token="7"))
+    assert (head["token"], head["finding"]) == (7, None)
+    assert payload["count"] == 29
+
+
+@pytest.mark.parametrize("token", ["-1", "x", "²", "", "99999999999999999999"])
+def test_a_link_to_no_token_opens_the_capture(token: str) -> None:
+    head, _ = strip(page(capture="chat-whole-vllm-0.14.1", token=token))
+    assert head["token"] is None
+
+
+def test_a_link_to_a_capture_of_another_session_says_so_in_a_sentence() -> None:
+    app = page(capture="![gone](http://127.0.0.1/x.png)")
+    assert "it was opened in another session" in app.warning[0].value
+    assert "![" not in app.warning[0].value
+    assert not app.get("bidi_component")
+
+
+def test_choosing_another_capture_shows_that_one_and_names_it_in_the_address() -> None:
+    app = page()
+    app.selectbox[0].select("chat-whole-vllm-0.14.1").run()
+    assert not app.exception
+    assert banner(app)["level"] == "clean"
+    assert app.query_params["capture"] == "chat-whole-vllm-0.14.1"
+
+
+def test_an_uploaded_capture_is_chosen_and_can_be_left_and_found_again() -> None:
+    app = upload(page(), ("mine.jsonl", as_file(chat([("<|channel|>final<|message|>Hi<|return|>", {})]))))
+    assert banner(app)["sentence"] == "The server lost 1 token of the answer (content)."
+    app.selectbox[0].select(LEAK).run()
+    assert strip(app)[1]["count"] == 32
+    app.selectbox[0].select("mine.jsonl").run()
+    assert strip(app)[1]["count"] == 5
+
+
+def test_several_files_at_once_open_and_the_bad_one_is_told() -> None:
+    good = as_file(chat([("<|channel|>final<|message|>Hi<|return|>", {"content": "Hi"})]))
+    app = upload(page(), ("a.jsonl", good), ("picture.png", b"\x89PNG\r\n\x1a\n\0\0"), ("b.jsonl", good))
+    assert len(app.error) == 1
+    assert "picture" in app.error[0].value
+    assert {"a.jsonl", "b.jsonl"} <= set(app.session_state["inspector"].opened)
+
+
+def bomb() -> bytes:
+    packer = zlib.compressobj(wbits=31)
+    return b"".join(packer.compress(bytes(2**20)) for _ in range(600)) + packer.flush()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("empty.jsonl", b""),
+        ("picture.png", b"\x89PNG\r\n\x1a\n" + bytes(range(256))),
+        ("half.jsonl", b'{"harmony_inspector": 1, "endp'),
+        ("newer.jsonl", b'{"harmony_inspector": 999, "endpoint": "chat"}\n'),
+        ("nest.json", b"[" * 10_000),
+        ("bomb.jsonl.gz", bomb()),
+        ("nul.txt", bytes(5000)),
+    ],
+)
+def test_a_bad_file_is_one_sentence_and_never_a_traceback(name: str, content: bytes) -> None:
+    app = upload(page(), (name, content))
+    (told,) = app.error
+    assert "Traceback" not in told.value
+    assert strip(app)[1]["count"] == 32, "what was shown stays"
+
+
+@pytest.mark.parametrize(
+    "name", ["![x](http://127.0.0.1/x.png)", "<script>alert(1)</script>", "**bold** :red[x] $x$", "a\u202eb"]
+)
+def test_the_name_of_a_bad_file_cannot_become_markup(name: str) -> None:
+    app = upload(page(), (name, b"\x89PNG"))
+    told = app.error[0].value
+    for sign in "![]()<>*:$":
+        assert sign not in told.replace("\\" + sign, "")
+
+
+@pytest.mark.parametrize("tab", ["Generated and delivered", "Timeline", "Events", "Request"])
+@pytest.mark.parametrize("name", [LEAK, "responses-dropped-tokens-long-vllm-0.13.0"])
+def test_every_tab_opens(tab: str, name: str) -> None:
+    app = AppTest.from_file(PAGE, default_timeout=120)
+    app.query_params["capture"] = name
+    app.session_state["replay_tab"] = tab
+    app.run()
+    assert not app.exception
+    if tab == "Generated and delivered":
+        assert json.loads(drawn(app, "fields").json)["rows"]
+    else:
+        assert app.get({"Timeline": "plotly_chart", "Events": "dataframe", "Request": "code"}[tab])
+
+
+def test_the_events_begin_at_the_page_of_the_chosen_token_and_open_its_event() -> None:
+    app = AppTest.from_file(PAGE, default_timeout=120)
+    app.query_params["capture"] = LEAK
+    app.query_params["token"] = "21"
+    app.session_state["replay_tab"] = "Events"
+    app.run()
+    assert not app.exception
+    row = app.dataframe[0].value.set_index("event").loc[8]
+    assert (row[""], row["tokens"]) == ("▸", 3)
+    assert json.loads(app.code[0].value)["choices"][0]["token_ids"][2] == 10848
+
+
+def test_a_capture_without_times_says_so_instead_of_a_plot() -> None:
+    app = AppTest.from_file(PAGE, default_timeout=120)
+    app.session_state["replay_tab"] = "Timeline"
+    app.run()
+    upload(app, ("ids.json", b"[200005, 17196, 200008, 12194, 200002]"))
+    assert "time" in app.info[0].value
+    assert not app.get("plotly_chart")
+
+
+def test_several_choices_are_kept_apart() -> None:
+    sent = (
+        (0, "", [200005, 17196, 200008]),
+        (1, "", [200005, 17196, 200008]),
+        (0, "Hi", [12194]),
+        (1, "", [13]),
+        (0, "", [200002]),
+        (1, "", [200002]),
+    )
+    lines = [chat_chunk(ids, {"content": text}, index=index) for index, text, ids in sent]
+    dump = "".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"])
+    app = upload(page(), ("two.txt", dump.encode()))
+    assert [fact for fact in banner(app)["facts"] if fact[0] == "choice"] == [["choice", "0", "of 2"]]
+    assert strip(app)[1]["findings"] == []
+    (picker,) = app.button_group
+    picker.set_value(1).run()
+    assert not app.exception
+    _, payload = strip(app)
+    assert [finding["kind"] for finding in payload["findings"]] == ["dropped"]

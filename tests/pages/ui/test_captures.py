@@ -1,0 +1,71 @@
+"""Uploads in a session: names, several captures in a file, files that cannot be read."""
+
+import json
+
+import inspector
+from pages.ui.captures import first_place, names, open_file, title
+from pages.ui.state import Place, Session
+from tests.streams import Step, chat
+
+LEAK = "chat-tool-call-leak-vllm-0.14.1"
+OPENING: Step = ("<|channel|>final<|message|>", {})
+CLOSED: Step = ("<|return|>", {})
+
+
+def content(text: str = "Hi") -> bytes:
+    capture = chat([OPENING, (text, {"content": text}), CLOSED])
+    return "".join(f"{line}\n" for line in inspector.render(capture)).encode()
+
+
+def test_uploads_stand_before_the_built_in_captures_newest_first() -> None:
+    session = Session()
+    assert open_file(session, "a.jsonl", content()) == ""
+    assert open_file(session, "b.jsonl", content()) == ""
+    assert names(session)[:3] == ["b.jsonl", "a.jsonl", LEAK]
+
+
+def test_another_file_of_the_same_name_does_not_replace_the_first() -> None:
+    session = Session()
+    open_file(session, "a.jsonl", content("Hi"))
+    open_file(session, "a.jsonl", content("Ho"))
+    open_file(session, "a.jsonl", content("Hi"))
+    assert len(session.opened) == 2
+
+
+def test_a_file_cannot_take_the_name_of_a_built_in_capture() -> None:
+    session = Session()
+    open_file(session, LEAK, content())
+    (name,) = session.opened
+    assert name.startswith(f"{LEAK} (")
+
+
+def test_a_file_with_several_captures_gives_each_a_number() -> None:
+    entry = {
+        "startedDateTime": "2026-01-01T00:00:00Z",
+        "request": {"url": "http://localhost/v1/chat/completions", "method": "POST"},
+        "response": {"status": 200, "content": {"mimeType": "text/event-stream", "text": "data: [DONE]\n\n"}},
+    }
+    session = Session()
+    assert open_file(session, "two.har", json.dumps({"log": {"entries": [entry, entry]}}).encode()) == ""
+    assert list(session.opened) == ["two.har #1", "two.har #2"]
+    assert session.capture == "two.har #1"
+
+
+def test_a_bad_file_is_a_sentence_and_changes_nothing() -> None:
+    session = Session()
+    assert "picture" in open_file(session, "x.png", b"\x89PNG\r\n\x1a\n")
+    assert (session.opened, session.capture) == ({}, None)
+
+
+def test_a_title_says_what_a_built_in_capture_shows() -> None:
+    assert title(LEAK).startswith("Tool call broken, reasoning leaked · vLLM 0.14.1 · Two reasoning tokens")
+    assert title("mine.jsonl") == "mine.jsonl · opened by you"
+
+
+def test_the_first_place_is_the_first_error_with_tokens() -> None:
+    (capture,) = inspector.load(next(one.path for one in inspector.builtin() if one.name == LEAK))
+    assert first_place(inspector.inspect(capture), 0) == Place(4, 0)
+    clean = inspector.inspect(chat([OPENING, ("Hi", {"content": "Hi"}), CLOSED]))
+    assert first_place(clean, 0) == Place()
+    lost = inspector.inspect(chat([OPENING, ("Hi", {}), CLOSED], done=False))
+    assert lost.findings[first_place(lost, 0).finding or 0].token_start == first_place(lost, 0).token

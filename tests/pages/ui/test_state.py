@@ -1,0 +1,77 @@
+"""What a session remembers: where the user is, and who moved them there."""
+
+from pages.ui.state import OPENED_AT_MOST, Opened, Place, Session
+from tests.streams import chat
+
+CAPTURE = chat([("<|return|>", {})])
+
+
+def opened(name: str) -> Opened:
+    return Opened(name=name, digest=name, capture=CAPTURE)
+
+
+def test_another_capture_begins_without_a_place_and_moves_the_strip() -> None:
+    session = Session()
+    session.choose("a")
+    session.begin(Place(4, 0))
+    visit = session.visit
+    session.choose("b")
+    assert (session.place, session.asked, session.choice) == (Place(), Place(), 0)
+    assert session.visit > visit
+
+
+def test_a_capture_begins_at_its_first_finding_once_and_not_over_a_link() -> None:
+    session = Session()
+    session.choose("a")
+    session.begin(Place(4, 0))
+    assert session.place == Place(4, 0)
+    session.hear(Place(9), at=1)
+    session.begin(Place(4, 0))
+    assert session.place == Place(9)
+    session.choose("b")
+    session.point(Place(7))
+    session.begin(Place(4, 0))
+    assert session.place == Place(7)
+
+
+def test_what_the_strip_told_before_is_not_heard_again() -> None:
+    session = Session()
+    session.hear(Place(9), at=1)
+    session.point(Place(3))
+    session.hear(Place(9), at=1)
+    assert session.place == Place(3)
+    session.hear(Place(9), at=2)
+    assert session.place == Place(9)
+
+
+def test_what_the_user_chooses_in_the_strip_does_not_move_the_strip() -> None:
+    session = Session()
+    session.choose("a")
+    asked, visit = session.asked, session.visit
+    session.hear(Place(9), at=1)
+    assert (session.asked, session.visit) == (asked, visit)
+
+
+def test_a_page_that_is_opened_again_starts_where_the_user_was() -> None:
+    session = Session()
+    session.turn_to("Replay")
+    session.hear(Place(9, 1), at=1)
+    session.turn_to("Compare")
+    session.turn_to("Replay")
+    assert session.asked == Place(9, 1)
+
+
+def test_uploads_are_kept_up_to_a_number_and_the_oldest_goes_first() -> None:
+    session = Session()
+    for number in range(OPENED_AT_MOST + 3):
+        session.open([opened(f"c{number}")])
+    assert len(session.opened) == OPENED_AT_MOST
+    assert next(iter(session.opened)) == "c3"
+    assert session.capture == f"c{OPENED_AT_MOST + 2}"
+
+
+def test_a_file_with_many_captures_is_kept_whole() -> None:
+    session = Session()
+    session.open([opened(f"c{number}") for number in range(OPENED_AT_MOST * 2)])
+    assert len(session.opened) == OPENED_AT_MOST * 2
+    assert session.capture == "c0"

@@ -1,0 +1,296 @@
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.capture import Capture, Endpoint, Event, Header
+from inspector.cli import main
+from inspector.compare import compare
+from inspector.harmony.vocab import encode
+from inspector.inspection import Inspection, inspect
+from inspector.report import html_report, markdown_report
+from inspector.store import builtin, load, save
+from tests.streams import Step, chat
+from tests.test_verdict import GOOD, LEAK
+
+STORED = {one.name: one.path for one in builtin()}
+ALLOWED = {
+    "html",
+    "head",
+    "meta",
+    "title",
+    "style",
+    "body",
+    "main",
+    "h1",
+    "h2",
+    "h3",
+    "p",
+    "dl",
+    "dt",
+    "dd",
+    "strong",
+    "b",
+    "br",
+    "small",
+    "section",
+    "header",
+    "div",
+    "span",
+    "sub",
+    "i",
+    "ol",
+    "ul",
+    "li",
+    "pre",
+    "del",
+    "ins",
+    "figure",
+    "svg",
+    "polyline",
+    "figcaption",
+    "details",
+    "summary",
+    "table",
+    "tr",
+    "th",
+    "td",
+}
+
+
+class Page(HTMLParser):
+    """Every tag and attribute of a page, and its text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str, str]] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in {"meta", "br"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag != "polyline":
+            assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def stored(name: str) -> Inspection:
+    return inspect(load(STORED[name])[0], name=f"/home/somebody/{name}.jsonl")
+
+
+def read(page: str) -> Page:
+    found = Page(page)
+    assert found.open == []
+    assert found.tags <= ALLOWED
+    assert not any(
+        name.startswith("on") or name in {"href", "src", "srcdoc"} for _, name, _ in found.attributes
+    )
+    return found
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_a_page_of_a_real_capture_holds_verdict_findings_and_replay_and_loads_nothing(name: str) -> None:
+    one = stored(name)
+    html = html_report(one)
+    page = read(html)
+    assert "default-src 'none'" in html
+    assert "url(" not in html
+    assert one.verdict.sentence in page.text
+    joiner = {0x200D: "U+200D"}  # joins emoji; named, as any invisible character
+    assert all(finding.explanation.translate(joiner) in page.text for finding in one.findings[:20])
+    assert f"python -m inspector audit {name}.jsonl" in page.text
+    assert "/home/somebody" not in html
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_a_bug_report_of_a_real_capture_names_no_folder(name: str) -> None:
+    text = markdown_report(stored(name))
+    assert text.startswith("**What happened:** ")
+    assert "### Environment" in text
+    assert f"python -m inspector play {name}.jsonl" in text
+    assert "/home/somebody" not in text
+
+
+def test_the_bug_report_ends_in_a_script_that_fails_as_it_says() -> None:
+    text = markdown_report(stored("chat-unexpected-token-swallowed-vllm-0.32.0"))
+    assert "### The shortest token list that still fails (3 tokens)" in text
+    assert "`free-text-between-messages`" in text
+    script = text.split("```python\n")[1].split("\n```")[0]
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60, check=False)
+    assert ran.returncode == 1
+    assert b"Unexpected token 12606 while expecting start token 200006" in ran.stderr
+
+
+def test_a_servers_loss_comes_with_the_command_that_has_a_real_server_repeat_it() -> None:
+    text = markdown_report(stored("chat-tool-call-leak-vllm-0.14.1"))
+    assert "python -m inspector lab serve --vllm 0.14.1 --stream-interval 3 --port 8000" in text
+    assert "@@200005 35644 200008 23483 11122 13 200007@@" in text
+    assert "- expected: `  weather. `" in text
+    assert "- `dropped token 21` (error)" in text
+
+
+def test_the_page_draws_lost_and_misrouted_tokens_apart() -> None:
+    page = read(html_report(stored("chat-tool-call-leak-vllm-0.14.1")))
+    cells = [value for tag, name, value in page.attributes if tag == "span" and name == "class"]
+    assert sum("marked" in value for value in cells) == 13
+    ribbons = [value for tag, name, value in page.attributes if tag == "i" and name == "class"]
+    assert ribbons.count("content wrong") == 2
+    assert ribbons.count("lost") == 1
+    assert ribbons.count("reasoning") == 1
+
+
+def test_a_page_can_hold_how_it_compares() -> None:
+    left, right = (
+        inspect(chat(GOOD, version="0.15.0"), name="a"),
+        inspect(chat(LEAK, version="0.14.1"), name="b"),
+    )
+    found = compare(left, right)
+    page = read(html_report(right, against=found))
+    assert found.sentence in page.text
+    assert found.sentence not in read(html_report(right)).text
+
+
+HOSTILE = (
+    "<script>alert(1)</script><img src=x onerror=alert(1)>\u202e\x1b]8;;x\x07```\n# [x](http://y) @all <!--"
+)
+
+
+def hostile() -> Inspection:
+    steps: Sequence[Step] = (
+        (f"<|channel|>analysis<|message|>{HOSTILE}<|end|>", {"content": HOSTILE}),
+        ("<|start|>assistant<|channel|>commentary to=functions.<b>x</b><|message|>{}<|call|>", {}),
+        (f"{HOSTILE}", {}),
+    )
+    capture = chat(steps, finish=None)
+    header = replace(
+        capture.header,
+        model=HOSTILE,
+        server_version=HOSTILE,
+        source=HOSTILE,
+        request={
+            "messages": [{"content": HOSTILE}],
+            "api_key": "sk-secret-of-mine",
+            "note": "Bearer abcdefgh1234",
+        },
+        extra={HOSTILE: HOSTILE},
+    )
+    return inspect(replace(capture, header=header, notes=(HOSTILE,)), name=f"dir/{HOSTILE}.jsonl")
+
+
+def test_hostile_text_stays_text_in_the_page() -> None:
+    html = html_report(hostile(), against=compare(hostile(), inspect(chat(GOOD))))
+    page = read(html)
+    assert "<script>alert(1)</script>" in page.text
+    assert "\u202e" not in html
+    assert "\x1b" not in html
+    assert "sk-secret" not in html
+    assert "abcdefgh1234" not in html
+
+
+def test_hostile_text_stays_in_code_in_the_bug_report() -> None:
+    text = markdown_report(hostile())
+    assert "\u202e" not in text
+    assert "\x1b" not in text
+    assert "sk-secret" not in text
+    assert "abcdefgh1234" not in text
+    outside, closing = [], None
+    for line in text.split("\n"):
+        stripped = line.lstrip("`")
+        ticks = len(line) - len(stripped)
+        if closing is None and ticks >= 3:
+            closing = ticks
+        elif closing is not None and ticks == closing and not stripped:
+            closing = None
+        elif closing is None:
+            outside.append(line)
+    assert closing is None
+    for line in outside:
+        if "<script>" in line or "onerror" in line or "@all" in line:
+            assert "`" in line
+
+
+TEXT = st.text(st.sampled_from("<>&`'\"\n \u202e\x00\ud800ab"), max_size=20)
+
+
+@settings(deadline=None, max_examples=60)
+@given(generated=TEXT, delivered=TEXT, name=TEXT)
+def test_any_capture_becomes_a_page_and_a_bug_report(generated: str, delivered: str, name: str) -> None:
+    spelled = generated.encode("utf-8", "replace").decode()
+    chunk = {
+        "choices": [
+            {
+                "index": 0,
+                "delta": {"content": delivered, "reasoning": name},
+                "token_ids": [*encode(f"<|channel|>final<|message|>{spelled}<|end|>"), 5, -3, 2**40],
+            }
+        ]
+    }
+    header = Header(endpoint=Endpoint.CHAT, request={name or "a": delivered}, status=200)
+    one = inspect(Capture(header=header, events=[Event(json.dumps(chunk), 0.1)]), name=name)
+    read(html_report(one))
+    assert markdown_report(one).endswith("\n")
+
+
+def test_a_page_of_many_tokens_stays_small() -> None:
+    body = encode("word ") * 20_000
+    data = json.dumps({"choices": [{"index": 0, "delta": {}, "token_ids": body}]})
+    header = Header(endpoint=Endpoint.CHAT, status=200)
+    begin = json.dumps(
+        {"choices": [{"index": 0, "delta": {}, "token_ids": encode("<|channel|>final<|message|>")}]}
+    )
+    one = inspect(Capture(header=header, events=[Event(begin, 0.1), Event(data, 0.2), Event("[DONE]", 0.3)]))
+    html = html_report(one)
+    assert "more …" in read(html).text
+    assert len(html) < 200_000
+    assert len(markdown_report(one)) < 200_000
+
+
+@pytest.fixture(scope="module")
+def leak(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "leak.jsonl"
+    save(chat(LEAK), path)
+    return path
+
+
+def test_the_command_writes_both_forms(leak: Path, tmp_path: Path) -> None:
+    html, text = tmp_path / "r.html", tmp_path / "r.md"
+    assert main(["report", str(leak), "--html", str(html), "--markdown", str(text)]) == 0
+    assert html.read_text("utf-8") == html_report(inspect(chat(LEAK), name=str(leak)))
+    assert text.read_text("utf-8").startswith("**What happened:** The server sent 2 tokens of reasoning")
+
+
+def test_the_command_prints_to_standard_output(leak: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(leak), "--markdown", "-"]) == 0
+    assert capsys.readouterr().out.startswith("**What happened:**")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [([], "name a file to write"), (["--html", "missing/folder/out.html"], "cannot be written")],
+)
+def test_the_command_says_what_it_needs(
+    leak: Path, options: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", str(leak), *options]) == 2
+    assert words in capsys.readouterr().err

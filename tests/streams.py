@@ -1,0 +1,65 @@
+"""Streams written as a table: what the model sampled in each step, and what the server sent for it.
+
+The tables are the tests' own; nothing here asks the code under test what should be delivered.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from inspector.capture import Capture, End, Endpoint, Event, Header
+from inspector.harmony.vocab import encode
+
+__all__ = ["CLOSED", "Step", "chat", "chat_chunk", "completion"]
+
+Step = tuple[str, Mapping[str, Any]]
+"""Harmony text that the model sampled in one step, and the `delta` that the server sent for it."""
+
+CLOSED = End(at_s=None, cut=False)
+
+
+def chat_chunk(
+    ids: Sequence[int] | None, delta: Mapping[str, Any], *, finish: str | None = None, index: int = 0
+) -> str:
+    """One chat chunk as vLLM writes it."""
+    choice: dict[str, Any] = {"index": index, "delta": dict(delta), "finish_reason": finish}
+    if ids is not None:
+        choice["token_ids"] = list(ids)
+    return json.dumps({"object": "chat.completion.chunk", "model": "gpt-oss", "choices": [choice]})
+
+
+def chat(
+    steps: Sequence[Step],
+    *,
+    finish: str | None = "stop",
+    usage: int | None = None,
+    with_ids: bool = True,
+    end: End = CLOSED,
+    done: bool = True,
+    gap_s: float = 0.01,
+    version: str | None = "0.99.0",
+) -> Capture:
+    """A streamed chat completion, one event a step, `gap_s` apart."""
+    data = []
+    for number, (text, delta) in enumerate(steps):
+        last = number == len(steps) - 1
+        data.append(chat_chunk(encode(text) if with_ids else None, delta, finish=finish if last else None))
+    if usage is not None:
+        data.append(json.dumps({"choices": [], "usage": {"completion_tokens": usage}}))
+    if done:
+        data.append("[DONE]")
+    events = [Event(one, (number + 1) * gap_s) for number, one in enumerate(data)]
+    header = Header(endpoint=Endpoint.CHAT, model="gpt-oss", server_version=version, status=200)
+    return Capture(header=header, events=events, end=end)
+
+
+def completion(steps: Sequence[tuple[str, str]], *, request: Mapping[str, Any] | None = None) -> Capture:
+    """A streamed plain completion: Harmony text sampled, text sent."""
+    data = []
+    for number, (text, sent) in enumerate(steps):
+        finish = "stop" if number == len(steps) - 1 else None
+        choice = {"index": 0, "text": sent, "token_ids": encode(text), "finish_reason": finish}
+        data.append(json.dumps({"object": "text_completion", "choices": [choice]}))
+    events = [Event(one, (number + 1) * 0.01) for number, one in enumerate([*data, "[DONE]"])]
+    header = Header(endpoint=Endpoint.COMPLETIONS, status=200, request=request or {})
+    return Capture(header=header, events=events, end=CLOSED)

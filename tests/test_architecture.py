@@ -1,0 +1,158 @@
+"""The rules of docs/architecture.md, read from the code with `ast`, so that a lazy import counts too."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+INSPECTOR = ROOT / "inspector"
+
+LAYERS = (
+    # values
+    ("errors", "redaction", "tokens", "deltas", "capture"),
+    # protocol, no I/O
+    ("harmony", "wire", "importers"),
+    # folding and the path
+    ("transcript", "delivery", "reading"),
+    # questions
+    ("alignment", "audit", "metrics", "verdict", "known_issues", "diagnosis", "inspection", "compare"),
+    # shapes
+    ("rows", "strip", "comparison_rows", "comparison_strip", "report"),
+    # edges
+    ("store", "client", "replay", "runs", "feed", "playback", "tap", "doctor", "probe", "scan", "http"),
+    ("lab",),
+    ("commands",),
+    ("cli", "__main__"),
+)
+"""Lowest first. A module imports from its own layer's earlier names and from layers above it here."""
+
+RANK = {name: (rank, place) for rank, layer in enumerate(LAYERS) for place, name in enumerate(layer)}
+
+PURE = {
+    "errors",
+    "redaction",
+    "tokens",
+    "deltas",
+    "capture",
+    "harmony",
+    "wire",
+    "importers",
+    "transcript",
+    "delivery",
+}
+"""Layers that import the standard library and openai_harmony only."""
+
+STANDARD = __import__("sys").stdlib_module_names
+
+
+def modules() -> list[Path]:
+    return sorted(INSPECTOR.rglob("*.py"))
+
+
+def imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            found.add(node.module or "")
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return found
+
+
+def layer_of(path: Path) -> str:
+    return path.relative_to(INSPECTOR).parts[0].removesuffix(".py")
+
+
+def standalone(path: Path) -> bool:
+    """Files that run inside a vLLM environment, without this package."""
+    return "standalone" in path.parts
+
+
+@pytest.mark.parametrize("path", modules(), ids=str)
+def test_the_library_knows_no_screen(path: Path) -> None:
+    assert not {name.split(".")[0] for name in imports(path)} & {"streamlit", "plotly", "pages", "app"}
+
+
+@pytest.mark.parametrize("path", [path for path in modules() if layer_of(path) in PURE], ids=str)
+def test_values_protocol_and_folding_import_only_the_standard_library_and_the_judge(path: Path) -> None:
+    outside = {name.split(".")[0] for name in imports(path)} - STANDARD - {"inspector", "openai_harmony"}
+    assert not outside
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in modules() if layer_of(path) != "__init__" and not standalone(path)], ids=str
+)
+def test_imports_point_down(path: Path) -> None:
+    mine = layer_of(path)
+    assert mine in RANK, f"{mine} has no layer: add it to LAYERS and to docs/architecture.md"
+    for name in imports(path):
+        parts = name.split(".")
+        if parts[0] != "inspector" or len(parts) < 2 or parts[1] == mine:
+            continue
+        assert parts[1] in RANK, f"{name} has no layer"
+        assert RANK[parts[1]] < RANK[mine], f"{path.name} imports upwards: {name}"
+
+
+@pytest.mark.parametrize(
+    "path", [*sorted((ROOT / "pages").glob("*.py")), ROOT / "app.py"], ids=lambda path: path.name
+)
+def test_pages_import_only_streamlit_the_door_and_their_own_parts(path: Path) -> None:
+    for name in imports(path):
+        top = name.split(".")
+        assert top[0] in {"streamlit", "inspector", "pages"} or top[0] in STANDARD, name
+        if top[0] == "inspector":
+            assert len(top) <= 2, f"{name}: pages import from the door"
+        if top[0] == "pages":
+            assert top[:2] == ["pages", "ui"], name
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "pages").glob("*.py")), ids=lambda path: path.name)
+def test_a_page_stays_short(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 120
+
+
+@pytest.mark.parametrize("path", modules(), ids=str)
+def test_a_module_stays_under_400_lines(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+@pytest.mark.parametrize("path", [path for path in modules() if not standalone(path)], ids=str)
+def test_a_module_says_what_it_is_for_and_what_it_offers(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert ast.get_docstring(tree), "a module begins with what it is for"
+    if path.name in {"__init__.py", "__main__.py"}:
+        return
+    offered = [
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["__all__"]
+    ]
+    assert offered, "a module has __all__"
+    names = ast.literal_eval(offered[0])
+    defined = {
+        target
+        for node in tree.body
+        for target in (
+            [node.name]
+            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            else [ast.unparse(one) for one in node.targets]
+            if isinstance(node, ast.Assign)
+            else [ast.unparse(node.target)]
+            if isinstance(node, ast.AnnAssign)
+            else []
+        )
+    }
+    assert set(names) <= defined, set(names) - defined
+
+
+def test_only_runs_starts_threads() -> None:
+    starters = {
+        layer_of(path)
+        for path in modules()
+        if not standalone(path) and imports(path) & {"threading", "concurrent.futures", "_thread"}
+    }
+    # The lab watches server processes from threads of its own, outside the dashboard.
+    assert starters <= {"runs", "lab"}, starters

@@ -1,0 +1,184 @@
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from inspector.cli import main
+from inspector.client.address import Server
+from inspector.doctor import Check, CheckState, Checkup, examine
+from inspector.lab.process import free_port
+from tests.raw_server import Answer, Asked, page, raw_server, sse, stream
+from tests.streams import Step, chat
+
+THINK: Step = ("<|channel|>analysis<|message|>", {})
+WHOLE: list[Step] = [
+    THINK,
+    ("17 times 3", {"reasoning": "17 times 3"}),
+    ("<|end|><|start|>assistant<|channel|>final<|message|>", {}),
+    ("It is 51.", {"content": "It is 51."}),
+    ("<|return|>", {}),
+]
+ARGUMENTS = {"name": "get_weather", "arguments": '{"city": "Paris"}'}
+CALL: list[Step] = [
+    ("<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>", {}),
+    ('{"city": "Paris"}', {"tool_calls": [{"index": 0, "function": ARGUMENTS}]}),
+    ("<|call|>", {}),
+]
+
+
+def streamed(steps: Sequence[Step], *, with_ids: bool = True) -> Iterable[bytes]:
+    kept = chat(steps, with_ids=with_ids, usage=None)
+    return stream([sse(event.data) for event in kept.events])
+
+
+def refused(words: str, status: int = 400) -> Iterable[bytes]:
+    return [page(status, json.dumps({"error": {"message": words}}), "application/json")]
+
+
+def examined(
+    *,
+    text: Sequence[Step] | None = None,
+    tool: Sequence[Step] | Iterable[bytes] | None = None,
+    with_ids: bool = True,
+    more: Mapping[str, Answer] | None = None,
+    version: str = "0.32.0",
+    model: str | None = None,
+    names: Sequence[str] = ("openai/gpt-oss-20b",),
+) -> Checkup:
+    models = json.dumps({"data": [{"id": name} for name in names]})
+
+    def answer(asked: Asked) -> Iterable[bytes]:
+        if "tools" not in asked.body:
+            return streamed(text or WHOLE, with_ids=with_ids)
+        if isinstance(tool, list) and tool and isinstance(tool[0], bytes):
+            return tool
+        return streamed(tool or CALL, with_ids=with_ids)  # type: ignore[arg-type]
+
+    told: dict[str, Answer] = {
+        "/v1/models": lambda _: [page(200, models, "application/json")],
+        "/version": lambda _: [page(200, json.dumps({"version": version}), "application/json")],
+        "/v1/chat/completions": answer,
+        **(more or {}),
+    }
+    with raw_server(told) as server:
+        return examine(Server(base_url=server.v1), model=model)
+
+
+def check(found: Checkup, name: str) -> Check:
+    return next(one for one in found.checks if one.name == name)
+
+
+def test_a_server_that_is_set_up_right_has_no_failed_check() -> None:
+    found = examined()
+    assert {one.name: one.state for one in found.checks if one.name != "known fault"} == {
+        "reachable": CheckState.OK,
+        "health": CheckState.OK,
+        "version": CheckState.OK,
+        "models": CheckState.OK,
+        "chat": CheckState.OK,
+        "token ids": CheckState.OK,
+        "harmony": CheckState.OK,
+        "reasoning": CheckState.OK,
+        "stop tokens": CheckState.OK,
+        "tokens per event": CheckState.OK,
+        "tool calls": CheckState.OK,
+        "responses": CheckState.UNKNOWN,
+    }
+    assert (found.version, found.model) == ("0.32.0", "openai/gpt-oss-20b")
+
+
+def test_nobody_there() -> None:
+    found = examine(Server(base_url=f"http://127.0.0.1:{free_port()}"))
+    [only] = found.checks
+    assert only.state is CheckState.FAILED
+    assert "nothing answers" in only.says
+
+
+@pytest.mark.parametrize(
+    ("changes", "name", "state", "change"),
+    [
+        ({"with_ids": False}, "token ids", CheckState.FAILED, "Upgrade to vLLM 0.11 or newer"),
+        (
+            {"text": [("Hello", {"content": "Hello"})]},
+            "harmony",
+            CheckState.FAILED,
+            '"model_type": "gpt_oss"',
+        ),
+        (
+            {"text": [*WHOLE[:1], ("17 times 3", {"content": "17 times 3"}), *WHOLE[2:]]},
+            "reasoning",
+            CheckState.FAILED,
+            "--reasoning-parser openai_gptoss",
+        ),
+        (
+            {"text": [*WHOLE[:1], ("17 times 3", {}), *WHOLE[2:]]},
+            "reasoning",
+            CheckState.FAILED,
+            "--reasoning-parser openai_gptoss",
+        ),
+        (
+            {"text": [*WHOLE, ("<|start|>user<|message|>More", {})]},
+            "stop tokens",
+            CheckState.FAILED,
+            '"eos_token_id": [200002, 199999, 200012]',
+        ),
+        (
+            {"tool": [CALL[0], (CALL[1][0], {"content": CALL[1][0]}), CALL[2]]},
+            "tool calls",
+            CheckState.FAILED,
+            "--enable-auto-tool-choice --tool-call-parser openai",
+        ),
+        ({"tool": WHOLE}, "tool calls", CheckState.UNKNOWN, ""),
+        ({"version": "0.13.0"}, "tokens per event", CheckState.WARNING, "--stream-interval 1"),
+        ({"names": ["llama"]}, "models", CheckState.WARNING, "--model"),
+        ({"model": "other"}, "models", CheckState.FAILED, "openai/gpt-oss-20b"),
+        ({"names": []}, "models", CheckState.FAILED, "vllm serve openai/gpt-oss-20b"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_a_fault_is_seen_and_says_what_to_change(
+    changes: dict[str, Any], name: str, state: CheckState, change: str
+) -> None:
+    found = check(examined(**changes), name)
+    assert found.state is state, found
+    assert change in found.change
+
+
+def test_a_server_without_tool_parser_is_told_the_flags() -> None:
+    words = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
+    found = check(examined(tool=list(refused(words))), "tool calls")
+    assert found.state is CheckState.FAILED
+    assert found.change == "Start vLLM with --enable-auto-tool-choice --tool-call-parser openai."
+
+
+def test_known_faults_of_the_version_are_listed_with_the_release_that_mends_them() -> None:
+    faults = [one for one in examined(version="0.13.0").checks if one.name == "known fault"]
+    assert any("Upgrade to vLLM" in one.change for one in faults)
+    assert not [one for one in examined(version="not a version").checks if one.name == "known fault"]
+
+
+def test_the_command_prints_json_and_its_exit_code_says_how_it_went(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    models = json.dumps({"data": [{"id": "gpt-oss"}]})
+    with raw_server(
+        {
+            "/v1/models": lambda _: [page(200, models, "application/json")],
+            "/v1/chat/completions": lambda _: streamed([("Hello", {"content": "Hello"})]),
+        }
+    ) as server:
+        assert main(["doctor", "--base-url", server.v1, "--json"]) == 1
+        row = json.loads(capsys.readouterr().out)
+        assert main(["doctor", "--base-url", server.v1]) == 1
+    assert row["worst"] == "failed"
+    assert {"name", "state", "says", "change"} == row["checks"][0].keys()
+    assert "FAILED   harmony" in capsys.readouterr().out
+
+
+def test_the_command_says_in_one_line_that_nobody_is_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--base-url", f"http://127.0.0.1:{free_port()}"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.count("\n") == 1
+    assert "start the server" in said.err

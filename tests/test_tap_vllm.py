@@ -1,0 +1,101 @@
+"""The tap before a real vLLM: the official client runs unchanged, and nobody sees that ids were asked for.
+
+Deselected unless asked for with `-m vllm` (docs/lab.md).
+"""
+
+import asyncio
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import httpx
+import openai
+import pytest
+
+from inspector.capture import Endpoint
+from inspector.inspection import inspect
+from inspector.lab import asking, matrix
+from inspector.lab.install import CPU_PACKAGE, NEWEST, installed
+from inspector.lab.paths import LabPaths, default_root
+from inspector.lab.process import ServerProcess
+from inspector.lab.scripts import named
+from inspector.reading import read
+from tests.test_tap import tapped
+
+pytestmark = pytest.mark.vllm
+
+SCRIPTS = ["plain", "preamble_final", "emoji", "tool_call", "cut_in_answer", "return_after_end"]
+ONE_TIME = re.compile(rb'"(id|created|system_fingerprint)":("[^"]*"|\d+)')
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ServerProcess]:
+    paths = LabPaths(default_root())
+    environment = installed(paths, CPU_PACKAGE, NEWEST)
+    assert environment is not None, f"vLLM {NEWEST} is not installed: run python -m inspector lab install"
+    with ExitStack() as stack:
+        yield matrix.serving(stack, paths, environment, 3, tools=True, say=print)
+
+
+def request(script: str, endpoint: Endpoint = Endpoint.CHAT, **changed: Any) -> dict[str, Any]:
+    body = asking.body(endpoint, named([script])[0])
+    body.pop("return_token_ids", None)
+    return {**body, **changed}
+
+
+def answer(address: str, path: str, body: dict[str, Any]) -> bytes:
+    """The bytes of an answer, without what differs from request to request."""
+    response = httpx.post(f"{address}{path}", json=body, timeout=120)
+    assert response.status_code == 200
+    return ONE_TIME.sub(rb'"\1":0', response.content)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("endpoint", [Endpoint.CHAT, Endpoint.COMPLETIONS])
+@pytest.mark.parametrize("streamed", [True, False])
+def test_asking_for_ids_changes_no_byte_of_what_the_client_gets(
+    server: ServerProcess, script: str, endpoint: Endpoint, streamed: bool
+) -> None:
+    body = request(script, endpoint, stream=streamed)
+    if not streamed:
+        body.pop("stream_options")
+    path = asking.PATHS[endpoint]
+    with tapped(server.base_url, add_token_ids=True) as (address, kept):
+        assert answer(address, path, body) == answer(server.base_url, path, body)
+        capture = kept.capture()
+    assert list(read(capture).choice.tokens.ids)
+    assert capture.header.request == body
+
+
+@pytest.mark.parametrize("logprobs", [True, False])
+def test_logprobs_change_nothing_of_it(server: ServerProcess, logprobs: bool) -> None:
+    body = request("tool_call", logprobs=logprobs)
+    path = asking.PATHS[Endpoint.CHAT]
+    with tapped(server.base_url, add_token_ids=True) as (address, kept):
+        assert answer(address, path, body) == answer(server.base_url, path, body)
+        assert kept.capture().header.request == body
+
+
+def test_the_official_clients_run_unchanged_and_their_streams_are_clean(server: ServerProcess) -> None:
+    body = request("plain")
+    responses = request("plain", Endpoint.RESPONSES)
+    own = {"enable_response_messages": responses.pop("enable_response_messages")}
+
+    async def later(address: str) -> str:
+        async with openai.AsyncOpenAI(base_url=f"{address}/v1", api_key="k") as client:
+            stream = await client.chat.completions.create(**body)
+            return "".join([one.choices[0].delta.content or "" async for one in stream if one.choices])
+
+    with tapped(server.base_url, add_token_ids=True) as (address, kept):
+        with openai.OpenAI(base_url=f"{address}/v1", api_key="k") as client:
+            stream = client.chat.completions.create(**body)
+            text = "".join(one.choices[0].delta.content or "" for one in stream if one.choices)
+            events = list(client.responses.create(**responses, extra_body=own))
+        assert asyncio.run(later(address)) == text
+        captures = [kept.capture(number) for number in range(3)]
+    assert text
+    assert events[-1].type == "response.completed"
+    assert [inspect(capture).findings for capture in captures[::2]] == [[], []]
+    assert captures[2].header.server_version is not None
+    assert NEWEST in captures[2].header.server_version

@@ -1,0 +1,100 @@
+from collections.abc import Sequence
+
+import pytest
+
+from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
+from inspector.inspection import inspect
+from inspector.verdict import Level
+from tests.streams import CLOSED, Step, chat, completion
+
+GOOD: Sequence[Step] = (
+    ("<|channel|>analysis<|message|>Need", {"reasoning": "Need"}),
+    (" weather.<|end|>", {"reasoning": " weather."}),
+    ("<|start|>assistant<|channel|>final<|message|>Sunny", {"content": "Sunny"}),
+    ("<|return|>", {}),
+)
+LEAK: Sequence[Step] = (GOOD[0], (" weather.<|end|>", {"content": " weather."}), *GOOD[2:])
+LOSS: Sequence[Step] = (GOOD[0], (" weather.<|end|>", {}), *GOOD[2:])
+
+
+def test_a_whole_stream_is_clean_and_names_its_evidence() -> None:
+    judged = inspect(chat(GOOD)).verdict
+    assert judged.level is Level.CLEAN
+    assert judged.sentence == "Everything that the model generated was delivered, each text in its field."
+    assert judged.why == "This rests on 14 token ids in the stream."
+
+
+@pytest.mark.parametrize(
+    ("steps", "sentence"),
+    [
+        (LEAK, "The server sent 2 tokens of reasoning to the user as answer."),
+        (LOSS, "The server lost 2 tokens of the reasoning."),
+        (
+            (*GOOD[:2], ("<|start|>assistantary<|channel|>final<|message|>Sunny", {}), ("<|return|>", {})),
+            "The model wrote a header that Harmony does not allow (token 7), and the server said nothing.",
+        ),
+        (
+            (*GOOD[:2], ("comment", {})),
+            "The model emitted a token where only <|start|> may stand (token 7), "
+            "and the server said nothing.",
+        ),
+    ],
+    ids=["leak", "loss", "bad header", "refused token"],
+)
+def test_errors_say_who_did_what_to_whom(steps: Sequence[Step], sentence: str) -> None:
+    judged = inspect(chat(steps)).verdict
+    assert judged.level is Level.ERROR
+    assert judged.sentence == sentence
+
+
+def test_several_errors_are_one_sentence() -> None:
+    steps: Sequence[Step] = (
+        LOSS[0],
+        LOSS[1],
+        ("<|start|>assistant<|channel|>final<|message|>Sun", {}),
+        ("ny<|return|>", {"content": "ny"}),
+    )
+    assert inspect(chat(steps)).verdict.sentence == (
+        "The server lost 2 tokens of the reasoning and 1 token of the answer (content)."
+    )
+
+
+def test_without_evidence_there_is_no_verdict_and_it_says_what_to_switch_on() -> None:
+    judged = inspect(chat(GOOD, with_ids=False)).verdict
+    assert judged.level is Level.UNKNOWN
+    assert "return_token_ids" in judged.why
+
+
+def test_an_error_that_the_server_told_comes_first() -> None:
+    capture = Capture(
+        header=Header(endpoint=Endpoint.CHAT, status=500),
+        events=[
+            Event(
+                '{"error": {"message": "Unknown role: assistantary", "code": 500}}', 0.1, kind=EventKind.BODY
+            )
+        ],
+        end=CLOSED,
+    )
+    assert inspect(capture).verdict.sentence == "The server gave up with “Unknown role: assistantary”."
+
+
+def test_a_cut_connection_is_said() -> None:
+    cut = End(at_s=None, cut=True, detail="peer closed connection")
+    judged = inspect(chat(GOOD[:2], finish=None, done=False, end=cut)).verdict
+    assert judged.level is Level.ERROR
+    assert judged.sentence == "The connection broke off without an end."
+
+
+def test_warnings_alone_are_a_warning() -> None:
+    judged = inspect(chat(GOOD[:1], finish="length")).verdict
+    assert judged.level is Level.WARNING
+    assert judged.sentence == "The answer was cut short."
+
+
+def test_completions_parse_nothing_so_the_server_is_not_blamed_for_silence() -> None:
+    steps = [
+        ("<|channel|>analysis<|message|>Hi<|end|>", "<|channel|>analysis<|message|>Hi<|end|>"),
+        ("<|return|>", ""),
+    ]
+    judged = inspect(completion(steps, request={"skip_special_tokens": False})).verdict
+    assert judged.sentence == "The model emitted a token where only <|start|> may stand (token 5)."

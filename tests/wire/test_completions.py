@@ -1,0 +1,46 @@
+import json
+from typing import Any
+
+from inspector.capture import Event, EventKind
+from inspector.deltas import Delta
+from inspector.wire.completions import CompletionsReader
+from inspector.wire.stream import Stream
+
+
+def reads(*payloads: object, kind: EventKind = EventKind.SSE) -> Stream:
+    stream = Stream()
+    texts = [one if isinstance(one, str) else json.dumps(one) for one in payloads]
+    CompletionsReader(stream).receive([Event(text, None, "", kind) for text in texts])
+    return stream
+
+
+def chunk(text: str, **more: Any) -> dict[str, Any]:
+    return {"object": "text_completion", "choices": [{"index": 0, "text": text, **more}], "usage": None}
+
+
+def test_text_ids_prompt_and_finish_are_read() -> None:
+    stream = reads(
+        chunk("a", token_ids=[1], prompt_token_ids=[9]),
+        chunk("", token_ids=[2], finish_reason="stop"),
+        {"choices": [], "usage": {"completion_tokens": 2}},
+        "[DONE]",
+    )
+    choice = stream.choice(0)
+    assert (choice.deltas, choice.tokens.ids, choice.tokens.events) == (
+        [Delta(0, "text", "a")],
+        [1, 2],
+        [0, 1],
+    )
+    assert (stream.prompt_ids, choice.finish_reason, stream.terminal_event) == ([9], "stop", 3)
+    assert stream.usage == {"completion_tokens": 2}
+
+
+def test_logprobs_name_ids() -> None:
+    stream = reads(chunk("a", logprobs={"tokens": ["token_id:5", "<|end|>"]}))
+    assert (stream.choice(0).logprob_tokens.ids, stream.choice(0).logprobs_whole) == ([5, 200007], True)
+
+
+def test_a_body_ends_the_answer_and_an_error_is_told() -> None:
+    assert reads(chunk("a", finish_reason="stop"), kind=EventKind.BODY).terminal_event == 0
+    assert [one.message for one in reads({"error": {"message": "boom"}}).errors] == ["boom"]
+    assert set(reads("<html>", kind=EventKind.BODY).notices) == {"not_json"}
