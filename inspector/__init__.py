@@ -57,6 +57,7 @@ from inspector.runs.run import Pace, RunState
 from inspector.runs.run import Run as LiveRun
 from inspector.store import Builtin, builtin, load, loads, open_writer, save
 from inspector.strip import strip
+from inspector.tap import DashboardTap, Upstream, configured_upstreams
 from inspector.tokens import Token
 from inspector.verdict import Level, Verdict, verdict
 
@@ -71,6 +72,7 @@ __all__ = [
     "ChoiceReading",
     "Comparison",
     "ConnectionFailed",
+    "DashboardTap",
     "Diagnosis",
     "End",
     "Endpoint",
@@ -102,6 +104,7 @@ __all__ = [
     "Severity",
     "StoreError",
     "Token",
+    "Upstream",
     "Verdict",
     "async_recording_client",
     "audit",
@@ -112,6 +115,7 @@ __all__ = [
     "comparison_row",
     "comparison_strip",
     "comparison_summary",
+    "configured_upstreams",
     "diagnose_capture",
     "diagnose_text",
     "diagnosis_row",

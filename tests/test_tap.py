@@ -111,6 +111,30 @@ class Echo:
 SSE = ((b"content-type", b"text/event-stream; charset=utf-8"),)
 
 
+class Flood(Echo):
+    """Sends as fast as it may; stops counting where back-pressure stops it."""
+
+    block = b": " + b"x" * 65532 + b"\n\n"
+
+    @property
+    def sent_bytes(self) -> int:
+        return len(self.bodies) * len(self.block)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await super().__call__(scope, receive, send)
+            return
+        await send({"type": "http.response.start", "status": 200, "headers": list(SSE)})
+        for _ in range(4000):
+            try:
+                async with asyncio.timeout(3):
+                    await send({"type": "http.response.body", "body": self.block, "more_body": True})
+            except TimeoutError:
+                self.left.set()
+                return
+            self.bodies.append(b"")
+
+
 def sent(echo: Echo, number: int = 0) -> dict[str, str]:
     """Headers of a request as the upstream got them."""
     return {name.decode(): content.decode("latin-1") for name, content in echo.scopes[number]["headers"]}
@@ -454,24 +478,6 @@ def test_a_client_that_leaves_before_the_answer_begins_is_noticed_too() -> None:
 
 
 def test_the_upstream_waits_for_a_slow_client() -> None:
-    class Flood(Echo):
-        """Sends as fast as it may; stops counting where back-pressure stops it."""
-
-        async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-            if scope["type"] != "http" or scope["method"] != "POST":
-                await super().__call__(scope, receive, send)
-                return
-            await send({"type": "http.response.start", "status": 200, "headers": list(SSE)})
-            for _ in range(4000):
-                try:
-                    async with asyncio.timeout(3):
-                        await send({"type": "http.response.body", "body": block, "more_body": True})
-                except TimeoutError:
-                    self.left.set()
-                    return
-                self.bodies.append(b"")
-
-    block = b": " + b"x" * 65532 + b"\n\n"
     flood = Flood()
     with (
         listening(flood) as up,
@@ -479,7 +485,7 @@ def test_the_upstream_waits_for_a_slow_client() -> None:
         httpx.stream("POST", f"{address}/v1/chat/completions", json={}),
     ):
         assert flood.left.wait(30), "the upstream was never held back"
-    assert len(flood.bodies) * len(block) < 64 * 2**20
+    assert flood.sent_bytes < 64 * 2**20
 
 
 # -- many at once, big ones -------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import secrets
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -24,6 +25,7 @@ from inspector.client.request import LiveRequest, body
 from inspector.errors import ConnectionFailed, InspectorError
 from inspector.redaction import redact
 from inspector.runs.run import Look, Run, RunState
+from inspector.runs.trial import AT_ONCE, Trial, checked_runs
 
 __all__ = ["FOLDER_VARIABLE", "Registry", "registry"]
 
@@ -35,6 +37,9 @@ RUNS_KEPT: Final = 100
 
 TOKENS_KEPT: Final = 500_000
 """Tokens of ended runs in memory; the oldest runs beyond it are forgotten."""
+
+TRIALS_KEPT: Final = 4
+"""Trials that can be asked for by id, with all their runs; the oldest gives way."""
 
 _AUDIT_SHARE: Final = 5
 """An audit is done again after this many times what it cost."""
@@ -56,7 +61,8 @@ class Registry:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._audits: ThreadPoolExecutor | None = None
         self._auditing: dict[str, float] = {}
-        self._versions: dict[str, tuple[float, str | None]] = {}
+        self._versions: dict[tuple[str, ...], tuple[float, str | None]] = {}
+        self._trials: dict[str, Trial] = {}
 
     # --- starting and finding ---
 
@@ -82,6 +88,41 @@ class Registry:
         self._send(run, server, asked)
         return run, truth
 
+    def start_trial(
+        self,
+        left: tuple[Server, LiveRequest],
+        right: tuple[Server, LiveRequest],
+        *,
+        runs: int = 1,
+    ) -> Trial:
+        """Send a request to each of two servers, `runs` times; a few at once, the others wait for them.
+
+        All get temperature 0 and one seed unless a request names its own. Raises InspectorError for a
+        number of runs that cannot be.
+        """
+        count = checked_runs(runs)
+        sides = []
+        for server, request in (left, right):
+            asked, gate = _same_sampling(request), asyncio.Semaphore(AT_ONCE)
+            header = _expected_header(asked)
+            mine = tuple(self._new(header, path=None, address=server.v1) for _ in range(count))
+            sides.append((server, asked, gate, mine))
+        # Pairs leave together, so that both sides are asked under the same load of this machine.
+        for place in range(count):
+            for server, asked, gate, mine in sides:
+                self._send(mine[place], server, asked, gate)
+        trial = Trial(id=sides[0][3][0].id, left=sides[0][3], right=sides[1][3])
+        with self._lock:
+            self._trials[trial.id] = trial
+            while len(self._trials) > TRIALS_KEPT:
+                del self._trials[next(iter(self._trials))]
+        return trial
+
+    def trial(self, name: str) -> Trial | None:
+        """The trial of that id; None when it is not known (any more)."""
+        with self._lock:
+            return self._trials.get(name)
+
     def runs(self) -> list[Run]:
         """All runs, the newest first."""
         with self._lock:
@@ -100,7 +141,7 @@ class Registry:
 
     def opened(self, header: Header) -> str:
         """A stream of somebody else's client begins."""
-        run = self._new(header, path=None)
+        run = self._new(header, path=None, own=False)
         run.opened(header)
         return run.id
 
@@ -144,25 +185,31 @@ class Registry:
 
     # --- inside ---
 
-    def _new(self, header: Header, *, path: Path | None, address: str = "") -> Run:
+    def _new(self, header: Header, *, path: Path | None, address: str = "", own: bool = True) -> Run:
         moment = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
         name = f"{moment}-{header.endpoint}-{secrets.token_hex(3)}"
         if path is None and self.folder is not None:
             path = self.folder / f"{name}.jsonl"
         run = Run(name, header, path=path, address=address)
+        run.own = own
         with self._lock:
             self._runs[name] = run
         return run
 
-    def _send(self, run: Run, server: Server, request: LiveRequest) -> None:
-        future = self._submit(self._drive(run, server, request))
+    def _send(
+        self, run: Run, server: Server, request: LiveRequest, gate: asyncio.Semaphore | None = None
+    ) -> None:
+        future = self._submit(self._drive(run, server, request, gate))
         run.stop = lambda: _cancel(future)
 
-    async def _drive(self, run: Run, server: Server, request: LiveRequest) -> None:
+    async def _drive(
+        self, run: Run, server: Server, request: LiveRequest, gate: asyncio.Semaphore | None
+    ) -> None:
         outcome = Outcome(failure="stopped by hand")
         try:
-            version = await self._version(server)
-            outcome = await ask(server, request, _Into(run), server_version=version)
+            async with gate or nullcontext():
+                version = await self._version(server)
+                outcome = await ask(server, request, _Into(run), server_version=version)
         except InspectorError as error:
             outcome = Outcome(failure=str(error))
         finally:
@@ -171,7 +218,9 @@ class Registry:
 
     async def _version(self, server: Server) -> str | None:
         """What /version says, asked once a minute; None when it says nothing, which is no failure."""
-        known = self._versions.get(server.root)
+        # Behind one address headers may choose between servers.
+        key = (server.root, *(word for header in sorted(server.headers.items()) for word in header))
+        known = self._versions.get(key)
         if known is not None and self._clock() - known[0] < _VERSION_FOR_S:
             return known[1]
         version = None
@@ -183,7 +232,7 @@ class Registry:
             return None
         # The built-in server and proxies may answer with a word; only a number says which vLLM it is.
         version = version if isinstance(version, str) and version[:1].isdecimal() else None
-        self._versions[server.root] = (self._clock(), version)
+        self._versions[key] = (self._clock(), version)
         return version
 
     def _submit(self, work: Coroutine[Any, Any, None]) -> Future[None]:

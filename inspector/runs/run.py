@@ -116,6 +116,8 @@ class Run:
         """Why the capture on disk is not whole; empty when it is."""
         self.outcome = Outcome()
         self.end: End | None = None
+        self.own = True
+        """False for a run that somebody else's client makes through the tap: only that client can stop it."""
         self.pair: str | None = None
         """The run that shows the ground truth of the same request."""
         self.lock = Lock()

@@ -5,7 +5,16 @@ is fixed by who starts the program: nothing in a request decides where it goes. 
 are not stored.
 """
 
+from inspector.tap.dashboard import DashboardTap, configured_upstreams, parse_upstreams
 from inspector.tap.folder import FolderSink
 from inspector.tap.proxy import Tap, Upstream, tap_routes
 
-__all__ = ["FolderSink", "Tap", "Upstream", "tap_routes"]
+__all__ = [
+    "DashboardTap",
+    "FolderSink",
+    "Tap",
+    "Upstream",
+    "configured_upstreams",
+    "parse_upstreams",
+    "tap_routes",
+]

@@ -1,0 +1,57 @@
+"""One prompt sent to two servers, once or several times to each: the runs of both sides. No I/O."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from inspector.errors import InspectorError
+from inspector.runs.run import Run, RunState
+
+__all__ = ["AT_ONCE", "RUNS_AT_MOST", "Trial", "checked_runs"]
+
+RUNS_AT_MOST: Final = 50
+"""Runs of each side."""
+
+AT_ONCE: Final = 2
+"""Requests that each side answers at the same time: more would measure the load and not the version."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """Runs of two sides, as many of the one as of the other; the n-th of each make a pair."""
+
+    id: str
+    left: tuple[Run, ...]
+    right: tuple[Run, ...]
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """All of them."""
+        return (*self.left, *self.right)
+
+    @property
+    def ended(self) -> bool:
+        """True when no run of either side goes on."""
+        return all(run.state is RunState.ENDED for run in self.runs)
+
+    def stop(self) -> None:
+        """End every run; what came of it stays."""
+        for run in self.runs:
+            run.stop()
+
+    def troubles(self) -> list[str]:
+        """A sentence for each way in which a side failed, with how often where it did several times."""
+        told = []
+        for side, runs in (("Left", self.left), ("Right", self.right)):
+            failures = [run.outcome.failure for run in runs if run.outcome.failure]
+            for failure in dict.fromkeys(failures):
+                count = failures.count(failure)
+                often = f", {count} of {len(runs)} runs" if len(runs) > 1 else ""
+                told.append(f"{side}{often}: {failure}.")
+        return told
+
+
+def checked_runs(count: int) -> int:
+    """The number of runs of each side; raises InspectorError for one that cannot be."""
+    if not 1 <= count <= RUNS_AT_MOST:
+        raise InspectorError(f"{count} runs of each side cannot be; choose 1 to {RUNS_AT_MOST}")
+    return count
