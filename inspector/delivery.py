@@ -12,11 +12,13 @@ from typing import Final
 
 from inspector.deltas import CONTENT, REASONING, tool_arguments
 from inspector.harmony.text import text_of
+from inspector.harmony.vocab import Marker
 from inspector.transcript import Message, Transcript
 
 __all__ = ["Expected", "ExpectedCall", "Segment", "expect"]
 
 _FUNCTIONS: Final = "functions."
+_CONSTRAIN: Final = Marker.CONSTRAIN.text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +79,11 @@ def expect(transcript: Transcript) -> Expected:
 
 def _field(message: Message) -> str | None:
     header = message.header
-    if header.role != "assistant" or header.recipient is not None:
+    if header.role != "assistant":
+        return None
+    # `<|channel|>final <|constrain|>json` names a content type; the Harmony library reads a recipient of it.
+    answer_as = header.channel == "final" and (header.recipient or "").startswith(_CONSTRAIN)
+    if header.recipient is not None and not answer_as:
         return None
     match header.channel:
         case "analysis":

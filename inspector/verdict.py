@@ -9,7 +9,8 @@ from inspector.audit import Finding, Kind, Severity
 from inspector.audit.words import field_words
 from inspector.capture import Endpoint
 from inspector.deltas import CONTENT, REASONING
-from inspector.reading import Evidence, Reading
+from inspector.harmony.vocab import MARKERS, Marker
+from inspector.reading import ChoiceReading, Evidence, Reading
 
 __all__ = ["Level", "Verdict", "loss_clauses", "verdict"]
 
@@ -42,6 +43,8 @@ _SWITCH_ON: Final = {
     Endpoint.RESPONSES: "Responses carries no token ids: keep the stream with its final object to know.",
     Endpoint.TOKENS: "The file holds no token ids.",
 }
+_WHOLE: Final = "the texts are whole, but "
+_SERVER_CALL: Final = "mcp_call["
 _MESSAGE_SHOWN: Final = 120
 _REFUSALS: Final = {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER}
 _SERVING: Final = {Kind.DROPPED, Kind.MISROUTED, Kind.GARBLED, Kind.REORDERED, Kind.DUPLICATED}
@@ -63,9 +66,34 @@ def verdict(reading: Reading, findings: Sequence[Finding]) -> Verdict:
         )
     if findings:
         return Verdict(
-            level=Level.WARNING, sentence=_sentence(_warnings(findings)), why=_why(reading, findings)
+            level=Level.WARNING,
+            sentence=_sentence(_warnings(findings, known=evidence not in {Evidence.NONE, Evidence.USAGE})),
+            why=_why(reading, findings),
         )
-    return Verdict(level=Level.CLEAN, sentence=_clean(reading), why=f"This rests on {_rests(reading)}.")
+    rests = f"This rests on {_rests(reading)}."
+    if (said := _marker_in_body(reading.choice)) is not None:
+        return Verdict(level=Level.WARNING, sentence=said, why=f"Nothing was lost on the way. {rests}")
+    return Verdict(level=Level.CLEAN, sentence=_clean(reading), why=rests)
+
+
+def _marker_in_body(choice: ChoiceReading) -> str | None:
+    """What to say of the first marker that stands inside a body, where Harmony's parser takes it for text.
+
+    No finding: the parser allows it, and the text arrived where its message says. But a person reads
+    `<|start|>assistant` in the reasoning and wants to know why.
+    """
+    ids = choice.tokens.ids
+    for message in choice.transcript.messages if choice.has_ids else ():
+        if message.in_body and not MARKERS.isdisjoint(ids[message.body : message.body_end]):
+            at = next(place for place in range(message.body, message.body_end) if ids[place] in MARKERS)
+            marker = Marker(ids[at])
+            missing = "; an <|end|> before it is missing" if marker is Marker.START else ""
+            where = f" of {message.header.channel}" if message.header.channel else ""
+            return (
+                f"The model wrote {marker.text} inside a body{where} (token {at}), where it is text "
+                f"and frames nothing{missing}."
+            )
+    return None
 
 
 def _clean(reading: Reading) -> str:
@@ -151,7 +179,9 @@ def _misrouted_groups(errors: Sequence[Finding]) -> list[str]:
     words: list[str] = []
     for (field, where), group in groups.items():
         what = _amount(group)
-        if field is None:
+        if field is None and (where or "").startswith(_SERVER_CALL):
+            words.append(f"turned {what} into a call of a tool that does not exist")
+        elif field is None:
             words.append(f"let {what} of message framing into {field_words(where)}")
         elif field == REASONING and where == CONTENT:
             words.append(f"sent {what} of reasoning to the user as answer")
@@ -173,20 +203,29 @@ def _refused_clause(refused: Sequence[Finding], *, silent: bool) -> str:
     )
 
 
-def _warnings(findings: Sequence[Finding]) -> list[str]:
+def _warnings(findings: Sequence[Finding], *, known: bool) -> list[str]:
+    """Clauses of warnings; `known` when there is evidence that the texts are whole."""
     words: list[str] = []
     for kind, clause in (
-        (Kind.UNSERVED, "some generated text has no field and reached nobody"),
+        (Kind.UNSERVED, _unserved_clause(findings)),
         (Kind.TRUNCATED, "the answer was cut short"),
         (Kind.COUNT_MISMATCH, _count_clause(findings)),
         (Kind.INVALID_TOOL_ARGUMENTS, "the model generated tool arguments that are not JSON"),
-        (Kind.PROTOCOL, "the texts are whole, but the stream's events are out of order"),
+        (Kind.PROTOCOL, f"{_WHOLE}the stream's events are out of order"),
     ):
         if _of(findings, kind):
             words.append(clause)
-    if len(words) > 1 and words[-1].startswith("the texts are whole"):
-        words[-1] = "the stream's events are out of order"
+    if words[-1].startswith(_WHOLE) and (len(words) > 1 or not known):
+        words[-1] = words[-1].removeprefix(_WHOLE)
     return words
+
+
+def _unserved_clause(findings: Sequence[Finding]) -> str:
+    found = _of(findings, Kind.UNSERVED)
+    places = {one.delivered_in for one in found}
+    if found and None not in places and len(places) == 1:
+        return f"text for which no field is promised was delivered in {field_words(found[0].delivered_in)}"
+    return "some generated text has no field and reached nobody"
 
 
 def _count_clause(findings: Sequence[Finding]) -> str:
@@ -214,6 +253,8 @@ def _why(reading: Reading, findings: Sequence[Finding]) -> str:
             )
             json = " The arguments no longer parse as JSON." if broken else ""
             return f"The model's stream is well formed; the loss is the server's.{json} {rests}"
+    if any(one.kind is Kind.MISROUTED and one.event_start == reading.stream.final_event for one in findings):
+        return f"The final object has it so too: a header was misread, or written wrong. {rests}"
     if kinds & _SERVING:
         return f"The final object is whole; only the streamed deltas lost text. {rests}"
     return rests

@@ -98,3 +98,21 @@ def test_completions_parse_nothing_so_the_server_is_not_blamed_for_silence() -> 
     ]
     judged = inspect(completion(steps, request={"skip_special_tokens": False})).verdict
     assert judged.sentence == "The model emitted a token where only <|start|> may stand (token 5)."
+
+
+def test_a_marker_inside_a_body_is_said_although_nothing_was_lost() -> None:
+    text = "Hm<|start|>assistant<|channel|>final<|message|>Hi"
+    steps: list[Step] = [
+        ("<|channel|>analysis<|message|>", {}),
+        (text, {"reasoning": text}),
+        ("<|return|>", {}),
+    ]
+    seen = inspect(chat(steps))
+    assert seen.findings == []
+    assert seen.verdict.level is Level.WARNING
+    assert seen.verdict.sentence.startswith("The model wrote <|start|> inside a body of analysis (token 4)")
+
+
+def test_events_out_of_order_prove_no_text_whole() -> None:
+    judged = inspect(chat(GOOD, with_ids=False, done=False)).verdict
+    assert judged.sentence == "The stream's events are out of order."

@@ -28,12 +28,14 @@ from inspector.alignment.matching import match_events, match_field
 from inspector.alignment.strays import explain
 from inspector.deltas import TEXT, Delta
 from inspector.harmony.text import text_of
-from inspector.harmony.vocab import MARKERS
+from inspector.harmony.vocab import MARKERS, join_bytes
 from inspector.reading import ChoiceReading
 
 __all__ = ["Alignment", "Ending", "Extra", "Fate", "FateState", "align", "embed", "embed_or_align"]
 
 _BROKEN: Final = "\ufffd"
+_CHARACTER_AT_MOST: Final = 4
+"""Bytes, and so tokens, of one character."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -97,7 +99,9 @@ def align(
         spans = [visible(ids[part.start : part.end], skip) for part in lanes[lane]]
         texts = [text_of(span, ended=False) for span in spans]
         whole, got = "".join(texts), "".join([delta.text for delta in delivered[lane]])
-        same = _same(spans, whole, got) or (raw and _stopped(reading, whole, got, ending))
+        same = _same(spans, whole, got) or (
+            raw and (_stopped(reading, whole, got, ending) or _held_back(spans, got))
+        )
         if same or (unstreamed and _same_when_joined(texts, got)):
             fates.extend(
                 Fate(part.start, part.end, FateState.OK, part.field, lane, part.message, text)
@@ -197,6 +201,18 @@ def _stopped(reading: ChoiceReading, generated: str, delivered: str, ending: End
         return False
     rest = generated[len(delivered) :]
     return any(rest.startswith(stop) for stop in ending.stops)
+
+
+def _held_back(spans: Sequence[Sequence[int]], got: str) -> bool:
+    """True when all but the token arrived that the end cut off inside a character: servers hold it back."""
+    rest = [token_id for span in spans for token_id in span if join_bytes((token_id,))]
+    for _ in range(_CHARACTER_AT_MOST):
+        if text_of(rest) == text_of(rest, ended=False):
+            return False
+        rest.pop()
+        if text_of(rest) == got:
+            return True
+    return False
 
 
 def _same_when_joined(texts: Sequence[str], got: str) -> bool:

@@ -4,14 +4,16 @@
 final texts are held against its deltas. One cause is one finding.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from inspector.alignment import Alignment, Ending, align
+from inspector.audit.calls import nameless_calls
 from inspector.audit.ends import end_findings, server_errors
 from inspector.audit.finals import final_findings
 from inspector.audit.finding import Finding, Kind, Severity
 from inspector.audit.losses import lost_findings, refusal_findings
 from inspector.capture import Endpoint, EventKind
+from inspector.deltas import tool_index
 from inspector.reading import ChoiceReading, Evidence, Reading
 from inspector.wire.stream import token_ids
 
@@ -65,10 +67,20 @@ def _findings(reading: Reading) -> Iterator[Finding]:
                 yield from refusal_findings(choice)
             laid = alignment(reading, choice)
             if laid is not None:
-                yield from lost_findings(reading, choice, laid, ids_missing=holes)
+                lost = list(lost_findings(reading, choice, laid, ids_missing=holes))
+                yield from lost
+                yield from _nameless(reading, choice, lost)
         elif choice.evidence is Evidence.FINAL_OBJECT:
             yield from final_findings(reading, choice)
+        else:
+            yield from _nameless(reading, choice, ())
     yield from end_findings(reading)
+
+
+def _nameless(reading: Reading, choice: ChoiceReading, found: Iterable[Finding]) -> Iterator[Finding]:
+    if reading.header.endpoint is Endpoint.CHAT:
+        told = {tool_index(field or "") for one in found for field in (one.field, one.delivered_in)}
+        yield from nameless_calls(choice, told)
 
 
 def _ids_missing(reading: Reading) -> bool:

@@ -1,17 +1,17 @@
 """Findings about tool calls: lost whole, under another name, with broken arguments, under another index."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from inspector.alignment import Alignment, FateState
 from inspector.audit.finding import Finding, Kind, Severity
 from inspector.audit.words import events_of, field_words, is_json, quote, tokens_words
 from inspector.delivery import ExpectedCall
-from inspector.deltas import tool_arguments, tool_name
+from inspector.deltas import tool_arguments, tool_index, tool_name
 from inspector.harmony.text import text_of
 from inspector.reading import ChoiceReading
 from inspector.transcript import Message
 
-__all__ = ["call_findings", "undelivered_calls"]
+__all__ = ["call_findings", "nameless_calls", "undelivered_calls"]
 
 
 def undelivered_calls(choice: ChoiceReading, alignment: Alignment) -> set[str]:
@@ -58,6 +58,32 @@ def call_findings(
         if message.complete and _meant_as_json(message):
             yield from _arguments_findings(choice, call, message, delivered.get(tool_arguments(wire), ""))
     yield from _index_finding(choice, alignment)
+
+
+def nameless_calls(choice: ChoiceReading, explained: Set[int | None]) -> Iterator[Finding]:
+    """Arguments under an index that never got a name, so that a client has a second call of nothing.
+
+    vLLM 0.23 at several tokens a step ends a call under the next index. `explained` are the indexes that
+    another finding tells of.
+    """
+    events: dict[str, list[int]] = {}
+    for delta in choice.deltas:
+        if tool_index(delta.field) is not None:
+            events.setdefault(delta.field, []).append(delta.event)
+    for field, came in events.items():
+        index = tool_index(field)
+        if index is None or field != tool_arguments(index) or tool_name(index) in events:
+            continue
+        if index not in explained:
+            yield Finding(
+                kind=Kind.PROTOCOL,
+                severity=Severity.WARNING,
+                explanation=f"Arguments arrive under index {index}, which names no tool call.",
+                field=field,
+                event_start=came[0],
+                event_end=came[-1] + 1,
+                choice=choice.index,
+            )
 
 
 def _meant_as_json(message: Message) -> bool:

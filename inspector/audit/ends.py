@@ -104,6 +104,18 @@ def _truncated(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
                 explanation="The answer stops at its token limit (finish_reason length).",
                 choice=choice.index,
             )
+        elif (limit := _limit_reached(reading)) is not None:
+            yield Finding(
+                kind=Kind.TRUNCATED,
+                severity=Severity.WARNING,
+                explanation=(
+                    f"The server counted {limit} tokens, all that max_output_tokens allows, and still says "
+                    "completed: the answer is most likely cut short (vLLM before 0.32 does not say so)."
+                ),
+                event_start=reading.stream.final_event,
+                event_end=(reading.stream.final_event or 0) + 1,
+                choice=choice.index,
+            )
         return
     messages = choice.transcript.messages
     if not messages or not choice.tokens:
@@ -111,8 +123,9 @@ def _truncated(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
     last = messages[-1]
     open_at_end = not last.complete and last.end >= len(choice.tokens)
     # A stop string of the request may end a body anywhere; then the finish reason is `stop`. In a header
-    # it means that <|message|> never came: the header took all that followed, <|return|> too.
-    if not open_at_end or (last.in_body and reason not in {None, "length"}):
+    # it means that <|message|> never came: the header took all that followed, <|return|> too. `tool_calls`
+    # says nothing: vLLM 0.23 sends it for calls that the token limit cut off too.
+    if not open_at_end or (last.in_body and reason not in {None, "length", "tool_calls"}):
         return
     place = "body" if last.in_body else "header"
     channel = f" of {last.header.channel}" if last.header.channel else ""
@@ -129,6 +142,14 @@ def _truncated(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
         generated=text_of(choice.tokens.ids[last.body : last.body_end]) if last.in_body else None,
         choice=choice.index,
     )
+
+
+def _limit_reached(reading: Reading) -> int | None:
+    """The limit of a Responses request, when the server used all of it and calls the answer completed."""
+    limit, usage = reading.header.request.get("max_output_tokens"), reading.stream.usage or {}
+    if reading.stream.final_status != "completed" or type(limit) is not int or limit < 1:
+        return None
+    return limit if usage.get("output_tokens") == limit else None
 
 
 def _no_done(reading: Reading) -> Iterator[Finding]:

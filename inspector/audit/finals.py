@@ -1,15 +1,17 @@
 """Findings without token ids: the server's own final texts against the deltas that it sent."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from inspector.alignment import embed_or_align
 from inspector.audit.finding import Finding, Kind, Severity
 from inspector.audit.words import field_words, is_json, quote
-from inspector.deltas import Delta
+from inspector.deltas import CONTENT, REASONING, Delta, tool_arguments, tool_index, tool_name
 from inspector.reading import ChoiceReading, Reading
 
 __all__ = ["final_findings"]
+
+_MARKER = "<|"
 
 
 def final_findings(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
@@ -31,14 +33,64 @@ def final_findings(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]
         if not found and done is not None and done != final:
             extra.append(_done_finding(reading, choice, field, done))
         for finding in found:
-            (lost if finding.kind is Kind.DROPPED else extra).append(finding)
-    yield from _pair(lost, extra)
+            (extra if finding.kind is Kind.DUPLICATED else lost).append(finding)
+    wrong = list(_wrong_calls(reading, choice, sent))
+    told = {finding.delivered_in for finding in wrong}
+    yield from _pair([finding for finding in lost if finding.field not in told], extra)
+    yield from wrong
     for field, final in choice.finals.items():
         if not field.startswith("tool_calls[") or not field.endswith(".arguments"):
             continue
         got = "".join(delta.text for delta in sent.get(field, []))
         if not is_json(got):
             yield _arguments_finding(choice, field, final, got)
+
+
+def _wrong_calls(
+    reading: Reading, choice: ChoiceReading, sent: Mapping[str, list[Delta]]
+) -> Iterator[Finding]:
+    """Items of the final object that are calls of something else than the model called.
+
+    A name that holds a marker: the parser took framing for a name, as vLLM 0.13 to 0.23 does with an answer
+    after `<|channel|>final <|constrain|>json<|message|>`. A function of the client as an `mcp_call` of the
+    server `functions`: vLLM to 0.18 makes it of a call on the analysis channel.
+    """
+    event = reading.stream.final_event
+    output = (reading.stream.final_object or {}).get("output")
+    counts: defaultdict[str, int] = defaultdict(int)
+    streamed = {"".join(delta.text for delta in deltas) for deltas in sent.values()}
+    for item in output if isinstance(output, list) else ():
+        kind = item.get("type") if isinstance(item, dict) else None
+        if kind not in {"function_call", "mcp_call"}:
+            continue
+        number, name, text = counts[kind], str(item.get("name")), str(item.get("arguments") or "")
+        counts[kind] += 1
+        field = tool_name(number) if kind == "function_call" else f"mcp_call[{number}].arguments"
+        if _MARKER in name:
+            words = (
+                f"{quote(text)} was delivered as a call of {quote(name)}: a marker frames a message and "
+                "names no tool, so the header was misread or written wrong."
+            )
+        elif kind == "mcp_call" and item.get("server_label") == "functions" and text not in streamed:
+            words = (
+                f"The call of the function {quote(name)} with {quote(text)} was delivered as an mcp_call, "
+                "which no client runs as a function."
+            )
+        else:
+            continue
+        shown = name if kind == "function_call" else text
+        yield Finding(
+            kind=Kind.MISROUTED,
+            severity=Severity.ERROR,
+            explanation=words,
+            field=None if _MARKER in name else tool_arguments(counts["function_call"]),
+            event_start=event,
+            event_end=None if event is None else event + 1,
+            generated=shown,
+            delivered=shown,
+            delivered_in=field,
+            choice=choice.index,
+        )
 
 
 def _field_findings(choice: ChoiceReading, field: str, final: str, deltas: list[Delta]) -> Iterator[Finding]:
@@ -50,9 +102,11 @@ def _field_findings(choice: ChoiceReading, field: str, final: str, deltas: list[
         if end == len(final) and not text.strip("\ufffd"):
             continue  # a character that the end cut off is nobody's loss
         around = [deltas[place].event for place in (before, after) if place is not None]
+        # For items of server-side tools no deltas are promised.
+        promised = field in {REASONING, CONTENT} or tool_index(field) is not None
         yield Finding(
-            kind=Kind.DROPPED,
-            severity=Severity.ERROR,
+            kind=Kind.DROPPED if promised else Kind.PROTOCOL,
+            severity=Severity.ERROR if promised else Severity.WARNING,
             explanation=(
                 f"{quote(text)} stands in the final object, but no delta of {field_words(field)} carried it."
             ),

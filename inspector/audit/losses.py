@@ -8,13 +8,14 @@ from inspector.audit.calls import call_findings, undelivered_calls
 from inspector.audit.finding import Finding, Kind, Severity
 from inspector.audit.words import events_of, field_words, quote, tokens_words
 from inspector.capture import Endpoint
-from inspector.deltas import REASONING
+from inspector.deltas import CONTENT, REASONING
 from inspector.harmony.text import text_of
 from inspector.reading import ChoiceReading, Reading
 from inspector.transcript import Refusal
 
 __all__ = ["lost_findings", "refusal_findings"]
 
+_MARKER = "<|"
 _KINDS = {
     FateState.DROPPED: Kind.DROPPED,
     FateState.MISROUTED: Kind.MISROUTED,
@@ -36,6 +37,8 @@ def lost_findings(
     parsed = reading.header.endpoint is not Endpoint.COMPLETIONS
     undelivered = undelivered_calls(choice, alignment) if parsed else set()
     for fate in alignment.fates:
+        if fate.state is FateState.OK and parsed and not ids_missing and _astray(choice, fate):
+            yield _astray_finding(choice, fate)
         if fate.state is FateState.OK or (fate.state is FateState.DROPPED and fate.field in hidden):
             continue
         if ids_missing and fate.state is not FateState.DROPPED:
@@ -92,6 +95,40 @@ def _fate_finding(choice: ChoiceReading, fate: Fate) -> Finding:
     )
 
 
+def _astray(choice: ChoiceReading, fate: Fate) -> bool:
+    """True for a call's text that a person reads as the answer, or whose header took a marker for a name.
+
+    Calls on the analysis channel to tools of the server may stand in the reasoning; vLLM puts them there.
+    """
+    if fate.field is not None or fate.message is None or fate.delivered_in is None:
+        return False
+    header = choice.transcript.messages[fate.message].header
+    if header.recipient is None and header.role == "assistant":
+        return False
+    return fate.delivered_in == CONTENT or _MARKER in (header.recipient or "")
+
+
+def _astray_finding(choice: ChoiceReading, fate: Fate) -> Finding:
+    start, end = events_of(choice, fate.start, fate.end)
+    what = f"{quote(fate.generated)} ({tokens_words(fate.start, fate.end)})"
+    return Finding(
+        kind=Kind.UNSERVED,
+        severity=Severity.WARNING,
+        explanation=(
+            f"{what} was generated with {_header_words(choice, fate)}, for which the endpoint promises no "
+            f"field; it was delivered in {field_words(fate.delivered_in)}."
+        ),
+        token_start=fate.start,
+        token_end=fate.end,
+        event_start=start,
+        event_end=end,
+        generated=fate.generated,
+        delivered=fate.generated,
+        delivered_in=fate.delivered_in,
+        choice=choice.index,
+    )
+
+
 def _delivered(kind: Kind, fate: Fate) -> str | None:
     if kind is Kind.GARBLED:
         return fate.delivered
@@ -99,16 +136,20 @@ def _delivered(kind: Kind, fate: Fate) -> str | None:
 
 
 def _unserved_words(choice: ChoiceReading, fate: Fate, where: str) -> str:
-    assert fate.message is not None  # noqa: S101 -- the caller keeps refused runs apart
+    return (
+        f"{quote(fate.generated)} ({where}) was generated with {_header_words(choice, fate)}, for which the "
+        "endpoint promises no field; no field delivered it."
+    )
+
+
+def _header_words(choice: ChoiceReading, fate: Fate) -> str:
+    assert fate.message is not None  # noqa: S101 -- the callers keep refused runs apart
     header = choice.transcript.messages[fate.message].header
     parts = [f"role {header.role}"] if header.role != "assistant" else []
     parts.append(f"channel {header.channel}" if header.channel else "no channel")
     if header.recipient:
         parts.append(f"recipient {header.recipient}")
-    return (
-        f"{quote(fate.generated)} ({where}) was generated with {', '.join(parts)}, for which the endpoint "
-        "promises no field; no field delivered it."
-    )
+    return ", ".join(parts)
 
 
 def refusal_findings(choice: ChoiceReading) -> Iterator[Finding]:

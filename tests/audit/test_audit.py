@@ -311,7 +311,8 @@ def test_calls_of_built_in_tools_are_promised_no_field(sent: Mapping[str, Any]) 
         chat([("<|channel|>analysis to=python code<|message|>print(1)", sent), ("<|call|>", {})])
     )
     assert all(one.severity is Severity.WARNING for one in findings)
-    assert [one.kind for one in findings] == ([] if sent else [Kind.UNSERVED])
+    # In the reasoning it does no harm; in the answer a person reads the call.
+    assert [one.kind for one in findings] == ([] if "reasoning" in sent else [Kind.UNSERVED])
 
 
 def test_a_swallowed_refusal_is_the_refusal_and_one_loss() -> None:
@@ -493,3 +494,72 @@ def test_explanations_stay_short_and_texts_stay_exact() -> None:
     (finding,) = found(chat([ANALYSIS, (long, {}), ("<|end|>", {})]))
     assert len(finding.explanation) < 300
     assert finding.generated == long
+
+
+def test_a_call_cut_by_the_token_limit_is_told_although_the_server_says_tool_calls() -> None:
+    steps = [(opened("f"), call(0, "", "f")), said('{"a', **call(0, '{"a'))]
+    kinds = [one.kind for one in found(chat(steps, finish="tool_calls"))]
+    assert kinds == [Kind.TRUNCATED]
+
+
+def test_arguments_under_an_index_without_a_name_are_told_where_no_field_was_promised() -> None:
+    header = "<|channel|>commentary to=someone <|constrain|>json<|message|>"
+    steps = [(header, call(0, "", "someone")), ('{"q":', call(0, '{"q":')), ("1}<|call|>", call(1, "1}"))]
+    (finding,) = found(chat(steps, finish="tool_calls"))
+    assert brief([finding]) == [(Kind.PROTOCOL, "tool_calls[1].arguments", None, None)]
+    assert (finding.event_start, finding.event_end) == (2, 3)
+
+
+def test_an_answer_with_a_content_type_is_promised_to_the_answer() -> None:
+    steps = [("<|channel|>final <|constrain|>json<|message|>", {}), ("{}", {"content": "{}"}), STOP]
+    assert found(chat(steps)) == []
+    assert brief(found(chat([steps[0], ("{}", {}), STOP]))) == [(Kind.DROPPED, "content", "{}", "")]
+
+
+def test_a_character_that_the_end_of_a_completion_cuts_off_is_no_loss() -> None:
+    half = encode(" \U0001f98a")[0]  # a space and the first bytes of the fox
+    ids = [*encode("<|channel|>final<|message|>Wave"), half]
+    choice = {
+        "index": 0,
+        "text": "<|channel|>final<|message|>Wave",
+        "token_ids": ids,
+        "finish_reason": "length",
+    }
+    events = [Event(json.dumps({"object": "text_completion", "choices": [choice]})), Event("[DONE]")]
+    request = {"skip_special_tokens": False}
+    header = Header(endpoint=Endpoint.COMPLETIONS, status=200, request=request)
+    assert [one.kind for one in found(Capture(header=header, events=events, end=CLOSED))] == [Kind.TRUNCATED]
+    lost = {**choice, "text": "<|channel|>final<|message|>"}
+    events[0] = Event(json.dumps({"object": "text_completion", "choices": [lost]}))
+    assert Kind.DROPPED in {one.kind for one in found(Capture(header=header, events=events, end=CLOSED))}
+
+
+def response(output: Sequence[Mapping[str, Any]], *, request: Mapping[str, Any], **more: Any) -> Capture:
+    """A Responses stream whose deltas are lost on the way: only the final object came."""
+    body = {"status": "completed", "output": list(output), **more}
+    header = Header(endpoint=Endpoint.RESPONSES, status=200, request=request)
+    event = Event(json.dumps({"type": "response.completed", "response": body}))
+    return Capture(header=header, events=[event], end=CLOSED)
+
+
+@pytest.mark.parametrize(("counted", "told"), [(8, True), (7, False)])
+def test_a_response_that_used_all_its_tokens_and_calls_itself_completed_is_cut(
+    counted: int, told: bool
+) -> None:
+    capture = response([], request={"max_output_tokens": 8}, usage={"output_tokens": counted})
+    assert (Kind.TRUNCATED in {one.kind for one in found(capture)}) is told
+
+
+def test_an_answer_that_became_a_call_of_a_marker_is_misrouted() -> None:
+    item = {"type": "mcp_call", "name": "<|constrain|>json", "server_label": "x", "arguments": "{}"}
+    assert brief(found(response([item], request={}))) == [(Kind.MISROUTED, None, "{}", "{}")]
+
+
+def test_a_function_that_became_a_call_of_the_server_is_misrouted() -> None:
+    item = {"type": "mcp_call", "name": "f", "server_label": "functions", "arguments": '{"a":1}'}
+    wanted = (Kind.MISROUTED, "tool_calls[0].arguments", '{"a":1}', '{"a":1}')
+    assert brief(found(response([item], request={}))) == [wanted]
+    own = {**item, "server_label": "deepwiki"}
+    assert [(one.kind, one.severity) for one in found(response([own], request={}))] == [
+        (Kind.PROTOCOL, Severity.WARNING)
+    ]

@@ -1,0 +1,64 @@
+"""The audit against the lab's own judgement of real releases, which knows the script and not the audit."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import inspector
+from inspector import Endpoint, Inspection, Level, MatrixRun, Outcome, Script, Severity
+
+WITHOUT_EVIDENCE = {
+    # Responses sends no token ids, and here its final object has the same fault as its deltas.
+    "constrain_function",
+    "missing_end",
+    "refusal_alone",
+    "return_in_header",
+    "text_between",
+}
+
+Seen = list[tuple[Script, Endpoint, Outcome, Inspection]]
+
+
+@pytest.fixture(scope="module", params=inspector.matrix_runs(), ids=lambda run: run.name)
+def seen(request: pytest.FixtureRequest) -> Seen:
+    """A run with its captures as a user has them: nothing is known but what the server sent."""
+    return list(inspections(request.param))
+
+
+def inspections(run: MatrixRun) -> Iterator[tuple[Script, Endpoint, Outcome, Inspection]]:
+    for script in inspector.lab_scripts():
+        for endpoint in script.endpoints:
+            capture = inspector.matrix_capture(run, endpoint, script.name)
+            if capture is not None:
+                outcome = run.scores[endpoint, script.name].outcome
+                yield script, endpoint, outcome, inspector.inspect(capture)
+
+
+def test_what_was_lost_silently_is_never_called_clean(seen: Seen) -> None:
+    clean = [
+        (script.name, endpoint)
+        for script, endpoint, outcome, one in seen
+        if outcome is Outcome.SILENT and one.verdict.level is Level.CLEAN
+    ]
+    assert [name for name, endpoint in clean if endpoint is not Endpoint.RESPONSES] == []
+    assert {name for name, _ in clean} <= WITHOUT_EVIDENCE
+
+
+def test_what_was_told_to_the_client_is_an_error(seen: Seen) -> None:
+    quiet = [
+        (script.name, endpoint)
+        for script, endpoint, outcome, one in seen
+        if outcome is Outcome.TOLD and one.verdict.level is not Level.ERROR
+    ]
+    assert quiet == []
+
+
+def test_what_is_whole_and_well_formed_has_no_error(seen: Seen) -> None:
+    wrong = [
+        (script.name, endpoint, finding.explanation)
+        for script, endpoint, outcome, one in seen
+        if outcome is Outcome.WHOLE and script.well_formed
+        for finding in one.findings
+        if finding.severity is Severity.ERROR
+    ]
+    assert wrong == []
