@@ -15,8 +15,8 @@ from inspector.client.address import Server
 from inspector.client.asking import list_models
 from inspector.client.request import LiveRequest, parse_messages, parse_tools
 from inspector.client.transport import async_recording_client, recording_client
-from inspector.compare import Comparison, Lane, Piece, compare, compare_all, pieces
-from inspector.comparison_rows import comparison_row, comparison_summary, timing_rows
+from inspector.compare import Comparison, Lane, Piece, Repeats, compare, compare_all, pieces, repeats
+from inspector.comparison_rows import comparison_row, comparison_summary, run_rows, timing_rows
 from inspector.comparison_strip import comparison_strip
 from inspector.diagnosis import (
     Answer,
@@ -55,6 +55,8 @@ from inspector.rows import (
 from inspector.runs.registry import Registry, registry
 from inspector.runs.run import Pace, RunState
 from inspector.runs.run import Run as LiveRun
+from inspector.runs.trial import RUNS_AT_MOST as runs_at_most  # noqa: N811 -- the door has no constants
+from inspector.runs.trial import Trial, brought
 from inspector.store import Builtin, builtin, load, loads, open_writer, save
 from inspector.strip import strip
 from inspector.tap import DashboardTap, Upstream, configured_upstreams
@@ -98,17 +100,20 @@ __all__ = [
     "Reader",
     "Reading",
     "Registry",
+    "Repeats",
     "RunState",
     "Script",
     "Server",
     "Severity",
     "StoreError",
     "Token",
+    "Trial",
     "Upstream",
     "Verdict",
     "async_recording_client",
     "audit",
     "audit_row",
+    "brought",
     "builtin",
     "compare",
     "compare_all",
@@ -148,6 +153,9 @@ __all__ = [
     "recording_client",
     "registry",
     "render",
+    "repeats",
+    "run_rows",
+    "runs_at_most",
     "runs_routes",
     "save",
     "strip",

@@ -3,14 +3,23 @@
 The keys of `comparison_row` are the command line's contract; scripts depend on them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from inspector.audit import Severity
 from inspector.compare import ChoiceComparison, Comparison, FieldPair, Repeats
+from inspector.inspection import Inspection
 from inspector.rows import figure_row, finding_row, finding_words
 
-__all__ = ["comparison_row", "comparison_summary", "difference_rows", "repeats_row", "timing_rows"]
+__all__ = [
+    "comparison_row",
+    "comparison_summary",
+    "difference_rows",
+    "repeats_row",
+    "run_rows",
+    "timing_rows",
+]
 
 _TIMINGS = (
     ("first token", "first_token_s", "s"),
@@ -106,9 +115,29 @@ def timing_rows(comparison: Comparison) -> list[dict[str, Any]]:
     ]
 
 
-def repeats_row(repeats: Repeats) -> dict[str, Any]:
+def repeats_row(
+    repeats: Repeats, left: Sequence[Inspection] = (), right: Sequence[Inspection] = ()
+) -> dict[str, Any]:
     """What `compare --json` prints for runs of two sides."""
-    return {**asdict(repeats), "more_than_chance": repeats.more_than_chance}
+    counts = {**asdict(repeats), "more_than_chance": repeats.more_than_chance}
+    return {**counts, "runs": run_rows(left, right)}
+
+
+def run_rows(left: Sequence[Inspection], right: Sequence[Inspection]) -> list[dict[str, Any]]:
+    """A row a run of two sides; `result` is the verdict's level, `run` counts from 1 on each side."""
+    return [
+        {
+            "side": side,
+            "run": number,
+            "result": str(one.verdict.level),
+            "errors": sum(finding.severity is Severity.ERROR for finding in one.findings),
+            "says": one.verdict.sentence,
+            "version": one.reading.server_version,
+            "capture": one.name,
+        }
+        for side, group in (("left", left), ("right", right))
+        for number, one in enumerate(group, 1)
+    ]
 
 
 def _fields(comparison: Comparison, side: str) -> dict[str, Any]:

@@ -2,14 +2,13 @@
 
 import streamlit as st
 
-from pages.ui import compare, pickers, state
+from pages.ui import compare, pickers, state, trial
 from pages.ui.banner import sentence_banner
 
 session = state.current()
 pickers.uploads(session)
-left, right = compare.pick(session)
+left, right = trial.asking(session) if compare.from_servers() else compare.pick(session)
 if left is None or right is None:
-    st.info("Open two captures in the sidebar, or choose them above.", icon=":material/upload_file:")
     st.stop()
 
 found = compare.compared(left, right)
@@ -18,8 +17,10 @@ sentence_banner(found.level, found.sentence, found.why, compare.facts(found), ke
 
 compare.tokens(session, left, right, found)
 
-names = ["Delivered", "Generated", "Timing", "Settings", "Several"]
-delivered, generated, timing, settings, several = st.tabs(names, on_change="rerun", key="compare_tab")
+names = ["Delivered", "Generated", "Timing", "Settings", "Several", "Repeats"]
+delivered, generated, timing, settings, several, repeats = st.tabs(
+    names, on_change="rerun", key="compare_tab"
+)
 if delivered.open:
     with delivered:
         compare.texts(found, "delivered", key="compare_delivered")
@@ -35,4 +36,7 @@ if settings.open:
 if several.open:
     with several:
         compare.several(session, left)
+if repeats.open:
+    with repeats:
+        compare.repeats(session)
 compare.download(found)

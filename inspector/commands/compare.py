@@ -1,19 +1,23 @@
 """`compare`: two captures by token, several against one, or runs of two sides by rate."""
 
+import sys
 from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator
 
 from inspector.commands.shared import Commands, captures, one_capture, print_json, printable
+from inspector.commands.trial import add_ask_options, asked
 from inspector.compare import Comparison, Lane, compare, compare_all, pieces, repeats
 from inspector.comparison_rows import (
     comparison_row,
     comparison_summary,
     difference_rows,
     repeats_row,
+    run_rows,
     timing_rows,
 )
 from inspector.errors import InspectorError
 from inspector.inspection import Inspection, inspect
+from inspector.runs.trial import brought
 
 __all__ = ["add_parser"]
 
@@ -21,9 +25,11 @@ _EXAMPLE = """examples:
   python -m inspector compare old.jsonl new.jsonl
   python -m inspector compare reference.jsonl a.jsonl b.jsonl c.jsonl
   python -m inspector compare --left old-*.jsonl --right new-*.jsonl
+  python -m inspector compare --ask http://old:8000/v1 http://new:8000/v1 --model openai/gpt-oss-20b \
+      --prompt "What is the weather in Paris?" --runs 10
 
-exit code: 0 the same, 1 tokens, delivery or findings differ (with --left and --right: the rates differ by
-more than chance), 2 a file cannot be read
+exit code: 0 the same, 1 tokens, delivery or findings differ (runs of two sides: the rates differ by more
+than chance), 2 a file cannot be read or a server brought nothing
 """
 _CONTEXT = 24
 _DIFFERENCES_SHOWN = 20
@@ -35,7 +41,8 @@ def add_parser(commands: Commands) -> None:
         "compare",
         help="hold captures against each other by token",
         description="Two captures: what the models generated, what the servers delivered, the findings. "
-        "More than two: each against the first. --left and --right: runs of two sides, with a test.",
+        "More than two: each against the first. --left and --right: runs of two sides, with a test. "
+        "--ask: one prompt sent to two servers now.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,
     )
@@ -45,11 +52,16 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--left", nargs="+", metavar="FILE", default=[], help="runs of the one side")
     parser.add_argument("--right", nargs="+", metavar="FILE", default=[], help="runs of the other side")
     parser.add_argument("--json", action="store_true", help="print an object, for several files an array")
+    add_ask_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:
     """Compare and print."""
+    if arguments.ask:
+        if arguments.files or arguments.left or arguments.right:
+            raise InspectorError("--ask makes the captures itself; name no files with it")
+        return _run_asked(arguments)
     if arguments.left or arguments.right:
         if arguments.files or not (arguments.left and arguments.right):
             raise InspectorError("runs are given as --left FILE... --right FILE..., and no other files")
@@ -58,12 +70,7 @@ def run(arguments: Namespace) -> int:
         raise InspectorError("compare takes two captures, or one and those to hold against it")
     if len(arguments.files) == 2:
         left, right = (_inspected(file) for file in arguments.files)
-        found = compare(left, right)
-        if arguments.json:
-            print_json(comparison_row(found))
-        else:
-            print("\n".join(_lines(found)))
-        return int(not found.same)
+        return _print_pair(compare(left, right), as_json=arguments.json)
     reference = _inspected(arguments.files[0])
     others = [one for file in arguments.files[1:] for one in _all(file)]
     found_all = compare_all(reference, others)
@@ -88,15 +95,56 @@ def _run_repeats(arguments: Namespace) -> int:
     left, right = (
         [one for file in files for one in _all(file)] for files in (arguments.left, arguments.right)
     )
-    found = repeats(left, right)
+    return _print_repeats(left, right, as_json=arguments.json)
+
+
+def _run_asked(arguments: Namespace) -> int:
+    """Ask two servers; a side that brought nothing is told, and what the other brought is printed."""
+    trial = asked(arguments)
+    for trouble in trial.troubles():
+        print(f"inspector: {printable(trouble)}", file=sys.stderr)
+    left, right = (
+        [inspect(run.capture(), name=str(run.path or run.id)) for run in runs]
+        for runs in (trial.left, trial.right)
+    )
+    answered = [any(map(brought, runs)) for runs in (trial.left, trial.right)]
+    if len(left) > 1:
+        code = _print_repeats(left, right, as_json=arguments.json)
+        return code if all(answered) else 2
+    if all(answered):
+        return _print_pair(compare(left[0], right[0]), as_json=arguments.json)
     if arguments.json:
-        print_json(repeats_row(found))
+        print_json({"runs": run_rows(left, right)})
+    else:
+        print("\n".join(_run_lines(left, right)))
+    return 2
+
+
+def _print_pair(found: Comparison, *, as_json: bool) -> int:
+    if as_json:
+        print_json(comparison_row(found))
+    else:
+        print("\n".join(_lines(found)))
+    return int(not found.same)
+
+
+def _print_repeats(left: list[Inspection], right: list[Inspection], *, as_json: bool) -> int:
+    found = repeats(left, right)
+    if as_json:
+        print_json(repeats_row(found, left, right))
     else:
         print(found.sentence)
         for side, unknown in (("left", found.left_unknown), ("right", found.right_unknown)):
             if unknown:
                 print(f"{unknown} of the {side} runs carry no evidence and count in no rate.")
+        print("\n".join(_run_lines(left, right)))
     return int(bool(found.more_than_chance))
+
+
+def _run_lines(left: list[Inspection], right: list[Inspection]) -> Iterator[str]:
+    for row in run_rows(left, right):
+        yield f"  {row['side']:<5} {row['run']:>2}  {row['result']:<7} {printable(row['capture'])}"
+        yield f"{'':19}{printable(row['says'])}"
 
 
 def _lines(found: Comparison) -> Iterator[str]:

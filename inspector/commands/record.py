@@ -1,7 +1,7 @@
 """`record`: send one live request and keep its stream as a capture."""
 
 import sys
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter, _ArgumentGroup
 from pathlib import Path
 
 from inspector.capture import Endpoint
@@ -12,7 +12,14 @@ from inspector.errors import ConnectionFailed, InspectorError, StoreError
 from inspector.inspection import inspect
 from inspector.runs.registry import Registry
 
-__all__ = ["add_parser", "add_server_options", "server_of"]
+__all__ = [
+    "add_connection_options",
+    "add_parser",
+    "add_request_options",
+    "add_server_options",
+    "request_of",
+    "server_of",
+]
 
 _EXAMPLE = """example:
   python -m inspector record --base-url http://localhost:8000/v1 --model openai/gpt-oss-20b \\
@@ -36,8 +43,18 @@ def add_parser(commands: Commands) -> None:
     )
     add_server_options(parser)
     parser.add_argument("--model", required=True, help="a name from the server's /v1/models")
+    add_request_options(parser, required=True)
+    parser.add_argument("--out", required=True, metavar="FILE", help="the capture; must not exist yet")
+    parser.add_argument(
+        "--and-truth", metavar="FILE", help="send the same prompt to completions too and keep that here"
+    )
+    parser.set_defaults(run=run)
+
+
+def add_request_options(parser: ArgumentParser | _ArgumentGroup, *, required: bool) -> None:
+    """What to ask, apart from the model."""
     parser.add_argument("--endpoint", choices=("chat", "responses", "completions"), default="chat")
-    text = parser.add_mutually_exclusive_group(required=True)
+    text = parser.add_mutually_exclusive_group(required=required)
     text.add_argument("--prompt", metavar="TEXT", help="the user's message")
     text.add_argument("--messages", metavar="FILE", help="JSON file with chat messages")
     parser.add_argument("--tools", metavar="FILE", help="JSON file with tools")
@@ -49,16 +66,33 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--logprobs", action="store_true", help="ask for logprobs, for servers without token ids"
     )
-    parser.add_argument("--out", required=True, metavar="FILE", help="the capture; must not exist yet")
-    parser.add_argument(
-        "--and-truth", metavar="FILE", help="send the same prompt to completions too and keep that here"
+
+
+def request_of(arguments: Namespace, model: str) -> LiveRequest:
+    """The request that the options make."""
+    return LiveRequest(
+        model=model,
+        endpoint=Endpoint(arguments.endpoint),
+        prompt=arguments.prompt or "",
+        messages=parse_messages(_read(arguments.messages)) if arguments.messages else (),
+        tools=parse_tools(_read(arguments.tools)) if arguments.tools else (),
+        tool_choice=arguments.tool_choice,
+        reasoning_effort=arguments.reasoning_effort,
+        max_tokens=arguments.max_tokens,
+        temperature=arguments.temperature,
+        seed=arguments.seed,
+        logprobs=arguments.logprobs,
     )
-    parser.set_defaults(run=run)
 
 
 def add_server_options(parser: ArgumentParser) -> None:
     """Options of every command that reaches a server."""
     parser.add_argument("--base-url", required=True, metavar="URL", help="e.g. http://localhost:8000/v1")
+    add_connection_options(parser)
+
+
+def add_connection_options(parser: ArgumentParser | _ArgumentGroup) -> None:
+    """How servers are reached, apart from their addresses."""
     parser.add_argument("--api-key", default="", metavar="KEY", help="never stored")
     parser.add_argument(
         "--header", action="append", default=[], metavar="NAME:VALUE", help="one more header; repeatable"
@@ -71,8 +105,8 @@ def add_server_options(parser: ArgumentParser) -> None:
     )
 
 
-def server_of(arguments: Namespace) -> Server:
-    """The server that the options name."""
+def server_of(arguments: Namespace, base_url: str | None = None) -> Server:
+    """The server that the options name, or the one at `base_url` reached in their way."""
     headers = {}
     for line in arguments.header:
         name, colon, value = line.partition(":")
@@ -80,7 +114,7 @@ def server_of(arguments: Namespace) -> Server:
             raise InspectorError(f"--header {name.strip()!r} has no value; write it like X-Team: search")
         headers[name.strip()] = value.strip()
     return Server(
-        base_url=arguments.base_url,
+        base_url=arguments.base_url if base_url is None else base_url,
         api_key=arguments.api_key,
         headers=headers,
         verify=arguments.ca_file or not arguments.insecure,
@@ -90,19 +124,7 @@ def server_of(arguments: Namespace) -> Server:
 
 def run(arguments: Namespace) -> int:
     """Record one request."""
-    request = LiveRequest(
-        model=arguments.model,
-        endpoint=Endpoint(arguments.endpoint),
-        prompt=arguments.prompt or "",
-        messages=parse_messages(_read(arguments.messages)) if arguments.messages else (),
-        tools=parse_tools(_read(arguments.tools)) if arguments.tools else (),
-        tool_choice=arguments.tool_choice,
-        reasoning_effort=arguments.reasoning_effort,
-        max_tokens=arguments.max_tokens,
-        temperature=arguments.temperature,
-        seed=arguments.seed,
-        logprobs=arguments.logprobs,
-    )
+    request = request_of(arguments, arguments.model)
     registry = Registry(None)
     server = server_of(arguments)
     paths = [_free(arguments.out)]

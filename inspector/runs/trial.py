@@ -6,7 +6,7 @@ from typing import Final
 from inspector.errors import InspectorError
 from inspector.runs.run import Run, RunState
 
-__all__ = ["AT_ONCE", "RUNS_AT_MOST", "Trial", "checked_runs"]
+__all__ = ["AT_ONCE", "RUNS_AT_MOST", "Trial", "brought", "checked_runs"]
 
 RUNS_AT_MOST: Final = 50
 """Runs of each side."""
@@ -48,6 +48,11 @@ class Trial:
                 often = f", {count} of {len(runs)} runs" if len(runs) > 1 else ""
                 told.append(f"{side}{often}: {failure}.")
         return told
+
+
+def brought(run: Run) -> bool:
+    """True when anything of an answer came, so that there is something to compare."""
+    return any(choice.tokens or choice.deltas or choice.finals for choice in run.reading().choices)
 
 
 def checked_runs(count: int) -> int:

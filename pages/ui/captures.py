@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 import inspector
-from inspector import Capture, Inspection, InspectorError, Severity
+from inspector import Capture, Inspection, InspectorError, LiveRun, RunState, Severity
 from pages.ui.banner import facts
 from pages.ui.fields import parts
 from pages.ui.state import Opened, Place, Session
@@ -24,8 +24,11 @@ __all__ = [
     "field_parts",
     "first_place",
     "inspected",
+    "is_built_in",
     "names",
+    "of_run",
     "open_file",
+    "opening",
     "payload",
     "title",
 ]
@@ -43,15 +46,27 @@ class Chosen:
 
 
 def names(session: Session) -> list[str]:
-    """Names of all captures at hand: uploads first, newest first, then the built-in ones."""
-    return [*reversed(session.opened), *_builtins()]
+    """Names of all captures at hand: uploads, then recent runs, newest first, then the built-in ones."""
+    runs = [name for name in _runs() if name not in session.opened]
+    return [*reversed(session.opened), *runs, *_builtins()]
+
+
+def opening(known: Sequence[str]) -> str | None:
+    """The capture that a page opens with when nobody has chosen one; None when there is none."""
+    return next((name for name in _builtins() if name in known), known[0] if known else None)
+
+
+def is_built_in(name: str) -> bool:
+    """True for a name of a built-in capture."""
+    return name in _builtins()
 
 
 def title(name: str) -> str:
     """A capture's line in a picker, plain text: its title and what it shows, or the file's name."""
     built_in = _builtins().get(name)
     if built_in is None:
-        return f"{name} · opened by you"
+        run = _runs().get(name)
+        return f"{name} · opened by you" if run is None else _run_title(run)
     return f"{built_in.title} · vLLM {built_in.server_version} · {built_in.shows}"
 
 
@@ -70,7 +85,14 @@ def chosen(session: Session, name: str | None = None) -> Chosen | None:
         return Chosen(
             name=name, shows=built_in.shows, digest=digest, seen=_built_in(digest, name, built_in.path)
         )
-    return None
+    run = _runs().get(name)
+    return None if run is None else of_run(run)
+
+
+def of_run(run: LiveRun) -> Chosen:
+    """What came of a run that has ended."""
+    name, digest = _run_name(run), f"{run.id} {len(run.events)}"
+    return Chosen(name=name, shows="", digest=digest, seen=_of_run(digest, name, run))
 
 
 def open_file(session: Session, file: str, content: bytes) -> str:
@@ -150,6 +172,28 @@ def field_parts(digest: str, choice: int, _seen: Inspection) -> list[dict[str, A
 def _built_in(digest: str, name: str, _path: Path) -> Inspection:
     del digest
     return inspector.inspect(inspector.load(_path)[0], name=name)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _of_run(digest: str, name: str, _run: LiveRun) -> Inspection:
+    del digest
+    return inspector.inspect(_run.capture(), name=name)
+
+
+def _runs() -> dict[str, LiveRun]:
+    """Runs of this process that brought something, newest first."""
+    ended = (run for run in inspector.registry().runs() if run.state is RunState.ENDED and len(run.events))
+    return {_run_name(run): run for run in ended}
+
+
+def _run_name(run: LiveRun) -> str:
+    return f"{run.id}.jsonl"
+
+
+def _run_title(run: LiveRun) -> str:
+    started = (run.header.started_at or "")[11:19]
+    words = [f"run of {started} UTC", run.header.model or "model unknown", str(run.header.endpoint)]
+    return " · ".join([*words, f"{run.pace().tokens:,} tokens"])
 
 
 @st.cache_resource(show_spinner=False)

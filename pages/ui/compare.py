@@ -7,19 +7,58 @@ import plotly.graph_objects as go
 import streamlit as st
 
 import inspector
-from inspector import Comparison, Reading
-from pages.ui import captures
+from inspector import Comparison, Inspection, Level, Reading, Repeats
+from pages.ui import captures, pickers
+from pages.ui.banner import banner, sentence_banner
 from pages.ui.captures import Chosen
 from pages.ui.fields import field_words, fields, sides
 from pages.ui.state import Place, Session
 from pages.ui.strip import Payload, pack, strip
 
-__all__ = ["compared", "download", "facts", "pick", "settings", "several", "texts", "timing", "tokens"]
+__all__ = [
+    "RUNS",
+    "compared",
+    "download",
+    "facts",
+    "from_servers",
+    "one_side",
+    "pick",
+    "rates",
+    "repeats",
+    "settings",
+    "several",
+    "texts",
+    "timing",
+    "tokens",
+]
 
 _FIRST: Final = ("chat-tool-call-dropped-vllm-0.13.0", "chat-tool-call-leak-vllm-0.14.1")
 """The pair that the page opens with: one script on two versions."""
+_CAPTURES: Final = "Two captures"
+_SERVERS: Final = "Ask two servers"
 _POINTS_AT_MOST: Final = 1500
+RUNS: Final = {
+    "run": st.column_config.NumberColumn(width=50),
+    "side": st.column_config.TextColumn(width=60),
+    "result": st.column_config.TextColumn(width=80),
+    "errors": st.column_config.NumberColumn(width=60),
+    "says": st.column_config.TextColumn(width=520),
+}
+"""Widths of the columns of `inspector.run_rows`."""
 _HUES: Final = {"light": ("#0b6fb8", "#8a6100"), "dark": ("#66b3f0", "#d3a544")}
+
+
+def from_servers() -> bool:
+    """True when the sides shall come from servers that are asked now, False for captures at hand."""
+    kind = st.segmented_control(
+        "Compare",
+        [_CAPTURES, _SERVERS],
+        default=_SERVERS if "trial" in st.query_params else _CAPTURES,
+        required=True,
+        key="compare_from",
+        label_visibility="collapsed",
+    )
+    return kind == _SERVERS
 
 
 def pick(session: Session) -> tuple[Chosen | None, Chosen | None]:
@@ -29,6 +68,13 @@ def pick(session: Session) -> tuple[Chosen | None, Chosen | None]:
     found: list[Chosen | None] = []
     for column, side, first in zip(st.columns(2), ("left", "right"), _FIRST, strict=True):
         asked = kept.get(side, first)
+        if asked not in known and side in kept:
+            column.warning(
+                pickers.plain(
+                    f"{asked} is not here any more: open its file in the sidebar, or choose another."
+                ),
+                icon=":material/link_off:",
+            )
         name = column.selectbox(
             f"{side.capitalize()}{', the reference' if side == 'left' else ''}",
             known,
@@ -40,6 +86,8 @@ def pick(session: Session) -> tuple[Chosen | None, Chosen | None]:
     wanted = {side: one.name for side, one in zip(("left", "right"), found, strict=True) if one is not None}
     if kept.to_dict() != wanted:
         kept.from_dict(wanted)
+    if len(wanted) < len(found):
+        st.info("Open two captures in the sidebar, or choose them above.", icon=":material/upload_file:")
     return found[0], found[1]
 
 
@@ -88,6 +136,12 @@ def tokens(session: Session, left: Chosen, right: Chosen, found: Comparison) -> 
     for side, one in (("left", left), ("right", right)):
         st.caption(_label(one.seen, side))
         _strip(session, f"compare_{side}", captures.payload(one.digest, 0, one.seen), Place())
+
+
+def one_side(session: Session, one: Chosen, side: str) -> None:
+    """What the one side sent, where there is nothing to hold it against."""
+    banner(one.seen, key="compare_one")
+    _strip(session, f"compare_{side}", captures.payload(one.digest, 0, one.seen), Place())
 
 
 def _strip(session: Session, page: str, payload: Payload, first: Place) -> None:
@@ -172,6 +226,50 @@ def several(session: Session, reference: Chosen) -> None:
         return
     rows = [inspector.comparison_summary(compared(reference, one)) for one in others]
     st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")
+
+
+def repeats(session: Session) -> None:
+    """Runs of two sides: how many of each have errors, and whether that is more than chance."""
+    known = captures.names(session)
+    groups: list[list[Inspection]] = []
+    for column, side in zip(st.columns(2), ("Left", "Right"), strict=True):
+        names = column.multiselect(
+            f"{side} runs", known, format_func=captures.title, key=f"compare_repeats_{side.lower()}"
+        )
+        found = [captures.chosen(session, name) for name in names]
+        groups.append([one.seen for one in found if one is not None])
+    left, right = groups
+    if not left or not right:
+        st.info(
+            "Choose the runs of each side: captures of one request, sent several times to the left and to "
+            "the right server. **Ask two servers** at the top makes them for you.",
+            icon=":material/science:",
+        )
+        return
+    rates(inspector.repeats(left, right), key="compare_repeats")
+    st.dataframe(
+        pd.DataFrame(inspector.run_rows(left, right)), hide_index=True, width="stretch", column_config=RUNS
+    )
+
+
+def rates(found: Repeats, *, key: str) -> None:
+    """The rates of both sides in a sentence, with the test by name."""
+    level = Level.WARNING if found.left_failed or found.right_failed else Level.CLEAN
+    if found.more_than_chance is None:
+        level = Level.UNKNOWN
+    elif found.more_than_chance:
+        level = Level.ERROR
+    unknown = found.left_unknown + found.right_unknown
+    told = [
+        ("left", f"{found.left_failed} of {found.left_runs}", "with errors"),
+        ("right", f"{found.right_failed} of {found.right_runs}", "with errors"),
+    ]
+    if found.p_value is not None:
+        told.append(("p", f"{found.p_value:.2g}", found.test))
+    if unknown:
+        told.append(("", f"{unknown}", "without evidence, in no rate"))
+    why = "A run counts as failed when it has at least one error finding. Chance is ruled out below p = 0.05."
+    sentence_banner(level, found.sentence, why, told, key=key)
 
 
 def download(found: Comparison) -> None:

@@ -69,8 +69,8 @@ def _follow_link(session: Session, known: list[str]) -> None:
     if linked is not None:
         session.choose(linked)
         session.point(Place(_number(st.query_params.get("token"))))
-    elif known:
-        session.choose(known[0])
+    elif (first := captures.opening(known)) is not None:
+        session.choose(first)
 
 
 def choice(session: Session, seen: Inspection) -> int:

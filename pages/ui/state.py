@@ -59,6 +59,8 @@ class Session:
     """Event opened in the list of events."""
     run: str | None = None
     """Id of the live run that is watched."""
+    trial: str | None = None
+    """Id of the trial that the Compare page shows."""
     strips: dict[str, "Session"] = field(default_factory=dict)
     """Places in strips other than the chosen capture's, by page."""
     opened: dict[str, Opened] = field(default_factory=dict)

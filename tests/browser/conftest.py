@@ -47,7 +47,11 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     with log.open("wb") as out:
         server = subprocess.Popen(
-            command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, env=dict(os.environ)
+            command,
+            cwd=ROOT,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "HARMONY_INSPECTOR_CAPTURES": str(log.parent / "captures")},
         )
         try:
             _wait(server, f"http://127.0.0.1:{port}/_stcore/health", log)

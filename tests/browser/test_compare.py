@@ -1,5 +1,6 @@
 """The Compare page in a real browser: ribbons, steps through differences, a small window, hostile text."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -57,3 +58,73 @@ def test_hostile_text_stays_text(app: str, open_page: Callable[..., Page]) -> No
     page.get_by_role("option").filter(has_text="<b>bad</b>").click()
     expect(page.get_by_role("heading", level=1)).not_to_contain_text("The tokens are the same; 0.13.0")
     expect(page.get_by_text("<script>alert(1)</script>").first).to_be_attached()
+
+
+def ask(page: Page, app: str) -> None:
+    page.goto(f"{app}compare")
+    page.get_by_role("button", name="Ask two servers").or_(
+        page.get_by_role("radio", name="Ask two servers")
+    ).click()
+    expect(page.get_by_role("button", name="Ask both")).to_be_enabled()
+
+
+def test_one_press_asks_both_servers_and_a_reload_shows_the_same_comparison(
+    app: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page()
+    ask(page, app)
+    page.get_by_role("button", name="Ask both").click()
+    heading = page.get_by_role("heading", level=1)
+    expect(heading).to_contain_text("The tokens are the same; 0.13.0 lost 2 tokens of the reasoning")
+    expect(page.get_by_text("left: vLLM 0.13.0").first).to_be_visible()
+    page.wait_for_url(re.compile(r"trial=.*&left=.*&right="))
+    before = page.url
+    page.reload()
+    expect(heading).to_contain_text("The tokens are the same; 0.13.0 lost 2 tokens of the reasoning")
+    assert page.url == before
+
+
+def test_several_runs_tell_rates_and_a_row_shows_its_pair(app: str, open_page: Callable[..., Page]) -> None:
+    page = open_page()
+    ask(page, app)
+    runs = page.get_by_label("Runs of each", exact=True)
+    runs.fill("3")
+    runs.press("Enter")
+    page.get_by_role("button", name="Ask both").click()
+    headings = page.get_by_role("heading", level=1)
+    expect(headings.first).to_contain_text(
+        "Left: 3 of 3 runs (100 %) with errors, right: 3 of 3 runs (100 %)"
+    )
+    expect(headings.first).to_contain_text("Fisher's exact test")
+    expect(headings.last).to_contain_text("The tokens are the same")
+    expect(page.get_by_text("Below: run 1 of each side.")).to_be_visible()
+    table = page.get_by_test_id("stDataFrame").first
+    table.click(position={"x": 20, "y": 35 + 35 + 17})  # the box of the second row, drawn on a canvas
+    expect(page.get_by_text("Below: run 2 of each side.")).to_be_visible()
+
+
+def test_a_side_that_fails_is_told_and_the_other_is_shown_in_a_small_window(
+    app: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page(width=420)
+    ask(page, app)
+    page.get_by_text("Messages, tools, sampling, faults, keys").click()
+    faults = page.get_by_role("combobox", name="Faults of the right built-in server")
+    faults.click()
+    faults.fill("http")
+    page.get_by_role("option").filter(has_text="http").first.click()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Ask both").click()
+    expect(page.get_by_test_id("stAlert").filter(has_text="Right:")).to_contain_text("failed (HTTP 500")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("The server lost 2 tokens of the reasoning")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+
+
+def test_recent_runs_stand_in_the_pickers(app: str, open_page: Callable[..., Page]) -> None:
+    page = open_page()
+    ask(page, app)
+    page.get_by_role("button", name="Ask both").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("The tokens are the same")
+    page.goto(f"{app}compare")
+    page.get_by_label("Right").first.click()
+    expect(page.get_by_role("option").filter(has_text="run of").first).to_be_visible()

@@ -10,10 +10,19 @@ from pages.ui.live.runs import watch
 from pages.ui.pickers import plain
 from pages.ui.state import Session
 
-__all__ = ["asking", "built_in_address"]
+__all__ = [
+    "ENDPOINTS",
+    "PROMPT",
+    "TOOLS",
+    "asking",
+    "built_in_address",
+    "fault_words",
+    "headers_of",
+    "models_of",
+]
 
 PROMPT: Final = "What is the weather in Paris? Think first, then call the tool."
-_ENDPOINTS: Final = {
+ENDPOINTS: Final = {
     Endpoint.CHAT: "chat",
     Endpoint.RESPONSES: "responses",
     Endpoint.COMPLETIONS: "completions",
@@ -25,7 +34,7 @@ _PACES: Final = {
     "2,000 tokens/s": "2000",
     "as recorded": "",
 }
-_TOOLS: Final = """[{"type": "function", "function": {
+TOOLS: Final = """[{"type": "function", "function": {
   "name": "get_weather", "description": "Weather of a city.",
   "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}}]"""
 
@@ -41,7 +50,7 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
     own, running = address.strip() == built_in_address(), run is not None
     try:
         server = _server(address, own=own)
-        models = _models(server.v1, server)
+        models = models_of(server.v1, server)
         trouble = ""
     except InspectorError as error:
         server, models, trouble = None, [], str(error)
@@ -63,9 +72,9 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
         )
         endpoint = st.segmented_control(
             "Endpoint",
-            list(_ENDPOINTS),
+            list(ENDPOINTS),
             default=Endpoint.CHAT,
-            format_func=_ENDPOINTS.__getitem__,
+            format_func=ENDPOINTS.__getitem__,
             required=True,
             key="live_endpoint",
             help="completions is the ground truth: the prompt as token ids, and no parser after the model.",
@@ -102,7 +111,7 @@ def _more(*, own: bool) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         st.text_area("Messages, JSON (in place of the prompt)", key="live_messages", height=90)
-        st.text_area("Tools, JSON", key="live_tools", height=90, placeholder=_TOOLS)
+        st.text_area("Tools, JSON", key="live_tools", height=90, placeholder=TOOLS)
         st.text_input("Tool choice", key="live_tool_choice", placeholder="auto, none, required")
     with right:
         with st.container(horizontal=True):
@@ -124,7 +133,7 @@ def _more(*, own: bool) -> None:
                 list(inspector.playback_faults),
                 key="live_faults",
                 accept_new_options=True,
-                format_func=_fault_words,
+                format_func=fault_words,
                 help="Some take a value: write it, e.g. merge=3 or stall=8:60 (before event 8, 60 s).",
             )
         else:
@@ -135,7 +144,8 @@ def _more(*, own: bool) -> None:
                 st.number_input("Longest silence, seconds", 1, 3600, 300, key="live_silence", width=190)
 
 
-def _fault_words(name: str) -> str:
+def fault_words(name: str) -> str:
+    """A fault of the built-in server, with what it does."""
     known = inspector.playback_faults.get(name)
     return name if known is None else f"{name}: {known.words}"
 
@@ -145,13 +155,7 @@ def _server(address: str, *, own: bool) -> Server:
     kept: dict[str, Any] = {
         name: st.session_state.get(f"live_{name}") for name in ("key", "headers", "verify", "silence")
     }
-    headers = {}
-    for line in (kept["headers"] or "").splitlines():
-        name, colon, value = line.partition(":")
-        if colon:
-            headers[name.strip()] = value.strip()
-        elif line.strip():
-            raise InspectorError("a header line has no colon; write it like X-Team: search")
+    headers = headers_of(kept["headers"] or "")
     if own:
         headers["X-Playback-Tokens-Per-S"] = _PACES[st.session_state.get("live_pace", next(iter(_PACES)))]
         headers["X-Playback-Faults"] = ",".join(st.session_state.get("live_faults", []))
@@ -164,8 +168,21 @@ def _server(address: str, *, own: bool) -> Server:
     )
 
 
+def headers_of(text: str) -> dict[str, str]:
+    """Headers that a person wrote, one a line; raises InspectorError for a line without a colon."""
+    headers = {}
+    for line in text.splitlines():
+        name, colon, value = line.partition(":")
+        if colon:
+            headers[name.strip()] = value.strip()
+        elif line.strip():
+            raise InspectorError("a header line has no colon; write it like X-Team: search")
+    return headers
+
+
 @st.cache_data(ttl=20, max_entries=32, show_spinner="Asking the server for its models")
-def _models(address: str, _server: Server) -> list[str]:
+def models_of(address: str, _server: Server) -> list[str]:
+    """Models that a server lists; raises ConnectionFailed."""
     del address
     return inspector.list_models(_server)
 

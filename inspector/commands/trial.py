@@ -1,0 +1,52 @@
+"""The options of `compare --ask`: one prompt sent to two servers, and its runs once they have ended."""
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from inspector.commands.record import add_connection_options, add_request_options, request_of, server_of
+from inspector.errors import InspectorError, StoreError
+from inspector.runs.registry import Registry
+from inspector.runs.trial import Trial
+
+__all__ = ["add_ask_options", "asked"]
+
+
+def add_ask_options(parser: ArgumentParser) -> None:
+    """Add the options."""
+    ask = parser.add_argument_group(
+        "one prompt to two servers", "temperature 0 and one seed, unless the options say otherwise"
+    )
+    ask.add_argument("--ask", nargs=2, metavar="URL", help="the two servers, the left one first")
+    ask.add_argument(
+        "--model", nargs="+", metavar="NAME", default=[], help="from /v1/models: one, or one for each side"
+    )
+    ask.add_argument("--runs", type=int, default=1, metavar="N", help="runs of each side (default: 1)")
+    ask.add_argument("--out", metavar="FOLDER", help="keep the captures there")
+    add_request_options(ask, required=False)
+    add_connection_options(ask)
+
+
+def asked(arguments: Namespace) -> Trial:
+    """Ask both servers and wait; Ctrl-C ends the requests and keeps what came."""
+    if not 1 <= len(arguments.model) <= 2:
+        raise InspectorError("--ask needs --model NAME, or two names where the servers call it differently")
+    if not (arguments.prompt or arguments.messages):
+        raise InspectorError("--ask needs --prompt TEXT or --messages FILE")
+    folder = Path(arguments.out) if arguments.out else None
+    registry = Registry(folder)
+    left, right = (
+        (server_of(arguments, address), request_of(arguments, model))
+        for address, model in zip(arguments.ask, (arguments.model[0], arguments.model[-1]), strict=True)
+    )
+    trial = registry.start_trial(left, right, runs=arguments.runs)
+    try:
+        for run in trial.runs:
+            registry.wait(run)
+    except KeyboardInterrupt:
+        trial.stop()
+        for run in trial.runs:
+            registry.wait(run, 5.0)
+    for run in trial.runs:
+        if run.trouble:
+            raise StoreError(run.trouble)
+    return trial

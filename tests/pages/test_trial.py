@@ -1,0 +1,159 @@
+"""The Compare page where it asks two servers, without a browser but with real servers."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.applications import Starlette
+from streamlit.testing.v1 import AppTest
+
+import inspector
+from inspector.lab.process import free_port
+from inspector.runs.registry import FOLDER_VARIABLE
+from tests.listening import listening
+from tests.pages.test_compare import PAGE, banner
+from tests.pages.test_replay import drawn
+
+LEFT, RIGHT = "chat-tool-call-dropped-vllm-0.13.0", "chat-tool-call-leak-vllm-0.14.1"
+WHOLE = "chat-whole-vllm-0.14.1"
+
+
+@pytest.fixture
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[inspector.Registry]:
+    """The registry of the process, with a folder of its own."""
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
+    inspector.registry.cache_clear()
+    yield inspector.registry()
+    inspector.registry.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def playback() -> Iterator[str]:
+    """Address of a server that plays the built-in captures."""
+    captures = {one.name: inspector.load(one.path)[0] for one in inspector.builtin()}
+    with listening(Starlette(routes=inspector.playback_routes(lambda: captures))) as address:
+        yield f"{address}/playback/v1"
+
+
+def asked(
+    registry: inspector.Registry, left: tuple[str, str], right: tuple[str, str], *, runs: int = 1
+) -> AppTest:
+    """The page after a trial: its form filled, `Ask both` pressed, the runs waited for."""
+    app = AppTest.from_file(PAGE, default_timeout=120)
+    app.query_params["trial"] = "none"
+    for side, (address, _) in (("left", left), ("right", right)):
+        app.session_state[f"ask_{side}_address"] = address
+    app.run()
+    for side, (address, model) in (("left", left), ("right", right)):
+        app.selectbox(key=f"ask_{side}_model_{address}").set_value(model)
+    app.number_input(key="ask_runs").set_value(runs)
+    app.run()
+    app.button(key="ask_start").click().run()
+    assert not app.exception
+    assert all(registry.wait(run, 30) for run in registry.runs())
+    app.run()
+    assert not app.exception
+    return app
+
+
+def test_a_link_to_runs_that_are_gone_says_so_and_offers_the_form(registry: inspector.Registry) -> None:
+    app = AppTest.from_file(PAGE, default_timeout=120)
+    app.query_params["trial"] = "<b>gone</b>"
+    app.run()
+    assert not app.exception
+    assert "not in memory any more" in app.warning[0].value
+    assert "Ask both" in app.info[0].value
+
+
+def test_both_answers_are_compared_and_the_address_names_the_runs(
+    registry: inspector.Registry, playback: str
+) -> None:
+    app = asked(registry, (playback, LEFT), (playback, RIGHT))
+    assert banner(app)["sentence"].startswith("The tokens are the same; the left server lost 2 tokens")
+    _, _, payload = drawn(app, "strip").bytes.partition(b"\n")
+    assert json.loads(payload)["count"] == 32
+    right, left = (run.id for run in registry.runs())
+    assert app.query_params == {"trial": left, "left": f"{left}.jsonl", "right": f"{right}.jsonl"}
+    runs = registry.trial(left)
+    assert runs is not None
+    [mine, other] = [run.header.request for run in runs.runs]
+    assert {**mine, "model": ""} == {**other, "model": ""}
+    assert (mine["temperature"], mine["seed"]) == (0.0, 0)
+
+
+def test_the_runs_are_among_the_captures(registry: inspector.Registry, playback: str) -> None:
+    app = asked(registry, (playback, LEFT), (playback, RIGHT))
+    names = [f"{run.id}.jsonl" for run in registry.runs()]
+    app.segmented_control(key="compare_from").set_value("Two captures").run()
+    assert not app.exception
+    picker = app.selectbox(key="compare_right")
+    assert [option.startswith("run of ") for option in picker.options[:3]] == [True, True, False]
+    assert {app.selectbox(key=f"compare_{side}").value for side in ("left", "right")} == set(names)
+    assert banner(app)["sentence"].startswith("The tokens are the same; the left server lost 2 tokens")
+    replay = AppTest.from_file(Path(PAGE).with_name("replay.py"), default_timeout=120)
+    replay.query_params["capture"] = names[0]
+    replay.run()
+    assert not replay.exception
+    assert drawn(replay, "strip").bytes
+
+
+def test_several_runs_give_rates_the_test_and_a_row_a_run(
+    registry: inspector.Registry, playback: str
+) -> None:
+    app = asked(registry, (playback, WHOLE), (playback, RIGHT), runs=4)
+    assert banner(app)["sentence"] == (
+        "Left: 0 of 4 runs (0 %) with errors, right: 4 of 4 runs (100 %): more than chance "
+        "(Fisher's exact test, two-sided, p = 0.029)."
+    )
+    rows = app.dataframe[0].value
+    assert list(rows["side"]) == ["left"] * 4 + ["right"] * 4
+    assert list(rows["errors"] > 0) == [False] * 4 + [True] * 4
+    assert (
+        len([one for one in app.get("bidi_component") if one.proto.component_name == "inspector_strip"]) == 1
+    )
+
+
+def test_the_side_that_answered_is_shown_when_the_other_did_not(
+    registry: inspector.Registry, playback: str
+) -> None:
+    app = asked(registry, (playback, LEFT), (playback, "responses-whole-vllm-0.14.1"))
+    [said] = [one.value.replace("\\", "") for one in app.error]
+    assert said.startswith("Right: http://127.0.0.1:")
+    assert "(responses) cannot answer at chat" in said
+    assert banner(app)["sentence"].startswith("The server lost 2 tokens of the reasoning")
+
+
+def test_a_server_that_is_not_there_is_told_before_anybody_asks(
+    registry: inspector.Registry, playback: str
+) -> None:
+    app = AppTest.from_file(PAGE, default_timeout=120)
+    app.query_params["trial"] = "none"
+    app.session_state["ask_left_address"] = playback
+    app.session_state["ask_right_address"] = f"http://127.0.0.1:{free_port()}"
+    app.run()
+    assert not app.exception
+    [said] = app.error
+    assert said.value.startswith("nothing answers at")
+    assert app.button(key="ask_start").disabled
+
+
+def test_chosen_captures_are_two_groups_of_runs() -> None:
+    app = AppTest.from_file(PAGE, default_timeout=120)
+    app.session_state["compare_tab"] = "Repeats"
+    app.run()
+    assert "Choose the runs of each side" in app.info[0].value
+    app.multiselect(key="compare_repeats_left").set_value([LEFT, RIGHT])
+    app.multiselect(key="compare_repeats_right").set_value([WHOLE])
+    app.run()
+    assert not app.exception
+    banners = [
+        json.loads(one.proto.json)["sentence"]
+        for one in app.get("bidi_component")
+        if one.proto.component_name == "inspector_banner"
+    ]
+    assert banners[1] == (
+        "Left: 2 of 2 runs (100 %) with errors, right: 0 of 1 runs (0 %): chance alone could do that "
+        "(Fisher's exact test, two-sided, p = 0.33)."
+    )
+    assert list(app.dataframe[0].value["result"]) == ["error", "error", "clean"]
