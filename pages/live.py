@@ -1,7 +1,5 @@
 """Live: ask a server and watch its tokens arrive; with no server at hand the built-in one plays captures."""
 
-import streamlit as st
-
 from inspector import RunState
 from pages.ui import live, state
 
@@ -11,10 +9,7 @@ run = live.watched(session)
 running = run is not None and run.state is not RunState.ENDED
 server = live.asking(session, run if running else None)
 if run is None:
-    st.info(
-        "Press **Start**: the built-in server plays a real capture, token by token.",
-        icon=":material/play_arrow:",
-    )
+    live.invitation(server)
 else:
     live.growing(session, run, ended=not running)
 live.checkup(server)

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 
 import streamlit as st
@@ -18,13 +19,19 @@ _KINDS = (
     "A capture, what `curl -N` wrote, a HAR file, a list of token ids, a server log; gzip and zstd too. "
     "Files stay in this session, on this machine."
 )
+_ADDRESS = re.compile(r"((?:https?://|www\.)[^\s`]*[^\s`.,;:!?'\")\]])", re.IGNORECASE)
 _MARKDOWN = set("\\`*_{}[]()<>#+-.!|~$:&=^/@\"'")
 
 
 def plain(text: str) -> str:
     """Text as Markdown that shows it as it is: a file's name is not ours, and st.error reads Markdown."""
-    shown = " ".join(text.split())
-    return "".join("\\" + char if char in _MARKDOWN else char for char in shown)
+    parts = _ADDRESS.split(" ".join(text.split()))
+    # Addresses become links however they are escaped, except as code.
+    return "".join(f"`{part}`" if place % 2 else _escaped(part) for place, part in enumerate(parts))
+
+
+def _escaped(text: str) -> str:
+    return "".join("\\" + char if char in _MARKDOWN else char for char in text)
 
 
 def uploads(session: Session) -> None:

@@ -13,6 +13,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from inspector.lab.process import free_port
 from inspector.store import load
+from tests.listening import listening
+from tests.test_tap import Echo
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]
@@ -26,13 +28,25 @@ def captures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def address(captures: Path) -> Iterator[str]:
+def lenient() -> Iterator[str]:
+    """A server that lets every web page read its answers, as vLLM does."""
+    with listening(Echo(headers=[(b"access-control-allow-origin", b"*")])) as at:
+        yield at
+
+
+@pytest.fixture(scope="module")
+def address(captures: Path, lenient: str) -> Iterator[str]:
     port = free_port()
+    upstreams = f"played=http://127.0.0.1:{port}/playback lenient={lenient}"
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     with subprocess.Popen(
         command,
         cwd=ROOT,
-        env={**os.environ, "HARMONY_INSPECTOR_CAPTURES": str(captures)},
+        env={
+            **os.environ,
+            "HARMONY_INSPECTOR_CAPTURES": str(captures),
+            "HARMONY_INSPECTOR_UPSTREAMS": upstreams,
+        },
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as app:
@@ -124,3 +138,36 @@ def test_a_server_that_is_not_there_is_told_in_words(page: Page) -> None:
     field.press("Enter")
     expect(page.get_by_text("nothing answers at")).to_be_visible(timeout=SLOW_MS)
     expect(page.get_by_text("start the server there")).to_be_visible()
+
+
+def test_what_another_client_asks_through_the_tap_is_listed_while_it_streams_and_can_be_watched(
+    page: Page, address: str
+) -> None:
+    [shown] = [text for text in page.locator("code").all_text_contents() if text.endswith("/tap/played/v1")]
+    assert shown == f"{address}/tap/played/v1"
+    body = {"model": "chat-whole-one-token-per-step-vllm-0.13.0", "stream": True, "return_token_ids": True}
+    stalled = {"X-Playback-Faults": "stall=12:300"}
+    with httpx.stream("POST", f"{shown}/chat/completions", json=body, headers=stalled, timeout=60):
+        row = page.locator('[data-testid="stHorizontalBlock"], [data-testid="stLayoutWrapper"]').filter(
+            has_text="tap played"
+        )
+        expect(row.last).to_contain_text("streaming", timeout=SLOW_MS)
+        row.last.get_by_role("button", name="Watch").click()
+        wait_for(page, 8)
+        expect(page.get_by_text("now:")).to_be_visible(timeout=SLOW_MS)
+        expect(page.get_by_role("button", name="Stop")).to_have_count(0)
+    told = page.get_by_role("alert").get_by_text("the client closed the connection")
+    expect(told).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_role("button", name="Open in Replay")).to_be_visible()
+
+
+def test_a_page_of_another_site_reads_the_server_but_not_the_tap(
+    chromium: Browser, address: str, lenient: str
+) -> None:
+    page = chromium.new_page()
+    page.goto(f"{lenient}/page")
+    read = "async url => { try { return await (await fetch(url)).text(); } catch { return 'refused'; } }"
+    there = lenient.replace("127.0.0.1", "localhost")
+    assert page.evaluate(read, f"{there}/v1/models") == "ok"
+    assert page.evaluate(read, f"{address}/tap/lenient/v1/models") == "refused"
+    page.close()

@@ -1,6 +1,7 @@
 """The Replay page, without a browser: what it sends for each capture, and what it says to bad files."""
 
 import json
+import re
 import zlib
 from pathlib import Path
 from typing import Any
@@ -146,7 +147,7 @@ def test_a_bad_file_is_one_sentence_and_never_a_traceback(name: str, content: by
 )
 def test_the_name_of_a_bad_file_cannot_become_markup(name: str) -> None:
     app = upload(page(), (name, b"\x89PNG"))
-    told = app.error[0].value
+    told = re.sub("`[^`]*`", "", app.error[0].value)  # an address is shown as code, where nothing is markup
     for sign in "![]()<>*:$":
         assert sign not in told.replace("\\" + sign, "")
 

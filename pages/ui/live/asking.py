@@ -18,6 +18,7 @@ __all__ = [
     "built_in_address",
     "fault_words",
     "headers_of",
+    "invitation",
     "models_of",
 ]
 
@@ -45,9 +46,10 @@ def built_in_address() -> str:
 
 
 def asking(session: Session, run: LiveRun | None) -> Server | None:
-    """Draw the form; the server it names, None when its address is none. `run` is the one that grows."""
+    """Draw the form; the server it names, None when it cannot be asked. `run` is the one that grows."""
     address = st.session_state.get("live_address", built_in_address())
-    own, running = address.strip() == built_in_address(), run is not None
+    own = address.strip() == built_in_address()
+    running = run is not None and run.own  # a run of somebody else's client is not ours to stop
     try:
         server = _server(address, own=own)
         models = models_of(server.v1, server)
@@ -59,7 +61,7 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
             "Server",
             built_in_address(),
             key="live_address",
-            width=290,
+            width=300,
             help="An OpenAI-compatible address. The one given plays real captures: no server needed.",
         )
         model = st.selectbox(
@@ -68,7 +70,7 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
             key=f"live_model_{address}",
             accept_new_options=True,
             placeholder="name of the model",
-            width=270,
+            width=300,
         )
         endpoint = st.segmented_control(
             "Endpoint",
@@ -81,23 +83,24 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
         )
         if own:
             st.selectbox("Pace", list(_PACES), key="live_pace", width=125)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.text_input("Prompt", PROMPT, key="live_prompt")
         stop = running and st.button("Stop", icon=":material/stop_circle:", key="live_stop", width=95)
-        start = st.button(
+        start = not running and st.button(
             "Start",
             icon=":material/play_arrow:",
             type="primary",
             key="live_start",
             width=95,
-            disabled=running or server is None or not model,
+            disabled=server is None or not model,
         )
-    st.text_input("Prompt", PROMPT, key="live_prompt")
     with st.expander("Messages, tools, sampling, connection", key="live_more"):
         _more(own=own)
     if stop and run is not None:
         run.stop()
     if trouble:
         st.error(plain(trouble), icon=":material/link_off:")
-    if start and server is not None and not running:
+    if start and server is not None:
         try:
             _start(session, server, _request(str(model), Endpoint(endpoint)))
         except InspectorError as error:
@@ -105,6 +108,19 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
         else:
             st.rerun()
     return server
+
+
+def invitation(server: Server | None) -> None:
+    """What Start would do, before anything has run; nothing where the server's own trouble is told."""
+    if server is None:
+        return
+    own = server.v1 == built_in_address()
+    what = (
+        "the built-in server plays a real capture, token by token."
+        if own
+        else "the prompt goes to this server, and its answer shows here token by token."
+    )
+    st.info(f"Press **Start**: {what}", icon=":material/play_arrow:")
 
 
 def _more(*, own: bool) -> None:
@@ -127,21 +143,22 @@ def _more(*, own: bool) -> None:
             )
             st.toggle("Logprobs", key="live_logprobs", help="Weaker evidence, for servers without token ids.")
             st.toggle("Ground truth too", key="live_both", help="The same prompt to completions at once.")
-        if own:
-            st.multiselect(
-                "Faults of the built-in server",
-                list(inspector.playback_faults),
-                key="live_faults",
-                accept_new_options=True,
-                format_func=fault_words,
-                help="Some take a value: write it, e.g. merge=3 or stall=8:60 (before event 8, 60 s).",
-            )
-        else:
+        if not own:
             st.text_input("API key (never stored)", key="live_key", type="password")
             st.text_area("Headers, NAME: VALUE, one a line (never stored)", key="live_headers", height=68)
             with st.container(horizontal=True):
                 st.toggle("Verify TLS certificates", True, key="live_verify")
                 st.number_input("Longest silence, seconds", 1, 3600, 300, key="live_silence", width=190)
+    if own:
+        st.multiselect(
+            "Faults of the built-in server",
+            list(inspector.playback_faults),
+            key="live_faults",
+            accept_new_options=True,
+            format_func=fault_words,
+            placeholder="none: the capture is played as it was recorded",
+            help="Some take a value: write it, e.g. merge=3 or stall=8:60 (before event 8, 60 s).",
+        )
 
 
 def fault_words(name: str) -> str:

@@ -1,16 +1,27 @@
-"""Which run is watched, and the runs before it; each opens in Replay."""
+"""Which run is watched, and the other runs, those of the tap among them; each opens in Replay."""
+
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import urlsplit
 
 import streamlit as st
 
 import inspector
-from inspector import LiveRun, RunState
+from inspector import Level, LiveRun, RunState, Upstream
 from pages.ui.pickers import plain
 from pages.ui.state import Opened, Session
 
 __all__ = ["open_in_replay", "recent", "watch", "watched"]
 
-_SHOWN = 12
-_SIGNS = {RunState.WAITING: ":material/hourglass_top:", RunState.STREAMING: ":material/podcasts:"}
+_SHOWN: Final = 12
+_EACH_S: Final = 2.0
+_SIGNS: Final = {RunState.WAITING: ":material/hourglass_top:", RunState.STREAMING: ":material/podcasts:"}
+_LEVELS: Final = {
+    Level.CLEAN: ":green[:material/check_circle:]",
+    Level.WARNING: ":orange[:material/warning:]",
+    Level.ERROR: ":red[:material/error:]",
+    Level.UNKNOWN: ":gray[:material/help:]",
+}
 
 
 def watch(session: Session, run: str) -> None:
@@ -38,16 +49,24 @@ def open_in_replay(session: Session, run: LiveRun) -> None:
 
 
 def recent(session: Session, shown: LiveRun | None) -> None:
-    """The runs of this process, the newest first."""
-    runs = [run for run in inspector.registry().runs() if shown is None or run.id != shown.id][:_SHOWN]
-    if not runs:
-        return
-    st.subheader("Recent runs", anchor=False)
+    """The runs of this process, the newest first; drawn again while more may come by themselves."""
+    upstreams = inspector.configured_upstreams()
+    busy = any(run.state is not RunState.ENDED for run in inspector.registry().runs())
+    st.fragment(_recent, run_every=_EACH_S if busy or upstreams else None)(session, shown, upstreams)
+
+
+def _recent(session: Session, shown: LiveRun | None, upstreams: Sequence[Upstream]) -> None:
+    registry = inspector.registry()
+    runs = [run for run in registry.runs() if shown is None or run.id != shown.id][:_SHOWN]
+    if runs or upstreams:
+        st.subheader("Recent runs", anchor=False)
+    _tap(upstreams)
     for run in runs:
+        registry.audit_soon(run)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             look = st.button("Watch", key=f"live_watch_{run.id}", icon=":material/visibility:")
             opened = st.button("Replay", key=f"live_replay_{run.id}", icon=":material/play_circle:")
-            st.markdown(_line(run))
+            st.markdown(_line(run), width=840)
         if look:
             watch(session, run.id)
             st.rerun()
@@ -55,14 +74,43 @@ def recent(session: Session, shown: LiveRun | None) -> None:
             open_in_replay(session, run)
 
 
+def _tap(upstreams: Sequence[Upstream]) -> None:
+    """Where to point other clients, so that their answers are listed here; or how to turn that on."""
+    if not upstreams:
+        st.caption(
+            "Other clients show here too when the dashboard is started with "
+            '`HARMONY_INSPECTOR_UPSTREAMS="name=http://localhost:8000"`.'
+        )
+        return
+    st.caption("Point any OpenAI client at one of these; each answer is listed here while it streams.")
+    for one in upstreams:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.code(f"{_origin()}/tap/{one.name}/v1", language=None, width=420)
+            asked = " (token ids are asked for)" if one.add_token_ids else ""
+            st.caption(plain(f"to {one.server.v1}{asked}"))
+
+
+def _origin() -> str:
+    """The dashboard's address as this browser has it, so that it holds from other machines too."""
+    parts = urlsplit(st.context.url or "")
+    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else f"http://127.0.0.1:{_port()}"
+
+
+def _port() -> int:
+    return int(st.get_option("server.port"))
+
+
 def _line(run: LiveRun) -> str:
     started = (run.header.started_at or "")[11:19]
     model = plain(run.header.model or "model unknown")
     words = [f"{started} UTC", str(run.header.endpoint), model, f"{run.pace().tokens:,} tokens"]
+    if not run.own:
+        words.insert(1, plain(run.header.source or ""))
     if run.state is not RunState.ENDED:
         words.append(f"{_SIGNS[run.state]} {run.state}")
     elif run.outcome.failure:
         words.append(f":red[{plain(run.outcome.failure)}]")
     elif run.look is not None:
-        words.append(str(run.look.verdict.level))
+        told = run.look.verdict
+        words.append(f"{_LEVELS[told.level]} {plain(told.sentence)}")
     return " · ".join(words)
