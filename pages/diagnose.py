@@ -30,4 +30,4 @@ with right:
     diagnose.failures(found)
     diagnose.judges(found)
 diagnose.over_time(found)
-diagnose.download(found)
+diagnose.download(session, found)

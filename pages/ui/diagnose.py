@@ -257,9 +257,33 @@ def _safe(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
-def download(found: Diagnosis) -> None:
-    """Everything, as `diagnose --json` prints it."""
+def download(session: Session, found: Diagnosis) -> None:
+    """Everything, as `diagnose --json` prints it; reports where it started from a capture."""
     row = inspector.diagnosis_row("dashboard", found)
     content = json.dumps(row, indent=2) + "\n"
     name = f"diagnosis-{hashlib.sha256(content.encode()).hexdigest()[:8]}.json"
-    st.download_button("Download as JSON", content, name, "application/json", on_click="ignore")
+    one = captures.chosen(session) if st.session_state.get("diagnose_kind") == "Capture" else None
+    if one is None:
+        st.download_button("Download as JSON", content, name, "application/json", on_click="ignore")
+        return
+    with st.popover("Download", icon=":material/download:", width="content"):
+        st.download_button(
+            "Report, one HTML page",
+            lambda: pickers.report_page(one.seen),
+            "report.html",
+            "text/html",
+            on_click="ignore",
+            type="tertiary",
+        )
+        st.download_button(
+            "Bug report, Markdown",
+            lambda: pickers.bug_report(one.seen),
+            "bug-report.md",
+            "text/markdown",
+            on_click="ignore",
+            type="tertiary",
+        )
+        st.download_button(
+            "Diagnosis, JSON", content, name, "application/json", on_click="ignore", type="tertiary"
+        )
+        st.caption(pickers.REPORT_WARNING)

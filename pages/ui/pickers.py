@@ -13,7 +13,18 @@ from inspector import Inspection
 from pages.ui import captures
 from pages.ui.state import Place, Session
 
-__all__ = ["capture", "choice", "downloads", "plain", "uploads"]
+__all__ = [
+    "REPORT_WARNING",
+    "bug_report",
+    "capture",
+    "choice",
+    "downloads",
+    "plain",
+    "report_page",
+    "uploads",
+]
+
+REPORT_WARNING = "Keys are left out; prompts and answers are not. Read it before you publish it."
 
 _KINDS = (
     "A capture, what `curl -N` wrote, a HAR file, a list of token ids, a server log; gzip and zstd too. "
@@ -99,10 +110,12 @@ def choice(session: Session, seen: Inspection) -> int:
 
 
 def downloads(seen: Inspection) -> None:
-    """The capture as it is kept, and its findings as JSON and CSV; made when asked for."""
+    """The capture as it is kept, its findings, and reports to hand on; made when asked for."""
     stem = "".join(char if char.isalnum() or char in "-_." else "-" for char in seen.name)
     stem = stem.removesuffix(".jsonl")
-    offers: tuple[tuple[str, str, str, Callable[[], str]], ...] = (
+    offers: tuple[tuple[str, str, str, Callable[[], str | bytes]], ...] = (
+        ("Report, one HTML page", "-report.html", "text/html", lambda: report_page(seen)),
+        ("Bug report, Markdown", "-bug-report.md", "text/markdown", lambda: bug_report(seen)),
         ("Capture, JSON lines", ".jsonl", "application/jsonl", lambda: capture_lines(seen)),
         ("Findings, JSON", "-findings.json", "application/json", lambda: findings_json(seen)),
         ("Findings, CSV", "-findings.csv", "text/csv", lambda: findings_csv(seen)),
@@ -118,6 +131,18 @@ def downloads(seen: Inspection) -> None:
                 type="tertiary",
                 key=f"replay_download_{mime}",
             )
+        st.caption(REPORT_WARNING)
+
+
+def report_page(seen: Inspection) -> bytes:
+    """What `report --html` writes for the capture."""
+    # Lone surrogates come from JSON escapes in a stream; they are no text that a file can hold.
+    return inspector.html_report(seen).encode("utf-8", "replace")
+
+
+def bug_report(seen: Inspection) -> bytes:
+    """What `report --markdown` writes for the capture."""
+    return inspector.markdown_report(seen).encode("utf-8", "replace")
 
 
 def capture_lines(seen: Inspection) -> str:

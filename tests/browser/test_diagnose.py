@@ -66,8 +66,14 @@ def test_an_uploaded_log_is_counted_and_plotted(app: str, open_page: Open) -> No
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
-def test_a_link_diagnoses_a_capture(app: str, open_page: Open) -> None:
+def test_a_link_diagnoses_a_capture_and_offers_its_report(app: str, open_page: Open) -> None:
     page = diagnose(open_page(width=420), app, "?capture=chat-tool-call-leak-vllm-0.14.1")
     expect(page.locator(".banner")).to_contain_text("At fault: the server parser.")
     expect(page.get_by_text("Upgrade to 0.15.0 or newer, which keeps the tokens").last).to_be_visible()
+    page.get_by_role("button", name="Download", exact=True).click()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Report, one HTML page").click()
+    report = waiting.value.path().read_text("utf-8")
+    assert "chat-tool-call-leak-vllm-0.14.1" in report
+    assert "<script" not in report
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

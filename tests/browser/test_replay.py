@@ -145,17 +145,24 @@ def test_a_narrow_page_does_not_scroll_sideways(app: str, open_page: Open, schem
     expect(page.locator(".readout")).to_contain_text("token 4")
 
 
-def test_downloads_are_the_capture_and_its_findings(app: str, open_page: Open) -> None:
+REPORTS = ("Report, one HTML page", "Bug report, Markdown")
+
+
+def test_downloads_are_the_capture_its_findings_and_reports(app: str, open_page: Open) -> None:
     page = goto(open_page(), app)
     got = {}
-    for label in ("Capture, JSON lines", "Findings, JSON", "Findings, CSV"):
+    for label in ("Capture, JSON lines", "Findings, JSON", "Findings, CSV", *REPORTS):
         page.get_by_role("button", name="Download").first.click()
         with page.expect_download() as waiting:
             page.get_by_role("button", name=label).click()
         got[waiting.value.suggested_filename] = waiting.value.path().read_bytes()
         page.keyboard.press("Escape")
-    assert set(got) == {f"{LEAK}.jsonl", f"{LEAK}-findings.json", f"{LEAK}-findings.csv"}
+    endings = (".jsonl", "-findings.json", "-findings.csv", "-report.html", "-bug-report.md")
+    assert set(got) == {f"{LEAK}{ending}" for ending in endings}
     (capture,) = inspector.load(next(one.path for one in inspector.builtin() if one.name == LEAK))
     assert inspector.loads(got[f"{LEAK}.jsonl"], "again") == [capture]
     assert b'"kind": "misrouted"' in got[f"{LEAK}-findings.json"]
     assert got[f"{LEAK}-findings.csv"].count(b"tool_calls[0].arguments") == 2
+    seen = inspector.inspect(capture, name=LEAK)
+    assert got[f"{LEAK}-report.html"].decode() == inspector.html_report(seen)
+    assert got[f"{LEAK}-bug-report.md"].decode() == inspector.markdown_report(seen)
