@@ -72,7 +72,7 @@ def _responses_tools(tools: Sequence[str], built_in: Sequence[str]) -> list[dict
 
 
 def _function(name: str) -> dict[str, Any]:
-    description, properties = _TOOLS[name]
+    description, properties = _TOOLS.get(name, ("A function.", {}))  # a capture brings its own
     return {
         "name": name,
         "description": description,

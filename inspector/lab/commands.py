@@ -17,6 +17,9 @@ from inspector.lab.paths import ENVIRONMENT_VARIABLE, LabPaths, default_root
 from inspector.lab.process import check_port, kill_is_interrupt
 from inspector.lab.recording import Target
 from inspector.lab.results import Run, Shelf, load_runs
+from inspector.lab.shrink import asker, shrink, wanted
+from inspector.metrics import figures
+from inspector.reading import read
 from inspector.store import load
 
 __all__ = ["add_parser", "main"]
@@ -120,6 +123,27 @@ def add_commands(lab: ArgumentParser) -> None:
         "--repeat", type=int, default=3, metavar="N", help="ask N times, the worst counts (default: 3)"
     )
     search.add_argument("--json", action="store_true", help="print the result as JSON")
+
+    smaller = _command(
+        inner,
+        "shrink",
+        _shrink,
+        "the shortest token list that a release still loses",
+        "lab shrink fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl --vllm 0.14.1 --stream-interval 3",
+    )
+    smaller.add_argument("capture", type=Path, metavar="CAPTURE", help="a capture file with token ids")
+    smaller.add_argument("--vllm", metavar="VERSION", help="default: the capture's own")
+    smaller.add_argument("--endpoint", choices=_ENDPOINTS, help="default: the capture's own, or chat")
+    smaller.add_argument(
+        "--stream-interval",
+        type=int,
+        metavar="N",
+        help="default: the most tokens that an event of the capture has",
+    )
+    smaller.add_argument(
+        "--tries", type=int, default=300, metavar="N", help="requests at most (default: 300)"
+    )
+    smaller.add_argument("--json", action="store_true", help="print the result as JSON")
 
     listing = _command(inner, "scripts", _scripts, "list the scripts", "lab scripts")
     listing.add_argument("--json", action="store_true", help="print them with token ids as JSON")
@@ -294,6 +318,30 @@ def _bisect(arguments: Namespace) -> int:
     return 0
 
 
+def _shrink(arguments: Namespace) -> int:
+    capture = _one(arguments.capture)
+    script = script_of_capture(capture)
+    reading = read(capture)
+    version = arguments.vllm or reading.server_version
+    if version is None:
+        raise LabError(f"{arguments.capture} does not say which vLLM it is from; name one with --vllm")
+    wanted(capture)  # before a server is started for nothing
+    interval = arguments.stream_interval or max(figures(reading).tokens_per_event_max, 1)
+    endpoint = Endpoint(arguments.endpoint) if arguments.endpoint else endpoint_of(capture)
+    paths = LabPaths(arguments.lab)
+    environment = prepare(paths, version, package=arguments.package, say=_say)
+    with ExitStack() as stack:
+        running = matrix.serving(stack, paths, environment, interval, tools=bool(script.built_in), say=_say)
+        server = asker(running.base_url, script, endpoint, version=version, stream_interval=interval)
+        found = shrink(capture, script.sampled, server, tries=arguments.tries, say=_say)
+    if arguments.json:
+        print(json.dumps(reporting.shrunk_row(found, version, interval), indent=2))
+    else:
+        for line in reporting.shrunk_lines(found, version, interval):
+            print(line)
+    return 0
+
+
 def _scripts(arguments: Namespace) -> int:
     if arguments.json:
         print(json.dumps([reporting.script_row(script) for script in scripts.load()], indent=1))
@@ -306,7 +354,7 @@ def _scripts(arguments: Namespace) -> int:
 def _one(file: Path) -> Capture:
     found = load(file)
     if len(found) != 1:
-        raise LabError(f"{file} holds {len(found)} captures; bisect takes a file with one")
+        raise LabError(f"{file} holds {len(found)} captures; one with a single capture is needed")
     return found[0]
 
 

@@ -3,13 +3,24 @@
 from collections.abc import Sequence
 from typing import Any
 
+from inspector.harmony.text import text_of
 from inspector.lab.bisect import Change
 from inspector.lab.matrix import ENDPOINTS
 from inspector.lab.results import Run
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import Script
+from inspector.lab.shrink import Shrunk
+from inspector.rows import finding_row
 
-__all__ = ["change_row", "change_sentence", "score_rows", "script_row", "summary"]
+__all__ = [
+    "change_row",
+    "change_sentence",
+    "score_rows",
+    "script_row",
+    "shrunk_lines",
+    "shrunk_row",
+    "summary",
+]
 
 
 def score_rows(run: Run) -> list[dict[str, Any]]:
@@ -89,3 +100,34 @@ def script_row(script: Script) -> dict[str, Any]:
         "issues": list(script.issues),
         "tokens": [list(turn) for turn in script.turns],
     }
+
+
+def shrunk_row(found: Shrunk, version: str, stream_interval: int) -> dict[str, Any]:
+    """The shortest list that still fails."""
+    return {
+        "version": version,
+        "stream_interval": stream_interval,
+        "endpoint": found.capture.header.endpoint.value,
+        "tokens": found.ids,
+        "text": text_of(found.ids),
+        "finding": finding_row(found.finding),
+        "of_tokens": found.whole,
+        "tries": found.tries,
+        "minimal": found.minimal,
+        "asked_again": found.asked,
+        "failed_again": found.failed,
+    }
+
+
+def shrunk_lines(found: Shrunk, version: str, stream_interval: int) -> list[str]:
+    """The same for a person; the last line can be pasted into a request to `lab serve`."""
+    step = "1 token" if stream_interval == 1 else f"{stream_interval} tokens"
+    least = "no token can be left out" if found.minimal else "the search was cut short"
+    return [
+        f"{len(found.ids)} of {found.whole} tokens still fail on vLLM {version}, "
+        f"{found.capture.header.endpoint.value}, {step} a step; {least}.",
+        f"  {found.finding.kind}: {found.finding.explanation}",
+        f"  It failed {found.failed} of {found.asked} times when asked again; {found.tries} requests in all.",
+        f"  {text_of(found.ids)}",
+        f"  [[tokens {' '.join(map(str, found.ids))}]]",
+    ]

@@ -154,11 +154,16 @@ def _replay(one: Inspection, reproduction: Reproduction | None, shown: Figures) 
         )
     if reproduction is not None and one.reading.server_version and len(reproduction.script) <= _SCRIPT_SHOWN:
         step = max(shown.tokens_per_event_max, 1)
+        if not reproduction.shrunk:
+            commands.append(
+                f"python -m inspector lab shrink {file} --vllm {shlex.quote(one.reading.server_version)} "
+                f"--stream-interval {step}"
+            )
         commands.append(
             f"python -m inspector lab serve --vllm {shlex.quote(one.reading.server_version)} "
             f"--stream-interval {step} --port 8000"
         )
-        script = f"@@{' '.join(map(str, reproduction.script))}@@"
+        script = f"[[tokens {' '.join(map(str, reproduction.script))}]]"
         asked = {
             "model": "openai/gpt-oss-tiny",
             "stream": True,

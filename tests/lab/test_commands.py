@@ -8,6 +8,7 @@ import pytest
 from inspector.cli import main
 from inspector.lab.results import Shelf
 from inspector.lab.scripts import load
+from inspector.store import FIXTURES
 from tests.lab.test_results import run as made_run
 
 
@@ -89,3 +90,19 @@ def test_a_page_that_cannot_be_written_is_told(results: Path, capsys: pytest.Cap
     missing = results / "nowhere" / "matrix.html"
     assert main(["lab", "matrix", "--out", str(results), "--html", str(missing)]) == 2
     assert "cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("fixtures/chat-whole-vllm-0.14.1.jsonl", "no error of the server"),
+        ("tests/foreign/curl-i-responses.txt", "holds no token ids"),
+    ],
+)
+def test_shrink_says_what_it_cannot_do_before_it_starts_a_server(
+    name: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capture = str(FIXTURES.parent / name)
+    assert main(["lab", "shrink", capture, "--vllm", "0.0.1", "--lab", str(tmp_path)]) == 2
+    assert words in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -145,7 +145,7 @@ def test_the_bug_report_ends_in_a_script_that_fails_as_it_says() -> None:
 def test_a_servers_loss_comes_with_the_command_that_has_a_real_server_repeat_it() -> None:
     text = markdown_report(stored("chat-tool-call-leak-vllm-0.14.1"))
     assert "python -m inspector lab serve --vllm 0.14.1 --stream-interval 3 --port 8000" in text
-    assert "@@200005 35644 200008 23483 11122 13 200007@@" in text
+    assert "[[tokens 200005 35644 200008 23483 11122 13 200007]]" in text
     assert "- expected: `  weather. `" in text
     assert "- `dropped token 21` (error)" in text
 
