@@ -12,8 +12,8 @@ from inspector.lab.shrink import shrink, wanted
 from tests.servers import serve
 
 STREAM = encode(
-    "<|channel|>analysis<|message|>Need weather.<|end|><|start|>assistant<|channel|>commentary to=functions.f "
-    '<|constrain|>json<|message|>{"city":"Paris"}<|call|>'
+    "<|channel|>analysis<|message|>Need weather.<|end|><|start|>assistant"
+    '<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"city":"Paris"}<|call|>'
 )
 
 
