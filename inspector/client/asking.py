@@ -15,7 +15,7 @@ import openai
 from inspector.capture import Endpoint
 from inspector.client.address import Server
 from inspector.client.failures import connection_failure, refusal, said
-from inspector.client.ground_truth import rendered_prompt
+from inspector.client.ground_truth import answer_room, rendered_prompt
 from inspector.client.recorder import Recorder, Sink
 from inspector.client.request import LiveRequest, body
 from inspector.client.transport import STOPPED, AsyncRecordingTransport, header_of
@@ -28,6 +28,7 @@ RESUMES: Final = 3
 """How often a broken background stream is taken up again."""
 
 _DRAIN_S: Final = 1.0
+_ROOM: Final = 4096
 _REFUSED_KEYS: Final = ("return_token_ids", "enable_response_messages")
 _UNKNOWN_KEY: Final = ("extra inputs", "extra fields", "unrecognized", "unknown parameter", "not permitted")
 _PATHS: Final = {
@@ -68,6 +69,12 @@ async def ask(
                 rendered = await rendered_prompt(server, request, plain)
                 notes.append(rendered.source)
                 request = replace(request, prompt_ids=rendered.ids)
+            if request.endpoint is Endpoint.COMPLETIONS and request.max_tokens is None:
+                room = await answer_room(server, request, plain)
+                if room is None:
+                    room = _ROOM
+                    notes.append(f"The server does not say how long answers may be: {room:,} tokens at most.")
+                request = replace(request, max_tokens=room)
         exchange = _Exchange(server, request, sink, version=server_version, inner=inner, clock=clock)
         failure = await exchange.run()
         if exchange.refuses_ids:

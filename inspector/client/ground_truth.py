@@ -3,10 +3,14 @@
 Plain completions are never parsed as Harmony, so their stream carries each token whatever the server's
 parser does. The prompt must be the one that chat would render. Three sources, best first:
 
-1. `POST /v1/chat/completions/render` (in vLLM 0.18 to 0.32; not in 0.14), the server's own rendering.
+1. `POST /v1/chat/completions/render` (vLLM 0.18 and newer; 0.32 wants `--enable-scale-out`), the server's
+   own rendering.
 2. A chat request for one token with `return_token_ids` (vLLM 0.11 and newer): its answer carries
    `prompt_token_ids`, again the server's own rendering.
 3. `openai_harmony`: the same format, but the server may put another date or identity into it.
+
+Chat goes on to the end of the model's context where nothing limits it; completions stop after 16 tokens
+then (vLLM 0.10 to 0.32, even for `"max_tokens": null`), so they are told how much room there is.
 """
 
 import json
@@ -34,7 +38,7 @@ from inspector.errors import InspectorError
 from inspector.harmony.vocab import encoding
 from inspector.wire.stream import loads, token_ids
 
-__all__ = ["RenderedPrompt", "render_locally", "rendered_prompt"]
+__all__ = ["RenderedPrompt", "answer_room", "render_locally", "rendered_prompt"]
 
 _EFFORTS: Final = {
     "low": ReasoningEffort.LOW,
@@ -80,6 +84,22 @@ async def rendered_prompt(server: Server, request: LiveRequest, client: httpx.As
         source="The prompt was rendered here with openai_harmony; "
         "the server may render another system message.",
     )
+
+
+async def answer_room(server: Server, request: LiveRequest, client: httpx.AsyncClient) -> int | None:
+    """Tokens that fit behind the prompt, by `max_model_len` of the model list; None when it is not said."""
+    try:
+        answer = await client.get(f"{server.v1}/models")
+    except httpx.HTTPError:
+        return None  # the completions request will meet the same failure, and say it
+    found = loads(answer.text) if answer.status_code == 200 else None
+    listed = found.get("data") if isinstance(found, dict) else None
+    cards = [card for card in listed if isinstance(card, dict)] if isinstance(listed, list) else []
+    card = next((card for card in cards if card.get("id") == request.model), cards[0] if cards else {})
+    longest = card.get("max_model_len")
+    if not isinstance(longest, int) or isinstance(longest, bool):
+        return None
+    return max(longest - len(request.prompt_ids), 1)
 
 
 def render_locally(request: LiveRequest) -> list[int]:

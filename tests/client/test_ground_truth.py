@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -55,6 +56,37 @@ def test_then_openai_harmony_renders_and_the_note_says_so() -> None:
     assert isinstance(prompt, list)
     assert text_of(prompt).endswith("<|start|>user<|message|>Hi<|end|><|start|>assistant")
     assert "rendered here with openai_harmony" in run.outcome.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("models", "limit"),
+    [
+        ({"data": [{"id": "other", "max_model_len": 9}, {"id": "m", "max_model_len": 4096}]}, 4094),
+        ({"data": [{"id": "base", "max_model_len": 100}]}, 98),
+        ({"data": [{"id": "m", "max_model_len": 1}]}, 1),
+        ({"data": [{"id": "m"}]}, 4096),
+        ({"data": [{"id": "m", "max_model_len": True}]}, 4096),
+        ({"data": [5]}, 4096),
+        ([], 4096),
+    ],
+)
+def test_completions_are_told_how_much_room_there_is_as_they_end_after_16_tokens_otherwise(
+    models: object, limit: int
+) -> None:
+    answers = {
+        COMPLETIONS: completed,
+        RENDER: json_page({"token_ids": [200006, 1]}),
+        "/v1/models": json_page(models),
+    }
+    with raw_server(answers) as server:
+        registry = Registry(None)
+        run = registry.start(Server(base_url=server.v1), REQUEST)
+        own = registry.start(Server(base_url=server.v1), replace(REQUEST, max_tokens=7))
+        assert registry.wait(run, 20)
+        assert registry.wait(own, 20)
+        limits = sorted(asked["max_tokens"] for asked in server.bodies(COMPLETIONS))
+    assert limits == sorted([limit, 7])
+    assert ("does not say how long" in " ".join(run.outcome.notes)) == (limit == 4096)
 
 
 def test_a_conversation_with_tools_is_rendered_as_harmony_has_it() -> None:
