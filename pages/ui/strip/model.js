@@ -67,8 +67,10 @@ class Model {
       this.events.index.push(events.index[k]);
       this.events.start.push(events.start[k]);
     }
+    const seen = this.events.index.length - events.index.length;
     if (!timed) this.events.at = null;
-    else this.events.at = before ? this.events.at.concat(events.at) : events.at.slice();
+    else if (!before) this.events.at = events.at.slice();
+    else for (const at of events.at) this.events.at.push(at);
     let changed = before;
     const blocks = columns.blocks;
     const open = this.blocks[blocks.from];
@@ -88,8 +90,8 @@ class Model {
     if (columns.findings) this.findings = columns.findings;
     this.lastAt = columns.last_at ?? null;
     this.finish = columns.finish ?? null;
-    this.#number();
-    this.#rank(before);
+    this.#number(seen);
+    this.#rank(before, seen);
     this.#mark();
     return Math.max(0, Math.min(changed, this.count));
   }
@@ -129,23 +131,23 @@ class Model {
     return filled;
   }
 
-  // How many cells each event brought, and the most.
-  #number() {
+  // The most cells that an event brought; of the events before the new ones only the last can have grown.
+  #number(seen) {
     const { start } = this.events;
-    this.mostPerEvent = 0;
-    for (let k = 0; k < start.length; k++) {
+    if (!seen) this.mostPerEvent = 0;
+    for (let k = Math.max(0, seen - 1); k < start.length; k++) {
       const size = (start[k + 1] ?? this.count) - start[k];
       if (size > this.mostPerEvent) this.mostPerEvent = size;
     }
   }
 
   // Order of arrival. Token cells arrive in order; pieces stand by field, so their order is by event.
-  #rank(before) {
+  #rank(before, seen) {
     const rank = this.rank;
     rank.grow(this.count);
     const { index, start } = this.events;
-    let ordered = true;
-    for (let k = 1; k < index.length && ordered; k++) ordered = index[k] >= index[k - 1];
+    let ordered = this.ordered !== false || !seen;
+    for (let k = Math.max(1, seen); k < index.length && ordered; k++) ordered = index[k] >= index[k - 1];
     if (ordered) {
       for (let i = this.ordered === false ? 0 : before; i < this.count; i++) rank.values[i] = i;
       this.inOrder = null;
