@@ -38,6 +38,7 @@ from inspector.lab.results import capture_of as matrix_capture
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import Script
 from inspector.lab.scripts import load as lab_scripts
+from inspector.lab.summary import release_rows, release_words
 from inspector.metrics import Figures, figures
 from inspector.playback import FAULTS as playback_faults  # noqa: N811 -- the door has no constants
 from inspector.playback import playback_routes
@@ -152,6 +153,8 @@ __all__ = [
     "read",
     "recording_client",
     "registry",
+    "release_rows",
+    "release_words",
     "render",
     "repeats",
     "run_rows",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from io import BufferedReader
 from typing import Any, cast
 
-__all__ = ["Asked", "RawServer", "chunked", "page", "raw_server", "sse", "stream"]
+__all__ = ["Answer", "Asked", "RawServer", "chunked", "page", "raw_server", "sse", "stream"]
 
 
 @dataclass(frozen=True)

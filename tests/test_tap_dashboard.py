@@ -23,6 +23,7 @@ from inspector.inspection import inspect
 from inspector.lab.process import free_port
 from inspector.playback import Settings, playback_routes
 from inspector.reading import read
+from inspector.runs.registry import Registry
 from inspector.store import load
 from inspector.tap import DashboardTap, parse_upstreams
 from tests.listening import Kept, listening
@@ -220,6 +221,23 @@ def test_the_upstream_waits_for_a_slow_client(beside: Beside) -> None:
     with httpx.stream("POST", f"{beside.tap}/v1/chat/completions", json={}):
         assert flood.left.wait(30), "the upstream was never held back"
     assert flood.sent_bytes < 64 * 2**20
+
+
+def test_a_folder_that_cannot_be_written_keeps_the_run_in_memory_and_disturbs_no_client(
+    beside: Beside, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    registry = Registry(tmp_path / "file" / "captures")
+    tap = DashboardTap(parse_upstreams(f"played={beside.playback}"), registry)
+    body = {"model": WHOLE, "stream": True, "return_token_ids": True}
+    path = "/v1/chat/completions"
+    with listening(Starlette(middleware=tap.middleware, lifespan=tap.lifespan)) as at:
+        assert raw(f"{at}/tap/played{path}", body) == raw(f"{beside.playback}{path}", body)
+    [run] = registry.runs()
+    assert registry.wait(run, 20)
+    assert "choose another folder" in run.trouble
+    assert inspect(run.capture()).findings == []
+    assert not run.own
 
 
 # -- no open proxy, nothing for web pages -----------------------------------------------------------

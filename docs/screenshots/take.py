@@ -5,11 +5,13 @@
 Starts the app on a free port and drives Chromium; needs what requirements-dev.txt brings, and chromium.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import httpx
 from playwright.sync_api import Page, sync_playwright
 
 HERE = Path(__file__).parent
@@ -36,16 +38,35 @@ def shoot(page: Page, name: str) -> None:
     page.screenshot(path=HERE / f"{name}.png")
 
 
+def shoot_live(page: Page, address: str) -> None:
+    """What a newcomer sees who opens Live and presses Start, some seconds later."""
+    page.goto(f"{address}/live")
+    page.get_by_role("button", name="Start").click()
+    page.get_by_text("misrouted").first.wait_for()
+    page.get_by_text("tool arguments").last.wait_for()
+    page.screenshot(path=HERE / "live.png")
+
+
 def main() -> None:
     """Take them all."""
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
-    with tempfile.TemporaryFile() as log, subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log) as app:
+    with (
+        tempfile.TemporaryDirectory() as captures,
+        tempfile.TemporaryFile() as log,
+        subprocess.Popen(
+            command,
+            cwd=ROOT,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, "HARMONY_INSPECTOR_CAPTURES": captures},
+        ) as app,
+    ):
         try:
             with sync_playwright() as driver:
                 chromium = driver.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-                request = driver.request.new_context()
-                request.get(f"http://127.0.0.1:{port}/_stcore/health", max_retries=20, timeout=60_000)
+                with httpx.Client(transport=httpx.HTTPTransport(retries=9)) as client:
+                    client.get(f"http://127.0.0.1:{port}/_stcore/health", timeout=60).raise_for_status()
                 for name, query, width, height, scheme in SHOTS:
                     page = chromium.new_page(
                         viewport={"width": width, "height": height},
@@ -54,6 +75,9 @@ def main() -> None:
                     page.goto(f"http://127.0.0.1:{port}/{query}")
                     shoot(page, name)
                     page.close()
+                page = chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light")
+                shoot_live(page, f"http://127.0.0.1:{port}")
+                page.close()
                 chromium.close()
         finally:
             app.terminate()

@@ -7,8 +7,7 @@ from inspector.commands.record import add_server_options, server_of
 from inspector.commands.shared import Commands, print_json, printable
 from inspector.doctor import CheckState, Checkup, examine
 from inspector.errors import ConnectionFailed
-from inspector.lab.results import all_runs
-from inspector.lab.score import Outcome
+from inspector.lab.summary import release_rows, release_words
 
 __all__ = ["add_parser"]
 
@@ -43,7 +42,7 @@ def add_parser(commands: Commands) -> None:
 def run(arguments: Namespace) -> int:
     """Examine one server."""
     found = examine(server_of(arguments), model=arguments.model)
-    matrix = _matrix(found.version)
+    matrix = release_rows(found.version)
     unreachable = found.checks[0].state is CheckState.FAILED
     if arguments.json:
         print_json(_row(found, matrix))
@@ -76,28 +75,5 @@ def _lines(found: Checkup, matrix: list[dict[str, Any]]) -> list[str]:
         if one.change:
             lines.append(f"           change: {printable(one.change)}")
     for row in matrix:
-        lines.append(
-            f"  lab      {row['endpoint']}, {row['stream_interval']} tokens a step: "
-            f"of {row['scripts']} scripts {row['whole']} whole, {row['told']} told, "
-            f"{row['silent']} lost in silence"
-        )
+        lines.append(f"  lab      {release_words(row)}")
     return lines
-
-
-def _matrix(version: str | None) -> list[dict[str, Any]]:
-    """What the lab measured of this release, a row an endpoint and stream interval."""
-    rows: list[dict[str, Any]] = []
-    for one in all_runs():
-        if one.version != (version or "").split("+")[0]:
-            continue
-        for endpoint in sorted({endpoint for endpoint, _ in one.scores}):
-            outcomes = [score.outcome for (at, _), score in one.scores.items() if at is endpoint]
-            rows.append(
-                {
-                    "endpoint": str(endpoint),
-                    "stream_interval": one.stream_interval,
-                    "scripts": len(outcomes),
-                    **{str(outcome): outcomes.count(outcome) for outcome in Outcome},
-                }
-            )
-    return rows

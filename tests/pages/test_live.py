@@ -10,7 +10,7 @@ import inspector
 from inspector.capture import End
 from inspector.lab.process import free_port
 from inspector.store import builtin, load
-from tests.raw_server import page, raw_server
+from tests.raw_server import Answer, page, raw_server
 
 ROOT = Path(__file__).parents[2]
 MODELS = '{"object": "list", "data": [{"id": "openai/gpt-oss-20b"}]}'
@@ -103,3 +103,20 @@ def test_what_a_server_says_becomes_no_link() -> None:
         [said] = shown(server.v1).error
     assert "`http://evil.example/x`" in said.value
     assert "`www.evil.example`" in said.value
+
+
+def test_the_check_tells_what_the_lab_measured_of_the_release() -> None:
+    rows = inspector.release_rows("0.13.0+cpu")
+    assert rows
+    version = page(200, '{"version": "0.13.0"}', "application/json")
+    answers: dict[str, Answer] = {
+        "/v1/models": lambda _: [page(200, MODELS, "application/json")],
+        "/version": lambda _: [version],
+    }
+    with raw_server(answers) as server:
+        app = shown(server.v1)
+        app.button(key="live_check").click().run()
+    told = [one.value.replace("\\", "") for one in app.markdown]
+    assert [one for one in told if one.startswith(":gray[:material/grid_on:] **lab**")] == [
+        f":gray[:material/grid_on:] **lab**: {inspector.release_words(row)}" for row in rows
+    ]

@@ -31,6 +31,8 @@ def checkup(server: Server | None) -> None:
         for one in found.checks:
             change = f"  \n{plain(one.change)}" if one.change else ""
             st.markdown(f"{_SIGNS[one.state]} **{plain(one.name)}**: {plain(one.says)}{change}")
+        for row in inspector.release_rows(found.version):
+            st.markdown(f":gray[:material/grid_on:] **lab**: {plain(inspector.release_words(row))}")
 
 
 def _model(server: Server) -> str | None:

@@ -1,0 +1,39 @@
+"""What the lab measured of one release, in rows that the doctor's page and command show."""
+
+from typing import Any
+
+from inspector.lab.results import all_runs
+from inspector.lab.score import Outcome
+
+__all__ = ["release_rows", "release_words"]
+
+
+def release_rows(version: str | None) -> list[dict[str, Any]]:
+    """A row an endpoint and stream interval: scripts asked, and how many had each outcome.
+
+    `version` as a server says it, with or without a local part (`0.14.1+cpu`); no rows for a release
+    that the lab has not run.
+    """
+    rows: list[dict[str, Any]] = []
+    for one in all_runs():
+        if one.version != (version or "").split("+")[0]:
+            continue
+        for endpoint in sorted({endpoint for endpoint, _ in one.scores}):
+            outcomes = [score.outcome for (at, _), score in one.scores.items() if at is endpoint]
+            rows.append(
+                {
+                    "endpoint": str(endpoint),
+                    "stream_interval": one.stream_interval,
+                    "scripts": len(outcomes),
+                    **{str(outcome): outcomes.count(outcome) for outcome in Outcome},
+                }
+            )
+    return rows
+
+
+def release_words(row: dict[str, Any]) -> str:
+    """One row as a line."""
+    return (
+        f"{row['endpoint']}, {row['stream_interval']} tokens a step: of {row['scripts']} scripts "
+        f"{row['whole']} whole, {row['told']} told, {row['silent']} lost in silence"
+    )
