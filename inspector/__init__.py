@@ -22,10 +22,12 @@ from inspector.diagnosis import (
     Answer,
     Diagnosis,
     Failure,
+    Issue,
     diagnose_capture,
     diagnose_text,
     diagnosis_row,
     lines_of_file,
+    unpacked,
 )
 from inspector.doctor import Check, CheckState, Checkup, examine
 from inspector.errors import CaptureError, ConnectionFailed, InspectorError, LabError, StoreError
@@ -88,6 +90,7 @@ __all__ = [
     "Header",
     "Inspection",
     "InspectorError",
+    "Issue",
     "Kind",
     "LabError",
     "Lane",
@@ -164,5 +167,6 @@ __all__ = [
     "strip",
     "timing_rows",
     "token_rows",
+    "unpacked",
     "verdict",
 ]

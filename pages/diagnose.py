@@ -23,11 +23,13 @@ sentence_banner(
     notes=found.notes,
     key="diagnose_banner",
 )
-left, right = st.columns([3, 2], gap="medium")
+left, right = diagnose.places(found)
 with left:
     diagnose.answers(found)
+    diagnose.nearest(found)
 with right:
-    diagnose.failures(found)
+    diagnose.found_here(found)
     diagnose.judges(found)
+diagnose.failures(found)
 diagnose.over_time(found)
 diagnose.download(session, found)

@@ -1,17 +1,13 @@
 """`diagnose`: an error message, a traceback, client output, a server's log or a capture to known issues."""
 
-import gzip
 import io
 import re
 import sys
-import zlib
 from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, cast
-
-import zstandard
 
 from inspector.audit import audit
 from inspector.commands.shared import Commands, print_json, printable
@@ -24,6 +20,7 @@ from inspector.diagnosis import (
     diagnosis_row,
     lines_of_file,
 )
+from inspector.diagnosis.packed import HEAD, unpacked
 from inspector.errors import CaptureError, StoreError
 from inspector.reading import read
 from inspector.store import LIMIT_BYTES, loads
@@ -37,11 +34,8 @@ _EXAMPLE = """examples:
 
 exit code: 0 nothing fails, 1 a failure was found, 2 the file cannot be read
 """
-_HEAD: Final = 65536
 _FOREIGN_LIMIT: Final = 64 * 2**20
 """A file that begins like JSON or an event stream and is larger than this is a log."""
-_GZIP: Final = b"\x1f\x8b"
-_ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _CAPTURE: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:[{\[]|HTTP/[0-9.]+ [0-9]|(?:data|event|id|retry)?: ?)")
 _ANSWERS_SHOWN: Final = 3
 _FAILURES_SHOWN: Final = 10
@@ -80,13 +74,13 @@ def run(arguments: Namespace) -> int:
 
 def _diagnosis(file: str) -> Diagnosis:
     if file == "-":
-        typed = io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer), _HEAD)
+        typed = io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer), HEAD)
         try:
             return _stream(typed, "standard input")
         finally:
             typed.detach()  # else standard input would be closed with it
     try:
-        with io.BufferedReader(Path(file).open("rb", buffering=0), _HEAD) as opened:
+        with io.BufferedReader(Path(file).open("rb", buffering=0), HEAD) as opened:
             return _stream(opened, file)
     except OSError as error:
         raise StoreError(f"{file}: cannot be read ({error.strerror or error}); check the name") from error
@@ -94,15 +88,8 @@ def _diagnosis(file: str) -> Diagnosis:
 
 def _stream(file: "io.BufferedReader[Any]", name: str) -> Diagnosis:
     """A capture where it is one, else text in one pass; only what may be a capture is kept in memory."""
-    head = file.peek(_HEAD)
-    if head.startswith(_GZIP):
-        unpacked = io.BufferedReader(gzip.GzipFile(fileobj=file), _HEAD)
-        try:
-            return _stream(unpacked, name)
-        except (EOFError, zlib.error) as error:
-            raise StoreError(f"{name}: the gzip file is damaged ({error}); save it again") from error
-    if head.startswith(_ZSTD):
-        return _stream(io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(file), _HEAD), name)
+    file = unpacked(file, name)
+    head = file.peek(HEAD)
     if not _CAPTURE.match(head):
         return diagnose_text(lines_of_file(file))
     limit = LIMIT_BYTES if b'"harmony_capture"' in head else _FOREIGN_LIMIT
@@ -117,7 +104,7 @@ def _capture(content: bytes, name: str) -> Diagnosis | None:
     try:
         found = loads(content, name)
     except CaptureError:
-        if b'"harmony_capture"' in content[:_HEAD]:
+        if b'"harmony_capture"' in content[:HEAD]:
             raise
         return None
     if len(found) != 1:

@@ -13,6 +13,7 @@ from inspector.diagnosis.captures import (
 from inspector.diagnosis.catalogue import catalogue, issues, read_catalogue
 from inspector.diagnosis.issue import Issue, Side
 from inspector.diagnosis.lines import lines_of_file
+from inspector.diagnosis.packed import unpacked
 from inspector.diagnosis.ranking import Answer, Because, Reason
 from inspector.diagnosis.result import Diagnosis, Failure
 from inspector.diagnosis.rows import diagnosis_row, failure_row, issue_row
@@ -38,5 +39,6 @@ __all__ = [
     "lines_of_file",
     "match_findings",
     "read_catalogue",
+    "unpacked",
     "with_known_issues",
 ]

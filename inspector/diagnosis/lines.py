@@ -14,6 +14,7 @@ __all__ = [
     "minute_of",
     "request_of",
     "split",
+    "uncoloured",
     "versions_in",
 ]
 
@@ -57,10 +58,14 @@ class Split(NamedTuple):
     """File and line that the log prefix names."""
 
 
+def uncoloured(line: str) -> str:
+    """A line without the terminal's colours."""
+    return _COLOUR.sub("", line) if "\x1b" in line else line
+
+
 def split(line: str) -> Split:
     """A line's prefix and what follows it, colours removed."""
-    if "\x1b" in line:
-        line = _COLOUR.sub("", line)
+    line = uncoloured(line)
     found = _PREFIX.match(line)
     if found is None or not found.end():
         return Split(line, "", None)

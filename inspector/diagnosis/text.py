@@ -14,6 +14,7 @@ from inspector.capture import Endpoint
 from inspector.diagnosis.anchors import Anchor, releases
 from inspector.diagnosis.catalogue import catalogue
 from inspector.diagnosis.issue import Issue, Rate
+from inspector.diagnosis.lines import uncoloured
 from inspector.diagnosis.ranking import Answer, Because, Reason, ranked, sides, version_reason
 from inspector.diagnosis.result import Diagnosis, Failure, sentence
 from inspector.diagnosis.scan import Message, Scan, VersionSeen
@@ -88,7 +89,7 @@ class _Diagnosing:
             first_line=message.first_line,
             answers=tuple(answers),
             nearest=() if answers else self._nearest(message.text),
-            around=tuple(tuple(lines) for lines in message.around),
+            around=tuple(tuple(map(uncoloured, lines)) for lines in message.around),
             share=share,
             by_version=dict(message.by_version),
         )

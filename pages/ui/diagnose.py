@@ -1,20 +1,36 @@
 """A diagnosis on a page: what was asked, the answers, the failures with their lines, a log over time."""
 
 import hashlib
+import io
 import json
-from collections.abc import Iterator
-from typing import IO, Final
+from collections.abc import Iterator, Sequence
+from typing import IO, Final, cast
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 import inspector
-from inspector import Answer, Diagnosis, Failure, Level
+from inspector import Answer, Diagnosis, Failure, InspectorError, Issue, Level
 from pages.ui import captures, pickers
 from pages.ui.state import Session
 
-__all__ = ["answers", "asked", "download", "facts", "failures", "judges", "level", "over_time", "why"]
+__all__ = [
+    "LOG_LIMIT_MB",
+    "answers",
+    "asked",
+    "download",
+    "facts",
+    "failures",
+    "found_here",
+    "judges",
+    "level",
+    "nearest",
+    "over_time",
+    "places",
+    "why",
+]
 
 EXAMPLES: Final = {
     "under a benchmark": "$ vllm bench serve --model openai/gpt-oss-120b --ignore-eos\n"
@@ -28,12 +44,17 @@ EXAMPLES: Final = {
     "deltas differ": "vLLM 0.13.0, Responses: the joined response.output_text.delta texts differ from the "
     "text in response.completed",
 }
-_LOG_LIMIT_MB: Final = 1024
+LOG_LIMIT_MB: Final = 1024
+"""The server's `maxUploadSize` must allow it."""
 _PROGRESS_EVERY: Final = 8_000_000
 """Characters between two movements of the progress bar."""
 _ANSWERS_OPEN: Final = 1
 _ANSWERS_SHOWN: Final = 6
+_FOUND_SHOWN: Final = 12
+_OCCURRENCES: Final = 3
 _MESSAGES_PLOTTED: Final = 5
+_FEW_TIMES: Final = 3
+"""Up to so many minutes bars are drawn narrow: a bar as wide as the plot looks like an area."""
 _OTHERS: Final = "others"
 _HUES: Final = {
     "light": ("#c4410c", "#7a4fbf", "#0b6fb8", "#8a6100", "#00805e", "#566072"),
@@ -67,6 +88,8 @@ def _text() -> Diagnosis | None:
         placeholder="openai_harmony.HarmonyError: Unexpected token 200002 while expecting start token 200006",
         key=f"diagnose_text_{example}",
     )
+    # Leaving the field is what starts the diagnosis; the button is where people look for it.
+    st.button("Diagnose", icon=":material/troubleshoot:", type="primary", key="diagnose_start")
     return inspector.diagnose_text(text) if text.strip() else None
 
 
@@ -74,32 +97,43 @@ def _log(session: Session) -> Diagnosis | None:
     file = st.file_uploader(
         "vLLM log",
         key="diagnose_log",
-        max_upload_size=_LOG_LIMIT_MB,
+        max_upload_size=LOG_LIMIT_MB,
         help="Read once, line by line. The file stays on this machine.",
+    )
+    st.caption(
+        "As it is, or packed with gzip or zstd. Larger than 1 GB, or little memory at hand? "
+        "`python -m inspector diagnose vllm.log` reads any size in bounded memory."
     )
     if file is None:
         return None
     if file.file_id not in session.logs:
-        session.logs = {file.file_id: _read(file, file.size)}
+        try:
+            session.logs = {file.file_id: _read(file, file.name, file.size)}
+        except InspectorError as error:
+            st.error(pickers.plain(str(error)), icon=":material/block:")
+            return None
     return session.logs[file.file_id]
 
 
-def _read(file: IO[bytes], size: int) -> Diagnosis:
+def _read(file: IO[bytes], name: str, size: int) -> Diagnosis:
     bar = st.progress(0.0, "Reading the log")
+    ahead = io.BufferedReader(cast(io.RawIOBase, file))
     try:
-        return inspector.diagnose_text(_watched(inspector.lines_of_file(file), size, bar))
+        plain = inspector.unpacked(ahead, name)
+        return inspector.diagnose_text(_watched(inspector.lines_of_file(plain), file, size, bar))
     finally:
+        ahead.detach()  # else the upload would be closed with it
         bar.empty()
 
 
-def _watched(lines: Iterator[str], size: int, bar: "st.delta_generator.DeltaGenerator") -> Iterator[str]:
-    """The lines, with the progress bar moved along."""
-    seen = shown = 0
+def _watched(lines: Iterator[str], file: IO[bytes], size: int, bar: DeltaGenerator) -> Iterator[str]:
+    """The lines, with the progress bar moved along by how much of the file, packed or not, is read."""
+    seen = 0
     for line in lines:
         seen += len(line)
-        if seen - shown > _PROGRESS_EVERY:
-            shown = seen
-            bar.progress(min(seen / max(size, 1), 1.0), f"{seen / 1e6:,.0f} of {size / 1e6:,.0f} MB")
+        if seen > _PROGRESS_EVERY:
+            seen, done = 0, file.tell()
+            bar.progress(min(done / max(size, 1), 1.0), f"{done / 1e6:,.0f} of {size / 1e6:,.0f} MB read")
         yield line
 
 
@@ -115,8 +149,8 @@ def why(found: Diagnosis) -> str:
     if found.sides:
         return found.answers[0].issue.steps[0]
     if found.failures:
-        nearest = ", ".join(issue.id for issue in found.failures[0].nearest)
-        return f"The nearest entries: {nearest}." if nearest else ""
+        titles = "; ".join(issue.title for issue in found.failures[0].nearest)
+        return f"The nearest entries: {titles}." if titles else ""
     return "No line and no finding fits an entry of the catalogue."
 
 
@@ -129,9 +163,19 @@ def facts(found: Diagnosis) -> list[tuple[str, str, str]]:
         rows.append(("", f"{found.lines:,}", "lines"))
         rows += [("", f"{count:,}", path) for path, count in sorted(found.requests.items())]
     count = len(found.failures)
-    kinds = "kind of failure" if count == 1 else "kinds of failure"
-    rows.append(("", f"{count:,}", kinds))
+    what = "finding" if any(one.first_line is None for one in found.failures) else "failure message"
+    rows.append(("", f"{count:,}", what if count == 1 else f"{what}s"))
     return rows
+
+
+def places(
+    found: Diagnosis,
+) -> tuple[DeltaGenerator, "st.delta_generator.DeltaGenerator"]:
+    """Where the answers stand, and what was found: beside each other, below each other for a log."""
+    if found.is_log:
+        return st.container(), st.container()
+    left, right = st.columns([3, 2], gap="medium")
+    return left, right
 
 
 def answers(found: Diagnosis) -> None:
@@ -144,8 +188,21 @@ def answers(found: Diagnosis) -> None:
         st.caption(f"{len(found.answers) - _ANSWERS_SHOWN} less likely entries are in the download.")
 
 
+def nearest(found: Diagnosis) -> None:
+    """For a failure that no entry makes: the entries that resemble it, as a place to look."""
+    if found.sides or not found.failures:
+        return
+    st.caption("Not a match. These entries resemble the text most; if none is it, report it to vLLM as new.")
+    for issue in found.failures[0].nearest:
+        with st.expander(pickers.plain(issue.title)):
+            _issue(issue, ())
+
+
 def _answer(answer: Answer) -> None:
-    issue = answer.issue
+    _issue(answer.issue, [reason.words for reason in answer.reasons])
+
+
+def _issue(issue: Issue, reasons: Sequence[str]) -> None:
     with st.container(horizontal=True, gap="small"):
         for side in issue.sides:
             st.badge(side, color="orange")
@@ -154,8 +211,9 @@ def _answer(answer: Answer) -> None:
             st.badge(f"fixed in {program} {version}", color="green")
     st.markdown(pickers.plain(issue.cause))
     st.markdown("**What to do**\n\n" + "\n".join(f"1. {pickers.plain(step)}" for step in issue.steps))
-    reasons = "\n".join(f"- {pickers.plain(reason.words)}" for reason in answer.reasons)
-    st.markdown(f"**Why this**\n\n{reasons}")
+    if reasons:
+        told = "\n".join(f"- {pickers.plain(words)}" for words in reasons)
+        st.markdown(f"**Why this**\n\n{told}")
     affected = "; ".join(f"{program} {one.text}" for program, one in issue.affected.items())
     where = f"Affected: {affected}." if affected else "Affected: any version, as far as known."
     st.caption(pickers.plain(f"Entry {issue.id}. {where} {issue.basis}"))
@@ -163,32 +221,45 @@ def _answer(answer: Answer) -> None:
         st.caption(" · ".join(f"[{link.removeprefix('https://')}]({link})" for link in issue.links))
 
 
-def failures(found: Diagnosis) -> None:
-    """The failures by message; a chosen one shows the lines around its first occurrences."""
-    if not found.failures:
+def found_here(found: Diagnosis) -> None:
+    """The failures of a text or the findings of a capture, with the entry that each leads to."""
+    if found.is_log or not found.failures:
         return
-    st.markdown("**Failures by message**" if found.is_log else "**What was found**")
-    table = pd.DataFrame([_failure_row(failure) for failure in found.failures])
-    if not found.is_log:
-        table = table.drop(columns=["share", "times"])
+    st.markdown("**What was found**")
+    for failure in found.failures[:_FOUND_SHOWN]:
+        where = "" if failure.first_line is None else f"line {failure.first_line:,}, "
+        leads = f"leads to {failure.answers[0].issue.id}" if failure.answers else "unknown"
+        st.markdown(pickers.plain(failure.message))
+        st.caption(pickers.plain(f"{where}{leads}"))
+    if len(found.failures) > _FOUND_SHOWN:
+        st.caption(f"{len(found.failures) - _FOUND_SHOWN:,} more are in the download.")
+
+
+def failures(found: Diagnosis) -> None:
+    """The failures of a log by message; the chosen one shows the lines around its first occurrences."""
+    if not found.is_log or not found.failures:
+        return
+    st.markdown("**Failures by message**")
     chosen = st.dataframe(
-        table,
+        pd.DataFrame([_failure_row(failure) for failure in found.failures]),
         hide_index=True,
         on_select="rerun",
         selection_mode="single-row",
         key="diagnose_failures",
         column_config={
-            "leads to": st.column_config.TextColumn(width=170),
             "times": st.column_config.NumberColumn(format="localized", width=60),
-            "share": st.column_config.NumberColumn("of requests", format="percent", width=80),
+            "share": st.column_config.NumberColumn("of requests", format="percent", width=90),
+            "message": st.column_config.TextColumn(width=560),
+            "leads to": st.column_config.TextColumn(width=230),
         },
         alt="Failures by message, with the entry that each leads to",
     )
     rows = chosen["selection"]["rows"]
     if rows and rows[0] < len(found.failures):
-        _lines(found.failures[rows[0]])
-    elif any(failure.around for failure in found.failures):
-        st.caption("Choose a row to see the lines around it.")
+        _lines(found.failures[rows[0]], _OCCURRENCES)
+    elif found.failures[0].around:
+        st.caption("Choose a row to see the lines around another message.")
+        _lines(found.failures[0], 1)
 
 
 def judges(found: Diagnosis) -> None:
@@ -200,16 +271,17 @@ def judges(found: Diagnosis) -> None:
 
 def _failure_row(failure: Failure) -> dict[str, object]:
     return {
-        "leads to": failure.answers[0].issue.id if failure.answers else "unknown",
         "times": failure.count,
         "share": failure.share,
         "message": failure.message,
+        "leads to": failure.answers[0].issue.id if failure.answers else "unknown",
     }
 
 
-def _lines(failure: Failure) -> None:
-    for number, lines in enumerate(failure.around, 1):
-        st.caption(f"Occurrence {number} of {failure.count:,}")
+def _lines(failure: Failure, at_most: int) -> None:
+    for number, lines in enumerate(failure.around[:at_most], 1):
+        said = pickers.plain(f"Lines around “{failure.message}”, occurrence {number} of {failure.count:,}")
+        st.caption(said)
         st.code("\n".join(lines), language=None, wrap_lines=True)
 
 
@@ -241,6 +313,8 @@ def _plot(rows: pd.DataFrame, found: Diagnosis, theme: str) -> go.Figure:
         figure.add_scatter(
             x=asked_for["time"], y=asked_for["times"], name="requests", mode="lines+markers", line_dash="dot"
         )
+    if shown["time"].nunique() <= _FEW_TIMES:
+        figure.update_traces(width=0.3, selector={"type": "bar"})
     figure.update_xaxes(type="category", categoryorder="category ascending", title_text="time in the log")
     figure.update_yaxes(title_text="times", rangemode="tozero")
     figure.update_layout(

@@ -31,6 +31,7 @@ _KINDS = (
     "Files stay in this session, on this machine."
 )
 _ADDRESS = re.compile(r"((?:https?://|www\.)[^\s`]*[^\s`.,;:!?'\")\]])", re.IGNORECASE)
+_LIMIT_MB = 256
 _MARKDOWN = set("\\`*_{}[]()<>#+-.!|~$:&=^/@\"'")
 
 
@@ -48,7 +49,13 @@ def _escaped(text: str) -> str:
 def uploads(session: Session) -> None:
     """The place in the sidebar for files; a file that cannot be read is told in one sentence."""
     with st.sidebar:
-        files = st.file_uploader("Open captures", accept_multiple_files=True, key="replay_files", help=_KINDS)
+        files = st.file_uploader(
+            "Open captures",
+            accept_multiple_files=True,
+            max_upload_size=_LIMIT_MB,
+            key="replay_files",
+            help=_KINDS,
+        )
     known = session.refused
     session.refused = {
         file.file_id: known[file.file_id]

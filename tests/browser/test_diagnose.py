@@ -1,6 +1,5 @@
 """The Diagnose page of the running app, in a real browser."""
 
-import gzip
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,7 +21,7 @@ def diagnose(page: Page, app: str, query: str = "") -> Page:
 def paste(page: Page, text: str) -> None:
     box = page.get_by_role("textbox")
     box.fill(text)
-    box.press("Control+Enter")
+    page.get_by_role("button", name="Diagnose", exact=True).click()
 
 
 def test_an_example_names_the_side_at_fault_first(app: str, open_page: Open) -> None:
@@ -48,6 +47,7 @@ def test_an_unknown_failure_is_called_unknown(app: str, open_page: Open) -> None
     paste(page, "RuntimeError: the moon is in the seventh house")
     expect(page.locator(".banner")).to_contain_text("Unknown: no entry of the catalogue makes")
     expect(page.locator(".banner")).to_contain_text("The nearest entries:")
+    expect(page.get_by_text("Not a match.")).to_be_visible()
 
 
 def test_an_uploaded_log_is_counted_and_plotted(app: str, open_page: Open) -> None:
@@ -57,11 +57,13 @@ def test_an_uploaded_log_is_counted_and_plotted(app: str, open_page: Open) -> No
     ).click()
     upload = page.get_by_test_id("stMain").locator("input[type=file]")
     upload.set_input_files(
-        {"name": "vllm.log", "mimeType": "text/plain", "buffer": gzip.decompress(LOG.read_bytes())}
+        {"name": "vllm.log.gz", "mimeType": "application/gzip", "buffer": LOG.read_bytes()}
     )
     expect(page.locator(".banner")).to_contain_text("generation_config.json does not list 200012")
     expect(page.get_by_text("by start-up line")).to_be_visible()
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
+    expect(page.get_by_text("Lines around").first).to_be_visible()
+    expect(page.get_by_text("harmony_parser.process(token_id)").first).to_be_visible()
     expect(page.locator(".legendtext", has_text="Unexpected token 12606")).to_have_count(1)
     expect(page.get_by_test_id("stException")).to_have_count(0)
 

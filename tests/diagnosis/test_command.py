@@ -3,10 +3,12 @@
 import gzip
 import io
 import json
+import os
 import sys
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from inspector.cli import main
 
@@ -88,7 +90,7 @@ def test_control_characters_of_a_log_do_not_reach_the_terminal(
     assert not set(shown) & {"\x1b", "\x07", "\u202e"}
 
 
-@pytest.mark.parametrize("what", ["missing", "folder", "damaged"])
+@pytest.mark.parametrize("what", ["missing", "folder", "damaged", "damaged zstd"])
 def test_a_file_that_cannot_be_read_is_exit_code_2(
     what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -97,6 +99,10 @@ def test_a_file_that_cannot_be_read_is_exit_code_2(
         path.mkdir()
     elif what == "damaged":
         path.write_bytes(gzip.compress(b"x" * 100_000)[:-20])
+    elif what == "damaged zstd":
+        packed = bytearray(zstandard.ZstdCompressor(write_checksum=True).compress(os.urandom(100_000)))
+        packed[50_000] ^= 255
+        path.write_bytes(packed)
     assert main(["diagnose", str(path)]) == 2
     said = capsys.readouterr().err
     assert said.startswith("inspector: ")

@@ -3,9 +3,12 @@
 import gzip
 import json
 import re
+import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import zstandard
 from streamlit.testing.v1 import AppTest
 
 import inspector
@@ -70,7 +73,43 @@ def test_a_failing_line_is_shown_as_it_is_and_not_as_markup() -> None:
 def test_a_capture_in_the_address_bar_is_diagnosed() -> None:
     app = page(capture="chat-tool-call-leak-vllm-0.14.1")
     assert titles(app)[0] == "1. An engine step that crosses a message is filed under one channel"
-    assert "leads to" in app.dataframe[0].value.columns
+    assert "leads to chat-stream-multi-channel-chunk" in [one.value.replace("\\", "") for one in app.caption]
+
+
+def test_a_failure_that_nobody_knows_shows_the_nearest_entries_as_no_match() -> None:
+    app = page()
+    app.text_area[0].input("RuntimeError: the moon is in the seventh house").run()
+    assert not app.exception
+    assert len(titles(app)) == 3
+    assert any(one.value.startswith("Not a match.") for one in app.caption)
+
+
+def test_the_server_lets_through_what_the_page_offers_to_read() -> None:
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
+    assert config["server"]["maxUploadSize"] >= diagnose.LOG_LIMIT_MB
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
+def test_a_log_is_read_plain_and_packed(pack: Callable[[bytes], bytes]) -> None:
+    app = page()
+    app.segmented_control[0].set_value("Log").run()
+    app.file_uploader[0].set_value(("vllm.log", pack(LOG), "text/plain")).run()
+    assert not app.exception
+    assert titles(app)[0].startswith("1. generation_config.json does not list 200012")
+    table = app.dataframe[0].value
+    assert list(table.columns) == ["times", "share", "message", "leads to"]
+    assert table["times"][0] == 4
+    assert "\x1b" not in "".join(one.value for one in app.code)
+    assert "harmony_parser.process(token_id)" in app.code[0].value
+
+
+def test_a_damaged_log_is_told_in_one_sentence() -> None:
+    app = page()
+    app.segmented_control[0].set_value("Log").run()
+    app.file_uploader[0].set_value(("my_vllm.log.gz", gzip.compress(LOG)[:-20], "text/plain")).run()
+    assert not app.exception
+    [said] = app.error
+    assert said.value.replace("\\", "").startswith("my_vllm.log.gz: the gzip file is damaged")
 
 
 def test_the_facts_of_a_log_name_version_lines_and_requests() -> None:

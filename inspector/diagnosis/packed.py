@@ -1,0 +1,62 @@
+"""A log as it is, or unpacked by content (gzip, zstd) while it is read; memory does not grow with it."""
+
+import gzip
+import io
+import zlib
+from typing import IO, Any, Final, cast
+
+import zstandard
+
+from inspector.errors import StoreError
+
+__all__ = ["HEAD", "unpacked"]
+
+HEAD: Final = 65536
+"""Bytes that may be looked at ahead."""
+
+_GZIP: Final = b"\x1f\x8b"
+_ZSTD: Final = b"\x28\xb5\x2f\xfd"
+_DEEP: Final = 3
+"""Packings within each other that are taken off."""
+_WINDOW_BYTES: Final = 2**27
+
+
+def unpacked(file: "io.BufferedReader[Any]", name: str) -> "io.BufferedReader[Any]":
+    """The file, or a reader of what it unpacks to.
+
+    Reading raises StoreError where a packed file is damaged.
+    """
+    for _ in range(_DEEP):
+        head = file.peek(HEAD)
+        if head.startswith(_GZIP):
+            file = io.BufferedReader(
+                _Unpacking(cast(IO[bytes], gzip.GzipFile(fileobj=file)), name, "gzip"), HEAD
+            )
+        elif head.startswith(_ZSTD):
+            unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES)
+            file = io.BufferedReader(
+                _Unpacking(unpacker.stream_reader(file, read_across_frames=True), name, "zstd"), HEAD
+            )
+        else:
+            break
+    return file
+
+
+class _Unpacking(io.RawIOBase):
+    def __init__(self, inner: IO[bytes], name: str, kind: str) -> None:
+        self._inner = inner
+        self._name = name
+        self._kind = kind
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            piece = self._inner.read(len(buffer))
+        except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
+            raise StoreError(
+                f"{self._name}: the {self._kind} file is damaged ({error}); save it again"
+            ) from error
+        buffer[: len(piece)] = piece
+        return len(piece)
