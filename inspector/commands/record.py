@@ -64,12 +64,19 @@ def add_request_options(parser: ArgumentParser | _ArgumentGroup, *, required: bo
     parser.add_argument("--temperature", type=float)
     parser.add_argument("--seed", type=int)
     parser.add_argument(
+        "--background",
+        action="store_true",
+        help="Responses only: the server goes on when the connection breaks; the stream is taken up again",
+    )
+    parser.add_argument(
         "--logprobs", action="store_true", help="ask for logprobs, for servers without token ids"
     )
 
 
 def request_of(arguments: Namespace, model: str) -> LiveRequest:
     """The request that the options make."""
+    if arguments.background and arguments.endpoint != Endpoint.RESPONSES:
+        raise InspectorError("--background is for Responses; add --endpoint responses")
     return LiveRequest(
         model=model,
         endpoint=Endpoint(arguments.endpoint),
@@ -82,6 +89,7 @@ def request_of(arguments: Namespace, model: str) -> LiveRequest:
         temperature=arguments.temperature,
         seed=arguments.seed,
         logprobs=arguments.logprobs,
+        background=arguments.background,
     )
 
 

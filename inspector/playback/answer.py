@@ -89,11 +89,13 @@ def as_completion(capture: Capture, request: Mapping[str, Any]) -> Capture:
             index = choice.get("index", 0)
             if index not in servings:
                 servings[index] = TextServing(markers=markers)
+            finish = choice.get("finish_reason")
+            finish = "stop" if finish == "tool_calls" else finish  # completions know no tools
             row = {
                 "index": index,
-                "text": servings[index].deliver(ids),
+                "text": servings[index].deliver(ids, stopped=finish == "stop"),
                 "logprobs": None,
-                "finish_reason": choice.get("finish_reason"),
+                "finish_reason": finish,
                 "stop_reason": choice.get("stop_reason"),
                 "prompt_token_ids": None,
                 "token_ids": ids,

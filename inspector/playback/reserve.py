@@ -6,7 +6,7 @@ ends the stream with an error event, or is passed over (0.32). Nothing else of a
 """
 
 import codecs
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from inspector.harmony.vocab import Marker, encoding, is_marker, token_bytes
 __all__ = ["ChatServing", "TextServing"]
 
 _FUNCTIONS: Final = "functions."
+_STOPS: Final = frozenset({Marker.RETURN, Marker.CALL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +114,13 @@ class TextServing:
         self._decode_alone = decode_alone
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
 
-    def deliver(self, ids: Iterable[int]) -> str:
-        """The text that these tokens complete."""
+    def deliver(self, ids: Sequence[int], *, stopped: bool = False) -> str:
+        """The text that these tokens complete; `stopped` when generation ended with the last of them.
+
+        The token that stops generation has no text, whatever the request says of markers (vLLM 0.13 to 0.32).
+        """
         parts: list[str] = []
-        for token_id in ids:
+        for token_id in ids[:-1] if stopped and ids and ids[-1] in _STOPS else ids:
             if is_marker(token_id):
                 parts.append(Marker(token_id).text if self._markers else "")
             elif self._decode_alone:

@@ -286,7 +286,7 @@ def _served_text(chunks: Sequence[_Chunk], capture: Capture, faults: Faults) -> 
         index = choice.get("index")
         if index not in servings:
             servings[index] = TextServing(markers=markers, decode_alone=faults.split_utf8)
-        choice["text"] = servings[index].deliver(ids)
+        choice["text"] = servings[index].deliver(ids, stopped=choice.get("finish_reason") == "stop")
 
     return _served(chunks, deliver, capture.header.endpoint)
 

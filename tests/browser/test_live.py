@@ -132,6 +132,21 @@ def test_what_came_opens_in_replay(page: Page) -> None:
     wait_for(page, 32)
 
 
+def test_ground_truth_of_the_same_prompt_is_told_and_opens_beside_it_in_compare(page: Page) -> None:
+    choose_pace(page, "as recorded")
+    page.get_by_text("Messages, tools, sampling, connection").click()
+    page.get_by_text("Ground truth too").click()
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_text("Ground truth: completions sampled the same 32 tokens.")).to_be_visible(
+        timeout=SLOW_MS
+    )
+    page.get_by_role("button", name="Compare with the ground truth").click()
+    page.wait_for_url(
+        re.compile(r"/compare\?left=\d{8}-\d{6}-chat\S+right=\d{8}-\d{6}-completions"), timeout=SLOW_MS
+    )
+    expect(page.get_by_text("The tokens are the same").first).to_be_visible(timeout=SLOW_MS)
+
+
 def test_a_server_that_is_not_there_is_told_in_words(page: Page) -> None:
     field = page.get_by_label("Server", exact=True)
     field.fill(f"http://127.0.0.1:{free_port()}")

@@ -15,6 +15,7 @@ import pytest
 
 from inspector.audit import Kind
 from inspector.capture import Capture, Endpoint, EventKind
+from inspector.cli import main
 from inspector.client.address import Server
 from inspector.client.request import LiveRequest
 from inspector.harmony.vocab import encode
@@ -424,3 +425,33 @@ def test_a_background_stream_that_breaks_is_taken_up_where_it_broke(folder: Path
     assert len(capture.events) == 4
     assert capture.end is not None
     assert not capture.end.cut
+
+
+def test_background_is_for_responses_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out.jsonl"
+    command = ["record", "--base-url", "http://127.0.0.1:1", "--model", "m", "--prompt", "Hi", "--background"]
+    assert main([*command, "--out", str(out)]) == 2
+    assert "--background is for Responses; add --endpoint responses" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_record_takes_a_background_stream_up_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def event(number: int, kind: str, **more: object) -> bytes:
+        return f"event: {kind}\n".encode() + sse({"type": kind, "sequence_number": number, **more})
+
+    began = event(0, "response.created", response={"id": "resp_1", "status": "in_progress"})
+    done = event(1, "response.completed", response={"id": "resp_1", "status": "completed", "output": []})
+    answers: dict[str, Answer] = {
+        "/v1/responses": lambda _: stream([began], end=False),
+        "/v1/responses/resp_1": lambda _: stream([done]),
+    }
+    out = tmp_path / "out.jsonl"
+    with raw_server(answers) as server:
+        command = ["record", "--base-url", server.v1, "--model", "m", "--prompt", "Hi", "--out", str(out)]
+        assert main([*command, "--endpoint", "responses", "--background"]) == 0
+        [body] = server.bodies("/v1/responses")
+    assert body["background"] is True
+    assert "2 events" in capsys.readouterr().out
+    assert len(load(out)[0].events) == 2

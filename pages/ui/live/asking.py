@@ -95,7 +95,7 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
             disabled=server is None or not model,
         )
     with st.expander("Messages, tools, sampling, connection", key="live_more"):
-        _more(own=own)
+        _more(own=own, responses=endpoint == Endpoint.RESPONSES)
     if stop and run is not None:
         run.stop()
     if trouble:
@@ -123,7 +123,7 @@ def invitation(server: Server | None) -> None:
     st.info(f"Press **Start**: {what}", icon=":material/play_arrow:")
 
 
-def _more(*, own: bool) -> None:
+def _more(*, own: bool, responses: bool) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         st.text_area("Messages, JSON (in place of the prompt)", key="live_messages", height=90)
@@ -143,6 +143,12 @@ def _more(*, own: bool) -> None:
             )
             st.toggle("Logprobs", key="live_logprobs", help="Weaker evidence, for servers without token ids.")
             st.toggle("Ground truth too", key="live_both", help="The same prompt to completions at once.")
+            if responses:
+                st.toggle(
+                    "Background",
+                    key="live_background",
+                    help="The server goes on when the connection breaks, and the stream is taken up again.",
+                )
         if not own:
             st.text_input("API key (never stored)", key="live_key", type="password")
             st.text_area("Headers, NAME: VALUE, one a line (never stored)", key="live_headers", height=68)
@@ -221,6 +227,7 @@ def _request(model: str, endpoint: Endpoint) -> LiveRequest:
         seed=asked.get("live_seed"),
         logprobs=bool(asked.get("live_logprobs")),
         token_ids=asked.get("live_ids", True),
+        background=endpoint is Endpoint.RESPONSES and bool(asked.get("live_background")),
     )
 
 

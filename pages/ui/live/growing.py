@@ -11,7 +11,7 @@ from inspector import Evidence, Inspection, LiveRun, Pace, Reading, RunState
 from pages.ui.assets import inline
 from pages.ui.banner import banner
 from pages.ui.fields import field_words
-from pages.ui.live.runs import open_in_replay
+from pages.ui.live.runs import open_in_compare, open_in_replay
 from pages.ui.pickers import plain
 from pages.ui.state import Session
 from pages.ui.strip import Payload, pack, strip
@@ -86,9 +86,21 @@ def _ended(session: Session, run: LiveRun) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Open in Replay", icon=":material/play_circle:", key="live_open"):
             open_in_replay(session, run)
+        truth = _truth(run)
+        if truth is not None and st.button(
+            "Compare with the ground truth", icon=":material/compare_arrows:", key="live_compare"
+        ):
+            open_in_compare(session, run, truth)
         if run.path is not None and not run.trouble:
             st.caption(f"Kept as {plain(str(run.path))}")
     _pair(run)
+
+
+def _truth(run: LiveRun) -> LiveRun | None:
+    """The run that showed the ground truth of this one, once it has ended with something to compare."""
+    other = inspector.registry().get(run.pair) if run.pair else None
+    ended = other is not None and other.state is RunState.ENDED and not other.outcome.failure
+    return other if ended else None
 
 
 def _pair(run: LiveRun) -> None:
@@ -97,7 +109,7 @@ def _pair(run: LiveRun) -> None:
     if other is None:
         return
     if other.state is not RunState.ENDED:
-        st.caption("The ground truth of the same prompt is still running; it is among the recent runs.")
+        st.fragment(_awaited, run_every=_EACH_S)(other)
         return
     mine, truth = run.reading().choice.tokens.ids, other.reading().choice.tokens.ids
     if other.outcome.failure:
@@ -112,6 +124,13 @@ def _pair(run: LiveRun) -> None:
             f"Ground truth: completions sampled other tokens from token {same:,} on, "
             "so the two tell different stories."
         )
+
+
+def _awaited(truth: LiveRun) -> None:
+    """The whole page runs again once the ground truth has ended."""
+    if truth.state is RunState.ENDED:
+        st.rerun()
+    st.caption("The ground truth of the same prompt is still running; it is among the recent runs.")
 
 
 def _troubles(run: LiveRun) -> None:

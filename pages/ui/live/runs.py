@@ -11,7 +11,7 @@ from inspector import Level, LiveRun, RunState, Upstream
 from pages.ui.pickers import plain
 from pages.ui.state import Opened, Session
 
-__all__ = ["open_in_replay", "recent", "watch", "watched"]
+__all__ = ["open_in_compare", "open_in_replay", "recent", "watch", "watched"]
 
 _SHOWN: Final = 12
 _EACH_S: Final = 2.0
@@ -43,9 +43,20 @@ def watched(session: Session) -> LiveRun | None:
 
 def open_in_replay(session: Session, run: LiveRun) -> None:
     """Open what came of a run on the Replay page."""
-    name = run.path.name if run.path else f"{run.id}.jsonl"
-    session.open([Opened(name=name, digest=f"{run.id} {len(run.events)}", capture=run.capture())])
+    session.open([_opened(run)])
     st.switch_page("replay.py")
+
+
+def open_in_compare(session: Session, left: LiveRun, right: LiveRun) -> None:
+    """Lay two runs beside each other on the Compare page."""
+    sides = {"left": _opened(left), "right": _opened(right)}
+    session.open(list(sides.values()))
+    st.switch_page("compare.py", query_params={side: one.name for side, one in sides.items()})
+
+
+def _opened(run: LiveRun) -> Opened:
+    name = run.path.name if run.path else f"{run.id}.jsonl"
+    return Opened(name=name, digest=f"{run.id} {len(run.events)}", capture=run.capture())
 
 
 def recent(session: Session, shown: LiveRun | None) -> None:
