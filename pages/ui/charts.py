@@ -1,6 +1,8 @@
 """Plots of a reading: tokens over time by channel, and the waits between events."""
 
-from itertools import pairwise
+from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import Final
 
 import plotly.graph_objects as go
@@ -9,7 +11,7 @@ from plotly.subplots import make_subplots
 
 from inspector import ChoiceReading, Inspection, Reading
 
-__all__ = ["draw_timeline", "timeline"]
+__all__ = ["both_over_time", "draw_timeline", "timeline"]
 
 _POINTS_AT_MOST: Final = 1500
 _BOUNDARIES_AT_MOST: Final = 120
@@ -20,6 +22,9 @@ _HUES: Final = {
 }
 _ALIKE: Final = {"reasoning": "analysis", "content": "final"}
 _OTHER: Final = {"light": "#566072", "dark": "#9aa5b8"}
+_SIDES: Final = {"light": ("#0b6fb8", "#8a6100"), "dark": ("#66b3f0", "#d3a544")}
+_LINES: Final = ("solid", "dash")
+_MARKS: Final = ("circle", "diamond-open")
 _DASHES: Final = {"analysis": "solid", "final": "dash", "commentary": "dot"}
 
 
@@ -160,3 +165,62 @@ def _waits(figure: go.Figure, moments: list[float], scale: float, theme: str) ->
         row=2,
         col=1,
     )
+
+
+def both_over_time(sides: Sequence[tuple[str, Reading]], theme: str) -> go.Figure | None:
+    """Two sides on one axis of time: tokens, the wait before each event, tokens an event.
+
+    None where neither side has times. Deltas take the place of tokens where none is known.
+    """
+    figure = make_subplots(
+        rows=3, cols=1, shared_xaxes=True, row_heights=[0.5, 0.25, 0.25], vertical_spacing=0.05
+    )
+    for number, (name, reading) in enumerate(sides):
+        arrivals = sorted(Counter(_arrivals(reading)).items())
+        if not arrivals:
+            continue
+        hue, times = _SIDES[theme][number], [at * 1000 for at, _ in arrivals]
+        counts = [count for _, count in arrivals]
+        totals = list(accumulate(counts))
+        waits = [0.0, *(later - earlier for earlier, later in pairwise(times))]
+        step = -(-len(times) // _POINTS_AT_MOST)
+        shared = {"legendgroup": name, "name": name}
+        figure.add_scatter(
+            x=times[::step],
+            y=totals[::step],
+            line={"shape": "hv", "color": hue, "dash": _LINES[number]},
+            row=1,
+            col=1,
+            **shared,
+        )
+        for row, values in ((2, waits), (3, counts)):
+            figure.add_scatter(
+                x=times[::step],
+                y=values[::step],
+                mode="markers",
+                marker={"color": hue, "size": 6, "symbol": _MARKS[number]},
+                showlegend=False,
+                row=row,
+                col=1,
+                **shared,
+            )
+    if not figure.data:
+        return None
+    figure.update_yaxes(title_text="tokens", rangemode="tozero", row=1, col=1)
+    figure.update_yaxes(title_text="wait, ms", rangemode="tozero", row=2, col=1)
+    figure.update_yaxes(title_text="an event", rangemode="tozero", row=3, col=1)
+    figure.update_xaxes(title_text="time since the request, ms", rangemode="tozero", row=3, col=1)
+    figure.update_layout(
+        height=480,
+        margin={"l": 8, "r": 8, "t": 40, "b": 8},
+        legend={"orientation": "h", "y": 1.1, "x": 0},
+        hovermode="x unified",
+    )
+    return figure
+
+
+def _arrivals(reading: Reading) -> list[float]:
+    """Arrivals of the first choice's tokens; of its deltas where no token is known."""
+    one = reading.choice
+    events = one.tokens.events or [delta.event for delta in one.deltas]
+    return [at for event in events if (at := reading.arrival_s(event)) is not None]

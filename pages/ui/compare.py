@@ -3,14 +3,14 @@
 from typing import Final
 
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
 import inspector
-from inspector import Comparison, Inspection, Level, Reading, Repeats
+from inspector import Comparison, Inspection, Level, Repeats
 from pages.ui import captures, pickers
 from pages.ui.banner import banner, sentence_banner
 from pages.ui.captures import Chosen
+from pages.ui.charts import both_over_time
 from pages.ui.fields import field_words, fields, sides
 from pages.ui.state import Place, Session
 from pages.ui.strip import Payload, pack, strip
@@ -36,7 +36,6 @@ _FIRST: Final = ("chat-tool-call-dropped-vllm-0.13.0", "chat-tool-call-leak-vllm
 """The pair that the page opens with: one script on two versions."""
 _CAPTURES: Final = "Two captures"
 _SERVERS: Final = "Ask two servers"
-_POINTS_AT_MOST: Final = 1500
 RUNS: Final = {
     "run": st.column_config.NumberColumn(width=50),
     "side": st.column_config.TextColumn(width=60),
@@ -45,7 +44,6 @@ RUNS: Final = {
     "says": st.column_config.TextColumn(width=520),
 }
 """Widths of the columns of `inspector.run_rows`."""
-_HUES: Final = {"light": ("#0b6fb8", "#8a6100"), "dark": ("#66b3f0", "#d3a544")}
 
 
 def from_servers() -> bool:
@@ -209,9 +207,12 @@ def timing(found: Comparison, *, key: str) -> None:
         ]
     )
     st.dataframe(shown, hide_index=True, width="stretch")
-    figure = _staircases(found)
+    theme = "dark" if st.context.theme.type == "dark" else "light"
+    figure = both_over_time([(_label(one, side), one.reading) for side, one in _sides(found)], theme)
     if figure is not None:
-        st.plotly_chart(figure, key=key, alt="Tokens of both sides over the time since their requests")
+        st.plotly_chart(
+            figure, key=key, alt="Tokens, waits and tokens an event of both sides since their requests"
+        )
 
 
 def several(session: Session, reference: Chosen) -> None:
@@ -295,6 +296,10 @@ def download(found: Comparison) -> None:
         )
 
 
+def _sides(found: Comparison) -> tuple[tuple[str, Inspection], tuple[str, Inspection]]:
+    return ("left", found.left), ("right", found.right)
+
+
 def _label(one: inspector.Inspection, side: str) -> str:
     return f"{side}: {_version(one)}"
 
@@ -310,38 +315,3 @@ def _value(value: float | None, unit: str) -> str:
     if unit == "s":
         return f"{value * 1000:,.1f} ms" if value < 10 else f"{value:,.1f} s"
     return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
-
-
-def _staircases(found: Comparison) -> go.Figure | None:
-    theme = "dark" if st.context.theme.type == "dark" else "light"
-    figure = go.Figure()
-    for side, one, hue, dash in zip(
-        ("left", "right"), (found.left, found.right), _HUES[theme], ("solid", "dash"), strict=True
-    ):
-        times = _times(one.reading)
-        if times:
-            step = -(-len(times) // _POINTS_AT_MOST)
-            figure.add_scatter(
-                x=[at * 1000 for at in times[::step]],
-                y=list(range(1, len(times) + 1, step)),
-                name=_label(one, side),
-                line={"shape": "hv", "color": hue, "dash": dash},
-            )
-    if not figure.data:
-        return None
-    figure.update_layout(
-        height=320,
-        margin={"l": 8, "r": 8, "t": 40, "b": 8},
-        legend={"orientation": "h", "y": 1.16, "x": 0},
-        hovermode="x unified",
-    )
-    figure.update_xaxes(title_text="time since the request, ms", rangemode="tozero")
-    figure.update_yaxes(title_text="tokens", rangemode="tozero")
-    return figure
-
-
-def _times(reading: Reading) -> list[float]:
-    """Arrivals of the first choice's tokens; of its deltas where no token is known."""
-    one = reading.choice
-    events = one.tokens.events or [delta.event for delta in one.deltas]
-    return [at for event in events if (at := reading.arrival_s(event)) is not None]

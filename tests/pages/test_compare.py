@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import inspector
+from pages.ui.charts import both_over_time
 from tests.pages.test_replay import as_file, drawn
 from tests.streams import chat
 from tests.test_verdict import GOOD, LEAK
@@ -87,3 +88,20 @@ def test_every_pair_with_the_first_capture_is_drawn() -> None:
         app.run()
         assert not app.exception
         assert banner(app)["sentence"]
+
+
+def test_both_sides_are_drawn_on_one_axis_of_time() -> None:
+    sides = [
+        (name, inspector.inspect(chat(GOOD, gap_s=gap_s)).reading)
+        for name, gap_s in (("a", 0.5), ("b", 0.25))
+    ]
+    figure = both_over_time(sides, "light")
+    assert figure is not None
+    totals, waits, sizes = figure.data[:3]
+    count = len(sides[0][1].choice.tokens)
+    assert totals.y[-1] == sum(sizes.y) == count
+    assert set(waits.y[1:]) == {500.0}
+    assert set(figure.data[4].y[1:]) == {250.0}
+    assert [one.name for one in figure.data] == ["a"] * 3 + ["b"] * 3
+    [ids] = inspector.loads(b"[200005, 35644]", "ids.json")
+    assert both_over_time([("ids alone", inspector.inspect(ids).reading)], "dark") is None

@@ -36,6 +36,11 @@ def playback() -> Iterator[str]:
         yield f"{address}/playback/v1"
 
 
+def shown(markdown: str) -> str:
+    """What a reader sees of a text that stands in Markdown as it is."""
+    return markdown.replace("\\", "").replace("`", "")
+
+
 def asked(
     registry: inspector.Registry, left: tuple[str, str], right: tuple[str, str], *, runs: int = 1
 ) -> AppTest:
@@ -118,7 +123,7 @@ def test_the_side_that_answered_is_shown_when_the_other_did_not(
     registry: inspector.Registry, playback: str
 ) -> None:
     app = asked(registry, (playback, LEFT), (playback, "responses-whole-vllm-0.14.1"))
-    [said] = [one.value.replace("\\", "") for one in app.error]
+    [said] = [shown(one.value) for one in app.error]
     assert said.startswith("Right: http://127.0.0.1:")
     assert "(responses) cannot answer at chat" in said
     assert banner(app)["sentence"].startswith("The server lost 2 tokens of the reasoning")
