@@ -87,6 +87,13 @@ class Checkup:
         order = (CheckState.FAILED, CheckState.WARNING, CheckState.UNKNOWN)
         return next((state for state in order if state in states), CheckState.OK)
 
+    @property
+    def sentence(self) -> str:
+        """How it went, in words."""
+        failed = [one.name for one in self.checks if one.state is CheckState.FAILED]
+        told = f"{len(failed)} of {len(self.checks)} checks failed: {', '.join(failed)}."
+        return told if failed else "No check failed."
+
 
 def examine(server: Server, *, model: str | None = None, registry: Registry | None = None) -> Checkup:
     """Check a server; blocks until its streams have ended. `model` None takes its gpt-oss model."""

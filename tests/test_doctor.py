@@ -173,7 +173,11 @@ def test_the_command_prints_json_and_its_exit_code_says_how_it_went(
         assert main(["doctor", "--base-url", server.v1]) == 1
     assert row["worst"] == "failed"
     assert {"name", "state", "says", "change"} == row["checks"][0].keys()
-    assert "FAILED   harmony" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "FAILED   harmony" in printed
+    failed = [one["name"] for one in row["checks"] if one["state"] == "failed"]
+    told = f"{len(failed)} of {len(row['checks'])} checks failed: {', '.join(failed)}."
+    assert printed.splitlines()[1] == told
 
 
 def test_the_command_says_in_one_line_that_nobody_is_there(capsys: pytest.CaptureFixture[str]) -> None:

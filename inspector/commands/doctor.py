@@ -69,7 +69,7 @@ def _row(found: Checkup, matrix: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _lines(found: Checkup, matrix: list[dict[str, Any]]) -> list[str]:
     version, model = printable(found.version or "unknown"), printable(found.model or "-")
-    lines = [f"{found.address}  version {version}  model {model}"]
+    lines = [f"{found.address}  version {version}  model {model}", found.sentence]
     for one in found.checks:
         lines.append(f"  {_BULLETS[one.state]}  {one.name}: {printable(one.says)}")
         if one.change:

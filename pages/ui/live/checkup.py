@@ -28,8 +28,9 @@ def checkup(server: Server | None) -> None:
         except InspectorError as error:
             st.error(plain(str(error)))
             return
+        st.markdown(f"**{plain(found.sentence)}**")
         for one in found.checks:
-            change = f"  \n{plain(one.change)}" if one.change else ""
+            change = f"  \nChange: {plain(one.change)}" if one.change else ""
             st.markdown(f"{_SIGNS[one.state]} **{plain(one.name)}**: {plain(one.says)}{change}")
         for row in inspector.release_rows(found.version):
             st.markdown(f":gray[:material/grid_on:] **lab**: {plain(inspector.release_words(row))}")

@@ -71,7 +71,8 @@ def _recent(session: Session, shown: LiveRun | None, upstreams: Sequence[Upstrea
     runs = [run for run in registry.runs() if shown is None or run.id != shown.id][:_SHOWN]
     if runs or upstreams:
         st.subheader("Recent runs", anchor=False)
-    _tap(upstreams)
+    if upstreams:
+        _tap(upstreams)
     for run in runs:
         registry.audit_soon(run)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -83,16 +84,15 @@ def _recent(session: Session, shown: LiveRun | None, upstreams: Sequence[Upstrea
             st.rerun()
         if opened:
             open_in_replay(session, run)
-
-
-def _tap(upstreams: Sequence[Upstream]) -> None:
-    """Where to point other clients, so that their answers are listed here; or how to turn that on."""
     if not upstreams:
         st.caption(
             "Other clients show here too when the dashboard is started with "
             '`HARMONY_INSPECTOR_UPSTREAMS="name=http://localhost:8000"`.'
         )
-        return
+
+
+def _tap(upstreams: Sequence[Upstream]) -> None:
+    """Where to point other clients, so that their answers are listed here."""
     st.caption("Point any OpenAI client at one of these; each answer is listed here while it streams.")
     for one in upstreams:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
