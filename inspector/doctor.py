@@ -91,8 +91,7 @@ class Checkup:
     def sentence(self) -> str:
         """How it went, in words."""
         failed = [one.name for one in self.checks if one.state is CheckState.FAILED]
-        told = f"{len(failed)} of {len(self.checks)} checks failed: {', '.join(failed)}."
-        return told if failed else "No check failed."
+        return f"{len(failed)} of {len(self.checks)} checks failed: {', '.join(failed) or 'none'}."
 
 
 def examine(server: Server, *, model: str | None = None, registry: Registry | None = None) -> Checkup:
