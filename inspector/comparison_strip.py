@@ -2,12 +2,13 @@
 
 Where they differ, the left tokens stand before the right ones, in blocks that say which side they are
 of. The payload is that of `inspector.strip`; its findings are the differences, in the order of the row.
+Folded, the middle of long equal stretches is left out, and the next block says how much.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from inspector.compare import ChoiceComparison, Comparison, Lane, Stretch
+from inspector.compare import ChoiceComparison, Comparison, Fold, Lane, Stretch, folds
 from inspector.harmony.text import text_of
 from inspector.reading import ChoiceReading
 from inspector.rows import finding_row, finding_words, issue_row
@@ -16,10 +17,20 @@ from inspector.strip import strip
 __all__ = ["comparison_strip"]
 
 _SHOWN = 120
+_HIDDEN = -1
+"""The place of a token that is folded away."""
+_CONTEXT = 24
+"""Tokens that stay in view around a difference."""
 
 
-def comparison_strip(comparison: Comparison, *, key: str, choice: int = 0) -> dict[str, Any] | None:
-    """The payload of one choice; None where a side has no token ids."""
+def comparison_strip(
+    comparison: Comparison, *, key: str, choice: int = 0, folded: bool = False
+) -> dict[str, Any] | None:
+    """The payload of one choice; None where a side has no token ids.
+
+    `folded` leaves out equal tokens far from any difference; cells then count what is shown, and `hidden`
+    says how many tokens are not.
+    """
     compared = next((one for one in comparison.choices if one.index == choice), None)
     if compared is None or compared.tokens is None:
         return None
@@ -28,12 +39,20 @@ def comparison_strip(comparison: Comparison, *, key: str, choice: int = 0) -> di
         for one in (comparison.left, comparison.right)
     ]
     mine, other = (strip(one.reading, (), key=key, choice=found) for one, found in sides)
-    row = _Row(compared.tokens.stretches, len(mine["ids"]), len(other["ids"]))
-    texts = {str(row.left[int(place)]): text for place, text in mine["texts"].items()}
-    texts |= {str(row.right[int(place)]): text for place, text in other["texts"].items()}
+    parts: Sequence[Stretch | Fold] = compared.tokens.stretches
+    if folded:
+        parts = list(folds(compared.tokens, context=_CONTEXT, keep=_kept(comparison, compared)))
+    row = _Row(parts, len(mine["ids"]), len(other["ids"]))
+    texts = {
+        str(places[int(place)]): text
+        for payload, places in ((mine, row.left), (other, row.right))
+        for place, text in payload["texts"].items()
+        if places[int(place)] != _HIDDEN
+    }
     return {
         **mine,
         "count": row.count,
+        "hidden": sum(row.folded.values()),
         "ids": row.merged(mine["ids"], other["ids"]),
         "vocab": {**other["vocab"], **mine["vocab"]},
         "texts": texts,
@@ -55,13 +74,18 @@ def comparison_strip(comparison: Comparison, *, key: str, choice: int = 0) -> di
 class _Row:
     """Where the tokens of both sides stand in the merged row."""
 
-    def __init__(self, stretches: Sequence[Stretch], left: int, right: int) -> None:
-        self.left = [0] * left
-        self.right = [0] * right
+    def __init__(self, stretches: Sequence[Stretch | Fold], left: int, right: int) -> None:
+        self.left = [_HIDDEN] * left
+        self.right = [_HIDDEN] * right
+        self.folded: dict[int, int] = {}
+        """Place in the row, to the tokens that are folded away before it."""
         self.parts: list[tuple[Lane, str, int, int, int]] = []
         """Lane, side whose tokens they are, span there, and place in the row."""
         self.count = 0
         for one in stretches:
+            if isinstance(one, Fold):
+                self.folded[self.count] = one.left_end - one.left_start
+                continue
             if one.left_end > one.left_start:
                 self._place(one.lane, "left", one.left_start, one.left_end, self.left)
             if one.lane is Lane.SAME:
@@ -115,6 +139,10 @@ def _blocks(
             if first < last:
                 shift = place - start
                 words = None if lane is Lane.SAME else f"only {side}" if lane is not Lane.REPLACED else side
+                if lane is Lane.SAME and (hidden := row.folded.get(first + shift)):
+                    words = f"after {hidden:,} equal tokens"
+                elif last + shift == row.count and (hidden := row.folded.get(row.count)):
+                    words = " · ".join(filter(None, (words, f"{hidden:,} equal tokens follow")))
                 yield {
                     **block,
                     "start": first + shift,
@@ -132,11 +160,35 @@ def _blocks(
 def _runs(runs: Sequence[Sequence[Any]], places: Sequence[int]) -> Iterator[list[Any]]:
     """Runs of one side, cut where the row has tokens of the other between them."""
     for start, end, field, state in runs:
-        first = start
-        for place in range(start + 1, end + 1):
-            if place == end or places[place] != places[place - 1] + 1:
+        first = None
+        for place in range(start, end + 1):
+            at = _HIDDEN if place == end else places[place]
+            if first is not None and at != places[place - 1] + 1:
                 yield [places[first], places[place - 1] + 1, field, state]
+                first = None
+            if first is None and at != _HIDDEN:
                 first = place
+
+
+def _kept(comparison: Comparison, compared: ChoiceComparison) -> list[tuple[int, int]]:
+    """Left spans that stay in view: what was delivered differently, and all findings."""
+    spans = [(one.start, one.end) for one in compared.apart]
+    found = comparison.findings
+    mine = [*found.only_left, *(left for left, _ in found.both)]
+    spans += [
+        (one.token_start, one.token_end)
+        for one in mine
+        if one.choice == compared.index and one.token_start is not None and one.token_end is not None
+    ]
+    for one in found.only_right:
+        if one.choice == compared.index and one.token_start is not None and one.token_end is not None:
+            for stretch in compared.tokens.stretches if compared.tokens is not None else ():
+                start = max(one.token_start, stretch.right_start)
+                end = min(one.token_end, stretch.right_end)
+                if stretch.lane is Lane.SAME and start < end:
+                    shift = stretch.left_start - stretch.right_start
+                    spans.append((start + shift, end + shift))
+    return sorted(spans)
 
 
 def _differences(

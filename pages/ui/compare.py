@@ -1,6 +1,6 @@
 """Two captures on a page: which ones, what differs, where, and the time that each took."""
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import pandas as pd
 import streamlit as st
@@ -34,6 +34,8 @@ __all__ = [
 
 _FIRST: Final = ("chat-tool-call-dropped-vllm-0.13.0", "chat-tool-call-leak-vllm-0.14.1")
 """The pair that the page opens with: one script on two versions."""
+_FOLDS_FROM: Final = 200
+"""Tokens from which folding is offered."""
 _CAPTURES: Final = "Two captures"
 _SERVERS: Final = "Ask two servers"
 RUNS: Final = {
@@ -89,6 +91,16 @@ def pick(session: Session) -> tuple[Chosen | None, Chosen | None]:
     return found[0], found[1]
 
 
+class _Row(NamedTuple):
+    """The common row of both sides."""
+
+    payload: Payload
+    first: Place
+    """Where to begin: at the first difference."""
+    hidden: int
+    """Tokens that are folded away."""
+
+
 def compared(left: Chosen, right: Chosen) -> Comparison:
     """The comparison of two captures, made once for their content."""
     return _compared(f"{left.digest} {right.digest}", left, right)
@@ -127,9 +139,14 @@ def facts(found: Comparison) -> list[tuple[str, str, str]]:
 def tokens(session: Session, left: Chosen, right: Chosen, found: Comparison) -> None:
     """One row over two ribbons; a strip for each side where tokens are unknown."""
     key = f"{left.digest} {right.digest}"
-    made = _row(key, found)
+    made = _row(key, found, folded=False)
     if made is not None:
-        _strip(session, "compare", *made)
+        short = _row(f"{key} folded", found, folded=True)
+        if short is not None and short.hidden >= _FOLDS_FROM:
+            label = f"Fold {short.hidden:,} equal tokens that lie far from any difference"
+            if st.toggle(label, key="compare_fold", help="The row then counts the tokens that it shows."):
+                made = short
+        _strip(session, "compare", made.payload, made.first)
         return
     for side, one in (("left", left), ("right", right)):
         st.caption(_label(one.seen, side))
@@ -151,12 +168,13 @@ def _strip(session: Session, page: str, payload: Payload, first: Place) -> None:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _row(digest: str, _found: Comparison) -> tuple[Payload, Place] | None:
-    made = inspector.comparison_strip(_found, key=digest, choice=_found.choice.index)
-    if made is None:
+def _row(digest: str, _found: Comparison, *, folded: bool) -> _Row | None:
+    made = inspector.comparison_strip(_found, key=digest, choice=_found.choice.index, folded=folded)
+    if made is None or not made["count"]:
         return None
     first = made["findings"][0]["cell_start"] if made["findings"] else None
-    return pack(made, digest=digest), Place(first, 0 if made["findings"] else None)
+    place = Place(first, 0 if made["findings"] else None)
+    return _Row(pack(made, digest=digest), place, made["hidden"])
 
 
 def texts(found: Comparison, which: str, *, key: str) -> None:

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from inspector.capture import Capture
 from inspector.compare import compare
 from inspector.comparison_strip import comparison_strip
+from inspector.harmony.vocab import encode
 from inspector.inspection import inspect
 from inspector.store import builtin, load
 from tests.compare.test_compare import PIECES
@@ -89,3 +90,62 @@ def test_all_built_in_pairs_of_one_endpoint_make_a_row_or_say_none() -> None:
             made = comparison_strip(compare(left, right), key="k")
             known = left.reading.choice.has_ids and right.reading.choice.has_ids
             assert (made is not None) == known
+
+
+def words(*, lost: int | None = None, other: int | None = None) -> Capture:
+    """An answer of many tokens, one an event; one may be lost on the way, one may be another."""
+    steps: list[Step] = [("<|channel|>final<|message|>", {})]
+    for number in range(400):
+        text = " other" if number == other else " word"
+        steps.append((text, {} if number == lost else {"content": text}))
+    return chat([*steps, ("<|return|>", {})])
+
+
+def folded(left: Capture, right: Capture) -> dict[str, Any]:
+    made = comparison_strip(compare(inspect(left), inspect(right)), key="k", folded=True)
+    assert made is not None
+    return made
+
+
+def test_folded_long_equal_stretches_are_left_out_and_told() -> None:
+    made = folded(words(), words(lost=200))
+    assert made["hidden"] > 300
+    assert made["count"] + made["hidden"] == 404
+    [finding] = made["findings"]
+    assert made["ids"][finding["cell_start"] : finding["cell_end"]] == encode(" word")
+    assert [finding["cell_start"], finding["cell_end"], "content", "dropped"] in [
+        [*run[:2], "content", run[3]] for run in made["ribbons"][1]["runs"]
+    ]
+    roles = [block["role"] for block in made["blocks"]]
+    assert any(role.startswith("after ") and "equal tokens" in role for role in roles)
+
+
+def test_folded_differences_stand_where_the_tokens_differ() -> None:
+    made = folded(words(), words(other=390))
+    assert made["hidden"] > 300
+    left, right = made["findings"]
+    assert made["ids"][left["cell_start"]] == encode(" word")[0]
+    assert made["ids"][right["cell_start"]] == encode(" other")[0]
+
+
+def test_the_same_on_both_sides_folds_to_its_edges_and_says_what_follows() -> None:
+    made = folded(words(), words())
+    assert made["count"] + made["hidden"] == 404
+    assert made["count"] <= 2 * 24
+
+
+@settings(deadline=None, max_examples=80)
+@given(left=PIECES, right=PIECES)
+def test_a_folded_row_is_the_row_without_what_is_hidden(left: Sequence[Step], right: Sequence[Step]) -> None:
+    whole, made = row(chat(left), chat(right)), folded(chat(left), chat(right))
+    assert made["count"] == len(made["ids"]) == whole["count"] - made["hidden"]
+    assert [one["title"] for one in made["findings"]] == [one["title"] for one in whole["findings"]]
+    for mine, other in zip(made["findings"], whole["findings"], strict=True):
+        if other["cell_start"] is not None:
+            shown = made["ids"][mine["cell_start"] : mine["cell_end"]]
+            assert shown == whole["ids"][other["cell_start"] : other["cell_end"]]
+    assert all(one["end"] == then["start"] for one, then in pairwise(made["blocks"]))
+    assert all(made["ids"][int(place)] is not None for place in made["texts"])
+    for lane in made["ribbons"]:
+        assert all(0 <= start < end <= made["count"] for start, end, *_ in lane["runs"])
+        assert all(one[1] <= then[0] for one, then in pairwise(lane["runs"]))

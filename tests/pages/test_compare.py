@@ -1,6 +1,7 @@
 """The Compare page, without a browser: what it says and sends for pairs of captures."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import inspector
 from pages.ui.charts import both_over_time
+from tests.compare.test_strip import words
 from tests.pages.test_replay import as_file, drawn
 from tests.streams import chat
 from tests.test_verdict import GOOD, LEAK
@@ -105,3 +107,26 @@ def test_both_sides_are_drawn_on_one_axis_of_time() -> None:
     assert [one.name for one in figure.data] == ["a"] * 3 + ["b"] * 3
     [ids] = inspector.loads(b"[200005, 35644]", "ids.json")
     assert both_over_time([("ids alone", inspector.inspect(ids).reading)], "dark") is None
+
+
+def test_long_equal_stretches_can_be_folded() -> None:
+    app = page()
+    assert not app.toggle
+    captures = [("left.jsonl", words()), ("right.jsonl", words(lost=350))]
+    app.file_uploader[0].set_value(
+        [(name, as_file(capture), "application/octet-stream") for name, capture in captures]
+    )
+    app.run()
+    app.selectbox(key="compare_left").set_value("left.jsonl")
+    app.selectbox(key="compare_right").set_value("right.jsonl")
+    app.run()
+    [fold] = app.toggle
+    assert re.fullmatch(r"Fold 3\d\d equal tokens that lie far from any difference", fold.label)
+    counts = []
+    for folded in (False, True):
+        app.toggle[0].set_value(folded).run()
+        assert not app.exception
+        _, _, payload = drawn(app, "strip").bytes.partition(b"\n")
+        counts.append(json.loads(payload)["count"])
+    assert counts[0] == 404
+    assert counts[1] == 404 - int(fold.label.split()[1])
