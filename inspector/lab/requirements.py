@@ -12,8 +12,17 @@ __all__ = ["plain_requirements", "requirements_of"]
 DROPPED: Final = frozenset({"torchvision", "torchaudio", "torchcodec", "triton", "triton-cpu"})
 """Requirements that break here: built for another torch, and importing transformers then fails."""
 
-BOUNDS: Final = {"mcp": "<2", "openai": "<3", "transformers": "<5", "setuptools": "<81"}
-"""Upper bounds for requirements that a wheel leaves open; later majors came after the older releases."""
+BOUNDS: Final = {
+    "mcp": ("<2", [0, 30]),
+    "openai": ("<3", [0, 24]),
+    "transformers": ("<5", [0, 24]),
+    "setuptools": ("<81", [0, 24]),
+}
+"""Upper bounds for requirements that a wheel leaves open, and the release from which none is needed.
+
+Later majors came after the older releases. With mcp 2 a `--tool-server` ends vLLM to 0.29 with `'Tool' object
+has no attribute 'inputSchema'`; 0.30 asks for mcp 2 itself.
+"""
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -23,7 +32,7 @@ def plain_requirements(requirements: Iterable[str], *, version: str) -> list[str
 
     `version` is the release, for upper bounds that those from before a new major need.
     """
-    older = _is_old(version)
+    release = [int(part) for part in re.findall(r"\d+", version)[:2]]
     kept: list[str] = []
     for line in requirements:
         requirement, _, marker = line.partition(";")
@@ -35,15 +44,11 @@ def plain_requirements(requirements: Iterable[str], *, version: str) -> list[str
         if name == "torch" and "x86_64" not in marker and marker:
             # The same torch once more, for platforms whose build has no suffix.
             marker = f"{marker} and platform_machine != 'x86_64'"
-        if older and name in BOUNDS and "<" not in requirement and "==" not in requirement:
-            requirement = f"{requirement}{',' if '>' in requirement else ''}{BOUNDS[name]}"
+        bound, without_from = BOUNDS.get(name, ("", []))
+        if release < without_from and "<" not in requirement and "==" not in requirement:
+            requirement = f"{requirement}{',' if '>' in requirement else ''}{bound}"
         kept.append(f"{requirement};{marker}" if marker else requirement)
     return kept
-
-
-def _is_old(version: str) -> bool:
-    numbers = [int(part) for part in re.findall(r"\d+", version)[:2]]
-    return numbers < [0, 24]
 
 
 def requirements_of(wheel: Path) -> list[str]:

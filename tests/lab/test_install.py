@@ -66,6 +66,14 @@ def test_older_releases_get_the_bounds_that_they_left_open() -> None:
     ]
 
 
+@pytest.mark.parametrize(("version", "kept"), [("0.29.0", "mcp<2"), ("0.30.0", "mcp")])
+def test_mcp_is_bounded_until_vllm_asks_for_its_second_version(version: str, kept: str) -> None:
+    assert plain_requirements(["mcp", "transformers>=5.10.4"], version=version) == [
+        kept,
+        "transformers>=5.10.4",
+    ]
+
+
 def test_requirements_are_read_from_the_wheel(tmp_path: Path) -> None:
     wheel = tmp_path / "a-1.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
