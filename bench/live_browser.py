@@ -135,7 +135,8 @@ def report(frames: list[tuple[float, int]], folder: Path, asked: argparse.Namesp
         f"lag p50 {quantile(lags, 0.5) * 1000:.0f} ms, p95 {quantile(lags, 0.95) * 1000:.0f} ms "
         f"(first third {quantile(lags[:third], 0.95) * 1000:.0f}, "
         f"last third {quantile(lags[-third:], 0.95) * 1000:.0f}); "
-        f"page there after {drawn - arrivals[0]:.1f} s; {per_s:.0f} frames/s, longest frame {gaps[-1] * 1000 if gaps else 0:.0f} ms; "
+        f"page there after {drawn - arrivals[0]:.1f} s; {per_s:.0f} frames/s, "
+        f"longest frame {gaps[-1] * 1000 if gaps else 0:.0f} ms; "
         f"{time.strftime('%Y-%m-%d')}"
     )
 
