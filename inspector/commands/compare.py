@@ -105,10 +105,10 @@ def _run_asked(arguments: Namespace) -> int:
         print(f"inspector: {printable(trouble)}", file=sys.stderr)
     left, right = (
         [inspect(run.capture(), name=str(run.path or run.id)) for run in runs]
-        for runs in (trial.left, trial.right)
+        for runs in (trial.counted if arguments.runs > 1 else (trial.left, trial.right))
     )
     answered = [any(map(brought, runs)) for runs in (trial.left, trial.right)]
-    if len(left) > 1:
+    if arguments.runs > 1:
         code = _print_repeats(left, right, as_json=arguments.json)
         return code if all(answered) else 2
     if all(answered):

@@ -25,7 +25,7 @@ from inspector.client.request import LiveRequest, body
 from inspector.errors import ConnectionFailed, InspectorError
 from inspector.redaction import redact
 from inspector.runs.run import Look, Run, RunState
-from inspector.runs.trial import AT_ONCE, Trial, checked_runs
+from inspector.runs.trial import AT_ONCE, BY_HAND, Trial, checked_runs
 
 __all__ = ["FOLDER_VARIABLE", "Registry", "registry"]
 
@@ -205,7 +205,7 @@ class Registry:
     async def _drive(
         self, run: Run, server: Server, request: LiveRequest, gate: asyncio.Semaphore | None
     ) -> None:
-        outcome = Outcome(failure="stopped by hand")
+        outcome = Outcome(failure=BY_HAND)
         try:
             async with gate or nullcontext():
                 version = await self._version(server)

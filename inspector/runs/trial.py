@@ -6,13 +6,17 @@ from typing import Final
 from inspector.errors import InspectorError
 from inspector.runs.run import Run, RunState
 
-__all__ = ["AT_ONCE", "RUNS_AT_MOST", "Trial", "brought", "checked_runs"]
+__all__ = ["AT_ONCE", "BY_HAND", "RUNS_AT_MOST", "Trial", "brought", "checked_runs"]
 
 RUNS_AT_MOST: Final = 50
 """Runs of each side."""
 
 AT_ONCE: Final = 2
 """Requests that each side answers at the same time: more would measure the load and not the version."""
+
+
+BY_HAND: Final = "stopped by hand"
+"""The failure of a run that somebody ended from this side."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +36,14 @@ class Trial:
     def ended(self) -> bool:
         """True when no run of either side goes on."""
         return all(run.state is RunState.ENDED for run in self.runs)
+
+    @property
+    def counted(self) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
+        """The runs of each side that rates are of: one stopped by hand says nothing about its server."""
+        left, right = (
+            tuple(run for run in runs if run.outcome.failure != BY_HAND) for runs in (self.left, self.right)
+        )
+        return left, right
 
     def stop(self) -> None:
         """End every run; what came of it stays."""

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 import inspector
-from inspector import Endpoint, Inspection, InspectorError, LiveRequest, Server, Trial
+from inspector import Endpoint, Inspection, InspectorError, LiveRequest, LiveRun, Server, Trial
 from pages.ui import captures, compare
 from pages.ui.captures import Chosen
 from pages.ui.live.asking import (
@@ -231,8 +231,8 @@ def _pair(session: Session, trial: Trial) -> tuple[Chosen | None, Chosen | None]
     """The pair to compare; where a side brought nothing, what the other one sent is drawn at once."""
     for trouble in trial.troubles():
         st.error(plain(trouble), icon=":material/link_off:")
-    number = _chosen_pair(trial) if len(trial.left) > 1 else 0
-    runs = dict(zip(_SIDES, (trial.left[number], trial.right[number]), strict=True))
+    pair = _chosen_pair(trial) if len(trial.left) > 1 else (trial.left[0], trial.right[0])
+    runs = {side: run for side, run in zip(_SIDES, pair, strict=True) if run is not None}
     sides = {side: captures.of_run(run) for side, run in runs.items() if inspector.brought(run)}
     wanted = {"trial": trial.id, **{side: one.name for side, one in sides.items()}}
     if st.query_params.to_dict() != wanted:
@@ -244,8 +244,8 @@ def _pair(session: Session, trial: Trial) -> tuple[Chosen | None, Chosen | None]
     return sides.get("left"), sides.get("right")
 
 
-def _chosen_pair(trial: Trial) -> int:
-    """Rates and a row a run; the number of the pair to show, that of the chosen row."""
+def _chosen_pair(trial: Trial) -> tuple[LiveRun | None, LiveRun | None]:
+    """Rates and a row a run; the pair to show is that of the chosen row, at first one that differs."""
     left, right = _inspected(trial.id, trial)
     compare.rates(inspector.repeats(left, right), key="ask_rates")
     rows = inspector.run_rows(left, right)
@@ -260,11 +260,12 @@ def _chosen_pair(trial: Trial) -> int:
         key=f"ask_runs_{trial.id}",
         alt="Runs of both sides with their verdicts",
     )["selection"]["rows"]
-    number = next((n for n, one in enumerate(zip(left, right, strict=True)) if _apart(*one)), 0)
+    number = next((n for n, one in enumerate(zip(left, right, strict=False)) if _apart(*one)), 0)
     if chosen and chosen[0] < len(rows):
         number = rows[chosen[0]]["run"] - 1
     st.caption(f"Below: run {number + 1} of each side. Choose a row to see another pair.")
-    return int(number)
+    found = [runs[min(number, len(runs) - 1)] if runs else None for runs in trial.counted]
+    return found[0], found[1]
 
 
 def _apart(left: Inspection, right: Inspection) -> bool:
@@ -275,7 +276,6 @@ def _apart(left: Inspection, right: Inspection) -> bool:
 def _inspected(name: str, _trial: Trial) -> tuple[list[Inspection], list[Inspection]]:
     del name
     left, right = (
-        [inspector.inspect(run.capture(), name=f"{run.id}.jsonl") for run in runs]
-        for runs in (_trial.left, _trial.right)
+        [inspector.inspect(run.capture(), name=f"{run.id}.jsonl") for run in runs] for runs in _trial.counted
     )
     return left, right

@@ -119,6 +119,33 @@ def test_several_runs_give_rates_the_test_and_a_row_a_run(
     )
 
 
+def test_runs_that_were_stopped_by_hand_count_in_no_rate(registry: inspector.Registry, playback: str) -> None:
+    request = inspector.LiveRequest(model=LEFT, prompt="Hello")
+    stalled = inspector.Server(base_url=playback, headers={"X-Playback-Faults": "stall=4:300"})
+    trial = registry.start_trial((stalled, request), (inspector.Server(base_url=playback), request), runs=2)
+    assert all(registry.wait(run, 30) for run in trial.right)
+    trial.stop()
+    assert all(registry.wait(run, 30) for run in trial.left)
+    app = AppTest.from_file(PAGE, default_timeout=120)
+    app.query_params["trial"] = trial.id
+    for side in ("left", "right"):
+        app.session_state[f"ask_{side}_address"] = playback
+    app.run()
+    assert not app.exception
+    assert [shown(one.value) for one in app.error] == ["Left, 2 of 2 runs: stopped by hand."]
+    banners = [
+        json.loads(one.proto.json)["sentence"]
+        for one in app.get("bidi_component")
+        if one.proto.component_name == "inspector_banner"
+    ]
+    assert banners[0] == (
+        "Left: 0 of 0 runs with errors, right: 2 of 2 runs (100 %); a side without runs that can be judged "
+        "allows no test."
+    )
+    assert banners[1].startswith("The server lost 2 tokens of the reasoning")
+    assert list(app.dataframe[0].value["side"]) == ["right", "right"]
+
+
 def test_the_side_that_answered_is_shown_when_the_other_did_not(
     registry: inspector.Registry, playback: str
 ) -> None:

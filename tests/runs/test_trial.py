@@ -113,6 +113,7 @@ def test_stop_ends_the_runs_that_go_on_and_those_that_wait() -> None:
         trial.stop()
         waited(registry, trial)
     assert trial.troubles() == ["Left, 5 of 5 runs: stopped by hand."]
+    assert trial.counted == ((), trial.right)
 
 
 @pytest.mark.parametrize("count", [0, -1, RUNS_AT_MOST + 1])
