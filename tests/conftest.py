@@ -1,9 +1,14 @@
-"""What every test run says first."""
+"""What every test run says first, in what order it goes, and the real vLLM that several tests ask."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
+from inspector.lab import matrix
 from inspector.lab.install import CPU_PACKAGE, NEWEST, installed
 from inspector.lab.paths import LabPaths, default_root
+from inspector.lab.process import ServerProcess
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -17,3 +22,13 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # Playwright's loop runs in this thread from the first browser on, and asyncio.run refuses a second.
     items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
+@pytest.fixture(scope="session")
+def vllm_server() -> Iterator[ServerProcess]:
+    """The newest release, three tokens a step, without tools of its own. It takes a minute to start."""
+    paths = LabPaths(default_root())
+    environment = installed(paths, CPU_PACKAGE, NEWEST)
+    assert environment is not None, f"vLLM {NEWEST} is not installed: run python -m inspector lab install"
+    with ExitStack() as stack:
+        yield matrix.serving(stack, paths, environment, 3, tools=False, say=print)

@@ -5,8 +5,6 @@ so nothing here depends on where one event ends and the next begins.
 """
 
 import json
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +19,8 @@ from inspector.client.asking import list_models
 from inspector.client.request import LiveRequest
 from inspector.feed.routes import runs_routes
 from inspector.lab import asking, matrix
-from inspector.lab.install import CPU_PACKAGE, NEWEST, installed
+from inspector.lab.install import NEWEST
 from inspector.lab.model import SERVED_NAME
-from inspector.lab.paths import LabPaths, default_root
 from inspector.lab.process import ServerProcess
 from inspector.lab.score import Outcome, score
 from inspector.lab.scripts import named
@@ -38,15 +35,6 @@ pytestmark = pytest.mark.vllm
 SCRIPTS = ["plain", "emoji", "tool_call", "cut_in_answer"]
 LONG = "very_long"
 WITHIN_S = 60.0
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ServerProcess]:
-    paths = LabPaths(default_root())
-    environment = installed(paths, CPU_PACKAGE, NEWEST)
-    assert environment is not None, f"vLLM {NEWEST} is not installed: run python -m inspector lab install"
-    with ExitStack() as stack:
-        yield matrix.serving(stack, paths, environment, 3, tools=False, say=print)
 
 
 @pytest.fixture
@@ -79,12 +67,24 @@ def ids(capture: Capture) -> tuple[int, ...]:
 @pytest.mark.parametrize("script", SCRIPTS)
 @pytest.mark.parametrize("endpoint", list(matrix.ENDPOINTS))
 def test_record_keeps_every_token_of_the_script(
-    server: ServerProcess, endpoint: Endpoint, script: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    vllm_server: ServerProcess,
+    endpoint: Endpoint,
+    script: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     [found], asked = named([script]), request(script, endpoint)
     tools, out = tmp_path / "tools.json", tmp_path / "out.jsonl"
     tools.write_text(json.dumps(list(asked.tools)))
-    command = ["record", "--base-url", server.base_url, "--model", SERVED_NAME, "--endpoint", endpoint.value]
+    command = [
+        "record",
+        "--base-url",
+        vllm_server.base_url,
+        "--model",
+        SERVED_NAME,
+        "--endpoint",
+        endpoint.value,
+    ]
     command += ["--prompt", asked.prompt, "--out", str(out)]
     command += ["--tools", str(tools)] if asked.tools else []
     command += ["--max-tokens", str(asked.max_tokens)] if asked.max_tokens else []
@@ -104,9 +104,9 @@ def test_record_keeps_every_token_of_the_script(
 @pytest.mark.parametrize("endpoint", [Endpoint.CHAT, Endpoint.RESPONSES])
 @pytest.mark.parametrize("script", ["plain", "tool_call"])
 def test_the_ground_truth_of_the_same_prompt_has_the_same_tokens(
-    server: ServerProcess, registry: Registry, endpoint: Endpoint, script: str
+    vllm_server: ServerProcess, registry: Registry, endpoint: Endpoint, script: str
 ) -> None:
-    run, truth = registry.start_both(Server(base_url=server.base_url), request(script, endpoint))
+    run, truth = registry.start_both(Server(base_url=vllm_server.base_url), request(script, endpoint))
     for one in (run, truth):
         assert registry.wait(one, WITHIN_S)
         assert one.outcome.failure == ""
@@ -118,9 +118,9 @@ def test_the_ground_truth_of_the_same_prompt_has_the_same_tokens(
 
 
 def test_stop_in_mid_stream_keeps_what_came_and_the_server_goes_on(
-    server: ServerProcess, registry: Registry
+    vllm_server: ServerProcess, registry: Registry
 ) -> None:
-    where = Server(base_url=server.base_url)
+    where = Server(base_url=vllm_server.base_url)
     run = registry.start(where, request(LONG))
     while run.pace().tokens < 20 and not run.ended.wait(0.01):
         pass
@@ -158,11 +158,11 @@ def fed(address: str, run: Run, start: int = 0, *, at_most: int | None = None) -
 
 
 def test_the_feed_brings_all_tokens_to_two_readers_one_of_which_comes_back(
-    server: ServerProcess, registry: Registry
+    vllm_server: ServerProcess, registry: Registry
 ) -> None:
     sampled = named(["long_answer"])[0].sampled
     with listening(Starlette(routes=runs_routes(registry))) as address:
-        run = registry.start(Server(base_url=server.base_url), request("long_answer"))
+        run = registry.start(Server(base_url=vllm_server.base_url), request("long_answer"))
         first, ended = fed(address, run, at_most=30)
         assert not ended
         rest, ended = fed(address, run, len(first))
@@ -172,12 +172,12 @@ def test_the_feed_brings_all_tokens_to_two_readers_one_of_which_comes_back(
     assert tuple(first + rest) == tuple(again) == sampled
 
 
-def test_eight_runs_at_once_keep_all_their_tokens(server: ServerProcess, registry: Registry) -> None:
+def test_eight_runs_at_once_keep_all_their_tokens(vllm_server: ServerProcess, registry: Registry) -> None:
     names = ["plain", "emoji", "tool_call", "preamble_final"] * 2
-    runs = [registry.start(Server(base_url=server.base_url), request(name)) for name in names]
+    runs = [registry.start(Server(base_url=vllm_server.base_url), request(name)) for name in names]
     assert all(registry.wait(run, WITHIN_S) for run in runs)
     assert [ids(kept(run)) for run in runs] == [named([name])[0].sampled for name in names]
 
 
-def test_the_models_are_listed(server: ServerProcess) -> None:
-    assert list_models(Server(base_url=server.base_url)) == [SERVED_NAME]
+def test_the_models_are_listed(vllm_server: ServerProcess) -> None:
+    assert list_models(Server(base_url=vllm_server.base_url)) == [SERVED_NAME]

@@ -5,8 +5,6 @@ Deselected unless asked for with `-m vllm` (docs/lab.md).
 
 import asyncio
 import re
-from collections.abc import Iterator
-from contextlib import ExitStack
 from typing import Any
 
 import httpx
@@ -15,9 +13,8 @@ import pytest
 
 from inspector.capture import Endpoint
 from inspector.inspection import inspect
-from inspector.lab import asking, matrix
-from inspector.lab.install import CPU_PACKAGE, NEWEST, installed
-from inspector.lab.paths import LabPaths, default_root
+from inspector.lab import asking
+from inspector.lab.install import NEWEST
 from inspector.lab.process import ServerProcess
 from inspector.lab.scripts import named
 from inspector.reading import read
@@ -28,15 +25,6 @@ pytestmark = pytest.mark.vllm
 SCRIPTS = ["plain", "preamble_final", "emoji", "tool_call", "cut_in_answer", "return_after_end"]
 ATTEMPTS = 8
 ONE_TIME = re.compile(rb'"(id|created|system_fingerprint)":("[^"]*"|\d+)')
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[ServerProcess]:
-    paths = LabPaths(default_root())
-    environment = installed(paths, CPU_PACKAGE, NEWEST)
-    assert environment is not None, f"vLLM {NEWEST} is not installed: run python -m inspector lab install"
-    with ExitStack() as stack:
-        yield matrix.serving(stack, paths, environment, 3, tools=True, say=print)
 
 
 def request(script: str, endpoint: Endpoint = Endpoint.CHAT, **changed: Any) -> dict[str, Any]:
@@ -72,29 +60,29 @@ def same_bytes(tap: str, server: str, path: str, body: dict[str, Any]) -> bool:
 @pytest.mark.parametrize("endpoint", [Endpoint.CHAT, Endpoint.COMPLETIONS])
 @pytest.mark.parametrize("streamed", [True, False])
 def test_asking_for_ids_changes_no_byte_of_what_the_client_gets(
-    server: ServerProcess, script: str, endpoint: Endpoint, streamed: bool
+    vllm_server: ServerProcess, script: str, endpoint: Endpoint, streamed: bool
 ) -> None:
     body = request(script, endpoint, stream=streamed)
     if not streamed:
         body.pop("stream_options")
     path = asking.PATHS[endpoint]
-    with tapped(server.base_url, add_token_ids=True) as (address, kept):
-        assert same_bytes(address, server.base_url, path, body)
+    with tapped(vllm_server.base_url, add_token_ids=True) as (address, kept):
+        assert same_bytes(address, vllm_server.base_url, path, body)
         capture = kept.capture()
     assert list(read(capture).choice.tokens.ids)
     assert capture.header.request == body
 
 
 @pytest.mark.parametrize("logprobs", [True, False])
-def test_logprobs_change_nothing_of_it(server: ServerProcess, logprobs: bool) -> None:
+def test_logprobs_change_nothing_of_it(vllm_server: ServerProcess, logprobs: bool) -> None:
     body = request("tool_call", logprobs=logprobs)
     path = asking.PATHS[Endpoint.CHAT]
-    with tapped(server.base_url, add_token_ids=True) as (address, kept):
-        assert same_bytes(address, server.base_url, path, body)
+    with tapped(vllm_server.base_url, add_token_ids=True) as (address, kept):
+        assert same_bytes(address, vllm_server.base_url, path, body)
         assert kept.capture().header.request == body
 
 
-def test_the_official_clients_run_unchanged_and_their_streams_are_clean(server: ServerProcess) -> None:
+def test_the_official_clients_run_unchanged_and_their_streams_are_clean(vllm_server: ServerProcess) -> None:
     body = request("plain")
     responses = request("plain", Endpoint.RESPONSES)
     own = {"enable_response_messages": responses.pop("enable_response_messages")}
@@ -104,7 +92,7 @@ def test_the_official_clients_run_unchanged_and_their_streams_are_clean(server: 
             stream = await client.chat.completions.create(**body)
             return "".join([one.choices[0].delta.content or "" async for one in stream if one.choices])
 
-    with tapped(server.base_url, add_token_ids=True) as (address, kept):
+    with tapped(vllm_server.base_url, add_token_ids=True) as (address, kept):
         with openai.OpenAI(base_url=f"{address}/v1", api_key="k") as client:
             stream = client.chat.completions.create(**body)
             text = "".join(one.choices[0].delta.content or "" for one in stream if one.choices)
