@@ -62,6 +62,7 @@ def add_request_options(parser: ArgumentParser | _ArgumentGroup, *, required: bo
     parser.add_argument("--reasoning-effort", choices=("low", "medium", "high"))
     parser.add_argument("--max-tokens", type=int, metavar="N")
     parser.add_argument("--temperature", type=float)
+    parser.add_argument("--top-p", type=float)
     parser.add_argument("--seed", type=int)
     parser.add_argument(
         "--background",
@@ -87,6 +88,7 @@ def request_of(arguments: Namespace, model: str) -> LiveRequest:
         reasoning_effort=arguments.reasoning_effort,
         max_tokens=arguments.max_tokens,
         temperature=arguments.temperature,
+        top_p=arguments.top_p,
         seed=arguments.seed,
         logprobs=arguments.logprobs,
         background=arguments.background,

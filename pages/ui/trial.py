@@ -16,7 +16,7 @@ from pages.ui.live.asking import (
     built_in_address,
     fault_words,
     headers_of,
-    models_of,
+    reached,
 )
 from pages.ui.pickers import plain
 from pages.ui.state import Session
@@ -119,12 +119,7 @@ def _side(side: str) -> tuple[Server, str] | None:
         help="An OpenAI-compatible address. The one given plays real captures: no server needed.",
     )
     own = _is_own(address)
-    trouble, models, server = "", list[str](), None
-    try:
-        server = _server(side, address, own=own)
-        models = models_of(server.v1, server)
-    except InspectorError as error:
-        trouble = str(error)
+    server, models, trouble = reached(lambda: _server(side, address, own=own))
     model = st.selectbox(
         f"Model on the {side}",
         models,
@@ -133,9 +128,9 @@ def _side(side: str) -> tuple[Server, str] | None:
         accept_new_options=True,
         placeholder="name of the model",
     )
-    if trouble:
+    if trouble and not model:
         st.error(plain(trouble), icon=":material/link_off:")
-    if server is None or trouble or not model:
+    if server is None or not model:
         return None
     return _server(side, address, own=own, model=str(model)), str(model)
 

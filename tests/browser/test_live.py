@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from inspector.lab.process import free_port
 from inspector.store import load
 from tests.listening import listening
+from tests.raw_server import Answer, raw_server, sse, stream
 from tests.test_tap import Echo
 
 pytestmark = pytest.mark.browser
@@ -153,6 +154,24 @@ def test_a_server_that_is_not_there_is_told_in_words(page: Page) -> None:
     field.press("Enter")
     expect(page.get_by_text("nothing answers at")).to_be_visible(timeout=SLOW_MS)
     expect(page.get_by_text("start the server there")).to_be_visible()
+
+
+def test_a_server_without_a_list_of_models_is_asked_for_the_model_that_is_typed(page: Page) -> None:
+    chunk = {"choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]}
+    pieces = [sse(chunk), b"data: [DONE]\n\n"]
+    answers: dict[str, Answer] = {"/v1/chat/completions": lambda _: stream(pieces)}
+    with raw_server(answers) as server:
+        field = page.get_by_label("Server", exact=True)
+        field.fill(server.v1)
+        field.press("Enter")
+        expect(page.get_by_role("alert")).to_contain_text("type the name of a model")
+        model = page.get_by_role("combobox", name="Model")
+        model.fill("mine")
+        model.press("Enter")
+        expect(page.get_by_text("type the name of a model")).to_have_count(0)
+        page.get_by_role("button", name="Start").click()
+        page.get_by_role("button", name="Open in Replay").wait_for()
+        assert [body["model"] for body in server.bodies("/v1/chat/completions")] == ["mine"]
 
 
 def test_what_another_client_asks_through_the_tap_is_listed_while_it_streams_and_can_be_watched(

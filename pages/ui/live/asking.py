@@ -1,5 +1,6 @@
 """What to ask which server: address, model, endpoint, prompt and the rest; Start and Stop."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import streamlit as st
@@ -19,7 +20,7 @@ __all__ = [
     "fault_words",
     "headers_of",
     "invitation",
-    "models_of",
+    "reached",
 ]
 
 PROMPT: Final = "What is the weather in Paris? Think first, then call the tool."
@@ -46,16 +47,11 @@ def built_in_address() -> str:
 
 
 def asking(session: Session, run: LiveRun | None) -> Server | None:
-    """Draw the form; the server it names, None when it cannot be asked. `run` is the one that grows."""
+    """Draw the form; the server it names, None while it cannot be asked. `run` is the one that grows."""
     address = st.session_state.get("live_address", built_in_address())
     own = address.strip() == built_in_address()
     running = run is not None and run.own  # a run of somebody else's client is not ours to stop
-    try:
-        server = _server(address, own=own)
-        models = models_of(server.v1, server)
-        trouble = ""
-    except InspectorError as error:
-        server, models, trouble = None, [], str(error)
+    server, models, trouble = reached(lambda: _server(address, own=own))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.text_input(
             "Server",
@@ -98,7 +94,7 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
         _more(own=own, responses=endpoint == Endpoint.RESPONSES)
     if stop and run is not None:
         run.stop()
-    if trouble:
+    if trouble and not model:
         st.error(plain(trouble), icon=":material/link_off:")
     if start and server is not None:
         try:
@@ -107,7 +103,22 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
             st.error(plain(str(error)), icon=":material/block:")
         else:
             st.rerun()
-    return server
+    return server if model else None
+
+
+def reached(make: Callable[[], Server]) -> tuple[Server | None, list[str], str]:
+    """The server of a form and its models, and in words why one of the two is not known.
+
+    A server may have no list of models: then the name of one is typed.
+    """
+    try:
+        server = make()
+    except InspectorError as error:
+        return None, [], str(error)
+    try:
+        return server, _models_of(server.v1, server), ""
+    except InspectorError as error:
+        return server, [], f"{error}. To ask it all the same, type the name of a model"
 
 
 def invitation(server: Server | None) -> None:
@@ -136,6 +147,7 @@ def _more(*, own: bool, responses: bool) -> None:
             )
             st.number_input("Max tokens", 1, 131072, None, key="live_max_tokens", width=130)
             st.number_input("Temperature", 0.0, 2.0, None, key="live_temperature", width=130)
+            st.number_input("Top p", 0.0, 1.0, None, key="live_top_p", width=110)
             st.number_input("Seed", 0, None, None, key="live_seed", width=110)
         with st.container(horizontal=True):
             st.toggle(
@@ -204,7 +216,7 @@ def headers_of(text: str) -> dict[str, str]:
 
 
 @st.cache_data(ttl=20, max_entries=32, show_spinner="Asking the server for its models")
-def models_of(address: str, _server: Server) -> list[str]:
+def _models_of(address: str, _server: Server) -> list[str]:
     """Models that a server lists; raises ConnectionFailed."""
     del address
     return inspector.list_models(_server)
@@ -224,6 +236,7 @@ def _request(model: str, endpoint: Endpoint) -> LiveRequest:
         reasoning_effort=asked.get("live_effort"),
         max_tokens=asked.get("live_max_tokens"),
         temperature=asked.get("live_temperature"),
+        top_p=asked.get("live_top_p"),
         seed=asked.get("live_seed"),
         logprobs=bool(asked.get("live_logprobs")),
         token_ids=asked.get("live_ids", True),
