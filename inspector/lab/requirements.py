@@ -48,6 +48,8 @@ def plain_requirements(requirements: Iterable[str], *, version: str) -> list[str
         if release < without_from and "<" not in requirement and "==" not in requirement:
             requirement = f"{requirement}{',' if '>' in requirement else ''}{bound}"
         kept.append(f"{requirement};{marker}" if marker else requirement)
+    if not any(line.startswith("mcp") for line in kept):
+        kept.append(f"mcp{BOUNDS['mcp'][0]}")  # vLLM to 0.12 leaves it out; the lab's tool servers need it
     return kept
 
 

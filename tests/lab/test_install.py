@@ -74,6 +74,10 @@ def test_mcp_is_bounded_until_vllm_asks_for_its_second_version(version: str, kep
     ]
 
 
+def test_mcp_is_there_for_the_lab_s_tool_servers_where_vllm_leaves_it_out() -> None:
+    assert plain_requirements(["regex"], version="0.12.0") == ["regex", "mcp<2"]
+
+
 def test_requirements_are_read_from_the_wheel(tmp_path: Path) -> None:
     wheel = tmp_path / "a-1.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
