@@ -38,7 +38,7 @@ class Verdict:
 
 
 _SWITCH_ON: Final = {
-    Endpoint.CHAT: "Send `return_token_ids: true` with the request (vLLM 0.11 or newer) to know.",
+    Endpoint.CHAT: "Send `return_token_ids: true` with the request (vLLM 0.13 or newer) to know.",
     Endpoint.COMPLETIONS: "Send `return_token_ids: true` with the request (vLLM 0.11 or newer) to know.",
     Endpoint.RESPONSES: "Responses carries no token ids: keep the stream with its final object to know.",
     Endpoint.TOKENS: "The file holds no token ids.",
@@ -210,7 +210,7 @@ def _warnings(findings: Sequence[Finding], *, known: bool) -> list[str]:
         (Kind.UNSERVED, _unserved_clause(findings)),
         (Kind.TRUNCATED, "the answer was cut short"),
         (Kind.COUNT_MISMATCH, _count_clause(findings)),
-        (Kind.INVALID_TOOL_ARGUMENTS, "the model generated tool arguments that are not JSON"),
+        (Kind.INVALID_TOOL_ARGUMENTS, _arguments_clause(findings)),
         (Kind.PROTOCOL, f"{_WHOLE}the stream's events are out of order"),
     ):
         if _of(findings, kind):
@@ -218,6 +218,12 @@ def _warnings(findings: Sequence[Finding], *, known: bool) -> list[str]:
     if words[-1].startswith(_WHOLE) and (len(words) > 1 or not known):
         words[-1] = words[-1].removeprefix(_WHOLE)
     return words
+
+
+def _arguments_clause(findings: Sequence[Finding]) -> str:
+    if any(one.generated is not None for one in _of(findings, Kind.INVALID_TOOL_ARGUMENTS)):
+        return "the model generated tool arguments that are not JSON"
+    return "tool arguments arrived that are not JSON"
 
 
 def _unserved_clause(findings: Sequence[Finding]) -> str:
@@ -233,6 +239,8 @@ def _count_clause(findings: Sequence[Finding]) -> str:
     if not found:
         return ""
     counted, seen = found[0].generated or "", found[0].delivered or ""
+    if "token ids" in found[0].explanation:
+        return f"the server sent ids for {seen} of {counted} tokens, so losses may be hidden"
     return f"the server counted {counted} tokens, of which about {seen} can be accounted for"
 
 

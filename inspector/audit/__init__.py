@@ -4,10 +4,11 @@
 final texts are held against its deltas. One cause is one finding.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 
 from inspector.alignment import Alignment, Ending, align
-from inspector.audit.calls import nameless_calls
+from inspector.audit.calls import broken_arguments, nameless_calls
 from inspector.audit.ends import end_findings, server_errors
 from inspector.audit.finals import final_findings
 from inspector.audit.finding import Finding, Kind, Severity
@@ -18,6 +19,9 @@ from inspector.reading import ChoiceReading, Evidence, Reading
 from inspector.wire.stream import token_ids
 
 __all__ = ["Finding", "Kind", "Severity", "alignment", "audit", "server_errors"]
+
+_ALL_IDS_FROM = (0, 13)
+"""First vLLM release that sends the ids of all tokens on chat (pull request 29074)."""
 
 
 def audit(reading: Reading) -> list[Finding]:
@@ -70,10 +74,14 @@ def _findings(reading: Reading) -> Iterator[Finding]:
                 lost = list(lost_findings(reading, choice, laid, ids_missing=holes))
                 yield from lost
                 yield from _nameless(reading, choice, lost)
+            if holes and reading.header.endpoint is Endpoint.CHAT:
+                yield from broken_arguments(choice)
         elif choice.evidence is Evidence.FINAL_OBJECT:
             yield from final_findings(reading, choice)
         else:
             yield from _nameless(reading, choice, ())
+            if reading.header.endpoint is Endpoint.CHAT:
+                yield from broken_arguments(choice)
     yield from end_findings(reading)
 
 
@@ -84,14 +92,21 @@ def _nameless(reading: Reading, choice: ChoiceReading, found: Iterable[Finding])
 
 
 def _ids_missing(reading: Reading) -> bool:
-    """True when the server counted more tokens than it sent ids (vLLM issues 27482, 28246).
+    """True when the server sent fewer ids than tokens (vLLM issue 27482).
 
     Then the parse of those that came is a guess: only text that they have and nobody delivered is certain.
+    vLLM to 0.12 sends no chat chunk, and so no ids, for tokens without text of their own; a stream of it that
+    has no count, because it ended in an error, is taken so too.
     """
     usage = reading.stream.usage
     counted = None if usage is None else usage.get("completion_tokens", usage.get("output_tokens"))
     seen = sum(len(choice.tokens) for choice in reading.choices)
-    return type(counted) is int and counted > seen
+    if type(counted) is int:
+        return counted > seen
+    release = re.match(r"(\d+)\.(\d+)", reading.server_version or "")
+    streamed = any(event.kind is EventKind.SSE for event in reading.events)
+    chat = reading.header.endpoint is Endpoint.CHAT and streamed
+    return chat and release is not None and (int(release[1]), int(release[2])) < _ALL_IDS_FROM
 
 
 def _order(finding: Finding) -> tuple[bool, int, int, int]:

@@ -11,7 +11,7 @@ from inspector.harmony.text import text_of
 from inspector.reading import ChoiceReading
 from inspector.transcript import Message
 
-__all__ = ["call_findings", "nameless_calls", "undelivered_calls"]
+__all__ = ["broken_arguments", "call_findings", "nameless_calls", "undelivered_calls"]
 
 
 def undelivered_calls(choice: ChoiceReading, alignment: Alignment) -> set[str]:
@@ -82,6 +82,26 @@ def nameless_calls(choice: ChoiceReading, explained: Set[int | None]) -> Iterato
                 field=field,
                 event_start=came[0],
                 event_end=came[-1] + 1,
+                choice=choice.index,
+            )
+
+
+def broken_arguments(choice: ChoiceReading) -> Iterator[Finding]:
+    """Arguments that arrived as no JSON, where ids do not tell whether the model wrote them so."""
+    if choice.finish_reason != "tool_calls":  # a stream that was cut or goes on may still be in the middle
+        return
+    for index, call in enumerate(choice.delivered().tool_calls):
+        if call.name and not is_json(call.arguments):
+            field = tool_arguments(index)
+            yield Finding(
+                kind=Kind.INVALID_TOOL_ARGUMENTS,
+                severity=Severity.WARNING,
+                explanation=(
+                    f"{field_words(field)[0].upper()}{field_words(field)[1:]} arrived as no JSON: "
+                    f"{quote(call.arguments)}; whether the model wrote them so cannot be told."
+                ),
+                field=field,
+                delivered=call.arguments,
                 choice=choice.index,
             )
 

@@ -110,7 +110,7 @@ def _truncated(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
                 severity=Severity.WARNING,
                 explanation=(
                     f"The server counted {limit} tokens, all that max_output_tokens allows, and still says "
-                    "completed: the answer is most likely cut short (vLLM before 0.32 does not say so)."
+                    "completed: the answer is most likely cut short (vLLM to 0.23 does not say so)."
                 ),
                 event_start=reading.stream.final_event,
                 event_end=(reading.stream.final_event or 0) + 1,
@@ -178,7 +178,10 @@ def _counts(reading: Reading) -> Iterator[Finding]:
             yield Finding(
                 kind=Kind.COUNT_MISMATCH,
                 severity=Severity.WARNING,
-                explanation=f"The server counted {counted} tokens and sent {seen} token ids.",
+                explanation=(
+                    f"The server counted {counted} tokens and sent {seen} token ids"
+                    + (": what the others were cannot be told." if counted > seen else ".")
+                ),
                 generated=str(counted),
                 delivered=str(seen),
             )

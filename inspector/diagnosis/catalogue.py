@@ -164,6 +164,7 @@ def _finding_form(value: object) -> FindingForm:
         boundary=fields.take("boundary", flag, None),
         told=fields.take("told", flag, None),
         streamed=fields.take("streamed", flag, None),
+        cut=fields.take("cut", flag, None),
     )
     fields.done()
     return form

@@ -46,6 +46,12 @@ class Evidence:
         return any(event.kind is EventKind.SSE for event in self.reading.events)
 
     @cached_property
+    def cut(self) -> bool:
+        """True when the connection broke off without an end."""
+        reading = self.reading
+        return reading.stream.terminal_event is None and reading.end is not None and reading.end.cut
+
+    @cached_property
     def states(self) -> list[State]:
         """The state before each token, and the one after the last."""
         refused = {refusal.at for refusal in self.choice.transcript.refusals}
@@ -163,6 +169,8 @@ def finding_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bo
     if form.told is not None and form.told is not evidence.told:
         return False
     if form.streamed is not None and form.streamed is not evidence.streamed:
+        return False
+    if form.cut is not None and form.cut is not evidence.cut:
         return False
     if form.crowded is not None and evidence.crowded(finding) is (not form.crowded):
         return False

@@ -142,6 +142,8 @@ class FindingForm:
     told: bool | None = None
     """Whether the server told the client of an error."""
     streamed: bool | None = None
+    cut: bool | None = None
+    """Whether the connection broke off without an end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

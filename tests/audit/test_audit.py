@@ -563,3 +563,20 @@ def test_a_function_that_became_a_call_of_the_server_is_misrouted() -> None:
     assert [(one.kind, one.severity) for one in found(response([own], request={}))] == [
         (Kind.PROTOCOL, Severity.WARNING)
     ]
+
+
+@pytest.mark.parametrize(("version", "kinds"), [("0.12.0", []), ("0.13.0", [Kind.UNSERVED])])
+def test_an_error_stream_of_a_release_that_leaves_ids_out_is_not_parsed_as_if_whole(
+    version: str, kinds: list[Kind]
+) -> None:
+    gaps = [("final<|message|>", {}), said("Hi", content="Hi")]  # what vLLM 0.12 sends of a final message
+    capture = chat(gaps, finish=None, done=False, version=version, end=End(at_s=None, cut=True))
+    assert [one.kind for one in found(capture) if one.kind is not Kind.DISCONNECTED] == kinds
+
+
+def test_arguments_that_are_no_json_are_told_where_no_ids_are_known() -> None:
+    steps = [(opened("f"), call(0, "", "f")), ('{"a":1}<|call|>', call(0, 'a":1}'))]
+    (finding,) = found(chat(steps, finish="tool_calls", with_ids=False))
+    assert brief([finding]) == [(Kind.INVALID_TOOL_ARGUMENTS, "tool_calls[0].arguments", None, 'a":1}')]
+    assert finding.severity is Severity.WARNING
+    assert found(chat(steps, finish="length", with_ids=False))[0].kind is Kind.TRUNCATED

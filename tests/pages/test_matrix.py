@@ -33,7 +33,9 @@ def test_the_page_opens_on_chat_with_a_verdict_and_a_legend() -> None:
     assert "malformed ones it damages" in app.markdown[0].value
     assert "✕ silent" in app.caption[0].value
     table = app.dataframe[0].value
-    assert {"0.13.0", "0.14.1", "0.18.0", "0.23.0", "0.32.0"} <= set(table.columns)
+    assert {"0.12.0", "0.13.0", "0.14.1", "0.18.0", "0.23.0", "0.27.1", "0.31.0", "0.32.0"} <= set(
+        table.columns
+    )
     assert table.loc["assistantary", "0.13.0"] == "▲ told"
     assert table.loc["assistantary", "0.32.0"] == "✕ silent"
     assert table.loc["tool_call", "0.14.1"] == "✕ silent"
