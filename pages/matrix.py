@@ -30,7 +30,7 @@ if table.empty:
     st.info("No script has these words, or all releases do the same with those that have them.")
     st.stop()
 
-left, right = st.columns([3, 2], gap="medium")
+left, right = st.columns([5, 2], gap="medium")
 with left:
     cell = matrix.grid(table)
 with right:
