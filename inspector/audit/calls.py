@@ -66,15 +66,13 @@ def nameless_calls(choice: ChoiceReading, explained: Set[int | None]) -> Iterato
     vLLM 0.23 at several tokens a step ends a call under the next index. `explained` are the indexes that
     another finding tells of.
     """
-    events: dict[str, list[int]] = {}
-    for delta in choice.deltas:
-        if tool_index(delta.field) is not None:
-            events.setdefault(delta.field, []).append(delta.event)
-    for field, came in events.items():
+    fields = {field for _, field, _ in choice.deltas}
+    for field in sorted(fields):
         index = tool_index(field)
-        if index is None or field != tool_arguments(index) or tool_name(index) in events:
+        if index is None or field != tool_arguments(index) or tool_name(index) in fields:
             continue
         if index not in explained:
+            came = [delta.event for delta in choice.deltas if delta.field == field]
             yield Finding(
                 kind=Kind.PROTOCOL,
                 severity=Severity.WARNING,

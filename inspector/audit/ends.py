@@ -26,11 +26,11 @@ def server_errors(reading: Reading) -> list[ServerError]:
     found = list(reading.stream.errors)
     status = reading.header.status
     if not found:
-        for number, event in enumerate(reading.events):
-            if event.kind is EventKind.BODY and (error := error_in(loads(event.data), number, status)):
+        for number in reading.stream.bodies:
+            if error := error_in(loads(reading.events[number].data), number, status):
                 found.append(error)
     if not found and status is not None and status >= 400:
-        body = next((event.data for event in reading.events if event.kind is EventKind.BODY), "")
+        body = reading.events[reading.stream.bodies[0]].data if reading.stream.bodies else ""
         said = " ".join(body[:_BODY_SHOWN].split()) or "no body"
         found.append(ServerError(event=0, message=f"HTTP {status}: {said}", code=status))
     return found
@@ -66,8 +66,7 @@ def _disconnected(reading: Reading, *, told: bool) -> Finding | None:
         return None
     cut = end is not None and end.cut
     finished = any(choice.finish_reason is not None for choice in reading.choices)
-    body = any(event.kind is EventKind.BODY for event in reading.events)
-    if not cut and (told or finished or body):
+    if not cut and (told or finished or stream.bodies):
         return None
     words = f" ({end.detail})" if end is not None and end.detail else ""
     last = len(reading.events)

@@ -6,12 +6,12 @@ Reads what vLLM 0.10 to 0.32 sends. vLLM 0.12 to 0.13 sends reasoning twice, as 
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from re import Match
 from typing import Any, Final
 
 from inspector.capture import Event, EventKind
 from inspector.deltas import CONTENT, REASONING, Delta, tool_arguments, tool_name
 from inspector.harmony.vocab import encode
+from inspector.tokens import Tokens
 from inspector.wire.payloads import PLAIN_CHUNK, PayloadReader
 from inspector.wire.stream import Choice, Stream, brief, error_in, loads, token_ids
 
@@ -34,11 +34,28 @@ class ChatReader:
 
     def receive(self, events: Sequence[Event]) -> None:
         """Read some more events."""
-        stream, payloads = self.stream, self._payloads
+        stream, payloads, sse = self.stream, self._payloads, EventKind.SSE
+        current, deltas, tokens = "", list[Delta](), Tokens()
         for index, (data, _, _, kind) in enumerate(events, stream.events):
-            if kind is EventKind.SSE:
+            if kind is sse:
                 if data.startswith(payloads.head) and (plain := PLAIN_CHUNK(data, len(payloads.head))):
-                    self._plain(index, plain)
+                    # The short way for the common chunk, the same as `_chunk`; written out here for speed.
+                    number, reasoning, content, ids = plain.groups()
+                    if number != current:
+                        into = stream.choice_of(int(number), index)
+                        current, deltas, tokens = number, into.deltas, into.tokens
+                    if content:
+                        deltas.append(_delta(Delta, (index, CONTENT, content)))
+                    elif reasoning:
+                        deltas.append(_delta(Delta, (index, REASONING, reasoning)))
+                    if ids is not None:
+                        if "," in ids:
+                            tokens.extend([*map(int, ids.split(","))], index)
+                        else:
+                            tokens.ids.append(int(ids))
+                            tokens.events.append(index)
+                    if stream.terminal_event is not None:
+                        stream.notice("after_done", index, "a chunk follows [DONE]")
                 elif data == "[DONE]":
                     stream.terminal_event = index
                 elif isinstance(payload := payloads.read(data), dict):
@@ -46,29 +63,9 @@ class ChatReader:
                 else:
                     stream.notice("not_json", index, "an event is not a JSON object")
             elif kind is EventKind.BODY:
+                stream.bodies.append(index)
                 self._body(loads(data), index)
         stream.events += len(events)
-
-    def _plain(self, index: int, plain: Match[str]) -> None:
-        """The short way for the common chunk; the same as `_chunk`."""
-        number, reasoning, content, ids = plain.groups()
-        stream = self.stream
-        into = stream.choices.get(0) if number == "0" else None
-        if into is None:
-            into = stream.choice_of(int(number), index)
-        if content:
-            into.deltas.append(_delta(Delta, (index, CONTENT, content)))
-        elif reasoning:
-            into.deltas.append(_delta(Delta, (index, REASONING, reasoning)))
-        if ids is not None:
-            tokens = into.tokens
-            if "," in ids:
-                tokens.extend([*map(int, ids.split(","))], index)
-            else:
-                tokens.ids.append(int(ids))
-                tokens.events.append(index)
-        if stream.terminal_event is not None:
-            stream.notice("after_done", index, "a chunk follows [DONE]")
 
     def _chunk(self, chunk: Mapping[str, Any], index: int) -> None:
         stream = self.stream

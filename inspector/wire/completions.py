@@ -30,6 +30,8 @@ class CompletionsReader:
             if event.data == "[DONE]":
                 stream.terminal_event = index
                 continue
+            if event.kind is EventKind.BODY:
+                stream.bodies.append(index)
             payload = loads(event.data)
             if isinstance(payload, dict):
                 self._chunk(payload, index)

@@ -52,6 +52,8 @@ class ResponsesReader:
             if event.data == "[DONE]":
                 stream.terminal_event = index
                 continue
+            if event.kind is EventKind.BODY:
+                stream.bodies.append(index)
             payload = loads(event.data)
             if not isinstance(payload, dict):
                 what = "an event" if event.kind is EventKind.SSE else "the body"

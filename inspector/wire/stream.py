@@ -66,6 +66,8 @@ class Stream:
     choices: dict[int, Choice] = field(default_factory=dict)
     events: int = 0
     """Events received so far."""
+    bodies: list[int] = field(default_factory=list)
+    """Events that are an unstreamed body, as an error status brings."""
     errors: list[ServerError] = field(default_factory=list)
     notices: dict[str, Notice] = field(default_factory=dict)
     usage: Mapping[str, Any] | None = None
