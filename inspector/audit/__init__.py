@@ -15,11 +15,14 @@ from inspector.audit.finding import Finding, Kind, Severity
 from inspector.audit.losses import lost_findings, refusal_findings
 from inspector.capture import Endpoint, EventKind
 from inspector.deltas import tool_index
+from inspector.harmony.vocab import Marker
 from inspector.reading import ChoiceReading, Evidence, Reading
 from inspector.wire.stream import token_ids
 
 __all__ = ["Finding", "Kind", "Severity", "alignment", "audit", "server_errors"]
 
+_FIRST = {Marker.CHANNEL, Marker.START}
+"""Ids that a completion begins with, but for one that names a recipient first."""
 _ALL_IDS_FROM = (0, 13)
 """First vLLM release that sends the ids of all tokens on chat (pull request 29074)."""
 
@@ -96,7 +99,7 @@ def _ids_missing(reading: Reading) -> bool:
 
     Then the parse of those that came is a guess: only text that they have and nobody delivered is certain.
     vLLM to 0.12 sends no chat chunk, and so no ids, for tokens without text of their own; a stream of it that
-    has no count, because it ended in an error, is taken so too.
+    has no count, because it ended in an error, is taken so too when its ids do not begin a header.
     """
     usage = reading.stream.usage
     counted = None if usage is None else usage.get("completion_tokens", usage.get("output_tokens"))
@@ -106,7 +109,9 @@ def _ids_missing(reading: Reading) -> bool:
     release = re.match(r"(\d+)\.(\d+)", reading.server_version or "")
     streamed = any(event.kind is EventKind.SSE for event in reading.events)
     chat = reading.header.endpoint is Endpoint.CHAT and streamed
-    return chat and release is not None and (int(release[1]), int(release[2])) < _ALL_IDS_FROM
+    begun = all(choice.tokens.ids[0] in _FIRST for choice in reading.choices if choice.tokens)
+    old = release is not None and (int(release[1]), int(release[2])) < _ALL_IDS_FROM
+    return chat and old and not begun
 
 
 def _order(finding: Finding) -> tuple[bool, int, int, int]:

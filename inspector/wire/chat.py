@@ -43,7 +43,8 @@ class ChatReader:
                     number, reasoning, content, ids = plain.groups()
                     if number != current:
                         into = stream.choice_of(int(number), index)
-                        current, deltas, tokens = number, into.deltas, into.tokens
+                        current = number if into.index == int(number) else ""  # else each chunk is noted
+                        deltas, tokens = into.deltas, into.tokens
                     if content:
                         deltas.append(_delta(Delta, (index, CONTENT, content)))
                     elif reasoning:

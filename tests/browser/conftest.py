@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Dialog, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Dialog, Error, Locator, Page, expect, sync_playwright
 
 from pages.ui.strip import PARTS
 
@@ -21,6 +21,8 @@ ROOT = Path(__file__).parents[2]
 UI = ROOT / "pages" / "ui"
 STARTS_WITHIN_S = 90
 ANSWERS_WITHIN_MS = 60_000
+OPENED_WITHIN_MS = 5_000
+OPENINGS = 12
 
 expect.set_options(timeout=ANSWERS_WITHIN_MS)
 
@@ -63,6 +65,25 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             except subprocess.TimeoutExpired:
                 server.kill()
                 server.wait()
+
+
+def pick(page: Page, box: Locator, words: str, *, typed: str = "") -> None:
+    """Choose the first option with `words`, found by typing `typed` (the words themselves by default).
+
+    Only the options in view are in the page, hence the typing. A page that is drawn anew closes a list
+    that was just opened; then it is opened again.
+    """
+    option = page.get_by_role("option").filter(has_text=words).first
+    for _ in range(OPENINGS):
+        expect(box).to_have_count(1)
+        box.click()
+        box.fill(typed or words)
+        try:
+            option.click(timeout=OPENED_WITHIN_MS)
+        except Error:
+            continue
+        return
+    pytest.fail(f"no option with {words!r} stays open long enough to be chosen")
 
 
 def _wait(server: "subprocess.Popen[bytes]", address: str, log: Path) -> None:

@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from inspector.lab.process import free_port
 from inspector.store import load
+from tests.browser.conftest import pick
 from tests.listening import listening
 from tests.raw_server import Answer, raw_server, sse, stream
 from tests.test_tap import Echo
@@ -71,8 +72,7 @@ def page(chromium: Browser, address: str) -> Iterator[Page]:
 
 
 def choose_pace(page: Page, words: str) -> None:
-    page.get_by_label("Pace").click()
-    page.get_by_role("option", name=words, exact=True).click()
+    pick(page, page.get_by_role("combobox", name="Pace"), words)
 
 
 def count(page: Page) -> int:
