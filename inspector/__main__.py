@@ -2,6 +2,10 @@
 
 import sys
 
-from inspector.cli import main
+try:
+    from inspector.cli import main
 
-sys.exit(main())
+    code = main()
+except KeyboardInterrupt:  # Ctrl-C while the modules are still read
+    sys.exit(2)
+sys.exit(code)

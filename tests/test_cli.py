@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from inspector.lab.process import free_port
 from inspector.store import save
 from tests.streams import chat
 from tests.test_verdict import GOOD, LEAK
@@ -74,6 +75,52 @@ def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
     done = inspector("tokens", tmp_path / "nowhere.jsonl")
     assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
     assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("doctor --base-url http://[::1", "is no server address"),
+        ("doctor --base-url http://user:pass@[::1", "an address with a password in it"),
+        ("tokens fixtures/responses-whole-vllm-0.14.1.jsonl", "vLLM sends none with Responses"),
+        ("tokens fixtures/logs/vllm-0.14.1.log.gz", "`python -m inspector diagnose` reads it"),
+        ("compare a.jsonl b.jsonl --runs 3", "--runs is for --ask"),
+        ("compare --left a.jsonl --right b.jsonl --prompt Hi", "--prompt is for --ask"),
+        (
+            "record --base-url h --model m --messages README.md --out x.jsonl",
+            "README.md: the messages are no",
+        ),
+        ("record --base-url h --model m --prompt p --out x.jsonl --and-truth ./x.jsonl", "another one"),
+    ],
+)
+def test_a_mistake_is_told_in_one_line_that_says_what_to_do(words: str, told: str) -> None:
+    done = inspector(*words.split())
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert told in done.stderr.decode()
+    assert b"pass" not in done.stderr.replace(b"password", b"")
+
+
+@pytest.mark.parametrize("words", ["play --port 65536", "tap --upstream h --captures c --port x"])
+def test_a_port_that_is_none_is_told(words: str) -> None:
+    done = inspector(*words.split())
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].endswith(b"is no port; it is a number from 0 to 65535")
+
+
+def test_a_time_that_is_none_is_told() -> None:
+    for seconds in ("0", "-5", "nan", "inf", "soon"):
+        done = inspector("doctor", "--base-url", "h", f"--timeout={seconds}")
+        assert done.returncode == 2
+        assert done.stderr.splitlines()[-1].endswith(b"is no time; it is a number of seconds above 0")
+
+
+def test_nothing_stands_in_the_way_of_the_next_try_to_record(tmp_path: Path) -> None:
+    nobody = f"http://127.0.0.1:{free_port()}"
+    words = ("record", "--base-url", nobody, "--model", "m", "--prompt", "p", "--out", tmp_path / "x.jsonl")
+    done = inspector(*words)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert b"nothing answers" in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_tokens_prints_a_row_a_token(files: dict[str, Path]) -> None:

@@ -34,16 +34,19 @@ class Server:
     """Seconds without a byte after which a stream counts as stalled."""
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.v1)
+        named = False
         try:
+            parts = urlsplit(self.v1)
+            named = parts.username is not None
             known = parts.scheme in {"http", "https"} and parts.hostname and (parts.port or True)
-        except ValueError:
+        except ValueError:  # a port that is none, half of an IPv6 address
             known = False
-        if not known or parts.username is not None or any(char.isspace() for char in self.v1):
-            shown = self.base_url if parts.username is None else "an address with a password in it"
+            named = named or "@" in self.v1
+        if not known or named or any(char.isspace() for char in self.v1):
+            shown = "an address with a password in it" if named else self.base_url
             raise ConnectionFailed(
                 f"{shown!r} is no server address; write it like http://localhost:8000/v1"
-                + (" and give the key as --api-key" if parts.username is not None else "")
+                + (" and give the key as --api-key" if named else "")
             )
 
     @property

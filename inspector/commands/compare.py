@@ -5,7 +5,7 @@ from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator
 
 from inspector.commands.shared import Commands, captures, one_capture, print_json, printable
-from inspector.commands.trial import add_ask_options, asked
+from inspector.commands.trial import add_ask_options, asked, given_without_ask
 from inspector.compare import Comparison, Lane, compare, compare_all, pieces, repeats
 from inspector.comparison_rows import (
     comparison_row,
@@ -17,7 +17,7 @@ from inspector.comparison_rows import (
 )
 from inspector.errors import InspectorError
 from inspector.inspection import Inspection, inspect
-from inspector.runs.trial import brought
+from inspector.runs.trial import BY_HAND, brought
 
 __all__ = ["add_parser"]
 
@@ -25,11 +25,11 @@ _EXAMPLE = """examples:
   python -m inspector compare old.jsonl new.jsonl
   python -m inspector compare reference.jsonl a.jsonl b.jsonl c.jsonl
   python -m inspector compare --left old-*.jsonl --right new-*.jsonl
-  python -m inspector compare --ask http://old:8000/v1 http://new:8000/v1 --model openai/gpt-oss-20b \
+  python -m inspector compare --ask http://old:8000/v1 http://new:8000/v1 --model openai/gpt-oss-20b \\
       --prompt "What is the weather in Paris?" --runs 10
 
 exit code: 0 the same, 1 tokens, delivery or findings differ (runs of two sides: the rates differ by more
-than chance), 2 a file cannot be read or a server brought nothing
+than chance), 2 a file cannot be read, a server brought nothing or a run was stopped by hand
 """
 _CONTEXT = 24
 _DIFFERENCES_SHOWN = 20
@@ -62,6 +62,8 @@ def run(arguments: Namespace) -> int:
         if arguments.files or arguments.left or arguments.right:
             raise InspectorError("--ask makes the captures itself; name no files with it")
         return _run_asked(arguments)
+    if idle := given_without_ask(arguments):
+        raise InspectorError(f"{idle} is for --ask URL URL; captures are compared as they are")
     if arguments.left or arguments.right:
         if arguments.files or not (arguments.left and arguments.right):
             raise InspectorError("runs are given as --left FILE... --right FILE..., and no other files")
@@ -107,12 +109,14 @@ def _run_asked(arguments: Namespace) -> int:
         [inspect(run.capture(), name=str(run.path or run.id)) for run in runs]
         for runs in (trial.counted if arguments.runs > 1 else (trial.left, trial.right))
     )
-    answered = [any(map(brought, runs)) for runs in (trial.left, trial.right)]
+    answered = all(any(map(brought, runs)) for runs in (trial.left, trial.right))
+    whole = answered and all(run.outcome.failure != BY_HAND for run in trial.runs)
     if arguments.runs > 1:
         code = _print_repeats(left, right, as_json=arguments.json)
-        return code if all(answered) else 2
-    if all(answered):
-        return _print_pair(compare(left[0], right[0]), as_json=arguments.json)
+        return code if whole else 2
+    if answered:
+        code = _print_pair(compare(left[0], right[0]), as_json=arguments.json)
+        return code if whole else 2
     if arguments.json:
         print_json({"runs": run_rows(left, right)})
     else:

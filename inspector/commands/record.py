@@ -1,8 +1,18 @@
 """`record`: send one live request and keep its stream as a capture."""
 
 import sys
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter, _ArgumentGroup
+from argparse import (
+    ArgumentParser,
+    ArgumentTypeError,
+    Namespace,
+    RawDescriptionHelpFormatter,
+    _ArgumentGroup,
+)
+from collections.abc import Callable
+from contextlib import suppress
+from math import inf
 from pathlib import Path
+from typing import Any
 
 from inspector.capture import Endpoint
 from inspector.client.address import Server
@@ -82,8 +92,8 @@ def request_of(arguments: Namespace, model: str) -> LiveRequest:
         model=model,
         endpoint=Endpoint(arguments.endpoint),
         prompt=arguments.prompt or "",
-        messages=parse_messages(_read(arguments.messages)) if arguments.messages else (),
-        tools=parse_tools(_read(arguments.tools)) if arguments.tools else (),
+        messages=_parsed(arguments.messages, parse_messages) if arguments.messages else (),
+        tools=_parsed(arguments.tools, parse_tools) if arguments.tools else (),
         tool_choice=arguments.tool_choice,
         reasoning_effort=arguments.reasoning_effort,
         max_tokens=arguments.max_tokens,
@@ -111,8 +121,22 @@ def add_connection_options(parser: ArgumentParser | _ArgumentGroup) -> None:
     trust.add_argument("--ca-file", metavar="PEM", help="CA certificates to trust")
     trust.add_argument("--insecure", action="store_true", help="trust any TLS certificate")
     parser.add_argument(
-        "--timeout", type=float, default=300.0, metavar="S", help="longest silence in seconds (default: 300)"
+        "--timeout",
+        type=_seconds,
+        default=300.0,
+        metavar="S",
+        help="longest silence in seconds (default: 300)",
     )
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < inf:
+        raise ArgumentTypeError(f"{text[:40]!r} is no time; it is a number of seconds above 0")
+    return seconds
 
 
 def server_of(arguments: Namespace, base_url: str | None = None) -> Server:
@@ -140,6 +164,8 @@ def run(arguments: Namespace) -> int:
     paths = [_free(arguments.out)]
     if arguments.and_truth:
         paths.append(_free(arguments.and_truth))
+        if paths[0].resolve() == paths[1].resolve():
+            raise StoreError(f"{paths[1]}: --out has this name already; give --and-truth another one")
         runs = list(registry.start_both(server, request, paths=(paths[0], paths[1])))
     else:
         runs = [registry.start(server, request, path=paths[0])]
@@ -153,8 +179,13 @@ def run(arguments: Namespace) -> int:
     for one in runs:
         if one.trouble:
             raise StoreError(one.trouble)
-        if one.outcome.failure and not one.events:
-            raise ConnectionFailed(one.outcome.failure)
+    failed = [one for one in runs if one.outcome.failure and not one.events]
+    if failed:
+        for one, path in zip(runs, paths, strict=True):
+            if not one.events:
+                with suppress(OSError):
+                    path.unlink()  # a capture without events would be in the way of the next try
+        raise ConnectionFailed(failed[0].outcome.failure)
     for one in runs:
         looked = inspect(one.capture(), name=str(one.path))
         pace = one.pace()
@@ -178,8 +209,12 @@ def _free(name: str) -> Path:
     return path
 
 
-def _read(name: str) -> str:
+def _parsed(name: str, parse: Callable[[str], list[dict[str, Any]]]) -> list[dict[str, Any]]:
     try:
-        return Path(name).read_text("utf-8")
+        text = Path(name).read_text("utf-8")
     except (OSError, ValueError) as error:
         raise StoreError(f"{name}: cannot be read ({error}); name a JSON file") from error
+    try:
+        return parse(text)
+    except InspectorError as error:
+        raise InspectorError(f"{name}: {error}") from error

@@ -2,6 +2,7 @@
 
 import socket
 import sys
+from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -15,10 +16,9 @@ __all__ = ["port_number", "serve"]
 
 def port_number(text: str) -> int:
     """A port as an argument; 0 takes a free one."""
-    port = int(text)
-    if not 0 <= port <= 65535:
-        raise ValueError(text)
-    return port
+    if not (text.isascii() and text.isdecimal() and len(text) <= 5 and int(text) <= 65535):
+        raise ArgumentTypeError(f"{text[:40]!r} is no port; it is a number from 0 to 65535")
+    return int(text)
 
 
 def serve(app: ASGIApp, host: str, port: int, lines: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from argparse import Namespace, RawDescriptionHelpFormatter
 
+from inspector.capture import Endpoint
 from inspector.commands.shared import Commands, one_capture, print_json, printable
 from inspector.errors import InspectorError
 from inspector.reading import read
@@ -11,6 +12,8 @@ __all__ = ["add_parser"]
 
 _EXAMPLE = """example:
   python -m inspector tokens fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl
+
+exit code: 0 printed, 2 the file cannot be read or carries no token ids
 """
 
 
@@ -43,7 +46,12 @@ def run(arguments: Namespace) -> int:
         print_json(rows)
         return 0
     if not rows:
-        raise InspectorError(f"{name} carries no token ids; ask the server with return_token_ids: true")
+        ask = (
+            "vLLM sends none with Responses; ask chat or completions with return_token_ids: true"
+            if capture.header.endpoint is Endpoint.RESPONSES
+            else "ask the server with return_token_ids: true"
+        )
+        raise InspectorError(f"{name} carries no token ids; {ask}")
     print(
         f"{'index':>7} {'id':>7} {'arrival ms':>10} {'event':>6} {'message':>7} "
         f"{'channel':<11} {'state':<8} text"

@@ -8,7 +8,7 @@ from inspector.errors import InspectorError, StoreError
 from inspector.runs.registry import Registry
 from inspector.runs.trial import Trial
 
-__all__ = ["add_ask_options", "asked"]
+__all__ = ["add_ask_options", "asked", "given_without_ask"]
 
 
 def add_ask_options(parser: ArgumentParser) -> None:
@@ -24,6 +24,19 @@ def add_ask_options(parser: ArgumentParser) -> None:
     ask.add_argument("--out", metavar="FOLDER", help="keep the captures there")
     add_request_options(ask, required=False)
     add_connection_options(ask)
+
+
+def given_without_ask(arguments: Namespace) -> str | None:
+    """An option that says what to ask, where nobody is asked; None when there is none."""
+    given = {
+        "--model": arguments.model,
+        "--runs": arguments.runs != 1,
+        "--out": arguments.out,
+        "--prompt": arguments.prompt,
+        "--messages": arguments.messages,
+        "--tools": arguments.tools,
+    }
+    return next((name for name, value in given.items() if value), None)
 
 
 def asked(arguments: Namespace) -> Trial:

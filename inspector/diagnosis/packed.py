@@ -8,6 +8,7 @@ from typing import IO, Any, Final, cast
 import zstandard
 
 from inspector.errors import StoreError
+from inspector.importers import refuse_binary
 
 __all__ = ["HEAD", "unpacked"]
 
@@ -24,7 +25,8 @@ _WINDOW_BYTES: Final = 2**27
 def unpacked(file: "io.BufferedReader[Any]", name: str) -> "io.BufferedReader[Any]":
     """The file, or a reader of what it unpacks to.
 
-    Reading raises StoreError where a packed file is damaged.
+    Raises CaptureError for a picture, an archive and the like; reading raises StoreError where a packed
+    file is damaged.
     """
     for _ in range(_DEEP):
         head = file.peek(HEAD)
@@ -39,6 +41,7 @@ def unpacked(file: "io.BufferedReader[Any]", name: str) -> "io.BufferedReader[An
             )
         else:
             break
+    refuse_binary(file.peek(HEAD), name, "an error message, a traceback, a vLLM log or a capture")
     return file
 
 

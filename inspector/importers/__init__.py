@@ -19,11 +19,14 @@ from inspector.importers.payloads import KINDS, endpoint_of, is_error, loads, sh
 from inspector.importers.recorded import is_recorded, read_recorded
 from inspector.importers.server_log import is_server_log, read_server_log
 
-__all__ = ["sniff_and_read"]
+__all__ = ["refuse_binary", "sniff_and_read"]
 
 _OWN: Final = re.compile(rb'\s*\{[^\n]{0,1000000}?"harmony_capture"\s*:')
 _DUMP: Final = re.compile(rb"\s*(?:HTTP/[0-9.]+ [0-9]{3}|(?:data|event|id|retry)?:)")
 _LATER_DUMP: Final = re.compile(rb"[\r\n](?:HTTP/[0-9.]+ [0-9]{3}|(?:data|event): ?[\[{a-z])")
+_SERVER_LINE: Final = re.compile(
+    rb"vLLM API server version |\((?:APIServer|EngineCore)[^()\n]{0,40} ?pid=[0-9]"
+)
 _HEAD: Final = 65536
 _MAGIC: Final = {
     b"\x89PNG": "a PNG picture",
@@ -61,11 +64,20 @@ def sniff_and_read(content: bytes, name: str) -> list[Capture]:
         return _read_json(content, name)
     if is_id_text(content):
         return [read_id_text(content, name)]
-    _refuse_binary(content, name)
+    refuse_binary(content, name)
+    at = content.find(b"\x00", 0, _HEAD)
+    if at >= 0:
+        raise CaptureError(name, f"a NUL byte at {at}: this is no text; give {KINDS}")
     if is_server_log(content):
         return read_server_log(content, name)
     if found := _LATER_DUMP.search(content, 0, _HEAD):
         return [read_dump(content[found.start() + 1 :], name)]
+    if _SERVER_LINE.search(content, 0, _HEAD):
+        raise CaptureError(
+            name,
+            "a vLLM log without token ids (--enable-log-requests --enable-log-outputs writes them): "
+            "no capture can be made of it; `python -m inspector diagnose` reads it",
+        )
     raise CaptureError(
         name, f"neither {KINDS.replace(' or ', ' nor ')}; save the server's bytes as they come"
     )
@@ -94,14 +106,12 @@ def _read_json(content: bytes, name: str) -> list[Capture]:
     raise CaptureError(name, f"a JSON object of an unknown kind (its keys: {keys}); give {KINDS}")
 
 
-def _refuse_binary(content: bytes, name: str) -> None:
+def refuse_binary(content: bytes, name: str, kinds: str = KINDS) -> None:
+    """Raise CaptureError for a picture, an archive and the like; `kinds` is what may be given instead."""
     for magic, words in _MAGIC.items():
         if content.startswith(magic):
             joint = "" if words.endswith("give") else "; give"
-            raise CaptureError(name, f"this is {words}{joint} {KINDS}")
-    at = content.find(b"\x00", 0, _HEAD)
-    if at >= 0:
-        raise CaptureError(name, f"a NUL byte at {at}: this is no text; give {KINDS}")
+            raise CaptureError(name, f"this is {words}{joint} {kinds}")
 
 
 def _lines(content: bytes, name: str) -> Iterator[str]:

@@ -1,6 +1,11 @@
 """`compare --ask`: one prompt to two servers from the command line."""
 
 import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,7 +13,7 @@ import pytest
 from inspector.cli import main
 from inspector.lab.process import free_port
 from inspector.store import load
-from tests.raw_server import Answer, RawServer, page, raw_server, stream
+from tests.raw_server import Answer, Asked, RawServer, page, raw_server, stream
 from tests.runs.test_faults import CHAT, DONE, SAID
 
 WHOLE: dict[str, Answer] = {CHAT: lambda _: stream([*SAID, DONE])}
@@ -99,3 +104,29 @@ def test_what_cannot_be_asked_is_said(
 ) -> None:
     assert main(["compare", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("runs", ["1", "2"])
+def test_what_is_stopped_by_hand_is_never_called_the_same(runs: str) -> None:
+    asked = threading.Semaphore(0)
+
+    def stalls(_: Asked) -> Iterator[bytes]:
+        yield from stream(SAID[:3], end=False)
+        asked.release()
+        server.release.wait(30)
+
+    with raw_server({CHAT: stalls}) as server:
+        words = ["compare", "--ask", server.v1, server.v1, "--model", "m", "--prompt", "x", "--runs", runs]
+        program = subprocess.Popen(
+            [sys.executable, "-m", "inspector", *words],
+            cwd=Path(__file__).parents[2],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        for _ in range(2 * int(runs)):
+            assert asked.acquire(timeout=30)
+        program.send_signal(signal.SIGINT)
+        _, err = program.communicate(timeout=30)
+    assert program.returncode == 2
+    assert b"stopped by hand" in err
+    assert b"Traceback" not in err

@@ -41,6 +41,13 @@ def test_a_log_is_read_from_a_packed_file(capsys: pytest.CaptureFixture[str]) ->
     assert row["failures"][0]["issues"][0] == "stale-generation-config"
 
 
+def test_a_picture_is_refused_and_not_called_free_of_failures(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diagnose", str(ROOT / "docs/screenshots/replay.png")]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "this is a PNG picture; give an error message" in said.err
+
+
 def test_a_capture_is_audited_first(capsys: pytest.CaptureFixture[str]) -> None:
     file = ROOT / "fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl"
     assert main(["diagnose", "--json", str(file)]) == 1
