@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
@@ -15,8 +16,10 @@ from inspector.audit import Finding, Kind
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.client.recorder import Recorder
 from inspector.client.transport import RecordingTransport, endpoint_of, header_of
+from inspector.errors import InspectorError
 from inspector.inspection import inspect
 from inspector.playback import FAULTS, Settings, playback_routes
+from inspector.playback.faults import parse_faults
 from inspector.playback.sending import due_times
 from inspector.reading import read
 from inspector.store import builtin, load
@@ -167,6 +170,21 @@ def test_completions_show_the_tokens_of_a_chat_capture(address: str) -> None:
     assert inspect(capture).findings == []
 
 
+def test_an_unstreamed_completion_of_a_chat_capture_is_what_its_stream_says(address: str) -> None:
+    with recorded(address) as (client, _):
+        streamed = client.completions.create(model=WHOLE, prompt="x", stream=True)
+        text = "".join(chunk.choices[0].text for chunk in streamed if chunk.choices)
+        whole = client.completions.create(model=WHOLE, prompt="x")
+    assert whole.object == "text_completion"
+    assert whole.choices[0].text == text
+    assert text.endswith(TEXT)
+
+
+def test_characters_are_split_in_a_completion_of_a_chat_capture_too(address: str) -> None:
+    with recorded(address, "split-utf8") as (client, _):
+        assert "\ufffd" in client.completions.create(model=WHOLE, prompt="x").choices[0].text
+
+
 def test_the_async_client_runs_unchanged(address: str) -> None:
     async def ask() -> str:
         async with openai.AsyncOpenAI(base_url=f"{address}/v1", api_key="k") as client:
@@ -216,7 +234,7 @@ def test_header_and_query_name_the_capture_whatever_the_model(address: str) -> N
         ("speed=0", {}, "speed cannot be '0'"),
         ("speed=fast", {}, "it is a number above 0, or inf"),
         ("faults=explode", {}, "there is no fault 'explode'; there are merge"),
-        ("faults=merge%3D1", {}, "the fault merge cannot be '1' (not between 2 and 10000)"),
+        ("faults=merge%3D1", {}, "the fault merge cannot be '1' (no number from 2 to 10000)"),
         ("faults=stall%3D1:nan", {}, "the fault stall cannot be"),
         ("faults=no-done%3D1", {}, "it takes no value"),
     ],
@@ -427,6 +445,18 @@ def test_malformed_json_is_found(address: str) -> None:
     _, findings, raised = chat(address, "malformed=5")
     assert isinstance(raised, json.JSONDecodeError)
     assert Kind.PROTOCOL in kinds(findings)
+
+
+def test_an_unstreamed_answer_with_malformed_json_is_no_json(address: str) -> None:
+    with recorded(address, "malformed") as (client, _), pytest.raises(json.JSONDecodeError):
+        client.chat.completions.create(model=WHOLE, messages=[])
+
+
+@pytest.mark.parametrize("fault", ["merge=x", "merge=1", "stall=3:x", "stall=x", "http=9", "cut=\u0663"])
+def test_a_value_that_cannot_be_is_told_without_words_of_python(fault: str) -> None:
+    with pytest.raises(InspectorError) as refused:
+        parse_faults(fault)
+    assert re.search(r"\((no number from|seconds are not between)", str(refused.value))
 
 
 def test_a_missing_done_is_found(address: str) -> None:

@@ -5,7 +5,7 @@ tools and sampling of the request change nothing: what comes was recorded.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from inspector.capture import Capture, Endpoint, Event, EventKind
@@ -57,11 +57,15 @@ def answer(capture: Capture, endpoint: Endpoint, request: Mapping[str, Any], fau
     if request.get("stream"):
         events = with_event_faults(_asked(shaped, capture, endpoint, request), faults, endpoint)
         return Answer(status=status, events=events, cut=cut)
-    shaped = with_event_faults(shaped, faults, endpoint)
+    # Half an event of a stream would be a loss without a sign; a whole answer is cut in half itself.
+    shaped = with_event_faults(shaped, replace(faults, malformed=None), endpoint)
     reading = read(Capture(header=capture.header, events=shaped, end=capture.end))
     status, value = _whole(reading)
     body = [Event(dumps(value), shaped[-1].at_s if shaped else None, "", EventKind.BODY)]
-    return Answer(status=status, events=_asked(body, capture, endpoint, request), cut=cut)
+    body = _asked(body, capture, endpoint, request)
+    if faults.malformed is not None:
+        body = [one._replace(data=one.data[: len(one.data) // 2]) for one in body]
+    return Answer(status=status, events=body, cut=cut)
 
 
 def keeps_logprobs(server_version: str | None) -> bool:
@@ -110,7 +114,8 @@ def as_completion(capture: Capture, request: Mapping[str, Any]) -> Capture:
             "this capture has no token ids, so /v1/completions cannot play it; choose one recorded with "
             "return_token_ids"
         )
-    return Capture(header=capture.header, events=events, end=capture.end)
+    header = replace(capture.header, endpoint=Endpoint.COMPLETIONS)
+    return Capture(header=header, events=events, end=capture.end)
 
 
 def _asked(

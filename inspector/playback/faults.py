@@ -82,10 +82,12 @@ class Fault(NamedTuple):
 
 def _number(low: int, high: int, default: int) -> Callable[[str], int]:
     def read(text: str) -> int:
-        number = default if not text else int(text)
-        if text and not low <= number <= high:
-            raise ValueError(f"not between {low} and {high}")
-        return number
+        if not text:
+            return default
+        plain = text.strip()
+        if not (plain.isascii() and plain.isdecimal() and len(plain) < 10 and low <= int(plain) <= high):
+            raise ValueError(f"no number from {low} to {high}")
+        return int(plain)
 
     return read
 
@@ -95,7 +97,10 @@ _event = _number(0, _EVENTS_AT_MOST, MIDDLE)
 
 def _stall(text: str) -> Stall:
     event, _, seconds = text.partition(":")
-    wait_s = float(seconds) if seconds else 5.0
+    try:
+        wait_s = float(seconds) if seconds else 5.0
+    except ValueError:
+        wait_s = -1.0
     if not 0 <= wait_s <= _STALL_AT_MOST_S:
         raise ValueError(f"seconds are not between 0 and {_STALL_AT_MOST_S:.0f}")
     return Stall(_event(event), wait_s)
