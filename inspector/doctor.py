@@ -134,12 +134,8 @@ class _Basics:
             yield _ok("health", "/health says 200.")
         else:
             told = f"/health says {health}" if health else "/health does not answer"
-            yield Check(
-                name="health",
-                state=CheckState.WARNING,
-                says=f"{told}.",
-                change="Look at the server's log; if a proxy in front hides /health, name the server itself.",
-            )
+            change = "Look at the server's log; if a proxy in front hides /health, name the server itself."
+            yield _warning("health", f"{told}.", change)
         yield self._versions()
         yield self._models(found)
 
@@ -163,11 +159,10 @@ class _Basics:
         told = self._get(f"{self.server.root}/version", "/version")
         version = told.get("version") if isinstance(told, dict) else None
         if not isinstance(version, str):
-            return Check(
-                name="version",
-                state=CheckState.UNKNOWN,
-                says="/version does not say which vLLM this is.",
-                change="A proxy may hide it, or this is no vLLM; name the server itself in --base-url.",
+            return _unknown(
+                "version",
+                "/version does not say which vLLM this is.",
+                "A proxy may hide it, or this is no vLLM; name the server itself in --base-url.",
             )
         self.version = version
         return _ok("version", f"The server calls itself {version}.")
@@ -176,7 +171,7 @@ class _Basics:
         cards = found.get("data")
         cards = [card for card in cards if isinstance(card, dict)] if isinstance(cards, list) else []
         names = [str(card.get("id")) for card in cards]
-        listed = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+        listed = ", ".join(names[:5]) + (" and others" if len(names) > 5 else "")
         if not names:
             return _failed(
                 "models",
@@ -191,11 +186,10 @@ class _Basics:
         self.model = (own or names)[0]
         if own:
             return _ok("models", f"It serves {self.model}.")
-        return Check(
-            name="models",
-            state=CheckState.WARNING,
-            says=f"No model is called gpt-oss; {self.model} was asked.",
-            change=f"Name the gpt-oss model with --model; there are: {listed}.",
+        return _warning(
+            "models",
+            f"No model is called gpt-oss; {self.model} was asked.",
+            f"Name the gpt-oss model with --model; there are: {listed}.",
         )
 
 
@@ -209,7 +203,7 @@ def _streams(server: Server, model: str, registry: Registry) -> Iterator[Check]:
     if run.reading().choice.deltas or run.events:
         yield from _chat_checks(run)
     tool = replace(text, prompt=TOOL_PROMPT, tools=[_WEATHER], tool_choice="auto")
-    yield _tool_check(_ask(registry, server, tool))
+    yield _tool_check(_ask(registry, server, tool), text_failure=run.outcome.failure)
     responses = _ask(registry, server, replace(text, endpoint=Endpoint.RESPONSES))
     yield _answers("responses", responses)
 
@@ -227,18 +221,18 @@ def _answers(name: str, run: Run) -> Check:
     reading, findings = _audited(run)
     errors = [one for one in findings if one.severity is Severity.ERROR]
     if "has no /responses" in run.outcome.failure:
-        return Check(name=name, state=CheckState.UNKNOWN, says="The server has no Responses endpoint.")
+        return _unknown(name, "The server has no Responses endpoint.")
     if run.outcome.failure and not errors:
         return _failed(name, run.outcome.failure, "See the server's log for the reason.")
     judged = verdict(reading, findings)
     if run.outcome.failure:
-        return _failed(name, run.outcome.failure, _advice(errors))
+        return _failed(name, run.outcome.failure, _advice(errors if run.events else (), kept=_came(run)))
     if errors:
         return _failed(name, judged.sentence, _advice(errors))
     if judged.level == "unknown":
-        return Check(name=name, state=CheckState.UNKNOWN, says=judged.sentence, change=judged.why)
+        return _unknown(name, judged.sentence, judged.why)
     if findings:
-        return Check(name=name, state=CheckState.WARNING, says=judged.sentence, change=_advice(findings))
+        return _warning(name, judged.sentence, _advice(findings))
     return _ok(name, judged.sentence)
 
 
@@ -246,16 +240,17 @@ def _chat_checks(run: Run) -> Iterator[Check]:
     reading = run.reading()
     choice = reading.choice
     ids = choice.tokens.ids
+    if not _came(run):
+        yield _unknown("token ids", "No answer came, so neither token ids nor the format were seen.")
+        return
     if choice.evidence is not Evidence.TOKEN_IDS:
         yield _failed(
             "token ids",
             "The stream carries no token ids, so what the model emitted cannot be known.",
-            "Upgrade to vLLM 0.11 or newer, which knows return_token_ids; "
+            "Upgrade to vLLM 0.10.2 or newer, which knows return_token_ids; "
             "until then use --logprobs or the completions endpoint.",
         )
-        yield Check(
-            name="harmony", state=CheckState.UNKNOWN, says="Without token ids the format is not seen."
-        )
+        yield _unknown("harmony", "Without token ids the format is not seen.")
         return
     yield _ok("token ids", f"return_token_ids works: {len(ids)} tokens came with their ids.")
     yield _harmony(ids)
@@ -279,11 +274,8 @@ def _reasoning(reading: Reading) -> Check:
     choice = reading.choice
     made, got = choice.generated(), choice.delivered()
     if made is None or not made.reasoning:
-        return Check(
-            name="reasoning",
-            state=CheckState.UNKNOWN,
-            says="The model did not think in this answer, so the reasoning parser was not seen at work.",
-        )
+        says = "The model did not think in this answer, so the reasoning parser was not seen at work."
+        return _unknown("reasoning", says)
     if got.reasoning:
         return _ok("reasoning", "Analysis arrives in the reasoning field.")
     where = "in content" if made.reasoning[:20] in got.content else "nowhere"
@@ -297,11 +289,7 @@ def _reasoning(reading: Reading) -> Check:
 def _stops(ids: Sequence[int]) -> Check:
     stop = next((place for place, one in enumerate(ids) if one in {Marker.RETURN, Marker.CALL}), None)
     if stop is None:
-        return Check(
-            name="stop tokens",
-            state=CheckState.UNKNOWN,
-            says="No <|return|> or <|call|> came within the answer's limit.",
-        )
+        return _unknown("stop tokens", "No <|return|> or <|call|> came within the answer's limit.")
     after = len(ids) - stop - 1
     if not after:
         return _ok("stop tokens", "Generation ends at the stop token.")
@@ -321,18 +309,19 @@ def _clock(reading: Reading) -> Check:
     version = reading.server_version or ""
     number = as_version(version)
     if number is not None and number < (as_version("0.18.0") or ()):
-        return Check(
-            name="tokens per event",
-            state=CheckState.WARNING,
-            says=f"{says} vLLM {version} loses text where such an event crosses a message.",
-            change="Upgrade to vLLM 0.18 or newer; until then --stream-interval 1 makes it rarer.",
+        return _warning(
+            "tokens per event",
+            f"{says} vLLM {version} loses text where such an event crosses a message.",
+            "Upgrade to vLLM 0.18 or newer; until then --stream-interval 1 makes it rarer.",
         )
     return _ok("tokens per event", says)
 
 
-def _tool_check(run: Run) -> Check:
+def _tool_check(run: Run, *, text_failure: str) -> Check:
     name = "tool calls"
-    if run.outcome.failure and not run.reading().choice.deltas:
+    if run.outcome.failure and not _came(run):
+        if run.outcome.failure == text_failure:
+            return _unknown(name, "It failed as the request without tools did, so no call was seen.")
         if "auto-tool-choice" in run.outcome.failure or "tool-call-parser" in run.outcome.failure:
             return _failed(name, run.outcome.failure, f"Start vLLM with {_PARSER_FLAGS}.")
         return _failed(name, run.outcome.failure, f"Is vLLM started with {_PARSER_FLAGS}?")
@@ -352,7 +341,7 @@ def _tool_check(run: Run) -> Check:
             f"The model called {made.tool_calls[0].name}, but no tool call arrived.",
             f"Start vLLM with {_PARSER_FLAGS}.",
         )
-    return Check(name=name, state=CheckState.UNKNOWN, says="The model made no tool call, so none was seen.")
+    return _unknown(name, "The model made no tool call, so none was seen.")
 
 
 def _known_faults(version: str | None) -> Iterator[Check]:
@@ -364,12 +353,8 @@ def _known_faults(version: str | None) -> Iterator[Check]:
         if affected is None or version not in affected or Side.SERVER not in issue.sides:
             continue
         fixed = issue.fixed_in.get("vllm")
-        yield Check(
-            name="known fault",
-            state=CheckState.WARNING,
-            says=f"vLLM {version}: {issue.title} ({issue.id}).",
-            change=f"Upgrade to vLLM {fixed}." if fixed else _first_step(issue),
-        )
+        change = f"Upgrade to vLLM {fixed}." if fixed else _first_step(issue)
+        yield _warning("known fault", f"vLLM {version}: {issue.title} ({issue.id}).", change)
 
 
 def _first_step(issue: Issue) -> str:
@@ -381,19 +366,34 @@ def _audited(run: Run) -> tuple[Reading, list[Finding]]:
     return reading, with_known_issues(look.findings, reading)
 
 
-def _advice(findings: Sequence[Finding]) -> str:
-    """The first step for the likeliest known issue behind the findings."""
+def _came(run: Run) -> bool:
+    """True when anything of an answer came: a token or a piece of text."""
+    return any(choice.tokens or choice.deltas for choice in run.reading().choices)
+
+
+def _advice(findings: Sequence[Finding], *, kept: bool = True) -> str:
+    """The first step for the likeliest known issue; `kept` when there is a stream to look at."""
     known = {issue.id: issue for issue in catalogue()}
     for finding in findings:
         for name in finding.known_issues:
             if (issue := known.get(name)) is not None:
                 fixed = issue.fixed_in.get("vllm")
                 return f"Upgrade to vLLM {fixed} ({name})." if fixed else f"{_first_step(issue)} ({name})"
+    if not kept:
+        return "The server's words and its log say why."
     return "Keep this stream with `python -m inspector record` and look at it on the Replay page."
 
 
 def _ok(name: str, says: str) -> Check:
     return Check(name=name, state=CheckState.OK, says=says)
+
+
+def _warning(name: str, says: str, change: str) -> Check:
+    return Check(name=name, state=CheckState.WARNING, says=says, change=change)
+
+
+def _unknown(name: str, says: str, change: str = "") -> Check:
+    return Check(name=name, state=CheckState.UNKNOWN, says=says, change=change)
 
 
 def _failed(name: str, says: str, change: str) -> Check:

@@ -39,7 +39,7 @@ class Verdict:
 
 _SWITCH_ON: Final = {
     Endpoint.CHAT: "Send `return_token_ids: true` with the request (vLLM 0.13 or newer) to know.",
-    Endpoint.COMPLETIONS: "Send `return_token_ids: true` with the request (vLLM 0.11 or newer) to know.",
+    Endpoint.COMPLETIONS: "Send `return_token_ids: true` with the request (vLLM 0.10.2 or newer) to know.",
     Endpoint.RESPONSES: "Responses carries no token ids: keep the stream with its final object to know.",
     Endpoint.TOKENS: "The file holds no token ids.",
 }

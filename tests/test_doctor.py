@@ -98,7 +98,7 @@ def test_nobody_there() -> None:
 @pytest.mark.parametrize(
     ("changes", "name", "state", "change"),
     [
-        ({"with_ids": False}, "token ids", CheckState.FAILED, "Upgrade to vLLM 0.11 or newer"),
+        ({"with_ids": False}, "token ids", CheckState.FAILED, "Upgrade to vLLM 0.10.2 or newer"),
         (
             {"text": [("Hello", {"content": "Hello"})]},
             "harmony",
@@ -150,6 +150,15 @@ def test_a_server_without_tool_parser_is_told_the_flags() -> None:
     found = check(examined(tool=list(refused(words))), "tool calls")
     assert found.state is CheckState.FAILED
     assert found.change == "Start vLLM with --enable-auto-tool-choice --tool-call-parser openai."
+
+
+def test_a_request_that_fails_is_not_laid_to_flags_or_to_the_version() -> None:
+    more = {"/v1/chat/completions": lambda _: refused("The model `other` does not exist.", 404)}
+    found = examined(model="other", more=more)
+    assert check(found, "chat").change == "The server's words and its log say why."
+    for name in ("token ids", "tool calls"):
+        assert check(found, name).state is CheckState.UNKNOWN
+        assert check(found, name).change == ""
 
 
 def test_known_faults_of_the_version_are_listed_with_the_release_that_mends_them() -> None:

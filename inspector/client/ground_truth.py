@@ -5,7 +5,7 @@ parser does. The prompt must be the one that chat would render. Three sources, b
 
 1. `POST /v1/chat/completions/render` (vLLM 0.18 and newer; 0.32 wants `--enable-scale-out`), the server's
    own rendering.
-2. A chat request for one token with `return_token_ids` (vLLM 0.11 and newer): its answer carries
+2. A chat request for one token with `return_token_ids` (vLLM 0.10.2 and newer): its answer carries
    `prompt_token_ids`, again the server's own rendering.
 3. `openai_harmony`: the same format, but the server may put another date or identity into it.
 

@@ -37,7 +37,7 @@ class LiveRequest:
     logprobs: bool = False
     """Ask for the logprob of each token: weaker evidence than ids, for servers without them."""
     token_ids: bool = True
-    """Ask for `return_token_ids` (vLLM 0.11 and newer)."""
+    """Ask for `return_token_ids` (vLLM 0.10.2 and newer)."""
     background: bool = False
     """Responses only: the server goes on when the connection breaks, and the stream is taken up again."""
     prompt_ids: Sequence[int] = ()

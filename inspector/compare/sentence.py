@@ -227,7 +227,7 @@ def _untold(pair: Pair, known: Sequence[bool | None]) -> Judgement:
     ]
     why = (
         f"The {' and the '.join(blind)} capture {'carries' if len(blind) == 1 else 'carry'} no token ids: "
-        "ask with `return_token_ids: true` (chat and completions, vLLM 0.11 or newer) to know."
+        "ask with `return_token_ids: true` (chat and completions, vLLM 0.10.2 or newer) to know."
         if blind
         else "Compare answers of one request each."
     )
