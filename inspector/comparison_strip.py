@@ -209,10 +209,11 @@ def _differences(
         first = False
     told: list[tuple[int, int]] = []
     found = comparison.findings
-    for side, places, findings in (
-        ("left", row.left, found.only_left),
-        ("right", row.right, found.only_right),
+    for side, places, findings, inspection in (
+        ("left", row.left, found.only_left, comparison.left),
+        ("right", row.right, found.only_right, comparison.right),
     ):
+        version = inspection.reading.server_version
         for finding in findings:
             if finding.choice != compared.index:
                 continue
@@ -223,7 +224,7 @@ def _differences(
                 told.append(span)
             yield {
                 **finding_row(finding),
-                "known_issues": [issue_row(issue) for issue in finding.known_issues],
+                "known_issues": [issue_row(issue, version) for issue in finding.known_issues],
                 "title": f"only {side}: {shown['title']}",
                 "line": shown["line"],
                 "cell_start": None if span is None else span[0],

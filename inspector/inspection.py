@@ -35,11 +35,11 @@ def inspect(capture: Capture, *, name: str = "", truth: Sequence[int] | None = N
     """Read, audit and judge a capture; `truth` are token ids known from outside the stream."""
     reading = read(capture, truth=truth)
     findings = with_known_issues(audit(reading), reading)
-    judged = replace(verdict(reading, findings), known=_known(findings))
+    judged = replace(verdict(reading, findings), known=_known(findings, reading.server_version))
     return Inspection(name=name, capture=capture, reading=reading, findings=findings, verdict=judged)
 
 
-def _known(findings: Sequence[Finding]) -> str:
+def _known(findings: Sequence[Finding], version: str | None) -> str:
     """The issue that most findings of the worst severity share, and what to do about it."""
     counts: Counter[str] = Counter()
     worst = findings[0].severity if findings else None
@@ -49,4 +49,4 @@ def _known(findings: Sequence[Finding]) -> str:
     if not counts:
         return ""
     issue = issues()[counts.most_common(1)[0][0]]
-    return f"Known issue: {issue.title}. {issue.steps[0]}"
+    return f"Known issue: {issue.title}. {issue.first_step(version)}"

@@ -53,10 +53,11 @@ def finding_words(finding: Finding) -> dict[str, str]:
     return {"title": title, "line": finding.explanation}
 
 
-def issue_row(issue_id: str) -> dict[str, str]:
-    """A known issue as lists show it: id, title, whose side, and the first thing to do."""
+def issue_row(issue_id: str, version: str | None) -> dict[str, str]:
+    """A known issue as lists show it: id, title, whose side, and the first thing to do at this version."""
     issue = issues()[issue_id]
-    return {"id": issue.id, "title": issue.title, "side": str(issue.sides[0]), "fix": issue.steps[0]}
+    step = issue.first_step(version)
+    return {"id": issue.id, "title": issue.title, "side": str(issue.sides[0]), "fix": step}
 
 
 def message_rows(choice: ChoiceReading) -> list[dict[str, Any]]:

@@ -30,7 +30,7 @@ def strip(
     rows = []
     for finding in mine:
         row = {**finding_row(finding), **finding_words(finding)}
-        row["known_issues"] = [issue_row(issue) for issue in finding.known_issues]
+        row["known_issues"] = [issue_row(issue, reading.server_version) for issue in finding.known_issues]
         if not choice.has_ids:
             row |= _cell_span(finding, shape)
         rows.append(row)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from inspector.audit import Kind, Severity
 from inspector.capture import Endpoint
-from inspector.diagnosis.versions import Range
+from inspector.diagnosis.versions import Range, as_version
 from inspector.harmony.states import HEADER_STATES, State
 
 __all__ = [
@@ -24,6 +24,8 @@ __all__ = [
     "Side",
     "TokenForm",
 ]
+
+_RELEASE: Final = re.compile(r"\b\d+\.\d+(?:\.\d+)?\b")
 
 
 class Side(StrEnum):
@@ -189,3 +191,13 @@ class Issue:
     """Harmony text of completions that have the token form."""
     shows_not: tuple[str, ...] = ()
     """Harmony text of completions that look alike and have it not."""
+
+    def first_step(self, version: str | None) -> str:
+        """The first thing to do; no upgrade to a release that a server of this vLLM version has reached."""
+        number = as_version(version or "")
+        for step in self.steps if number is not None else ():
+            told = [as_version(name) for name in _RELEASE.findall(step)]
+            reached = number is not None and all(one is not None and one <= number for one in told)
+            if not (step.startswith("Upgrade to ") and told and reached):
+                return step
+        return self.steps[0]
