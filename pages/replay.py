@@ -18,7 +18,10 @@ one = captures.chosen(session)
 if one is None:
     if name is not None:
         st.warning(
-            pickers.plain(f"{name} is not here: it was opened in another session. Open its file again.")
+            pickers.plain(
+                f"{name} is not here: no built-in capture has this name, and a file is only in the session "
+                "that opened it. Open the file again."
+            )
         )
     st.info("Open a capture in the sidebar, or choose one above.", icon=":material/upload_file:")
     st.stop()

@@ -152,7 +152,7 @@ def details(run: MatrixRun, endpoint: Endpoint, script: Script) -> None:
     capture = inspector.matrix_capture(run, endpoint, script.name)
     if capture is None:
         st.caption("Its capture was not kept.")
-    elif st.button("Open on Replay", icon=":material/play_circle:", type="primary"):
+    elif st.button("Open in Replay", icon=":material/play_circle:", type="primary"):
         # Responses carries no token ids; of several turns the script is not the whole stream.
         vouched = endpoint is Endpoint.RESPONSES and len(script.turns) == 1
         _open(f"{run.name}/{endpoint.value}-{script.name}", capture, vouched=vouched)

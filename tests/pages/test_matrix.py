@@ -97,7 +97,7 @@ def test_behind_a_cell_stand_the_differences_and_the_capture(monkeypatch: pytest
     assert not app.exception
     assert app.subheader[0].value == "tool_call on vLLM 0.14.1"
     assert any("tool calls: get_weather(" in code.value for code in app.code)
-    assert app.button[0].label == "Open on Replay"
+    assert app.button[0].label == "Open in Replay"
 
 
 def test_the_shipped_results_rest_on_captures_that_are_there() -> None:

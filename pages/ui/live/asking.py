@@ -1,12 +1,14 @@
 """What to ask which server: address, model, endpoint, prompt and the rest; Start and Stop."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 import streamlit as st
 
 import inspector
 from inspector import Endpoint, InspectorError, LiveRequest, LiveRun, Server
+from pages.ui import captures
 from pages.ui.live.runs import watch
 from pages.ui.pickers import plain
 from pages.ui.state import Session
@@ -98,6 +100,9 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
         st.error(plain(trouble), icon=":material/link_off:")
     if start and server is not None:
         try:
+            if own and captures.is_built_in(str(model)):
+                # So that /version tells the version that the capture was recorded with.
+                server = replace(server, headers={**server.headers, "X-Playback-Capture": str(model)})
             _start(session, server, _request(str(model), Endpoint(endpoint)))
         except InspectorError as error:
             st.error(plain(str(error)), icon=":material/block:")
