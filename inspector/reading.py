@@ -231,7 +231,7 @@ class Reader:
             transcript=transcript,
             expected=expect(transcript),
             deltas=choice.deltas,
-            finals=choice.finals or choice.item_finals,
+            finals=choice.item_finals if self.stream.final_event is None else choice.finals,
             finish_reason=choice.finish_reason,
         )
 
@@ -242,7 +242,9 @@ class Reader:
             return Evidence.TOKEN_IDS, choice.tokens
         if choice.logprob_tokens and choice.logprobs_whole:
             return Evidence.LOGPROBS, choice.logprob_tokens
-        if choice.finals or choice.item_finals:
+        # A body is its own final object: held against itself it proves nothing.
+        ended = self.stream.final_event is not None and not self.stream.bodies
+        if ended or choice.item_finals:
             return Evidence.FINAL_OBJECT, choice.tokens
         return (Evidence.USAGE if self.stream.usage else Evidence.NONE), choice.tokens
 

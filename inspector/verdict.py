@@ -1,11 +1,12 @@
 """The verdict: one sentence a tired person understands, one line of why, from findings by rules."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from inspector.audit import Finding, Kind, Severity
+from inspector.audit import Finding, Kind, Severity, ids_missing
 from inspector.audit.words import field_words
 from inspector.capture import Endpoint
 from inspector.deltas import CONTENT, REASONING
@@ -46,6 +47,9 @@ _SWITCH_ON: Final = {
 _WHOLE: Final = "the texts are whole, but "
 _SERVER_CALL: Final = "mcp_call["
 _MESSAGE_SHOWN: Final = 120
+_HARMONY_ERROR: Final = re.compile(
+    "while expecting start token|Unknown role|message header|channel marker|Unexpected EOS|[Hh]armony"
+)
 _REFUSALS: Final = {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER}
 _SERVING: Final = {Kind.DROPPED, Kind.MISROUTED, Kind.GARBLED, Kind.REORDERED, Kind.DUPLICATED}
 
@@ -58,10 +62,18 @@ def verdict(reading: Reading, findings: Sequence[Finding]) -> Verdict:
         parses = reading.header.endpoint in {Endpoint.CHAT, Endpoint.RESPONSES}
         clauses = _clauses(errors, parses=parses)
         return Verdict(level=Level.ERROR, sentence=_sentence(clauses), why=_why(reading, findings))
-    if evidence in {Evidence.NONE, Evidence.USAGE} and not findings:
+    blind = [one for one in reading.choices if one.evidence in {Evidence.NONE, Evidence.USAGE}]
+    if blind and not findings:
+        which = "" if len(blind) == len(reading.choices) else f" in choice {blind[0].index}"
         return Verdict(
             level=Level.UNKNOWN,
-            sentence="Nothing tells what the model generated, so losses cannot be seen.",
+            sentence=f"Nothing tells what the model generated{which}, so losses cannot be seen.",
+            why=_SWITCH_ON[reading.header.endpoint],
+        )
+    if ids_missing(reading) and not findings:
+        return Verdict(
+            level=Level.UNKNOWN,
+            sentence="Only some of the generated tokens are told, so losses may be hidden.",
             why=_SWITCH_ON[reading.header.endpoint],
         )
     if findings:
@@ -211,7 +223,7 @@ def _warnings(findings: Sequence[Finding], *, known: bool) -> list[str]:
         (Kind.TRUNCATED, "the answer was cut short"),
         (Kind.COUNT_MISMATCH, _count_clause(findings)),
         (Kind.INVALID_TOOL_ARGUMENTS, _arguments_clause(findings)),
-        (Kind.PROTOCOL, f"{_WHOLE}the stream's events are out of order"),
+        (Kind.PROTOCOL, f"{_WHOLE}the stream breaks its protocol"),
     ):
         if _of(findings, kind):
             words.append(clause)
@@ -239,15 +251,18 @@ def _count_clause(findings: Sequence[Finding]) -> str:
     if not found:
         return ""
     counted, seen = found[0].generated or "", found[0].delivered or ""
+    if "cannot be told" in found[0].explanation:
+        return f"the server told {seen} of {counted} tokens, so losses may be hidden"
     if "token ids" in found[0].explanation:
-        return f"the server sent ids for {seen} of {counted} tokens, so losses may be hidden"
+        return f"the server counted {counted} tokens and sent {seen} token ids"
     return f"the server counted {counted} tokens, of which about {seen} can be accounted for"
 
 
 def _why(reading: Reading, findings: Sequence[Finding]) -> str:
     kinds = {one.kind for one in findings}
     rests = f"Evidence: {_rests(reading)}."
-    if Kind.SERVER_ERROR in kinds and not kinds & _REFUSALS:
+    said = " ".join(one.delivered or "" for one in findings if one.kind is Kind.SERVER_ERROR)
+    if _HARMONY_ERROR.search(said) and not kinds & _REFUSALS:
         return (
             f"The tokens that broke the server's parser are not in the stream: it never sends them. {rests}"
         )

@@ -1,11 +1,13 @@
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.inspection import inspect
 from inspector.verdict import Level
-from tests.streams import CLOSED, Step, chat, completion
+from tests.streams import CLOSED, Step, chat, chat_chunk, completion
 
 GOOD: Sequence[Step] = (
     ("<|channel|>analysis<|message|>Need", {"reasoning": "Need"}),
@@ -115,4 +117,27 @@ def test_a_marker_inside_a_body_is_said_although_nothing_was_lost() -> None:
 
 def test_events_out_of_order_prove_no_text_whole() -> None:
     judged = inspect(chat(GOOD, with_ids=False, done=False)).verdict
-    assert judged.sentence == "The stream's events are out of order."
+    assert judged.sentence == "The stream breaks its protocol."
+
+
+def test_a_body_of_responses_proves_nothing_of_itself() -> None:
+    item = {"type": "message", "content": [{"type": "output_text", "text": "Hi"}]}
+    body = {"object": "response", "status": "completed", "output": [item]}
+    events = [Event(json.dumps(body), kind=EventKind.BODY)]
+    header = Header(endpoint=Endpoint.RESPONSES, status=200)
+    assert inspect(Capture(header=header, events=events, end=CLOSED)).verdict.level is Level.UNKNOWN
+
+
+def test_a_choice_without_evidence_makes_no_answer_clean() -> None:
+    whole = chat(GOOD)
+    blind = chat_chunk(None, {"content": "Hi"}, finish="stop", index=1)
+    seen = inspect(replace(whole, events=[Event(blind), *whole.events]))
+    assert seen.verdict.level is Level.UNKNOWN
+    assert "in choice 1" in seen.verdict.sentence
+
+
+def test_an_error_that_has_nothing_to_do_with_the_format_is_not_laid_to_the_parser() -> None:
+    body = {"error": {"message": "The model `x` does not exist.", "code": 404}}
+    events = [Event(json.dumps(body), kind=EventKind.BODY)]
+    seen = inspect(Capture(header=Header(endpoint=Endpoint.CHAT, status=404), events=events, end=CLOSED))
+    assert "parser" not in seen.verdict.why

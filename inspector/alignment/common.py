@@ -4,23 +4,30 @@ Knows nothing of fields or events. Work and memory are bounded whatever the text
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
-from rapidfuzz.distance import LCSseq
+from rapidfuzz.distance import LCSseq, Levenshtein
 
 from inspector.harmony.text import texts
 from inspector.harmony.vocab import encode_plain
 
-__all__ = ["Block", "Gap", "Rest", "blocks", "embed", "embed_or_align", "embed_tokens", "whole_tokens"]
+__all__ = ["Block", "Gap", "Rest", "blocks", "embed", "embed_or_align", "embed_tokens", "token_blocks"]
 
 _CELLS_AT_MOST: Final = 200_000_000
 """Product of lengths up to which two texts are compared character by character (a bit a cell)."""
 
 
+_TOKEN_CELLS_AT_MOST: Final = 3_000_000_000
+"""The same for tokens, some seconds at most."""
+
 _TRIES_AT_MOST: Final = 20_000
 """Places between token borders at which a piece is found in vain before that is given up."""
+
+
+_SLIDE_AT_MOST: Final = 1_000
+"""Characters by which a surplus is moved to where a piece begins."""
 
 
 class Block(NamedTuple):
@@ -111,13 +118,65 @@ def embed_or_align(text: str, pieces: Sequence[str]) -> tuple[list[Gap], list[Re
     ends = [*accumulate(map(len, pieces))]
     unmatched: list[tuple[int, int]] = []
     sent = 0
-    for block in (*whole_tokens(blocks(text, joined), borders), Block(len(text), len(text), len(joined))):
+    for block in (*token_blocks(text, borders, pieces), Block(len(text), len(text), len(joined))):
         if block.start > at:
             gaps.append(Gap(at, block.start, *_around(ends, sent)))
         if block.sent > sent:
             unmatched.append((sent, block.sent))
         at, sent = block.end, block.sent + block.end - block.start
     return gaps, list(_cut(unmatched, pieces, ends))
+
+
+def token_blocks(text: str, borders: Sequence[int], pieces: Sequence[str]) -> list[Block]:
+    """Whole tokens of `text` that stand in the joined pieces, in order.
+
+    Tokens are compared first, the pieces encoded one by one; within what differs then, characters, as
+    servers cut pieces where no token of another encoding ends. `borders` are the places of the tokens.
+    """
+    joined = "".join(pieces)
+    sent = [0, *accumulate(len(part) for piece in pieces for part in texts(encode_plain(piece)))]
+    mine = [text[start:end] for start, end in pairwise(borders)]
+    theirs = [joined[start:end] for start, end in pairwise(sent)]
+    if len(mine) * len(theirs) > _TOKEN_CELLS_AT_MOST:
+        return list(whole_tokens(blocks(text, joined), borders))
+    # Levenshtein takes more time and, by halving, no more memory than its input.
+    small = len(mine) * len(theirs) <= _CELLS_AT_MOST
+    codes = LCSseq.opcodes(mine, theirs) if small else Levenshtein.opcodes(mine, theirs)
+    found: list[Block] = []
+    at = seen = 0
+    equal = [code for code in codes if code.tag == "equal"]
+    spans = [(code.src_start, code.src_end, code.dest_start, code.dest_end) for code in equal]
+    for start, end, first, last in (*spans, (len(mine), len(mine), len(theirs), len(theirs))):
+        if start > at and first > seen:
+            inner = blocks(text[borders[at] : borders[start]], joined[sent[seen] : sent[first]])
+            moved = (Block(b.start + borders[at], b.end + borders[at], b.sent + sent[seen]) for b in inner)
+            found.extend(whole_tokens(moved, borders))
+        found.append(Block(borders[start], borders[end], sent[first]))
+        at, seen = end, last
+    return _at_pieces(_side_by_side(found), borders, joined, {0, *accumulate(map(len, pieces))})
+
+
+def _at_pieces(
+    found: list[Block], borders: Sequence[int], joined: str, starts: Collection[int]
+) -> list[Block]:
+    """The same blocks, where what was sent beyond the text begins with a piece if it can.
+
+    Of `(1)>(1)>` either half may be the surplus, and what stands between as well; servers repeat pieces.
+    """
+    places = set(borders)
+    for number in range(1, len(found)):
+        before, after = found[number - 1], found[number]
+        begin, end = before.sent + before.end - before.start, after.sent
+        if before.end != after.start or begin in starts:
+            continue
+        for shift in range(1, min(_SLIDE_AT_MOST, before.end - before.start) + 1):
+            if joined[begin - shift] != joined[end - shift]:
+                break
+            if begin - shift in starts and before.end - shift in places:
+                found[number - 1] = Block(before.start, before.end - shift, before.sent)
+                found[number] = Block(after.start - shift, after.end, after.sent - shift)
+                break
+    return [block for block in found if block.start < block.end]
 
 
 def whole_tokens(found: Iterable[Block], borders: Sequence[int]) -> Iterator[Block]:

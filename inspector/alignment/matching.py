@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Final
 
 from inspector.alignment.cells import Cell, FateState, Pool, Stray
-from inspector.alignment.common import blocks, embed_tokens, whole_tokens
+from inspector.alignment.common import embed_tokens, token_blocks
 
 __all__ = ["Sent", "match_events", "match_field", "select"]
 
@@ -160,7 +160,7 @@ def _by_characters(
     joined = "".join([stray.text for stray in strays])
     ends = [*accumulate(len(stray.text) for stray in strays)]
     used: list[tuple[int, int, int]] = []  # span of the joined texts, and the cell after it
-    for block in whole_tokens(blocks(whole, joined), starts):
+    for block in token_blocks(whole, starts, [stray.text for stray in strays]):
         first, last = bisect_left(starts, block.start), bisect_left(starts, block.end)
         shift = block.sent - block.start
         for number in range(first, last):

@@ -5,24 +5,29 @@ final texts are held against its deltas. One cause is one finding.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from inspector.alignment import Alignment, Ending, align
+from inspector.alignment.cells import visible
 from inspector.audit.calls import broken_arguments, nameless_calls
 from inspector.audit.ends import end_findings, server_errors
 from inspector.audit.finals import final_findings
 from inspector.audit.finding import Finding, Kind, Severity
 from inspector.audit.losses import lost_findings, refusal_findings
 from inspector.capture import Endpoint, EventKind
-from inspector.deltas import tool_index
+from inspector.deltas import Delta, tool_index
+from inspector.harmony.text import text_of
 from inspector.harmony.vocab import Marker
 from inspector.reading import ChoiceReading, Evidence, Reading
 from inspector.wire.stream import token_ids
 
-__all__ = ["Finding", "Kind", "Severity", "alignment", "audit", "server_errors"]
+__all__ = ["Finding", "Kind", "Severity", "alignment", "audit", "ids_missing", "server_errors"]
 
 _FIRST = {Marker.CHANNEL, Marker.START}
 """Ids that a completion begins with, but for one that names a recipient first."""
+_HEADER_AT_MOST = 12
 _ALL_IDS_FROM = (0, 13)
 """First vLLM release that sends the ids of all tokens on chat (pull request 29074)."""
 
@@ -40,12 +45,15 @@ def alignment(reading: Reading, choice: ChoiceReading) -> Alignment | None:
     if not choice.has_ids or endpoint is Endpoint.TOKENS:
         return None
     raw = endpoint is Endpoint.COMPLETIONS
-    if raw and request.get("echo") and choice.evidence is not Evidence.TOKEN_IDS:
-        return None  # the prompt stands before the text
+    if raw:
+        shown = _without_prompt(reading, choice)
+        if shown is None:
+            return None  # the prompt stands before the text, and it is not known
+        choice = shown
     return align(
         choice,
         raw=raw,
-        skip_special=request.get("skip_special_tokens", True) is not False,
+        skip_special=_skips_special(request, choice),
         ending=Ending(
             stops=_strings(request.get("stop")),
             stop_ids=frozenset(token_ids(request.get("stop_token_ids"))),
@@ -53,6 +61,42 @@ def alignment(reading: Reading, choice: ChoiceReading) -> Alignment | None:
         ),
         unstreamed=_unstreamed(reading, choice),
     )
+
+
+def _skips_special(request: Mapping[str, Any], choice: ChoiceReading) -> bool:
+    """Whether a completion leaves markers out; where the request does not say, markers in its text do."""
+    asked = request.get("skip_special_tokens")
+    if isinstance(asked, bool):
+        return asked
+    return not any(marker.text in delta.text for delta in choice.deltas for marker in Marker)
+
+
+def _without_prompt(reading: Reading, choice: ChoiceReading) -> ChoiceReading | None:
+    """The choice without the prompt that `echo` puts before its text, as vLLM's ids are of the answer only.
+
+    None where the prompt is asked for and not known.
+    """
+    request = reading.header.request
+    echo, asked = request.get("echo"), request.get("prompt")
+    if echo is False or (echo is None and request):
+        return choice
+    ids = reading.stream.prompt_ids or token_ids(asked)
+    prompt = asked if isinstance(asked, str) else text_of(ids) if ids else None
+    text = "".join([delta.text for delta in choice.deltas])
+    if not request and prompt is None:  # a dump without its request: all before the answer is the prompt
+        ids = choice.tokens.ids
+        answers = (text_of(visible(some, skip)) for some in (ids, ids[:-1]) for skip in (False, True))
+        answer = next((one for one in answers if one and text.endswith(one)), text)
+        prompt = text.removesuffix(answer)
+    if prompt is None or not text.startswith(prompt):
+        return None if echo else choice
+    left, deltas = len(prompt), list[Delta]()
+    for delta in choice.deltas:
+        rest = delta.text[left:]
+        left = max(left - len(delta.text), 0)
+        if rest:
+            deltas.append(Delta(delta.event, delta.field, rest))
+    return replace(choice, deltas=deltas)
 
 
 def _strings(value: object) -> tuple[str, ...]:
@@ -67,7 +111,7 @@ def _unstreamed(reading: Reading, choice: ChoiceReading) -> bool:
 
 
 def _findings(reading: Reading) -> Iterator[Finding]:
-    holes = _ids_missing(reading)
+    holes = ids_missing(reading)
     for choice in reading.choices:
         if choice.has_ids:
             if not holes:
@@ -85,7 +129,7 @@ def _findings(reading: Reading) -> Iterator[Finding]:
             yield from _nameless(reading, choice, ())
             if reading.header.endpoint is Endpoint.CHAT:
                 yield from broken_arguments(choice)
-    yield from end_findings(reading)
+    yield from end_findings(reading, holes=holes)
 
 
 def _nameless(reading: Reading, choice: ChoiceReading, found: Iterable[Finding]) -> Iterator[Finding]:
@@ -94,7 +138,7 @@ def _nameless(reading: Reading, choice: ChoiceReading, found: Iterable[Finding])
         yield from nameless_calls(choice, told)
 
 
-def _ids_missing(reading: Reading) -> bool:
+def ids_missing(reading: Reading) -> bool:
     """True when the server sent fewer ids than tokens (vLLM issue 27482).
 
     Then the parse of those that came is a guess: only text that they have and nobody delivered is certain.
@@ -106,12 +150,24 @@ def _ids_missing(reading: Reading) -> bool:
     seen = sum(len(choice.tokens) for choice in reading.choices)
     if type(counted) is int:
         return counted > seen
+    if reading.header.endpoint is not Endpoint.CHAT:
+        return False
+    if not any(event.kind is EventKind.SSE for event in reading.events):
+        return False
+    # Logprobs go with a chunk, and a step without text has none.
+    if any(choice.evidence is Evidence.LOGPROBS for choice in reading.choices):
+        return True
     release = re.match(r"(\d+)\.(\d+)", reading.server_version or "")
-    streamed = any(event.kind is EventKind.SSE for event in reading.events)
-    chat = reading.header.endpoint is Endpoint.CHAT and streamed
+    if release is None:
+        return any(_headless(choice.tokens.ids[:_HEADER_AT_MOST]) for choice in reading.choices)
     begun = all(choice.tokens.ids[0] in _FIRST for choice in reading.choices if choice.tokens)
-    old = release is not None and (int(release[1]), int(release[2])) < _ALL_IDS_FROM
-    return chat and old and not begun
+    return (int(release[1]), int(release[2])) < _ALL_IDS_FROM and not begun
+
+
+def _headless(ids: Sequence[int]) -> bool:
+    """True when the first body begins without a channel before it."""
+    before = ids[: ids.index(Marker.MESSAGE)] if Marker.MESSAGE in ids else ()
+    return Marker.MESSAGE in ids and _FIRST.isdisjoint(before)
 
 
 def _order(finding: Finding) -> tuple[bool, int, int, int]:

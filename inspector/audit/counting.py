@@ -69,7 +69,10 @@ def _response_messages(response: Mapping[str, Any]) -> list[tuple[str, str]] | N
 
 def _harmony_messages(told: list[Any]) -> Iterator[tuple[str, str]]:
     for message in told:
-        if not isinstance(message, dict) or message.get("role") not in {None, "assistant"}:
+        if not isinstance(message, dict):
+            continue
+        role = message.get("role")
+        if role is not None and role != "assistant":
             continue
         recipient, content_type = message.get("recipient"), message.get("content_type")
         header = _header(

@@ -14,7 +14,7 @@ from inspector.wire.stream import Notice, ServerError, error_in, loads
 __all__ = ["end_findings", "server_errors"]
 
 _SLACK_TOKENS: Final = 8
-_SLACK_SHARE: Final = 0.05
+_SLACK_PART: Final = 20
 _SLACK_WITHOUT_ANSWER: Final = 3
 """Tokens that texts may leave unexplained before a count is doubted; fewer where no answer came at all."""
 _ERROR_STATUS: Final = 400
@@ -29,6 +29,9 @@ def server_errors(reading: Reading) -> list[ServerError]:
         for number in reading.stream.bodies:
             if error := error_in(loads(reading.events[number].data), number, status):
                 found.append(error)
+    if not found and reading.stream.final_status == "failed":
+        event = reading.stream.final_event or 0
+        found.append(ServerError(event=event, message="the response has the status failed, and no reason"))
     if not found and status is not None and status >= 400:
         body = reading.events[reading.stream.bodies[0]].data if reading.stream.bodies else ""
         said = " ".join(body[:_BODY_SHOWN].split()) or "no body"
@@ -36,8 +39,8 @@ def server_errors(reading: Reading) -> list[ServerError]:
     return found
 
 
-def end_findings(reading: Reading) -> Iterator[Finding]:
-    """Findings that rest on no text: how the stream went and ended."""
+def end_findings(reading: Reading, *, holes: bool = False) -> Iterator[Finding]:
+    """Findings that rest on no text: how the stream went and ended; `holes` when ids are missing."""
     errors = server_errors(reading)
     for error in errors:
         yield Finding(
@@ -54,7 +57,8 @@ def end_findings(reading: Reading) -> Iterator[Finding]:
             yield disconnected
         elif not errors:
             for choice in reading.choices:
-                yield from _truncated(reading, choice)
+                if not (holes and choice.has_ids and choice.finish_reason is not None):
+                    yield from _truncated(reading, choice)
             yield from _no_done(reading)
             yield from _counts(reading)
     yield from _notices(reading)
@@ -65,7 +69,7 @@ def _disconnected(reading: Reading, *, told: bool) -> Finding | None:
     if reading.header.endpoint is Endpoint.TOKENS or stream.terminal_event is not None:
         return None
     cut = end is not None and end.cut
-    finished = any(choice.finish_reason is not None for choice in reading.choices)
+    finished = all(choice.finish_reason is not None for choice in reading.choices)
     if not cut and (told or finished or stream.bodies):
         return None
     words = f" ({end.detail})" if end is not None and end.detail else ""
@@ -86,7 +90,7 @@ def _disconnected(reading: Reading, *, told: bool) -> Finding | None:
 def _truncated(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
     reason = choice.finish_reason
     if not choice.has_ids:
-        if reading.stream.final_status == "incomplete":
+        if reading.stream.final_status in {"incomplete", "cancelled"}:
             why = reading.stream.incomplete_reason or "no reason given"
             yield Finding(
                 kind=Kind.TRUNCATED,
@@ -124,7 +128,7 @@ def _truncated(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
     # A stop string of the request may end a body anywhere; then the finish reason is `stop`. In a header
     # it means that <|message|> never came: the header took all that followed, <|return|> too. `tool_calls`
     # says nothing: vLLM 0.23 sends it for calls that the token limit cut off too.
-    if not open_at_end or (last.in_body and reason not in {None, "length", "tool_calls"}):
+    if not open_at_end or (last.in_body and reason == "stop"):
         return
     place = "body" if last.in_body else "header"
     channel = f" of {last.header.channel}" if last.header.channel else ""
@@ -145,7 +149,9 @@ def _truncated(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
 
 def _limit_reached(reading: Reading) -> int | None:
     """The limit of a Responses request, when the server used all of it and calls the answer completed."""
-    limit, usage = reading.header.request.get("max_output_tokens"), reading.stream.usage or {}
+    told = reading.stream.final_object or {}
+    limit = reading.header.request.get("max_output_tokens", told.get("max_output_tokens"))
+    usage = reading.stream.usage or {}
     if reading.stream.final_status != "completed" or type(limit) is not int or limit < 1:
         return None
     return limit if usage.get("output_tokens") == limit else None
@@ -171,14 +177,15 @@ def _counts(reading: Reading) -> Iterator[Finding]:
     counted = None if usage is None else usage.get("completion_tokens", usage.get("output_tokens"))
     if type(counted) is not int:
         return
-    if all(choice.evidence is Evidence.TOKEN_IDS for choice in reading.choices):
+    if all(choice.evidence in {Evidence.TOKEN_IDS, Evidence.LOGPROBS} for choice in reading.choices):
+        what = "token ids" if reading.choice.evidence is Evidence.TOKEN_IDS else "logprob entries"
         seen = sum(len(choice.tokens) for choice in reading.choices)
         if seen != counted:
             yield Finding(
                 kind=Kind.COUNT_MISMATCH,
                 severity=Severity.WARNING,
                 explanation=(
-                    f"The server counted {counted} tokens and sent {seen} token ids"
+                    f"The server counted {counted} tokens and sent {seen} {what}"
                     + (": what the others were cannot be told." if counted > seen else ".")
                 ),
                 generated=str(counted),
@@ -197,7 +204,7 @@ def _counts(reading: Reading) -> Iterator[Finding]:
     got = reading.choice.delivered()
     answered = bool(got.content or got.tool_calls)
     # Encoding a text again need not give the sampled tokens back, and an empty message leaves no text.
-    slack = max(_SLACK_TOKENS, counted * _SLACK_SHARE) if answered else _SLACK_WITHOUT_ANSWER
+    slack = max(_SLACK_TOKENS, counted // _SLACK_PART) if answered else _SLACK_WITHOUT_ANSWER
     missing = counted - explained
     if missing >= slack:
         yield Finding(

@@ -1,5 +1,6 @@
 """Findings without token ids: the server's own final texts against the deltas that it sent."""
 
+import dataclasses
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -19,13 +20,16 @@ def final_findings(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]
     sent: defaultdict[str, list[Delta]] = defaultdict(list)
     for delta in choice.deltas:
         sent[delta.field].append(delta)
+    yield from _names(choice, sent)
     fields = [field for field in {**choice.finals, **sent} if not field.endswith(".name")]
     lost: list[Finding] = []
     extra: list[Finding] = []
     for field in fields:
         final = choice.finals.get(field)
         if final is None:
-            if reading.stream.final_event is not None:  # else nothing is there to hold this field against
+            if (
+                reading.stream.final_event is not None and reading.stream.final_status != "failed"
+            ):  # else nothing is there to hold this field against
                 extra.append(_no_item(choice, field, sent[field]))
             continue
         found = list(_field_findings(choice, field, final, sent.get(field, [])))
@@ -46,6 +50,26 @@ def final_findings(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]
             yield _arguments_finding(choice, field, final, got)
 
 
+def _names(choice: ChoiceReading, sent: Mapping[str, list[Delta]]) -> Iterator[Finding]:
+    """Names of function calls that the deltas tell otherwise than the final object."""
+    for field, final in choice.finals.items():
+        index = tool_index(field)
+        if index is None or field != tool_name(index):
+            continue
+        got = "".join(delta.text for delta in sent.get(field, []))
+        if got != final:
+            words = f"and arrived as {quote(got)}" if got else "and its name never arrived"
+            yield Finding(
+                kind=Kind.GARBLED if got else Kind.DROPPED,
+                severity=Severity.ERROR,
+                explanation=f"By the final object tool call {index + 1} is named {quote(final)}, {words}.",
+                field=field,
+                generated=final,
+                delivered=got,
+                choice=choice.index,
+            )
+
+
 def _wrong_calls(
     reading: Reading, choice: ChoiceReading, sent: Mapping[str, list[Delta]]
 ) -> Iterator[Finding]:
@@ -61,7 +85,7 @@ def _wrong_calls(
     streamed = {"".join(delta.text for delta in deltas) for deltas in sent.values()}
     for item in output if isinstance(output, list) else ():
         kind = item.get("type") if isinstance(item, dict) else None
-        if kind not in {"function_call", "mcp_call"}:
+        if kind not in ("function_call", "mcp_call"):  # a tuple: what a server sends need not hash
             continue
         number, name, text = counts[kind], str(item.get("name")), str(item.get("arguments") or "")
         counts[kind] += 1
@@ -182,9 +206,9 @@ def _pair(lost: list[Finding], extra: list[Finding]) -> Iterator[Finding]:
     """Text lost in one field and surplus in another is misrouted: one finding, not two."""
     left = list(lost)
     for finding in extra:
-        pair = next(
-            (one for one in left if one.generated == finding.delivered and one.field != finding.field), None
-        )
+        alike = [one for one in left if one.generated == finding.delivered]
+        alike.sort(key=lambda one: one.field == finding.field)
+        pair = alike[0] if alike else None
         if pair is None:
             yield finding
             continue
@@ -192,6 +216,17 @@ def _pair(lost: list[Finding], extra: list[Finding]) -> Iterator[Finding]:
         if finding.kind is Kind.PROTOCOL:
             # A server-side tool's item: no field is promised for its text, so none is wrong.
             yield finding
+            continue
+        if pair.field == finding.field:
+            yield dataclasses.replace(
+                finding,
+                kind=Kind.REORDERED,
+                explanation=(
+                    f"{quote(pair.generated or '')} was delivered in {field_words(pair.field)}, but in "
+                    "another order."
+                ),
+                generated=pair.generated,
+            )
             continue
         yield Finding(
             kind=Kind.MISROUTED,

@@ -57,14 +57,15 @@ def run(arguments: Namespace) -> int:
     unread = 0
     for file in arguments.files:
         try:
-            found = captures(file)
+            found = [
+                inspect(capture, name=name, truth=_truth(arguments.truth, capture, name))
+                for name, capture in captures(file)
+            ]
         except InspectorError as error:  # the other files are still read
             print(f"inspector: {error}", file=sys.stderr)
             unread += 1
             continue
-        seen.extend(
-            inspect(capture, name=name, truth=_truth(arguments.truth, capture)) for name, capture in found
-        )
+        seen.extend(found)
     if arguments.json:
         rows = [audit_row(one.name, one.reading, one.findings, one.verdict) for one in seen]
         if seen or len(arguments.files) > 1:
@@ -76,14 +77,14 @@ def run(arguments: Namespace) -> int:
     return int(any(_fails(finding, arguments.fail_on) for one in seen for finding in one.findings))
 
 
-def _truth(told: str | None, capture: Capture) -> Sequence[int] | None:
+def _truth(told: str | None, capture: Capture, name: str) -> Sequence[int] | None:
     """Ids known from outside the stream: the lab's script in the capture, or a file."""
     if told is None:
         return None
     if told == "script":
         if capture.header.script is None:
             raise InspectorError(
-                "--truth script: the capture has no script; only captures of the lab have one"
+                f"{name}: --truth script: the capture has no script; only captures of the lab have one"
             )
         return capture.header.script
     _, given = one_capture(told)

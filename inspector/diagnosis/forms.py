@@ -34,6 +34,8 @@ class Evidence:
         self.reading = reading
         self.choice = choice or reading.choice
         self.ids: Sequence[int] = self.choice.tokens.ids if self.choice.has_ids else ()
+        self._parts: dict[int, dict[str, str]] = {}  # by first token of the message
+        self._mixtures: dict[int, bool] = {}  # by first token of the event
 
     @cached_property
     def told(self) -> bool:
@@ -89,14 +91,17 @@ class Evidence:
 
     def parts(self, message: Message) -> dict[str, str]:
         """Role, channel, recipient, content type and body of a message; what is absent is ''."""
+        if message.start in self._parts:
+            return self._parts[message.start]
         header = message.header
-        return {
+        self._parts[message.start] = {
             "role": header.role or "",
             "channel": header.channel or "",
             "recipient": header.recipient or "",
             "content_type": header.content_type or "",
             "body": text_of(self.ids[message.body : message.body_end]),
         }
+        return self._parts[message.start]
 
     @cached_property
     def tokens_by_event(self) -> dict[int, list[int]]:
@@ -116,11 +121,17 @@ class Evidence:
     def boundary(self, finding: Finding) -> bool | None:
         """Whether such an event holds body tokens and framing; None when that is not known."""
         groups = self._events(finding)
-        if not groups:
-            return None
-        return any(
-            len({self.states[place] is State.BODY for place in places}) > 1 for places in groups
-        ) or any(is_marker(self.ids[place]) for places in groups if len(places) > 1 for place in places)
+        return any(self._mixed(places) for places in groups) if groups else None
+
+    def _mixed(self, places: list[int]) -> bool:
+        """Whether the tokens of an event are of body and framing both."""
+        known = self._mixtures.get(places[0])
+        if known is None:
+            known = len({self.states[place] is State.BODY for place in places}) > 1 or (
+                len(places) > 1 and any(is_marker(self.ids[place]) for place in places)
+            )
+            self._mixtures[places[0]] = known
+        return known
 
     def _events(self, finding: Finding) -> list[list[int]]:
         if finding.event_start is None or finding.event_end is None:

@@ -49,8 +49,7 @@ class ResponsesReader:
         for index, event in enumerate(events, stream.events):
             if event.kind is EventKind.COMMENT:
                 continue
-            if event.data == "[DONE]":
-                stream.terminal_event = index
+            if event.data == "[DONE]":  # some proxies add it; it ends no response
                 continue
             if event.kind is EventKind.BODY:
                 stream.bodies.append(index)

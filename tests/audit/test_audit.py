@@ -580,3 +580,111 @@ def test_arguments_that_are_no_json_are_told_where_no_ids_are_known() -> None:
     assert brief([finding]) == [(Kind.INVALID_TOOL_ARGUMENTS, "tool_calls[0].arguments", None, 'a":1}')]
     assert finding.severity is Severity.WARNING
     assert found(chat(steps, finish="length", with_ids=False))[0].kind is Kind.TRUNCATED
+
+
+def answered(*texts: str, final: str) -> Capture:
+    """A Responses stream of text deltas, and a final object."""
+    item = {"type": "message", "content": [{"type": "output_text", "text": final}]}
+    told: list[dict[str, Any]] = [{"type": "response.output_item.added", "output_index": 0, "item": item}]
+    told += [{"type": "response.output_text.delta", "output_index": 0, "delta": text} for text in texts]
+    told.append({"type": "response.completed", "response": {"status": "completed", "output": [item]}})
+    events = [Event(json.dumps(one)) for one in told]
+    return Capture(header=Header(endpoint=Endpoint.RESPONSES, status=200), events=events, end=CLOSED)
+
+
+def without_protocol(findings: Sequence[Finding]) -> list[Finding]:
+    return [one for one in findings if one.kind is not Kind.PROTOCOL]
+
+
+def test_two_faults_in_a_long_answer_are_two_small_findings() -> None:
+    words = [f" word{number}" for number in range(9000)]
+    sent = [*words[:10], words[10], words[10], *words[11:-5], words[-5], *words[-5:]]
+    findings = without_protocol(found(answered(*sent, final="".join(words))))
+    assert brief(findings) == [
+        (Kind.DUPLICATED, "content", None, " word10"),
+        (Kind.DUPLICATED, "content", None, " word8995"),
+    ]
+
+
+def test_a_swapped_pair_without_ids_is_reordered() -> None:
+    (finding,) = without_protocol(found(answered("a", " quick", " brown", " fox", final="a brown quick fox")))
+    assert finding.kind is Kind.REORDERED
+
+
+def test_a_repeated_piece_is_the_surplus_and_not_what_stands_across_two() -> None:
+    (finding,) = without_protocol(found(answered("x", "(1)>", "(1)>", "y", final="x(1)>y")))
+    assert finding.delivered == "(1)>"
+
+
+@pytest.mark.parametrize("name", ["g", ""])
+def test_a_function_s_name_is_held_against_the_final_object(name: str) -> None:
+    call = {"type": "function_call", "name": "f", "arguments": "{}"}
+    told = [
+        {"type": "response.output_item.added", "output_index": 0, "item": {**call, "name": name}},
+        {"type": "response.function_call_arguments.delta", "output_index": 0, "delta": "{}"},
+        {"type": "response.completed", "response": {"status": "completed", "output": [call]}},
+    ]
+    header = Header(endpoint=Endpoint.RESPONSES, status=200)
+    capture = Capture(header=header, events=[Event(json.dumps(one)) for one in told], end=CLOSED)
+    (finding,) = without_protocol(found(capture))
+    kind = Kind.GARBLED if name else Kind.DROPPED
+    assert brief([finding]) == [(kind, "tool_calls[0].name", "f", name)]
+
+
+def test_a_response_that_failed_without_a_reason_is_a_server_error_and_done_is_no_end_of_one() -> None:
+    header = Header(endpoint=Endpoint.RESPONSES, status=200)
+    failed = {"type": "response.failed", "response": {"status": "failed", "error": None, "output": []}}
+    told = found(Capture(header=header, events=[Event(json.dumps(failed))], end=CLOSED))
+    assert [one.kind for one in told] == [Kind.SERVER_ERROR]
+    delta = {"type": "response.output_text.delta", "output_index": 0, "delta": "Hi"}
+    events = [Event(json.dumps(delta)), Event("[DONE]")]
+    told = without_protocol(found(Capture(header=header, events=events, end=CLOSED)))
+    assert [one.kind for one in told] == [Kind.DISCONNECTED]
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": ["message"]},
+        {"type": "function_call", "name": {}, "arguments": []},
+        {"type": "mcp_call", "name": None, "server_label": []},
+    ],
+)
+def test_a_final_object_of_any_shape_is_read(item: Mapping[str, Any]) -> None:
+    messages = [{"role": ["assistant"], "content": {}}]
+    usage = {"output_tokens": 10**400}
+    response_ = response([item], request={}, usage=usage, output_messages=messages)
+    assert all(isinstance(one, Finding) for one in found(response_))
+
+
+def test_markers_in_a_completion_s_text_tell_what_an_unknown_request_asked_for() -> None:
+    text = "<|channel|>final<|message|>Hi<|return|>"
+    capture = completion([(text, text.removesuffix("<|return|>"))])
+    assert found(capture) == []
+    assert [one.kind for one in found(completion([(text, "finalHi")]))] == []
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_prompt_that_echo_puts_first_is_not_the_answer(known: bool) -> None:
+    text = "<|channel|>final<|message|>Hi"
+    steps = [(text, f"Say hi{text}"), (" there", " there"), ("<|return|>", "")]
+    request_ = {"echo": True, "prompt": "Say hi", "skip_special_tokens": False} if known else None
+    assert found(completion(steps, request=request_)) == []
+
+
+@pytest.mark.parametrize("reason", ["abort", "content_filter", "error"])
+def test_an_answer_that_ends_open_for_another_reason_than_a_stop_is_truncated(reason: str) -> None:
+    assert [one.kind for one in found(chat(GOOD[:5], finish=reason))] == [Kind.TRUNCATED]
+
+
+def test_one_choice_of_two_that_never_finished_is_a_broken_connection() -> None:
+    data = [
+        chat_chunk(
+            encode(text), delta, finish="stop" if text == "<|return|>" and index == 0 else None, index=index
+        )
+        for text, delta in GOOD
+        for index in (0, 1)
+    ]
+    events = [Event(one) for one in data[:-1]]
+    capture = Capture(header=Header(endpoint=Endpoint.CHAT), events=events, end=CLOSED)
+    assert Kind.DISCONNECTED in {one.kind for one in found(capture)}
