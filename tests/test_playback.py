@@ -550,6 +550,26 @@ def test_the_control_sets_what_all_later_requests_get() -> None:
         assert httpx.post(url, json={}).status_code == 200
 
 
+def test_the_control_refuses_a_setting_that_it_does_not_know_and_takes_null_for_the_default() -> None:
+    routes = playback_routes(lambda: CAPTURES, prefix="", settings=Settings(speed=4.0, tokens_per_s=9.0))
+    with listening(Starlette(routes=routes)) as at:
+        for wrong, words in (
+            ({"sped": 2}, "there is no setting 'sped'; there are capture, speed"),
+            ({"faults": {"merge": 3}}, "faults come as a text"),
+        ):
+            refused = httpx.put(f"{at}/control", json=wrong)
+            assert refused.status_code == 400
+            assert words in refused.json()["error"]["message"]
+        kept: dict[str, Any] = {"capture": None, "speed": 4.0, "tokens_per_s": 9.0, "faults": {}}
+        assert httpx.get(f"{at}/control").json() == kept
+        everything: dict[str, Any] = {"capture": None, "speed": None, "tokens_per_s": None, "faults": None}
+        assert httpx.put(f"{at}/control", json=everything).json() == {
+            **everything,
+            "speed": 1.0,
+            "faults": {},
+        }
+
+
 def test_the_control_takes_nothing_that_a_web_page_can_send_unasked() -> None:
     routes = playback_routes(lambda: CAPTURES, prefix="")
     with listening(Starlette(routes=routes)) as at:

@@ -292,6 +292,8 @@ def _run_matrix(arguments: Namespace, versions: Sequence[str], folder: Path) -> 
 
 
 def _bisect(arguments: Namespace) -> int:
+    if arguments.good == arguments.bad:
+        raise LabError(f"--good and --bad both name {arguments.good}; name two releases that differ")
     file = Path(arguments.what)
     endpoint = Endpoint(arguments.endpoint) if arguments.endpoint else Endpoint.CHAT
     if file.is_file():

@@ -35,6 +35,7 @@ _PATHS: Final = {
     "/v1/responses": Endpoint.RESPONSES,
     "/v1/completions": Endpoint.COMPLETIONS,
 }
+_SETTINGS: Final = ("capture", "speed", "tokens_per_s", "faults")
 _HTML: Final = (
     "<html>\r\n<head><title>{status} {words}</title></head>\r\n<body>\r\n<center><h1>{status} {words}</h1>"
     "</center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
@@ -199,7 +200,7 @@ class _Player:
                 if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
                     raise InspectorError("the settings come as application/json")
                 wanted = await _json_body(request)
-                self._settings = self._settings.changed({key: str(value) for key, value in wanted.items()})
+                self._settings = self._settings.changed(_controlled(wanted))
         except InspectorError as error:
             return _error(400, str(error), "BadRequestError")
         now = self._settings
@@ -220,12 +221,24 @@ class _Player:
 def _wanted(request: Request) -> dict[str, str]:
     """What headers (`X-Playback-Speed`) and query (`speed`) ask for; the query wins."""
     wanted = {}
-    for key in ("capture", "speed", "tokens_per_s", "faults"):
+    for key in _SETTINGS:
         header = request.headers.get(f"x-playback-{key.replace('_', '-')}")
         text = request.query_params.get(key, header)
         if text is not None:
             wanted[key] = text
     return wanted
+
+
+def _controlled(wanted: Mapping[str, Any]) -> dict[str, str]:
+    """What a body of the control asks for, as text; null is the default."""
+    if unknown := [key for key in wanted if key not in _SETTINGS]:
+        raise InspectorError(f"there is no setting {unknown[0][:40]!r}; there are {', '.join(_SETTINGS)}")
+    if isinstance(wanted.get("faults"), dict | list):
+        raise InspectorError("faults come as a text, for example merge=3,last-token-only")
+    return {
+        key: str(value) if value is not None else "1" if key == "speed" else ""
+        for key, value in wanted.items()
+    }
 
 
 def _positive(name: str, text: str) -> float:

@@ -75,6 +75,7 @@ def test_the_page_escapes_what_servers_said_and_reads_without_colour(results: Pa
         (["matrix", "--out", "{}"], "holds no results; name the releases to record"),
         (["matrix", "0.32.0", "--script", "nonsense"], "there is no script called nonsense"),
         (["bisect", "nonsense", "--good", "0.14.0", "--bad", "0.13.0"], "there is no script called nonsense"),
+        (["bisect", "plain", "--good", "0.13.0", "--bad", "0.13.0"], "--good and --bad both name 0.13.0"),
         (["adopt", "{}"], "is no virtual environment"),
     ],
 )
