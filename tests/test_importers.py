@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header, parse, render
 from inspector.errors import CaptureError
 from inspector.importers import sniff_and_read
+from inspector.inspection import inspect
 from inspector.store import Builtin, builtin, load
+from tests.streams import chat
 
 FOREIGN = Path(__file__).parent / "foreign"
 BUILTIN = {row.name: row for row in builtin()}
@@ -627,3 +629,15 @@ def test_any_input_is_read_or_refused_with_one_sentence(content: bytes) -> None:
     for capture in captures:
         lines = list(render(capture))
         assert parse(lines, "f") == replace(capture, events=list(capture.events))
+
+
+def test_answers_that_were_appended_to_one_file_are_told_apart() -> None:
+    one = render_sse(chat([("<|channel|>final<|message|>Hi", {"content": "Hi"}), ("<|return|>", {})]))
+    both = sniff_and_read(one + b": keep-alive\n\n" + one + b": bye\n\n", "two.txt")
+    seen = [inspect(capture) for capture in both]
+    assert [one.reading.choice.delivered().content for one in seen] == ["Hi", "Hi"]
+    assert [one.findings for one in seen] == [[], []]
+
+
+def render_sse(capture: Capture) -> bytes:
+    return b"".join(f"data: {event.data}\n\n".encode() for event in capture.events)

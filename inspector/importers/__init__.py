@@ -59,7 +59,7 @@ def sniff_and_read(content: bytes, name: str) -> list[Capture]:
     if _OWN.match(content):
         return [parse(_lines(content, name), name)]
     if _DUMP.match(content):
-        return [read_dump(content, name)]
+        return read_dump(content, name)
     if content.lstrip().startswith((b"{", b"[")):
         return _read_json(content, name)
     if is_id_text(content):
@@ -71,7 +71,7 @@ def sniff_and_read(content: bytes, name: str) -> list[Capture]:
     if is_server_log(content):
         return read_server_log(content, name)
     if found := _LATER_DUMP.search(content, 0, _HEAD):
-        return [read_dump(content[found.start() + 1 :], name)]
+        return read_dump(content[found.start() + 1 :], name)
     if _SERVER_LINE.search(content, 0, _HEAD):
         raise CaptureError(
             name,
@@ -101,7 +101,7 @@ def _read_json(content: bytes, name: str) -> list[Capture]:
     if endpoint_of(row) is None and any(isinstance(row.get(key), list) for key in ID_KEYS):
         return [read_id_object(row, name)]
     if endpoint_of(row) is not None or is_error(row):
-        return [read_dump(content, name)]
+        return read_dump(content, name)
     keys = ", ".join(shown(key) for key in list(row)[:4]) or "none"
     raise CaptureError(name, f"a JSON object of an unknown kind (its keys: {keys}); give {KINDS}")
 

@@ -4,9 +4,11 @@ No times are known, so none are made up.
 """
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
-from inspector.capture import Capture, Endpoint, Header
+from inspector.capture import Capture, Endpoint, Event, EventKind, Header
 from inspector.errors import CaptureError
 from inspector.importers.payloads import KINDS, answer
 
@@ -16,8 +18,11 @@ _HEADERS: Final = re.compile(rb"HTTP/[0-9.]+ ([0-9]{3})[^\n]*\n(?:[^\r\n]+\r?\n)
 _ALONE: Final = "Only an error came: the endpoint is not told by it and was taken to be chat completions."
 
 
-def read_dump(content: bytes, name: str) -> Capture:
-    """One answer; CaptureError when nothing in it comes from one of vLLM's endpoints."""
+def read_dump(content: bytes, name: str) -> list[Capture]:
+    """The answers of a file, several where one was appended to the other (`curl -N ... >> file`).
+
+    Raises CaptureError when nothing in it comes from one of vLLM's endpoints.
+    """
     status, at = None, len(content) - len(content.lstrip())
     while found := _HEADERS.match(content, at):  # 100 Continue, a proxy's CONNECT and redirects come first
         status, at = int(found[1]), found.end()
@@ -34,4 +39,13 @@ def read_dump(content: bytes, name: str) -> Capture:
         raise CaptureError(name, why)
     source = "curl -i dump" if status is not None else "curl dump"
     header = Header(endpoint=endpoint, model=read.model, status=status, source=source)
-    return Capture(header=header, events=read.events, notes=notes)
+    return [Capture(header=header, events=events, notes=notes) for events in _answers(read.events)]
+
+
+def _answers(events: Sequence[Event]) -> list[list[Event]]:
+    """The events, parted after each `[DONE]` that others follow."""
+    ends = [place + 1 for place, event in enumerate(events) if event.data == "[DONE]"]
+    parts = [list(events[start:end]) for start, end in pairwise([0, *ends, len(events)])]
+    if len(parts) > 1 and all(event.kind is EventKind.COMMENT for event in parts[-1]):
+        parts[-2:] = [parts[-2] + parts[-1]]
+    return parts
