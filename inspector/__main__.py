@@ -2,10 +2,6 @@
 
 import sys
 
-try:
-    from inspector.cli import main
+from inspector.cli import main
 
-    code = main()
-except KeyboardInterrupt:  # Ctrl-C while the modules are still read
-    sys.exit(2)
-sys.exit(code)
+sys.exit(main())
