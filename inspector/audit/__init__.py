@@ -53,7 +53,7 @@ def alignment(reading: Reading, choice: ChoiceReading) -> Alignment | None:
     return align(
         choice,
         raw=raw,
-        skip_special=_skips_special(request, choice),
+        skip_special=raw and _skips_special(request, choice),
         ending=Ending(
             stops=_strings(request.get("stop")),
             stop_ids=frozenset(token_ids(request.get("stop_token_ids"))),
@@ -68,7 +68,8 @@ def _skips_special(request: Mapping[str, Any], choice: ChoiceReading) -> bool:
     asked = request.get("skip_special_tokens")
     if isinstance(asked, bool):
         return asked
-    return not any(marker.text in delta.text for delta in choice.deltas for marker in Marker)
+    text = "".join([delta.text for delta in choice.deltas])
+    return not any(marker.text in text for marker in Marker)
 
 
 def _without_prompt(reading: Reading, choice: ChoiceReading) -> ChoiceReading | None:
