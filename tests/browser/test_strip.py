@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import inspector
+from inspector.feed.growth import unchanged
 from tests.browser.conftest import show
 from tests.streams import chat
 
@@ -421,6 +422,33 @@ def test_a_strip_that_grew_looks_like_one_that_was_drawn_whole(mount: Mount) -> 
         page.evaluate("columns => strip.append(columns)", json.loads(json.dumps(columns)))
     assert page.locator(".canvas").inner_text() == whole
     expect(page.locator(".findings button")).to_have_count(3)
+
+
+ROWS_WITHOUT_ROOM = """() => {
+  const { layout, model } = strip, found = [];
+  for (let row = 0; row < layout.rowStart.length; row++)
+    for (let cell = layout.rowStart[row]; cell < layout.rowEnd(row); cell++)
+      if (model.lanes.some((lane) => lane.at.values[cell] >= 0) && !layout.rowTall[row]) found.push(cell);
+  return found;
+}"""
+
+
+def test_ribbons_that_are_told_after_their_tokens_have_room(mount: Mount) -> None:
+    drawn = built_in(LEAK)
+    empty = drawn | {"count": 0, "ids": [], "blocks": [], "ribbons": [], "findings": []}
+    empty["events"] = {"index": [], "start": [], "at": []}
+    page = mount(empty)
+    told = 0
+    for columns in pieces_of(drawn, [2, 22]):  # the first look finds no text yet
+        [lane] = columns["ribbons"]
+        page.evaluate("columns => strip.append(columns)", columns | {"ribbons": [], "findings": []})
+        # As the audit tells them: runs that stay are counted, the last may have grown.
+        kept = max(min(told, len(lane["runs"])) - 1, 0)
+        ribbons = [{"label": lane["label"], "from": kept, "runs": lane["runs"][kept:]}]
+        look = unchanged(columns["count"]) | {"ribbons": ribbons, "findings": columns["findings"]}
+        page.evaluate("columns => strip.append(columns)", look)
+        told = len(lane["runs"])
+        assert page.evaluate(ROWS_WITHOUT_ROOM) == []
 
 
 def test_narrow_pages_put_the_details_under_the_tokens(mount: Mount) -> None:

@@ -121,7 +121,8 @@ class Model {
   #lane(number, lane) {
     const mine = this.lanes[number] ?? (this.lanes[number] = { label: lane.label, runs: [], at: new Column(Int32Array) });
     mine.label = lane.label;
-    const first = mine.runs[lane.from]?.[0] ?? mine.at.length;
+    // Runs are told after their cells, so new ones may begin far before the last cell.
+    const first = Math.min(mine.runs[lane.from]?.[0] ?? mine.at.length, lane.runs[0]?.[0] ?? mine.at.length);
     mine.runs.length = lane.from;
     for (const run of lane.runs) mine.runs.push(run);
     const filled = Math.min(first, mine.at.length);
