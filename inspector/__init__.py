@@ -10,6 +10,7 @@ These names are the public surface; modules below may change.
 """
 
 from inspector.audit import Finding, Kind, Severity, audit
+from inspector.audit.rejection_findings import rejected
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header, parse, render
 from inspector.client.address import Server
 from inspector.client.asking import list_models
@@ -156,6 +157,7 @@ __all__ = [
     "read",
     "recording_client",
     "registry",
+    "rejected",
     "release_rows",
     "release_words",
     "render",

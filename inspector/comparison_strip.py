@@ -10,7 +10,6 @@ from typing import Any
 
 from inspector.compare import ChoiceComparison, Comparison, Fold, Lane, Stretch, folds
 from inspector.harmony.text import text_of
-from inspector.reading import ChoiceReading
 from inspector.rows import finding_row, finding_words, issue_row
 from inspector.strip import strip
 
@@ -42,6 +41,7 @@ def comparison_strip(
     parts: Sequence[Stretch | Fold] = compared.tokens.stretches
     if folded:
         parts = list(folds(compared.tokens, context=_CONTEXT, keep=_kept(comparison, compared)))
+    parts = list(_with_unsent(parts, mine, other))
     row = _Row(parts, len(mine["ids"]), len(other["ids"]))
     texts = {
         str(places[int(place)]): text
@@ -56,7 +56,7 @@ def comparison_strip(
         "ids": row.merged(mine["ids"], other["ids"]),
         "vocab": {**other["vocab"], **mine["vocab"]},
         "texts": texts,
-        "events": _events(row, comparison, sides[0][1], sides[1][1]),
+        "events": _events(row, comparison, mine, other),
         "blocks": list(_blocks(row, mine["blocks"], other["blocks"])),
         "ribbons": [
             {"label": f"{side}: {lane['label']}", "runs": list(_runs(lane["runs"], places))}
@@ -64,11 +64,55 @@ def comparison_strip(
             for lane in payload["ribbons"]
         ],
         "findings": sorted(
-            _differences(comparison, compared, row, (sides[0][1], sides[1][1])),
+            _differences(comparison, compared, row, (mine, other)),
             key=lambda one: (one["cell_start"] is None, one["cell_start"] or 0),
         ),
+        "unsent": [
+            {**cell, "at": places[cell["at"]]}
+            for payload, places in ((mine, row.left), (other, row.right))
+            for cell in payload["unsent"]
+            if payload is mine or row.own(places[cell["at"]])
+        ],
         "finish": None,
     }
+
+
+def _with_unsent(
+    parts: Sequence[Stretch | Fold], left: dict[str, Any], right: dict[str, Any]
+) -> Iterator[Stretch | Fold]:
+    """The parts with the cells that each side's server never sent, each behind the side's last token."""
+    (a, b), (c, d) = ((one["sent"], one["count"]) for one in (left, right))
+    same = [_unsent_key(one) for one in left["unsent"]] == [_unsent_key(one) for one in right["unsent"]]
+    waiting = []
+    if b > a:
+        waiting.append(("left", Stretch(Lane.ONLY_LEFT, a, b, c, c)))
+    if d > c:
+        waiting.append(("right", Stretch(Lane.ONLY_RIGHT, a, a, c, d)))
+    ends = [(_end(one, "left"), _end(one, "right")) for one in parts]
+    if len(waiting) == 2 and same and (not parts or (ends[-1] == (a, c) and _paired(parts[-1]))):
+        waiting = [("left", Stretch(Lane.SAME, a, b, c, d))]
+    for number in range(-1, len(parts)):
+        if number >= 0:
+            yield parts[number]
+        here = ends[number] if number >= 0 else (0, 0)
+        for one in waiting[:]:
+            if here[0 if one[0] == "left" else 1] >= (a if one[0] == "left" else c):
+                waiting.remove(one)
+                yield one[1]
+
+
+def _unsent_key(cell: dict[str, Any]) -> tuple[object, ...]:
+    return cell["kind"], cell["id"], cell["text"]
+
+
+def _end(part: Stretch | Fold, side: str) -> int:
+    if isinstance(part, Fold):
+        return part.left_end if side == "left" else part.right_start + part.left_end - part.left_start
+    return part.left_end if side == "left" else part.right_end
+
+
+def _paired(part: Stretch | Fold) -> bool:
+    return isinstance(part, Fold) or part.lane in {Lane.SAME, Lane.REPLACED}
 
 
 class _Row:
@@ -100,6 +144,13 @@ class _Row:
         places[start:end] = range(self.count, self.count + end - start)
         self.count += end - start
 
+    def own(self, at: int) -> bool:
+        """True for a place in the row that the right side has alone."""
+        return any(
+            side == "right" and at < place + end - start and at >= place
+            for _, side, start, end, place in self.parts
+        )
+
     @property
     def split(self) -> bool:
         """True when a part belongs to the right side alone."""
@@ -113,8 +164,8 @@ class _Row:
         return found
 
 
-def _events(row: _Row, comparison: Comparison, mine: ChoiceReading, other: ChoiceReading) -> dict[str, Any]:
-    events = row.merged(mine.tokens.events, other.tokens.events)
+def _events(row: _Row, comparison: Comparison, mine: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    events = row.merged(_event_of_cells(mine), _event_of_cells(other))
     edges = {at for *_, at in row.parts}
     starts = [place for place in range(len(events)) if place in edges or events[place] != events[place - 1]]
     # Two streams have no common clock: times are shown only while the row is the left stream itself.
@@ -124,6 +175,12 @@ def _events(row: _Row, comparison: Comparison, mine: ChoiceReading, other: Choic
         "start": starts,
         "at": at if at and None not in at else None,
     }
+
+
+def _event_of_cells(payload: dict[str, Any]) -> list[int]:
+    index, starts = payload["events"]["index"], payload["events"]["start"]
+    ends = [*starts[1:], payload["count"]]
+    return [event for event, start, end in zip(index, starts, ends, strict=True) for _ in range(start, end)]
 
 
 def _blocks(
@@ -150,11 +207,19 @@ def _blocks(
                     "end": last + shift,
                     "role": " · ".join(filter(None, (words, block["role"]))) or None,
                     "complete": block["complete"] or last < block["end"],
+                    "culprit": _shifted(block.get("culprit"), first, last, shift),
                 }
             if block["end"] > end:
                 break
             number += 1
         at[side] = number
+
+
+def _shifted(span: tuple[int, int] | None, first: int, last: int, shift: int) -> tuple[int, int] | None:
+    """A span of cells in the row, as far as it lies in a part of its block."""
+    if span is None or span[0] >= last or span[1] <= first:
+        return None
+    return max(span[0], first) + shift, min(span[1], last) + shift
 
 
 def _runs(runs: Sequence[Sequence[Any]], places: Sequence[int]) -> Iterator[list[Any]]:
@@ -176,14 +241,14 @@ def _kept(comparison: Comparison, compared: ChoiceComparison) -> list[tuple[int,
     found = comparison.findings
     mine = [*found.only_left, *(left for left, _ in found.both)]
     spans += [
-        (one.token_start, one.token_end)
+        (one.token_start if one.sent else max(one.token_start - 1, 0), one.token_end)
         for one in mine
         if one.choice == compared.index and one.token_start is not None and one.token_end is not None
     ]
     for one in found.only_right:
         if one.choice == compared.index and one.token_start is not None and one.token_end is not None:
             for stretch in compared.tokens.stretches if compared.tokens is not None else ():
-                start = max(one.token_start, stretch.right_start)
+                start = max(one.token_start - (not one.sent), stretch.right_start)
                 end = min(one.token_end, stretch.right_end)
                 if stretch.lane is Lane.SAME and start < end:
                     shift = stretch.left_start - stretch.right_start
@@ -195,17 +260,20 @@ def _differences(
     comparison: Comparison,
     compared: ChoiceComparison,
     row: _Row,
-    choices: tuple[ChoiceReading, ChoiceReading],
+    payloads: tuple[dict[str, Any], dict[str, Any]],
 ) -> Iterator[dict[str, Any]]:
     first = True
     for lane, side, start, end, place in row.parts:
         if lane is Lane.SAME:
             continue
-        ids = choices[0 if side == "left" else 1].tokens.ids[start:end]
+        payload = payloads[0 if side == "left" else 1]
+        if start >= payload["sent"]:
+            continue  # what was not sent differs as a finding
+        ids = payload["ids"][start : min(end, start + _SHOWN)]
         words = str(lane) if lane is not Lane.REPLACED else f"replaced, {side}"
         size = f"{end - start:,} token{'' if end - start == 1 else 's'}"
         title = f"{'first divergence: ' if first else ''}{words}, {size}"
-        yield _difference(words, title, f"“{text_of(ids[:_SHOWN])}”", (place, place + end - start))
+        yield _difference(words, title, f"“{text_of(ids)}”", (place, place + end - start))
         first = False
     told: list[tuple[int, int]] = []
     found = comparison.findings
@@ -220,7 +288,8 @@ def _differences(
             shown = finding_words(finding)
             span = None
             if finding.token_start is not None and finding.token_end is not None:
-                span = (places[finding.token_start], places[finding.token_end - 1] + 1)
+                last = finding.token_end - 1 if finding.sent else len(places) - 1
+                span = (places[finding.token_start if finding.sent else last], places[last] + 1)
                 told.append(span)
             yield {
                 **finding_row(finding),

@@ -44,6 +44,7 @@ def finding_words(finding: Finding) -> dict[str, str]:
     if finding.token_start is not None and finding.token_end is not None:
         last = finding.token_end - 1
         place = f"token {last}" if last == finding.token_start else f"tokens {finding.token_start}–{last}"
+        place += "" if finding.sent else ", not sent"
     elif finding.event_start is not None:
         end = (finding.event_end or finding.event_start + 1) - 1
         place = f"event {end}" if end == finding.event_start else f"events {finding.event_start}–{end}"

@@ -5,18 +5,29 @@ capture without token ids shows pieces instead: the deltas, with the lost parts 
 between them.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from inspector.alignment import embed_or_align
-from inspector.audit import Finding, Kind, alignment
-from inspector.harmony.text import texts
+from inspector.audit import Finding, Kind, Rejection, alignment, rejection
+from inspector.audit.rejection import UnsentKind, culprit
+from inspector.audit.rejection_findings import is_rejection, unsent_words
+from inspector.harmony.parser_errors import parser_error
+from inspector.harmony.text import text_of, texts
 from inspector.harmony.vocab import VOCABULARY_SIZE, token_bytes
 from inspector.reading import ChoiceReading, Evidence, Reading
 from inspector.rows import finding_row, finding_words, issue_row
 from inspector.transcript import Message, Refusal
 
-__all__ = ["block", "ribbon", "strip", "vocabulary"]
+__all__ = [
+    "block",
+    "rejected_blocks",
+    "rejected_span",
+    "ribbon",
+    "strip",
+    "unsent",
+    "vocabulary",
+]
 
 
 def strip(
@@ -26,6 +37,10 @@ def strip(
     choice = choice or reading.choice
     mine = [finding for finding in findings if finding.choice == choice.index]
     shape = _token_cells(reading, choice) if choice.has_ids else _piece_cells(reading, choice)
+    shape["sent"] = shape["count"]
+    stopped = rejection(reading)
+    if stopped is not None and stopped.choice == choice.index:
+        shape = _with_unsent(shape, unsent(stopped, shape["count"], reading.arrival_s), stopped)
     times = [event.at_s for event in reading.events if event.at_s is not None]
     rows = []
     for finding in mine:
@@ -33,8 +48,11 @@ def strip(
         row["known_issues"] = [issue_row(issue, reading.server_version) for issue in finding.known_issues]
         if not choice.has_ids:
             row |= _cell_span(finding, shape)
+        if stopped is not None and is_rejection(finding, stopped):
+            row |= rejected_span(stopped, shape["sent"])
         rows.append(row)
     shape.pop("places", None)
+    shape.setdefault("unsent", [])
     return {
         "key": key,
         **shape,
@@ -43,6 +61,93 @@ def strip(
         "last_at": times[-1] if times else None,
         "finish": choice.finish_reason,
         "evidence": str(choice.evidence),
+    }
+
+
+def unsent(stopped: Rejection, count: int, at_s: Callable[[int], float | None]) -> dict[str, Any]:
+    """Columns of the cells after the last of `count` sent ones: a gap, the rejected token or header."""
+    said = unsent_words(stopped)
+    token_id = stopped.token_id
+    shown = {
+        UnsentKind.GAP: "",
+        UnsentKind.TOKEN: "" if token_id is None else text_of([token_id]),
+        UnsentKind.HEADER: stopped.error.quoted,
+    }
+    cells = [
+        {
+            "at": place,
+            "kind": str(kind),
+            "id": token_id if kind is UnsentKind.TOKEN else None,
+            "text": shown[kind],
+            "words": said[kind],
+        }
+        for place, kind in enumerate(stopped.unsent, count)
+    ]
+    at = at_s(stopped.event)
+    return {
+        "ids": [cell["id"] for cell in cells],
+        "vocab": vocabulary(() if token_id is None else (token_id,)),
+        "events": {"index": [stopped.event], "start": [count], "at": None if at is None else [at]}
+        if cells
+        else {"index": [], "start": [], "at": []},
+        "unsent": cells,
+    }
+
+
+def rejected_blocks(
+    blocks: Sequence[dict[str, Any]], stopped: Rejection, count: int, cells: int
+) -> list[dict[str, Any]]:
+    """Blocks with the rejected one at their end; `count` cells were sent, `cells` follow them."""
+    found = list(blocks)
+    start = count
+    if stopped.header is not None and found and found[-1]["start"] == stopped.header[0]:
+        start = found.pop()["start"]
+    if start < count + cells:
+        found.append(
+            {
+                "kind": "refused",
+                "start": start,
+                "body": count,
+                "end": count + cells,
+                "role": None,
+                "channel": None,
+                "recipient": None,
+                "content_type": None,
+                "complete": False,
+                "reason": stopped.words,
+                "state": "header" if stopped.error.reason.in_header else "between messages",
+                "culprit": stopped.culprit
+                or (None if stopped.header is not None else (count, count + cells)),
+            }
+        )
+    return found
+
+
+def rejected_span(stopped: Rejection, count: int) -> dict[str, int]:
+    """The cells of the finding of a rejection; `count` cells were sent."""
+    end = count + len(stopped.unsent)
+    return {"cell_start": end - 1 if stopped.header is None else stopped.header[0], "cell_end": end}
+
+
+def _with_unsent(shape: dict[str, Any], added: dict[str, Any], stopped: Rejection) -> dict[str, Any]:
+    count = shape["count"]
+    cells = added["unsent"]
+    events, more = shape["events"], added["events"]
+    at = None if events["at"] is None or more["at"] is None else [*events["at"], *more["at"]]
+    if not events["index"]:
+        at = more["at"]
+    return {
+        **shape,
+        "count": count + len(cells),
+        "ids": None if shape["ids"] is None else [*shape["ids"], *added["ids"]],
+        "vocab": added["vocab"] if shape["vocab"] is None else {**shape["vocab"], **added["vocab"]},
+        "events": {
+            "index": [*events["index"], *more["index"]],
+            "start": [*events["start"], *more["start"]],
+            "at": at,
+        },
+        "blocks": rejected_blocks(shape["blocks"], stopped, count, len(cells)),
+        "unsent": cells,
     }
 
 
@@ -121,12 +226,14 @@ def _blocks(choice: ChoiceReading) -> list[dict[str, Any]]:
     transcript = choice.transcript
     items: list[Message | Refusal] = [one for one in transcript.messages if one.start < one.end]
     items.extend(transcript.refusals)
-    return [block(item) for item in sorted(items, key=lambda item: item.start)]
+    return [block(item, choice.tokens.ids) for item in sorted(items, key=lambda item: item.start)]
 
 
-def block(item: Message | Refusal) -> dict[str, Any]:
-    """The block of a message or of a refused run."""
+def block(item: Message | Refusal, ids: Sequence[int]) -> dict[str, Any]:
+    """The block of a message or of a refused run; `culprit` is what the parser rejected in it."""
     if isinstance(item, Refusal):
+        error = parser_error(item.words) if item.in_header else None
+        blamed = None if error is None else culprit(ids, item.start, item.at, error)
         return {
             "kind": "refused",
             "start": item.start,
@@ -139,6 +246,7 @@ def block(item: Message | Refusal) -> dict[str, Any]:
             "complete": False,
             "reason": item.words,
             "state": str(item.state),
+            "culprit": blamed or (None if item.in_header else (item.at, item.at + 1)),
         }
     return {
         "kind": "message",
@@ -149,6 +257,7 @@ def block(item: Message | Refusal) -> dict[str, Any]:
         "channel": item.header.channel,
         "recipient": item.header.recipient,
         "content_type": item.header.content_type,
+        "in_body": item.in_body,
         "complete": item.complete,
         "reason": "",
     }

@@ -1,12 +1,12 @@
 """The verdict: one sentence a tired person understands, one line of why, from findings by rules."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from inspector.audit import Finding, Kind, Severity, ids_missing
+from inspector.audit import Finding, Kind, Rejection, Severity, ids_missing, rejection, server_errors
+from inspector.audit.rejection import Missing
 from inspector.audit.words import field_words
 from inspector.capture import Endpoint
 from inspector.deltas import CONTENT, REASONING
@@ -47,9 +47,8 @@ _SWITCH_ON: Final = {
 _WHOLE: Final = "the texts are whole, but "
 _SERVER_CALL: Final = "mcp_call["
 _MESSAGE_SHOWN: Final = 120
-_HARMONY_ERROR: Final = re.compile(
-    "while expecting start token|Unknown role|message header|channel marker|Unexpected EOS|[Hh]armony"
-)
+_SILENT: Final = Endpoint.RESPONSES
+"""The endpoint on which vLLM closes the connection without an error event when its parser fails."""
 _REFUSALS: Final = {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER}
 _SERVING: Final = {Kind.DROPPED, Kind.MISROUTED, Kind.GARBLED, Kind.REORDERED, Kind.DUPLICATED}
 
@@ -210,9 +209,8 @@ def _refused_clause(refused: Sequence[Finding], *, silent: bool) -> str:
         else "emitted a token where only <|start|> may stand"
     )
     more = f", {len(refused)} times in all" if len(refused) > 1 else ""
-    return f"the model {what} (token {first.token_start}{more})" + (
-        ", and the server said nothing" if silent else ""
-    )
+    where = f"token {first.token_start}{more}" if first.sent else "not sent"
+    return f"the model {what} ({where})" + (", and the server said nothing" if silent else "")
 
 
 def _warnings(findings: Sequence[Finding], *, known: bool) -> list[str]:
@@ -261,10 +259,12 @@ def _count_clause(findings: Sequence[Finding]) -> str:
 def _why(reading: Reading, findings: Sequence[Finding]) -> str:
     kinds = {one.kind for one in findings}
     rests = f"Evidence: {_rests(reading)}."
-    said = " ".join(one.delivered or "" for one in findings if one.kind is Kind.SERVER_ERROR)
-    if _HARMONY_ERROR.search(said) and not kinds & _REFUSALS:
+    if (stopped := rejection(reading)) is not None:
+        return f"{_stopped_words(stopped)} {rests}"
+    if Kind.DISCONNECTED in kinds and not server_errors(reading) and reading.header.endpoint is _SILENT:
         return (
-            f"The tokens that broke the server's parser are not in the stream: it never sends them. {rests}"
+            "The server sent no error message, so what it failed on cannot be determined here; its log has "
+            f"the traceback. {rests}"
         )
     if reading.choice.has_ids:
         if kinds & _REFUSALS:
@@ -281,6 +281,23 @@ def _why(reading: Reading, findings: Sequence[Finding]) -> str:
     if kinds & _SERVING:
         return f"The final object is whole; only the streamed deltas lost text. {rests}"
     return rests
+
+
+def _stopped_words(stopped: Rejection) -> str:
+    """Where the rejected token or header is: in the stream or not, which depends on what was rejected."""
+    if stopped.header is not None:
+        start = stopped.header[0]
+        if stopped.missing is Missing.CERTAIN:
+            return f"The rejected header starts at token {start} of the stream; the rest of it was not sent."
+        ended = "; the <|message|> that ends it was not sent" if stopped.unsent else ""
+        return f"The rejected header starts at token {start} of the stream{ended}."
+    what = "header" if stopped.error.reason.in_header else "token"
+    if stopped.missing is Missing.CERTAIN:
+        return (
+            f"The server sends nothing of the step in which its parser fails: the rejected {what} and the "
+            "tokens before it in that step are not in the stream."
+        )
+    return f"The server does not send the {what} that its parser rejects: it is not in the stream."
 
 
 def _of(findings: Sequence[Finding], kind: Kind) -> list[Finding]:

@@ -4,8 +4,7 @@
 final texts are held against its deltas. One cause is one finding.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +15,9 @@ from inspector.audit.ends import end_findings, server_errors
 from inspector.audit.finals import final_findings
 from inspector.audit.finding import Finding, Kind, Severity
 from inspector.audit.losses import lost_findings, refusal_findings
+from inspector.audit.missing_ids import ids_missing
+from inspector.audit.rejection import Rejection, rejection
+from inspector.audit.rejection_findings import rejection_findings
 from inspector.capture import Endpoint, EventKind
 from inspector.deltas import Delta, tool_index
 from inspector.harmony.text import text_of
@@ -23,13 +25,17 @@ from inspector.harmony.vocab import Marker
 from inspector.reading import ChoiceReading, Evidence, Reading
 from inspector.wire.stream import token_ids
 
-__all__ = ["Finding", "Kind", "Severity", "alignment", "audit", "ids_missing", "server_errors"]
-
-_FIRST = {Marker.CHANNEL, Marker.START}
-"""Ids that a completion begins with, but for one that names a recipient first."""
-_HEADER_AT_MOST = 12
-_ALL_IDS_FROM = (0, 13)
-"""First vLLM release that sends the ids of all tokens on chat (pull request 29074)."""
+__all__ = [
+    "Finding",
+    "Kind",
+    "Rejection",
+    "Severity",
+    "alignment",
+    "audit",
+    "ids_missing",
+    "rejection",
+    "server_errors",
+]
 
 
 def audit(reading: Reading) -> list[Finding]:
@@ -130,6 +136,7 @@ def _findings(reading: Reading) -> Iterator[Finding]:
             yield from _nameless(reading, choice, ())
             if reading.header.endpoint is Endpoint.CHAT:
                 yield from broken_arguments(choice)
+    yield from rejection_findings(reading)
     yield from end_findings(reading, holes=holes)
 
 
@@ -137,38 +144,6 @@ def _nameless(reading: Reading, choice: ChoiceReading, found: Iterable[Finding])
     if reading.header.endpoint is Endpoint.CHAT:
         told = {tool_index(field or "") for one in found for field in (one.field, one.delivered_in)}
         yield from nameless_calls(choice, told)
-
-
-def ids_missing(reading: Reading) -> bool:
-    """True when the server sent fewer ids than tokens (vLLM issue 27482).
-
-    Then the parse of those that came is a guess: only text that they have and nobody delivered is certain.
-    vLLM to 0.12 sends no chat chunk, and so no ids, for tokens without text of their own; a stream of it that
-    has no count, because it ended in an error, is taken so too when its ids do not begin a header.
-    """
-    usage = reading.stream.usage
-    counted = None if usage is None else usage.get("completion_tokens", usage.get("output_tokens"))
-    seen = sum(len(choice.tokens) for choice in reading.choices)
-    if type(counted) is int:
-        return counted > seen
-    if reading.header.endpoint is not Endpoint.CHAT:
-        return False
-    if not any(event.kind is EventKind.SSE for event in reading.events):
-        return False
-    # Logprobs go with a chunk, and a step without text has none.
-    if any(choice.evidence is Evidence.LOGPROBS for choice in reading.choices):
-        return True
-    release = re.match(r"(\d+)\.(\d+)", reading.server_version or "")
-    if release is None:
-        return any(_headless(choice.tokens.ids[:_HEADER_AT_MOST]) for choice in reading.choices)
-    begun = all(choice.tokens.ids[0] in _FIRST for choice in reading.choices if choice.tokens)
-    return (int(release[1]), int(release[2])) < _ALL_IDS_FROM and not begun
-
-
-def _headless(ids: Sequence[int]) -> bool:
-    """True when the first body begins without a channel before it."""
-    before = ids[: ids.index(Marker.MESSAGE)] if Marker.MESSAGE in ids else ()
-    return Marker.MESSAGE in ids and _FIRST.isdisjoint(before)
 
 
 def _order(finding: Finding) -> tuple[bool, int, int, int]:

@@ -8,10 +8,11 @@ from codecs import getincrementaldecoder
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from inspector.audit import Rejection
 from inspector.deltas import Delta
 from inspector.harmony.vocab import VOCABULARY_SIZE, token_bytes
 from inspector.reading import ChoiceReading
-from inspector.strip import block, vocabulary
+from inspector.strip import block, rejected_blocks, unsent, vocabulary
 from inspector.transcript import Message, Refusal
 
 __all__ = ["CELLS_AT_MOST", "Growth", "now", "unchanged"]
@@ -43,16 +44,69 @@ class Growth:
         """Blocks that the reader has and that stay as they are."""
         self._deltas = 0
         self._last_event: int | None = None
+        self._stopped = False
+        """True once the reader has what the server's parser rejected."""
+        self._unsent = 0
+        """Cells of it after the last one sent."""
 
-    def step(self, choice: ChoiceReading, at_s: Callable[[int], float | None]) -> dict[str, Any] | None:
-        """The columns of what is new, None when nothing is; `at_s` gives the arrival of an event."""
-        unit = "token" if choice.has_ids else "piece" if choice.deltas else None
+    @property
+    def sent(self) -> int:
+        """Cells that the reader has and the server sent."""
+        return self.count - self._unsent
+
+    def step(
+        self,
+        choice: ChoiceReading,
+        at_s: Callable[[int], float | None],
+        stopped: Rejection | None = None,
+    ) -> dict[str, Any] | None:
+        """The columns of what is new, None when nothing is; `at_s` gives the arrival of an event.
+
+        `stopped` is what the server's error says that its parser rejected: it comes after all that was sent.
+        """
+        mine = stopped if stopped is not None and stopped.choice == choice.index else None
+        unit = "token" if choice.has_ids else "piece" if choice.deltas or mine is not None else None
         if unit is None:
             return None
         if unit != self.unit and self.unit is not None:
             self._begin(0)  # ids came after pieces, or the other way round
         self.unit = unit
-        return self._tokens(choice, at_s) if unit == "token" else self._pieces(choice, at_s)
+        sent = len(choice.tokens.ids) if unit == "token" else _pieces_of(choice.deltas, mine is not None)
+        if self._stopped and sent > self.count - self._unsent:
+            self._begin(0)  # more was sent after the error
+        elif mine is not None and self.count > sent:
+            self._stopped, self._unsent = True, self.count - sent  # a reader that comes back has them
+        columns = self._tokens(choice, at_s) if unit == "token" else self._pieces(choice, at_s)
+        if columns is None and mine is not None and not self._stopped:
+            return self._rejected(choice, at_s, mine)
+        return columns
+
+    def _rejected(
+        self, choice: ChoiceReading, at_s: Callable[[int], float | None], stopped: Rejection
+    ) -> dict[str, Any]:
+        """The cells after the last one sent, and the block that they end."""
+        start = self.count
+        added = unsent(stopped, start, at_s)
+        cells = added["unsent"]
+        blocks: dict[str, Any] = {"from": self._blocks, "items": []}
+        if self.unit == "token":
+            blocks = self._changed_blocks(choice, start)
+        self._stopped, self._unsent = True, len(cells)
+        self.count += len(cells)
+        return {
+            "unit": self.unit,
+            "from": start,
+            "count": self.count,
+            "ids": added["ids"] if self.unit == "token" else None,
+            "vocab": added["vocab"],
+            "texts": {},
+            "events": added["events"],
+            "unsent": cells,
+            "blocks": {**blocks, "items": rejected_blocks(blocks["items"], stopped, start, len(cells))},
+            "ribbons": [],
+            "last_at": at_s(stopped.event),
+            "finish": choice.finish_reason,
+        }
 
     def _tokens(self, choice: ChoiceReading, at_s: Callable[[int], float | None]) -> dict[str, Any] | None:
         ids, events = choice.tokens.ids, choice.tokens.events
@@ -83,13 +137,16 @@ class Growth:
 
     def _changed_blocks(self, choice: ChoiceReading, end: int) -> dict[str, Any]:
         """Blocks after those that are settled; all but the last one are, when something follows them."""
-        transcript = choice.transcript
+        transcript, ids = choice.transcript, choice.tokens.ids
         changed: list[Message | Refusal] = [
             *(one for one in transcript.messages[self._messages :] if one.start < one.end),
             *transcript.refusals[self._refusals :],
         ]
         changed.sort(key=lambda item: item.start)
-        found = {"from": self._blocks, "items": [_within(item, end) for item in changed if item.start < end]}
+        found = {
+            "from": self._blocks,
+            "items": [_within(item, ids, end) for item in changed if item.start < end],
+        }
         for item in changed[:-1]:
             if item.end <= end:
                 self._blocks += 1
@@ -174,9 +231,9 @@ def _partial(token_id: int) -> bool:
     return False
 
 
-def _within(item: Message | Refusal, end: int) -> dict[str, Any]:
+def _within(item: Message | Refusal, ids: Sequence[int], end: int) -> dict[str, Any]:
     """The block of an item, no further than the cells that are sent."""
-    found = block(item)
+    found = block(item, ids)
     return {**found, "body": min(found["body"], end), "end": min(found["end"], end)}
 
 
@@ -193,6 +250,11 @@ def _field_block(start: int, end: int, field: str) -> dict[str, Any]:
         "complete": True,
         "reason": "",
     }
+
+
+def _pieces_of(deltas: Sequence[Delta], asked: bool) -> int:
+    """Cells of the deltas; counted only where something depends on it."""
+    return sum(not delta.field.endswith(".name") for delta in deltas) if asked else 0
 
 
 def _place(deltas: Sequence[Delta], cells: int) -> int:

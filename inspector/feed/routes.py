@@ -16,10 +16,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
+from inspector.audit import Finding, Rejection, rejection
+from inspector.audit.rejection_findings import is_rejection
 from inspector.feed.growth import Growth, now, unchanged
 from inspector.rows import finding_row, finding_words
 from inspector.runs.registry import Registry
 from inspector.runs.run import Look, Run, RunState
+from inspector.strip import rejected_span
 
 __all__ = ["runs_routes"]
 
@@ -92,12 +95,15 @@ class _Feed:
     def _grown(self) -> dict[str, Any] | None:
         run = self._run
         with run.lock:
-            choice = run.live()
-            columns = self._growth.step(choice, run.events.at_s)
+            reading = run.live()
+            choice = reading.choice
+            columns = self._growth.step(choice, run.events.at_s, rejection(reading))
             if columns is None:
                 return None
             columns["now"] = now(choice)
-            columns["more"] = self._growth.count < len(choice.tokens)
+            columns["more"] = self._growth.count < len(choice.tokens) or bool(
+                reading.stream.errors and "unsent" not in columns
+            )
         if not columns["more"] and time.monotonic() - self._paced_at > _PACE_EACH_S:
             columns["pace"] = asdict(run.pace())
             self._paced_at = time.monotonic()
@@ -115,7 +121,10 @@ class _Feed:
             kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
             columns["ribbons"] = [{"label": look.lane["label"], "from": kept, "runs": shown[kept:]}]
             self._lane = shown
-        columns["findings"] = [{**finding_row(one), **finding_words(one)} for one in look.findings]
+        columns["findings"] = [
+            {**finding_row(one), **finding_words(one), **self._span(one, look.stopped)}
+            for one in look.findings
+        ]
         columns["verdict"] = {
             "level": str(look.verdict.level),
             "sentence": look.verdict.sentence,
@@ -123,6 +132,12 @@ class _Feed:
         }
         columns["audited"] = look.tokens
         return columns
+
+    def _span(self, finding: Finding, stopped: Rejection | None) -> dict[str, int]:
+        """The cells of a rejection; the other findings are placed by their tokens."""
+        if stopped is None or not is_rejection(finding, stopped):
+            return {}
+        return rejected_span(stopped, self._growth.sent)
 
     def _ended(self) -> dict[str, Any]:
         run = self._run
