@@ -6,7 +6,7 @@ from inspector.capture import Endpoint
 from inspector.commands.shared import Commands, one_capture, print_json, printable
 from inspector.errors import InspectorError
 from inspector.reading import read
-from inspector.rows import token_rows
+from inspector.views.rows import token_rows
 
 __all__ = ["add_parser"]
 
