@@ -11,8 +11,8 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import assert_never
 
-from inspector.audit.ends import server_errors
 from inspector.audit.missing_ids import ids_missing
+from inspector.audit.stream_checks import server_errors
 from inspector.harmony.parser_errors import ParserError, Reason, parser_error
 from inspector.harmony.text import text_of, texts
 from inspector.harmony.vocab import MARKERS, Marker

@@ -9,7 +9,7 @@ from inspector.commands.shared import Commands, one_capture, print_json, printab
 from inspector.errors import InspectorError
 from inspector.harmony.text import text_of
 from inspector.reading import read
-from inspector.rows import token_rows
+from inspector.views.rows import token_rows
 
 __all__ = ["add_parser"]
 

@@ -11,9 +11,9 @@ from inspector.capture import EventKind
 from inspector.diagnosis.issue import STATES, Asked, Element, FindingForm, Issue, TokenForm
 from inspector.harmony.states import State, after
 from inspector.harmony.text import text_of
+from inspector.harmony.transcript import Message
 from inspector.harmony.vocab import Marker, is_marker
 from inspector.reading import ChoiceReading, Reading
-from inspector.transcript import Message
 
 __all__ = ["Evidence", "Place", "finding_holds", "request_holds", "token_places"]
 

@@ -13,7 +13,7 @@ from inspector.harmony.vocab import Marker
 from inspector.report.escape import code, fence, masked, named
 from inspector.report.facts import Facts
 from inspector.report.shrink import Reproduction
-from inspector.rows import finding_words
+from inspector.views.rows import finding_words
 
 __all__ = ["markdown"]
 

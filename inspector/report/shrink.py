@@ -12,13 +12,13 @@ from typing import Final, NamedTuple
 
 from inspector.audit import Finding, Kind
 from inspector.audit.words import is_json
-from inspector.delivery import expect
+from inspector.harmony.contract import expect
 from inspector.harmony.events import Refused
 from inspector.harmony.text import text_of
 from inspector.harmony.tracker import HarmonyTracker
+from inspector.harmony.transcript import Message, Transcript
 from inspector.harmony.vocab import MARKERS, Marker
 from inspector.reading import ChoiceReading
-from inspector.transcript import Message, Transcript
 
 __all__ = ["Reproduction", "minimal", "refusal", "reproduce"]
 

@@ -19,16 +19,16 @@ from threading import Lock
 from typing import Any, Final
 
 from inspector.audit import Finding, Rejection, audit, rejection
+from inspector.audit.verdict import Verdict, verdict
 from inspector.capture import Capture, End, Event, Header
 from inspector.client.asking import Outcome
 from inspector.errors import StoreError
 from inspector.metrics import quantile
 from inspector.reading import ChoiceReading, Reader, Reading
-from inspector.runs.packed import PackedEvents
+from inspector.runs.event_log import PackedEvents
 from inspector.store import CaptureWriter, open_writer
-from inspector.strip import ribbon
 from inspector.tokens import Tokens
-from inspector.verdict import Verdict, verdict
+from inspector.views.strip import ribbon
 
 __all__ = ["Look", "Pace", "Run", "RunState", "Watch"]
 
