@@ -4,25 +4,31 @@ Nothing is judged here: which lines are failures, what they match, how often and
 server's version. `text` makes answers of it.
 """
 
+import re
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
 
 from inspector.diagnosis.anchors import Anchor
+from inspector.diagnosis.clean import cleaned, is_altered, segments
 from inspector.diagnosis.issue import Issue
 from inspector.diagnosis.lines import (
     LONGEST,
     Split,
+    access_of,
     anchor_of,
+    error_of,
     exception_of,
+    level_of,
     minute_of,
     request_of,
     split,
     versions_in,
 )
+from inspector.diagnosis.pieces import Known, Piece, beginning_of, joined
 from inspector.diagnosis.timeline import Timeline
 
 __all__ = ["REQUESTS", "Message", "Scan", "VersionSeen"]
@@ -44,8 +50,25 @@ _VERSIONS: Final = 50
 _AT_ONCE: Final = 256
 _START_UP: Final = ("server version ", "  version ", "LLM engine (v")
 """What a server says of itself when it starts; a log may hold several starts."""
-_ALWAYS: Final = ('File "', "Traceback", "Error", "ERROR", "CRITICAL", "Exception", "Interrupt", "Exit")
+_ALWAYS: Final = (
+    ('File "', "Traceback", "Error", "ERROR", "CRITICAL", "Exception", "Interrupt", "Exit", "FATAL", "Failure")
+    + ("rror", "ERR!", "fatal", "panic", "ailed", "efused", "tatus", "imed out", "nsupported", "nexpected", "nvalid", "E]")
+    + (" 40", " 42", " 50", "(40", "not ", "ncaught", "nhandled", "ad request", "prematurely", "restarting", "crash", "fault")
+    + ("memory", "annot", "missing", "issing finish", "Bad Request", "No such", "o module", "does not exist", "core dumped")
+)
 """What lines of tracebacks and of failures that no issue makes contain."""
+_QUIET: Final = frozenset({"DEBUG", "INFO", "WARNING", "WARN"})
+_LOUD: Final = frozenset({"ERROR", "CRITICAL", "FATAL"})
+_FRONT: Final = 6144
+_BACK: Final = LONGEST - _FRONT
+_PASTED: Final = 600
+"""A text of so many lines was pasted by a person: wrapped and broken-off messages are looked for in it."""
+_STATUSES: Final = 40
+_PAYLOAD: Final = re.compile(
+    r"[\"']object[\"']: ?[\"']error[\"']|[\"']type[\"']: ?[\"']\w{1,40}Error[\"'], ?[\"']param[\"']: ?(?:null|None)"
+    r"|[\"']type[\"']: ?[\"'](?:Internal Server Error|InternalServerError|BadRequestError|NotImplementedError)[\"']"
+)
+"""An error as vLLM's server words it to its client."""
 
 
 class VersionSeen(NamedTuple):
@@ -73,6 +96,10 @@ class Message:
     around: list[list[str]] = field(default_factory=list)
     """Surrounding lines of the first occurrences."""
     by_version: dict[str, int] = field(default_factory=dict)
+    of_vllm: bool = False
+    """Whether a frame, a log line or an error payload of vLLM has it."""
+    cut: bool = False
+    """Whether the text breaks off: `matched` are issues whose messages begin like it."""
 
 
 class _Match(NamedTuple):
@@ -105,6 +132,9 @@ class Scan:
         """First and last time."""
         self.other_messages = 0
         """Failures beyond the number of messages that are told apart."""
+        self.access: dict[str, tuple[int, int]] = {}
+        """Requests of any path that were refused, as the access log has them: first line and how many."""
+        self._known = [Known(issue.id, text, own) for issue in issues for text, own in _texts_of(issue)]
         self._patterns = [
             (pattern, issue.id, own)
             for issue in issues
@@ -119,22 +149,68 @@ class Scan:
         self._minute = ""
         self._version = ""
         self._traceback: set[Anchor] | None = None
+        self._frame: deque[str] = deque(maxlen=_BEFORE)
 
     def receive(self, lines: Iterable[str]) -> None:
         """Take more lines, with or without their line feeds."""
         left = iter(lines)
         while some := list(islice(left, _AT_ONCE)):
+            sizes = [len(line) for line in some]
+            some = [_shortened(line) for line in some]
             # Most words stand in no line of a block: one search in all of it spares one in each line.
-            block = "\n".join([line[:LONGEST] for line in some])
+            block = "\n".join(some)
+            if is_altered(block):
+                some = [cleaned(line) for line in some]
+                block = "\n".join(some)
             words = [word for word in self._wanted if word in block]
             starts = any(word in block for word in _START_UP)
-            for line in some:
+            for line, size in zip(some, sizes, strict=True):
+                self.characters += size
                 self._receive(line, words, starts=starts)
+
+    def finish(self) -> None:
+        """No more lines come: look at what a person's paste may have wrapped or broken off."""
+        if self.lines <= _PASTED:
+            rests = [Piece(number, split(line).rest) for number, line in enumerate(self.head, 1)]
+            self._look_at_wrapped(rests)
+            if not any(message.matched for message in self.messages.values()):
+                self._look_at_broken(rests)
+        if self._traceback and not self.messages and self._frame:
+            # A traceback without its last line: the last line of code may say what was called.
+            match = self._match(self._frame[-1])
+            text = match.text if match.issues else f"a traceback that breaks off: {self._frame[-1].strip()[:_KEY]}"
+            self._fail(_Match(text, match.issues), Split("", "", None), self._frame[-1])
+        if not self.messages:
+            for text, (line, times) in self.access.items():
+                self._fail(self._match(text) if self._match(text).issues else _Match(text, ()), Split("", "", None), text)
+                message = self.messages.get(self._match(text).text or text)
+                if message is not None:
+                    message.first_line, message.count = line, times
+
+    def _look_at_wrapped(self, rests: Sequence[Piece]) -> None:
+        for piece, whole in joined(rests, [pattern for pattern, _, _ in self._patterns]):
+            match = self._match(whole)
+            if match.issues and match.text not in self.messages:
+                # What the halves of the message looked like goes away.
+                for text in [text for text, one in self.messages.items() if _is_half(one, text, whole, match)]:
+                    del self.messages[text]
+                self._fail(match, Split(whole, "", None, _PAYLOAD.search(whole) is not None), whole)
+                self.messages[match.text].first_line = piece.line
+
+    def _look_at_broken(self, rests: Sequence[Piece]) -> None:
+        for piece in rests:
+            text, issues = beginning_of(piece.text, self._known)
+            if issues:
+                for name in [one for one in self.messages if text in one or one in piece.text]:
+                    del self.messages[name]
+                self._fail(_Match(text, issues), Split(piece.text, "", None), piece.text)
+                self.messages[text].first_line = piece.line
+                self.messages[text].cut = True
+                return
 
     def _receive(self, line: str, words: Sequence[str], *, starts: bool) -> None:
         self.lines += 1
-        self.characters += len(line)
-        line = line[:LONGEST].rstrip("\r\n")
+        line = line.rstrip("\r\n")
         if self.lines <= _HEAD_LINES and self._head_characters < _HEAD_CHARACTERS:
             self.head.append(line)
             self._head_characters += len(line)
@@ -153,14 +229,29 @@ class Scan:
         if request is not None:
             path, status = request
             self.requests[path] = self.requests.get(path, 0) + 1
-            self.refused += status >= 400
+            if status >= 400:
+                self.refused += 1
+                self._see_access(line)
             self.timeline.add(self._minute, REQUESTS, self._version)
-        else:
+        elif not self._see_access(line):
             for word in words:
                 if word in line:
                     self._look_at(line)
                     break
         self._before.append(line)
+
+    def _see_access(self, line: str) -> bool:
+        """Take a line of an access log; a refused request is a failure only where nothing says more."""
+        access = access_of(line)
+        if access is None:
+            return False
+        verb, path, status = access
+        if status >= 400:
+            text = f'"{verb} {path} HTTP/1.1" {status}'
+            if text in self.access or len(self.access) < _STATUSES:
+                first, times = self.access.get(text, (self.lines, 0))
+                self.access[text] = (first, times + 1)
+        return True
 
     def _look_at(self, line: str) -> None:
         """Take a line that belongs to a failure, or may."""
@@ -169,7 +260,7 @@ class Scan:
             return
         match = self._match(parts.rest)
         if not match.issues:
-            match = _Match(self._unknown(parts), ())
+            match = _Match(self._unknown(parts, line), ())
         if match.text:
             self._fail(match, parts, line)
             self._traceback = None
@@ -194,24 +285,38 @@ class Scan:
         if place is not None:
             if self._traceback is None:
                 self._traceback = set()
+            self._frame.clear()
+            self._frame.append(parts.rest)
             if len(self._traceback) < _ANCHORS:
                 self._traceback.add(place)
+            path = place.file.replace("\\", "/")
             for package in ("openai_harmony", "vllm"):
-                if f"/{package}/" in place.file:
+                if f"/{package}/" in path:
                     self.frames.add(package)
                     break
             else:
                 self.frames.add("other")
             return True
-        return self._traceback is not None and parts.rest[:1] in {" ", "\t", ""}
+        within = self._traceback is not None and parts.rest[:1] in {" ", "\t", ""}
+        if within and parts.rest.strip(" ^~\t"):
+            self._frame.append(parts.rest)
+        return within
 
-    def _unknown(self, parts: Split) -> str:
-        """The text of a failure that no issue makes: an exception's line, or an error of the log."""
+    def _unknown(self, parts: Split, line: str) -> str:
+        """The text of a failure that no issue makes: an exception's line, or an error of a log or a client."""
         if text := exception_of(parts.rest):
             return text[:_KEY]
-        if parts.level in {"ERROR", "CRITICAL"} and self._traceback is None and parts.rest.strip():
-            return parts.rest.strip()[:_KEY]
-        return ""
+        if self._traceback is not None and parts.level in _LOUD:
+            return ""
+        level = parts.level or level_of(line)
+        if level in _LOUD and parts.rest.strip():
+            return _worded(parts.rest)[:_KEY]
+        if level in _QUIET:
+            return ""
+        for piece in reversed(list(segments(parts.rest))):
+            if text := exception_of(piece):
+                return text[:_KEY]
+        return error_of(parts.rest)[:_KEY]
 
     def _match_uncached(self, rest: str) -> _Match:
         """The issues that make a line, and the part of it that they match."""
@@ -243,11 +348,40 @@ class Scan:
             places.add(parts.anchor)
         if len(message.anchors) < _ANCHORS:
             message.anchors |= places
+        message.of_vllm = (
+            message.of_vllm
+            or parts.of_vllm
+            or _PAYLOAD.search(line) is not None
+            or any("/vllm/" in place.file.replace("\\", "/") for place in places)
+        )
         if message.count <= _SHOWN:
             around = [*self._before, line]
             message.around.append(around)
             self._waiting.append((around, _AFTER))
         self.timeline.add(self._minute, message.text, self._version)
+
+
+def _texts_of(issue: Issue) -> Iterator[tuple[str, bool]]:
+    """The messages that an issue makes, as its examples have them, and whether they are its own."""
+    for example in issue.examples:
+        for patterns, own in ((issue.patterns, True), (issue.may_match, False)):
+            for pattern in patterns:
+                if found := pattern.expression.search(example):
+                    yield found[0], own
+
+
+def _shortened(line: str) -> str:
+    """A line that is not too long to be looked at: what the error is stands in front, or at the end."""
+    return line if len(line) <= LONGEST else f"{line[:_FRONT]} … {line[-_BACK:]}"
+
+
+def _is_half(message: Message, text: str, whole: str, match: _Match) -> bool:
+    return text in whole and (not message.matched or match.text.startswith(text) or match.text.endswith(text))
+
+
+def _worded(rest: str) -> str:
+    """A log's error without the marks of its logger."""
+    return error_of(rest) or rest.strip()
 
 
 def _fewest(words: Iterable[str]) -> tuple[str, ...]:

@@ -1,0 +1,118 @@
+"""A line as the program printed it: without what terminals, browsers, editors, trackers and log shippers added.
+
+Nothing is looked up and nothing is kept; text that none of this happened to comes back as it is.
+"""
+
+import html
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+__all__ = ["cleaned", "is_altered", "segments", "uncoloured", "unshipped"]
+
+_COLOUR: Final = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)?|[()][A-Z0-9]|[=>78cM])")
+_BARE_COLOUR: Final = re.compile(r"(?:␛|\\(?:x1b|u001b|033|e))\[[0-9;]{0,20}[mK]|(?<![\w\[])\[(?:0;)?\d{1,2}(?:;\d{1,3}){0,4}m")
+"""Colour codes whose escape character was replaced by its name, or was lost."""
+_SIGNS: Final = (
+    ("\x1b", "\u241b", "\\x1b", "\\u001b", "\\033", "\\e[", "[0m", "[0;", "[39m")
+    + ("&lt;", "&gt;", "&amp;", "&quot;", "&#", "&nbsp;", "&apos;")
+    + ("\u2018", "\u2019", "\u201c", "\u201d", "\u00ab", "\u00bb", "\u201e", "\u00a0", "\u202f", "\u200b", "\ufeff")
+    + ("\uff5c", "\u2039", "\u203a", "\u00ad", "\x00", "\\n", '\\"', "\\u0", "\\'", "\\\\", "\\<", "\\|", "\\_")
+)
+"""Texts of which an altered line has at least one; looked for in many lines at once."""
+_PLAIN: Final = str.maketrans(
+    {
+        "\u2018": "'",
+        "\u2019": "'",
+        "\u201a": "'",
+        "\u201c": '"',
+        "\u201d": '"',
+        "\u201e": '"',
+        "\u00ab": '"',
+        "\u00bb": '"',
+        "\u2039": "<",
+        "\u203a": ">",
+        "\uff5c": "|",
+        "\u00a0": " ",
+        "\u2007": " ",
+        "\u202f": " ",
+        "\u200b": "",
+        "\u200c": "",
+        "\u200d": "",
+        "\u00ad": "",
+        "\ufeff": "",
+        "\x00": "",
+    }
+)
+_UNICODE: Final = re.compile(r"\\u00([0-7][0-9a-fA-F])")
+_SLASHES: Final = re.compile(r"\\{1,7}(?=[\"'])")
+_MARKDOWN: Final = re.compile(r"\\([<>|_*`\[\]])")
+_DOCKER: Final = re.compile(r'\s*\{"log":\s?"(?P<log>.*?)(?:\\n)?",\s?"stream":')
+_NEW_LINE: Final = re.compile(r"\\{1,4}r?\\{0,4}n")
+
+_TIME: Final = r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?"
+_SHIPPED: Final = re.compile(
+    r"\s{0,8}(?:"
+    r"(?:> ?)+"  # a quotation
+    rf"|\[?{_TIME}\]?(?: (?:stdout|stderr) [FP])?(?: \[?(?:stdout|stderr)\]?)?(?=[\s:|]|$):? ?"  # CRI, Docker, GitHub
+    r"|[^\W\d]{3,5}\.? [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,6})? [\w.-]{1,80} [\w./@-]{1,80}\[\d{1,9}\]: ?"  # journald, syslog
+    r"|\[pod/[^\]\s]{1,200}\] ?"  # kubectl logs --prefix
+    r"|[\w.-]{1,60}-\d{1,3}\s{1,20}\| ?"  # docker compose
+    r"|\d{1,3}\|[\w.-]{1,40}\s{1,10}\| ?"  # pm2
+    r"|\| (?=\s|[A-Z\w.]{1,80}(?:Error|Exception|Group):)"  # an exception group
+    r"|\[(?:rank|cuda:|worker)\s?\d{1,4}\]:? ?"  # torchrun
+    r"|\[(?:stdout|stderr)\] ?"
+    r"|(?:\([\w-]{1,40} pid=\d{1,9}(?:, ip=[\d.:]{1,40})?\)\s?)+"  # Ray and vLLM's own processes
+    r"|[\w.-]{1,40}:\d{1,9}:\d{1,9} \[\d{1,3}\] "  # NCCL
+    r")"
+)
+_LAYERS: Final = 6
+
+
+def is_altered(text: str) -> bool:
+    """Whether a text, of one line or many, has anything that `cleaned` takes back."""
+    return any(sign in text for sign in _SIGNS)
+
+
+def cleaned(line: str) -> str:
+    """A line without colours, with plain quotes and brackets, entities and escapes of JSON read."""
+    packed = _DOCKER.match(line)
+    if packed is not None:
+        line = packed["log"]
+    line = uncoloured(line)
+    if "&" in line:
+        line = html.unescape(line)
+    line = line.translate(_PLAIN)
+    if "\\" in line:
+        line = _UNICODE.sub(lambda found: chr(int(found[1], 16)), line)
+        line = _SLASHES.sub("", line)
+        line = _MARKDOWN.sub(r"\1", line)
+    return line
+
+
+def uncoloured(line: str) -> str:
+    """A line without the terminal's colours."""
+    if "\x1b" in line:
+        line = _COLOUR.sub("", line)
+    if "[" in line and "m" in line:
+        line = _BARE_COLOUR.sub("", line)
+    return line
+
+
+def unshipped(line: str) -> str:
+    """A line without what a log shipper, a quotation or a launcher put before it."""
+    for _ in range(_LAYERS):
+        found = _SHIPPED.match(line)
+        if found is None or not found.end():
+            break
+        line = line[found.end() :]
+    return line
+
+
+def segments(line: str) -> Iterable[str]:
+    """The lines that a line of JSON holds with `\\n` between them; only itself where there is none."""
+    return _pieces(line) if "\\n" in line else (line,)
+
+
+def _pieces(line: str) -> Iterator[str]:
+    yield from (piece for piece in _NEW_LINE.split(line) if piece.strip())

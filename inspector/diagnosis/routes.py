@@ -1,0 +1,124 @@
+"""What a text is about when it is not about Harmony in vLLM: another server, or a server that does not start.
+
+The table is `routes.yaml`: a new server needs no code. A route is no known issue and names no side at fault.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from inspector.diagnosis.safe_yaml import read_yaml
+from inspector.diagnosis.schema import Fields, anywhere, flag, identifier, several, text, word
+
+__all__ = ["DEFAULT_FILE", "Route", "RouteKind", "find_server", "find_startup", "mentions_vllm", "routes", "runs_vllm"]
+
+DEFAULT_FILE: Final = Path(__file__).with_name("routes.yaml")
+
+_RUNS_VLLM: Final = re.compile(
+    r"[\\/]vllm[\\/](?!server|models?\b)|\b(?:APIServer|EngineCore)(?:_DP\d+)? pid=|vllm api server|vllm server version"
+    r"|\bvllm serve\b|\bvllm\.(?:entrypoints|engine|v1|worker|model_executor)\b|hosted_?vllm|\bvllm==|llm engine \(v\d"
+    r"|vllm/vllm-openai|\bvllm bench\b|\bvllm\[\d+\]:",
+    re.IGNORECASE,
+)
+"""What vLLM itself prints, or what starts it."""
+_VLLM: Final = re.compile(r"(?<![a-z])vllm(?![-_]?mlx)(?![a-z])", re.IGNORECASE)
+
+
+class RouteKind(StrEnum):
+    """Where a text belongs."""
+
+    SERVER = "server"
+    """Another server, whose parser is its own."""
+    STARTUP = "startup"
+    """vLLM does not start, or its engine fails on the device."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """One place to send a reader to."""
+
+    id: str
+    kind: RouteKind
+    name: str
+    """The server's name, or what happens."""
+    sentence: str
+    steps: tuple[str, ...]
+    """What to do, best first."""
+    marks: tuple[re.Pattern[str], ...]
+    """What only this server, or this failure, prints."""
+    words: tuple[re.Pattern[str], ...] = ()
+    """Its name, as people write it; counts where vLLM is not named."""
+    links: tuple[str, ...] = ()
+    of_vllm: bool = False
+    """For `marks` that other programs print too: they count beside words of vLLM only."""
+
+
+@cache
+def routes() -> tuple[Route, ...]:
+    """The table that comes with this package."""
+    return tuple(_route(entry) for entry in read_yaml(DEFAULT_FILE.read_text(encoding="utf-8")))
+
+
+def _route(entry: object) -> Route:
+    fields = Fields(entry, "the route")
+    kind = fields.take("kind", word(RouteKind))
+    name = fields.take("name", text)
+    route = Route(
+        id=fields.take("id", identifier),
+        kind=kind,
+        name=name,
+        sentence=fields.take(
+            "sentence", text, f"This is {name}: its parser is its own, and the known issues of vLLM do not apply."
+        ),
+        steps=fields.take("steps", several(text)),
+        marks=fields.take("marks", several(anywhere)),
+        words=fields.take("words", several(anywhere), ()),
+        links=fields.take("links", several(text), ()),
+        of_vllm=fields.take("of_vllm", flag, False),
+    )
+    fields.done()
+    return route
+
+
+def runs_vllm(content: str) -> bool:
+    """Whether a text has what vLLM itself prints, or what starts it."""
+    return _RUNS_VLLM.search(content) is not None
+
+
+def mentions_vllm(content: str) -> bool:
+    """Whether a text names vLLM."""
+    return _VLLM.search(content) is not None
+
+
+def find_server(content: str) -> Route | None:
+    """The other server that a text is about; None where it is about vLLM, or about no server."""
+    known = [route for route in routes() if route.kind is RouteKind.SERVER]
+    own = runs_vllm(content)
+    if marked := _most(known, content, marks=True):
+        # A vLLM log that only names a path or a model of another program stays vLLM's.
+        return None if own else marked
+    return None if own or mentions_vllm(content) else _most(known, content, marks=False)
+
+
+def find_startup(content: str) -> Route | None:
+    """What keeps the server from starting, or stops its engine; None where nothing says so."""
+    own = runs_vllm(content) or mentions_vllm(content)
+    for route in routes():
+        if route.kind is RouteKind.STARTUP and (own or not route.of_vllm):
+            if any(mark.search(content) for mark in route.marks):
+                return route
+    return None
+
+
+def _most(known: Sequence[Route], content: str, *, marks: bool) -> Route | None:
+    """The server with the most of its expressions in a text; the first of several."""
+    counted = [
+        (sum(one.search(content) is not None for one in (route.marks if marks else route.words)), route)
+        for route in known
+    ]
+    best = max((count for count, _ in counted), default=0)
+    return next((route for count, route in counted if count == best), None) if best else None

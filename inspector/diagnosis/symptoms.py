@@ -1,0 +1,71 @@
+"""What people write who see no error: the sentences of a text, and the issues whose symptoms stand in them."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from inspector.diagnosis.issue import Issue
+from inspector.diagnosis.lines import access_of, complaint_of, level_of, split
+
+__all__ = ["complaint", "is_about", "prose", "symptom_of"]
+
+_MOST: Final = 16_000
+"""Characters of prose that are read."""
+_LONGEST: Final = 700
+_ABOUT: Final = re.compile(
+    r"(?i)gpt[-_ ]?oss|vllm|harmony|openai[-_ ]compatible|/v1/(?:chat|responses|completions)|<\|\w+\|>|\bllm\b|language model"
+    r"|tool[-_ ]?calls?|function[-_ ]call|finish_reason|reasoning|completion_tokens|structured output|response_format"
+)
+"""Words of the subject: without one, only a short text is taken for a symptom."""
+_CLOSE: Final = re.compile(r"(?i)gpt[-_ ]?oss|vllm|harmony|<\|(?:channel|start|call|end|return|message|constrain)\|>")
+_SHORT: Final = 300
+
+
+def prose(lines: Iterable[str]) -> list[str]:
+    """Lines that a person wrote: no log, no frame, no line of an access log; long ones in parts."""
+    found: list[str] = []
+    size = 0
+    for line in lines:
+        if size > _MOST:
+            break
+        parts = split(line)
+        if parts.level or parts.of_vllm or access_of(line) or level_of(line) or parts.rest.startswith("  File"):
+            continue
+        for start in range(0, len(parts.rest), _LONGEST):
+            piece = parts.rest[start : start + _LONGEST].strip()
+            if piece:
+                found.append(piece)
+                size += len(piece)
+    return found
+
+
+def is_about(sentences: Sequence[str]) -> bool:
+    """Whether a text is about the responses of a model, or so short that nothing says it is not."""
+    content = "\n".join(sentences)
+    return _CLOSE.search(content) is not None or (len(content) <= _SHORT and _ABOUT.search(content) is not None)
+
+
+def symptom_of(issue: Issue, sentences: Sequence[str]) -> str:
+    """The words in which an issue's symptom stands: in one sentence, or in two that follow each other."""
+    if not issue.symptoms:
+        return ""
+    for window in _windows(sentences):
+        for expressions in issue.symptoms:
+            found = [expression.search(window) for expression in expressions]
+            if all(found):
+                first = found[0]
+                return first[0] if first is not None else ""
+    return ""
+
+
+def complaint(sentences: Sequence[str]) -> str:
+    """The first sentence that says in words that something is wrong; empty where none does or nothing is about a model."""
+    if not is_about(sentences):
+        return ""
+    return next((said for one in sentences if (said := complaint_of(one))), "")
+
+
+def _windows(sentences: Sequence[str]) -> Iterator[str]:
+    yield from sentences
+    for first, second in zip(sentences, sentences[1:], strict=False):
+        yield f"{first} {second}"
