@@ -29,10 +29,10 @@ from starlette.applications import Starlette
 from inspector.capture import Capture, End, Endpoint, Event, Header
 from inspector.client.address import Server
 from inspector.client.request import LiveRequest
-from inspector.feed.routes import runs_routes
 from inspector.harmony.vocab import encode
 from inspector.lab.process import free_port
 from inspector.metrics import quantile
+from inspector.runs.feed import runs_routes
 from inspector.runs.registry import Registry
 from inspector.runs.run import Run
 from inspector.store import load, save

@@ -10,14 +10,14 @@ These names are the public surface; modules below may change.
 """
 
 from inspector.audit import Finding, Kind, Severity, audit
+from inspector.audit.rejection_findings import rejected
+from inspector.audit.verdict import Level, Verdict, verdict
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header, parse, render
 from inspector.client.address import Server
 from inspector.client.asking import list_models
 from inspector.client.request import LiveRequest, parse_messages, parse_tools
 from inspector.client.transport import async_recording_client, recording_client
 from inspector.compare import Comparison, Lane, Piece, Repeats, compare, compare_all, pieces, repeats
-from inspector.comparison_rows import comparison_row, comparison_summary, run_rows, timing_rows
-from inspector.comparison_strip import comparison_strip
 from inspector.diagnosis import (
     Answer,
     Diagnosis,
@@ -31,8 +31,6 @@ from inspector.diagnosis import (
 )
 from inspector.doctor import Check, CheckState, Checkup, examine
 from inspector.errors import CaptureError, ConnectionFailed, InspectorError, LabError, StoreError
-from inspector.feed.growth import now
-from inspector.feed.routes import runs_routes
 from inspector.inspection import Inspection, inspect
 from inspector.lab.results import Run as MatrixRun
 from inspector.lab.results import all_runs as matrix_runs
@@ -46,7 +44,19 @@ from inspector.playback import FAULTS as playback_faults  # noqa: N811 -- the do
 from inspector.playback import playback_routes
 from inspector.reading import ChoiceReading, Evidence, Reader, Reading, read
 from inspector.report import html_report, markdown_report
-from inspector.rows import (
+from inspector.runs.feed import runs_routes
+from inspector.runs.registry import Registry, registry
+from inspector.runs.run import Pace, RunState
+from inspector.runs.run import Run as LiveRun
+from inspector.runs.trial import RUNS_AT_MOST as runs_at_most  # noqa: N811 -- the door has no constants
+from inspector.runs.trial import Trial, brought
+from inspector.store import Builtin, builtin, load, loads, open_writer, save
+from inspector.tap import DashboardTap, Upstream, configured_upstreams
+from inspector.tokens import Token
+from inspector.views.comparison_rows import comparison_row, comparison_summary, run_rows, timing_rows
+from inspector.views.comparison_strip import comparison_strip
+from inspector.views.growth import now
+from inspector.views.rows import (
     audit_row,
     event_rows,
     field_rows,
@@ -55,16 +65,7 @@ from inspector.rows import (
     message_rows,
     token_rows,
 )
-from inspector.runs.registry import Registry, registry
-from inspector.runs.run import Pace, RunState
-from inspector.runs.run import Run as LiveRun
-from inspector.runs.trial import RUNS_AT_MOST as runs_at_most  # noqa: N811 -- the door has no constants
-from inspector.runs.trial import Trial, brought
-from inspector.store import Builtin, builtin, load, loads, open_writer, save
-from inspector.strip import strip
-from inspector.tap import DashboardTap, Upstream, configured_upstreams
-from inspector.tokens import Token
-from inspector.verdict import Level, Verdict, verdict
+from inspector.views.strip import strip
 
 __all__ = [
     "Answer",
@@ -156,6 +157,7 @@ __all__ = [
     "read",
     "recording_client",
     "registry",
+    "rejected",
     "release_rows",
     "release_words",
     "render",

@@ -5,9 +5,8 @@ import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
 
-from inspector.commands import audit, compare, diagnose, doctor, play, record, report, tap, tokens
+from inspector.commands import audit, compare, diagnose, doctor, lab, play, record, report, tap, tokens
 from inspector.errors import InspectorError
-from inspector.lab import commands as lab
 
 __all__ = ["main", "parser"]
 

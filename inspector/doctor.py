@@ -12,6 +12,7 @@ from typing import Any, Final
 import httpx
 
 from inspector.audit import Finding, Severity
+from inspector.audit.verdict import verdict
 from inspector.capture import Endpoint
 from inspector.client.address import Server
 from inspector.client.asking import trust
@@ -24,7 +25,6 @@ from inspector.metrics import figures
 from inspector.reading import Evidence, Reading
 from inspector.runs.registry import Registry
 from inspector.runs.run import Run
-from inspector.verdict import verdict
 from inspector.wire.stream import loads
 
 __all__ = ["Check", "CheckState", "Checkup", "examine"]

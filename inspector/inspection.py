@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from inspector.audit import Finding, Severity, audit
+from inspector.audit.verdict import Verdict, verdict
 from inspector.capture import Capture
 from inspector.diagnosis import issues, with_known_issues
 from inspector.reading import Reading, read
-from inspector.verdict import Verdict, verdict
 
 __all__ = ["Inspection", "inspect"]
 

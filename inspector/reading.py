@@ -8,13 +8,13 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple, Protocol
 
 from inspector.capture import Capture, End, Endpoint, Event, Header
-from inspector.delivery import Expected, expect
 from inspector.deltas import CONTENT, REASONING, TEXT, Delta, tool_arguments, tool_index, tool_name
+from inspector.harmony.contract import Expected, expect
 from inspector.harmony.text import text_of
 from inspector.harmony.tracker import HarmonyTracker
+from inspector.harmony.transcript import Transcript
 from inspector.harmony.vocab import Marker, encode
 from inspector.tokens import Token, Tokens
-from inspector.transcript import Transcript
 from inspector.wire.chat import ChatReader
 from inspector.wire.completions import CompletionsReader
 from inspector.wire.ids import IdsReader

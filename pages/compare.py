@@ -2,7 +2,9 @@
 
 import streamlit as st
 
-from pages.ui import compare, pickers, state, trial
+from pages.parts.compare import body as compare
+from pages.parts.compare import trial
+from pages.ui import pickers, state
 from pages.ui.banner import sentence_banner
 
 session = state.current()

@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from pages.ui import diagnose, state
+from pages.parts.diagnose import body as diagnose
+from pages.ui import state
 from pages.ui.banner import sentence_banner
 
 session = state.current()

@@ -1,7 +1,8 @@
 """Live: ask a server and watch its tokens arrive; with no server at hand the built-in one plays captures."""
 
 from inspector import RunState
-from pages.ui import live, state
+from pages.parts import live
+from pages.ui import state
 
 session = state.current()
 run = live.watched(session)

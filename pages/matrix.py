@@ -4,7 +4,7 @@ import streamlit as st
 
 import inspector
 from inspector import InspectorError
-from pages.ui import matrix
+from pages.parts.matrix import body as matrix
 
 st.title("Matrix", anchor=False)
 try:

@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from pages.ui import captures, charts, events, pickers, state
+from pages.parts.replay import events
+from pages.ui import captures, charts, pickers, state
 from pages.ui.banner import banner
 from pages.ui.fields import fields
 from pages.ui.strip import strip

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from inspector.cli import main, parser
-from inspector.harmony.grammar import grammar_table
+from tools.make_grammar import grammar_table
 
 ROOT = Path(__file__).parent.parent
 DOCS = sorted((ROOT / "docs").glob("*.md"))

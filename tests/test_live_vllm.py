@@ -17,7 +17,6 @@ from inspector.cli import main
 from inspector.client.address import Server
 from inspector.client.asking import list_models
 from inspector.client.request import LiveRequest
-from inspector.feed.routes import runs_routes
 from inspector.lab import asking, matrix
 from inspector.lab.install import NEWEST
 from inspector.lab.model import SERVED_NAME
@@ -25,6 +24,7 @@ from inspector.lab.process import ServerProcess
 from inspector.lab.score import Outcome, score
 from inspector.lab.scripts import named
 from inspector.reading import Evidence, read
+from inspector.runs.feed import runs_routes
 from inspector.runs.registry import Registry
 from inspector.runs.run import Run
 from inspector.store import load

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from inspector.capture import Capture, Endpoint
 from inspector.inspection import inspect
-from inspector.playback.unasked import without_token_ids
 from inspector.reading import read
 from inspector.tap.rewriting import EventRewriter, ask_for_ids, body_without_ids
+from inspector.wire.strip_ids import without_token_ids
 from tests.listening import listening
 from tests.test_tap import CAPTURES, CHATS, SSE, Echo, ask, sent, tapped
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from inspector.audit.verdict import Level
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.inspection import inspect
-from inspector.verdict import Level
 from tests.streams import CLOSED, Step, chat, chat_chunk, completion
 
 GOOD: Sequence[Step] = (

@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Final
 
 from inspector.alignment.cells import Cell, FateState, Pool, Stray
-from inspector.alignment.common import embed_tokens, token_blocks
+from inspector.alignment.text import embed_tokens, token_blocks
 
 __all__ = ["Sent", "match_events", "match_field", "select"]
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Set
 from inspector.alignment import Alignment, FateState
 from inspector.audit.finding import Finding, Kind, Severity
 from inspector.audit.words import events_of, field_words, is_json, quote, tokens_words
-from inspector.delivery import ExpectedCall
 from inspector.deltas import tool_arguments, tool_index, tool_name
+from inspector.harmony.contract import ExpectedCall
 from inspector.harmony.text import text_of
+from inspector.harmony.transcript import Message
 from inspector.reading import ChoiceReading
-from inspector.transcript import Message
 
 __all__ = ["broken_arguments", "call_findings", "nameless_calls", "undelivered_calls"]
 

@@ -52,5 +52,8 @@ class Finding:
     delivered_in: str | None = None
     """The wrong field, for misrouted text."""
     choice: int = 0
+    sent: bool = True
+    """False for a token or header that the server's error names and that is not in the stream: then
+    `token_start` is the number of ids sent, and `token_end` that plus one."""
     known_issues: tuple[str, ...] = ()
     """Ids of the catalogue of known issues, filled by `diagnosis`."""

@@ -10,8 +10,8 @@ from inspector.audit.words import events_of, field_words, quote, tokens_words
 from inspector.capture import Endpoint
 from inspector.deltas import CONTENT, REASONING
 from inspector.harmony.text import text_of
+from inspector.harmony.transcript import Refusal
 from inspector.reading import ChoiceReading, Reading
-from inspector.transcript import Refusal
 
 __all__ = ["lost_findings", "refusal_findings"]
 

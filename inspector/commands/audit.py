@@ -12,7 +12,7 @@ from inspector.errors import InspectorError
 from inspector.inspection import Inspection, inspect
 from inspector.metrics import figures
 from inspector.reading import read
-from inspector.rows import audit_row, finding_words
+from inspector.views.rows import audit_row, finding_words
 
 __all__ = ["add_parser"]
 

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from inspector.commands.shared import Commands, captures, one_capture, print_json, printable
 from inspector.commands.trial import add_ask_options, asked, given_without_ask
 from inspector.compare import Comparison, Lane, compare, compare_all, pieces, repeats
-from inspector.comparison_rows import (
+from inspector.errors import InspectorError
+from inspector.inspection import Inspection, inspect
+from inspector.runs.trial import BY_HAND, brought
+from inspector.views.comparison_rows import (
     comparison_row,
     comparison_summary,
     difference_rows,
@@ -15,9 +18,6 @@ from inspector.comparison_rows import (
     run_rows,
     timing_rows,
 )
-from inspector.errors import InspectorError
-from inspector.inspection import Inspection, inspect
-from inspector.runs.trial import BY_HAND, brought
 
 __all__ = ["add_parser"]
 

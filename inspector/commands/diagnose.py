@@ -20,7 +20,7 @@ from inspector.diagnosis import (
     diagnosis_row,
     lines_of_file,
 )
-from inspector.diagnosis.packed import HEAD, unpacked
+from inspector.diagnosis.decompress import HEAD, unpacked
 from inspector.errors import CaptureError, StoreError
 from inspector.reading import read
 from inspector.store import LIMIT_BYTES, loads

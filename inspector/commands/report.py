@@ -1,11 +1,10 @@
 """`report`: a capture as an HTML page or a Markdown bug report."""
 
 from argparse import Namespace, RawDescriptionHelpFormatter
-from pathlib import Path
 
-from inspector.commands.shared import Commands, one_capture
+from inspector.commands.shared import Commands, one_capture, write_text
 from inspector.compare import compare
-from inspector.errors import InspectorError, StoreError
+from inspector.errors import InspectorError
 from inspector.inspection import inspect
 from inspector.report import html_report, markdown_report
 
@@ -49,19 +48,7 @@ def run(arguments: Namespace) -> int:
         other_name, other = one_capture(arguments.against)
         against = compare(inspect(other, name=other_name), one)
     if arguments.html is not None:
-        _write(arguments.html, html_report(one, against=against))
+        write_text(arguments.html, html_report(one, against=against))
     if arguments.markdown is not None:
-        _write(arguments.markdown, markdown_report(one))
+        write_text(arguments.markdown, markdown_report(one))
     return 0
-
-
-def _write(out: str, text: str) -> None:
-    # Lone surrogates come from JSON escapes in a stream; they are no text that a file can hold.
-    content = text.encode("utf-8", "replace")
-    if out == "-":
-        print(content.decode("utf-8"), end="")
-        return
-    try:
-        Path(out).write_bytes(content)
-    except OSError as error:
-        raise StoreError(f"{out}: cannot be written ({error.strerror}); choose another place") from error

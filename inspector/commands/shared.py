@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from inspector.capture import Capture
-from inspector.errors import InspectorError
+from inspector.errors import InspectorError, StoreError
 from inspector.store import load, loads
 
-__all__ = ["Commands", "captures", "one_capture", "print_json", "printable", "stdin_bytes"]
+__all__ = ["Commands", "captures", "one_capture", "print_json", "printable", "stdin_bytes", "write_text"]
 
 
 class Commands(Protocol):
@@ -54,3 +54,16 @@ def printable(text: str) -> str:
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text
     )
+
+
+def write_text(out: str, text: str) -> None:
+    """Write text to a file, or to standard output for `-`; StoreError where that cannot be done."""
+    # Lone surrogates come from JSON escapes in a stream; they are no text that a file can hold.
+    content = text.encode("utf-8", "replace")
+    if out == "-":
+        print(content.decode("utf-8"), end="")
+        return
+    try:
+        Path(out).write_bytes(content)
+    except OSError as error:
+        raise StoreError(f"{out}: cannot be written ({error.strerror}); choose another place") from error

@@ -2,11 +2,14 @@
 
 from argparse import Namespace, RawDescriptionHelpFormatter
 
+from inspector.audit.rejection import UnsentKind, rejection
+from inspector.audit.rejection_findings import unsent_words
 from inspector.capture import Endpoint
 from inspector.commands.shared import Commands, one_capture, print_json, printable
 from inspector.errors import InspectorError
+from inspector.harmony.text import text_of
 from inspector.reading import read
-from inspector.rows import token_rows
+from inspector.views.rows import token_rows
 
 __all__ = ["add_parser"]
 
@@ -64,4 +67,12 @@ def run(arguments: Namespace) -> int:
             f"{row['index']:>7} {row['id']:>7} {arrival:>10} {cells[0]:>6} {cells[1]:>7} {cells[2]:<11} "
             f"{row['state']:<8} {text}"
         )
+    stopped = rejection(reading)
+    if stopped is not None and stopped.choice == choice.index:
+        said = unsent_words(stopped)
+        for kind in stopped.unsent:
+            token_id = stopped.token_id if kind is UnsentKind.TOKEN else None
+            text = stopped.error.quoted if token_id is None else text_of([token_id])
+            shown = "" if kind is UnsentKind.GAP else printable(text)
+            print(f"{'not sent':>7} {'' if token_id is None else token_id:>6} {shown}  ({said[kind]})")
     return 0

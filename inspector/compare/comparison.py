@@ -5,13 +5,13 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from inspector.audit import Severity
+from inspector.audit.verdict import Level
 from inspector.compare.matching import FindingPairs
 from inspector.compare.sequences import Counts, Sides
 from inspector.compare.settings import Setting
 from inspector.compare.texts import FieldPair
 from inspector.inspection import Inspection
 from inspector.metrics import Figures
-from inspector.verdict import Level
 
 __all__ = ["Apart", "ChoiceComparison", "Comparison", "Divergence", "Outcome"]
 

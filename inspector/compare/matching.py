@@ -66,6 +66,8 @@ def _key(finding: Finding, sides: Sides | None) -> Hashable:
     """What makes two findings the same; `sides` takes the left tokens to the right."""
     what = (finding.kind, finding.severity, finding.field, finding.delivered_in, finding.choice)
     start, end = finding.token_start, finding.token_end
+    if not finding.sent:  # it has no token to align
+        return (*what, finding.generated, finding.delivered)
     if start is not None and end is not None:
         span = (start, end) if sides is None else sides.span_to_right(start, end)
         # Without a partner the span stays unlike every right one.

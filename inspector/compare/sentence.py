@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from inspector.audit import Finding, Kind, Severity
+from inspector.audit.verdict import loss_clauses
 from inspector.audit.words import field_words, quote
 from inspector.capture import Endpoint
 from inspector.compare.causes import cause, listed
@@ -13,7 +14,6 @@ from inspector.compare.matching import FindingPairs
 from inspector.compare.settings import Setting
 from inspector.harmony.text import text_of
 from inspector.inspection import Inspection
-from inspector.verdict import loss_clauses
 
 __all__ = ["Judgement", "Pair", "judge", "labels"]
 

@@ -11,9 +11,9 @@ from inspector.diagnosis.captures import (
     with_known_issues,
 )
 from inspector.diagnosis.catalogue import catalogue, issues, read_catalogue
+from inspector.diagnosis.decompress import unpacked
 from inspector.diagnosis.issue import Issue, Side
 from inspector.diagnosis.lines import lines_of_file
-from inspector.diagnosis.packed import unpacked
 from inspector.diagnosis.ranking import Answer, Because, Reason
 from inspector.diagnosis.result import Diagnosis, Failure
 from inspector.diagnosis.rows import diagnosis_row, failure_row, issue_row

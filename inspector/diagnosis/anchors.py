@@ -1,6 +1,6 @@
 """Releases by file and line: `serving_chat.py:1305` with line 741 is vLLM 0.13.0.
 
-The table, `releases.yaml`, is made by `python -m inspector.diagnosis.releases`; this module looks up.
+The table, `releases.yaml`, is made by `python -m tools.make_releases`; this module looks up.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from inspector.diagnosis.versions import as_version
 
 __all__ = ["DEFAULT_FILE", "Anchor", "Releases", "releases"]
 
-DEFAULT_FILE: Final = Path(__file__).parent.parent / "releases.yaml"
+DEFAULT_FILE: Final = Path(__file__).with_name("releases.yaml")
 
 
 class Anchor(NamedTuple):

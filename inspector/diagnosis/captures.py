@@ -163,7 +163,7 @@ def _answer(one: _Candidate, finding: Finding, evidence: Evidence) -> Answer | N
     if not reasons:
         return None
     outside = one.version is not None and one.version.because is Because.OUTSIDE
-    if one.version is not None and not (outside and finding.kind in _REFUSALS):
+    if one.version is not None and not (outside and finding.kind in _REFUSALS and finding.sent):
         # A refusal is our own judge's word; whether the server raises for it says nothing about the cause.
         if outside and Because.TOKENS not in {reason.because for reason in reasons}:
             return None
@@ -181,9 +181,9 @@ def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | N
         return []
     if near is not None and finding.kind in _BY_TOKENS:
         reasons.append(Reason(Because.TOKENS, near.words))
-    elif evidence.ids and finding.kind in _REFUSALS and not issue.patterns:
+    elif evidence.ids and finding.kind in _REFUSALS and finding.sent and not issue.patterns:
         return reasons
-    elif issue.tokens and evidence.ids and finding.kind in _REFUSALS:
+    elif issue.tokens and evidence.ids and finding.kind in _REFUSALS and finding.sent:
         return []  # the ids are known and have another form: the words alone would mislead
     if finding.kind in _WORDS:
         words = finding.delivered or ""

@@ -39,7 +39,7 @@ from inspector.errors import InspectorError
 
 __all__ = ["DEFAULT_FILE", "catalogue", "issues", "read_catalogue"]
 
-DEFAULT_FILE: Final = Path(__file__).parent.parent / "known_issues.yaml"
+DEFAULT_FILE: Final = Path(__file__).with_name("known_issues.yaml")
 
 
 def catalogue() -> tuple[Issue, ...]:

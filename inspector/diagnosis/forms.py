@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from inspector.audit import Finding, server_errors
+from inspector.audit import Finding, Rejection, rejection, server_errors
 from inspector.capture import EventKind
 from inspector.diagnosis.issue import STATES, Asked, Element, FindingForm, Issue, TokenForm
 from inspector.harmony.states import State, after
 from inspector.harmony.text import text_of
+from inspector.harmony.transcript import Message
 from inspector.harmony.vocab import Marker, is_marker
 from inspector.reading import ChoiceReading, Reading
-from inspector.transcript import Message
 
 __all__ = ["Evidence", "Place", "finding_holds", "request_holds", "token_places"]
 
@@ -43,6 +43,12 @@ class Evidence:
         return bool(server_errors(self.reading))
 
     @cached_property
+    def rejection(self) -> Rejection | None:
+        """What the server's error says that its parser rejected, if it is of this choice."""
+        found = rejection(self.reading)
+        return found if found is not None and found.choice == self.choice.index else None
+
+    @cached_property
     def streamed(self) -> bool:
         """True when the answer came as server-sent events."""
         return any(event.kind is EventKind.SSE for event in self.reading.events)
@@ -63,6 +69,8 @@ class Evidence:
         for place, token_id in enumerate(self.ids):
             state = State.REFUSED if place in refused else after(state, token_id)
             found.append(state)
+        if self.rejection is not None:
+            found[-1] = State.REFUSED
         return found
 
     @cached_property
@@ -77,7 +85,8 @@ class Evidence:
     def headers(self) -> list[tuple[int, int, str, bool]]:
         """Start, end, text and whether it was refused, of each header."""
         transcript = self.choice.transcript
-        spans = [(one.start, one.body, False) for one in transcript.messages]
+        rejected = None if self.rejection is None else self.rejection.header
+        spans = [(one.start, one.body, (one.start, one.body) == rejected) for one in transcript.messages]
         spans += [(one.start, one.at + 1, True) for one in transcript.refusals if one.in_header]
         return [(start, end, text_of(self.ids[start:end]), refused) for start, end, refused in sorted(spans)]
 

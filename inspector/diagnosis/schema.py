@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from inspector.diagnosis.issue import STATES, Element, Pattern
-from inspector.diagnosis.literals import needed_literal
+from inspector.diagnosis.prefilter import needed_literal
 from inspector.diagnosis.versions import Range, as_version
 from inspector.harmony.states import STOPS
 from inspector.harmony.vocab import MARKERS, Marker

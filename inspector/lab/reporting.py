@@ -10,7 +10,7 @@ from inspector.lab.results import Run
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import Script
 from inspector.lab.shrink import Shrunk
-from inspector.rows import finding_row
+from inspector.views.rows import finding_row
 
 __all__ = [
     "change_row",

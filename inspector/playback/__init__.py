@@ -6,6 +6,6 @@ ids by the rules of a named vLLM release. Faults are put in only when a request 
 
 from inspector.playback.faults import FAULTS, Faults, parse_faults
 from inspector.playback.routes import Settings, playback_routes
-from inspector.playback.shelf import choose
+from inspector.playback.selection import choose
 
 __all__ = ["FAULTS", "Faults", "Settings", "choose", "parse_faults", "playback_routes"]

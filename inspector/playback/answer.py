@@ -6,21 +6,18 @@ tools and sampling of the request change nothing: what comes was recorded.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from inspector.capture import Capture, Endpoint, Event, EventKind
 from inspector.errors import InspectorError
 from inspector.playback.faults import Faults
-from inspector.playback.payloads import choice_of, dumps, ids_of, payload
-from inspector.playback.reserve import TextServing
+from inspector.playback.imitation import TextServing
 from inspector.playback.reshape import reshape, with_event_faults
-from inspector.playback.unasked import without_token_ids
 from inspector.reading import ChoiceReading, Reading, read
+from inspector.wire.event_json import choice_of, dumps, ids_of, payload
+from inspector.wire.strip_ids import keeps_logprobs, without_token_ids
 
-__all__ = ["Answer", "answer", "as_completion", "keeps_logprobs"]
-
-_LOGPROBS_ALONE_FROM: Final = (0, 24)
-"""First vLLM release that may send a chunk of logprobs only; 0.23 does not, 0.32 does."""
+__all__ = ["Answer", "answer", "as_completion"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,14 +63,6 @@ def answer(capture: Capture, endpoint: Endpoint, request: Mapping[str, Any], fau
     if faults.malformed is not None:
         body = [one._replace(data=one.data[: len(one.data) // 2]) for one in body]
     return Answer(status=status, events=body, cut=cut)
-
-
-def keeps_logprobs(server_version: str | None) -> bool:
-    """True when that vLLM sends chunks of logprobs that deliver nothing else; true when unknown."""
-    parts = (server_version or "").split(".")
-    if len(parts) < 2 or not (parts[0].isdecimal() and parts[1].isdecimal()):
-        return True
-    return (int(parts[0]), int(parts[1])) >= _LOGPROBS_ALONE_FROM
 
 
 def as_completion(capture: Capture, request: Mapping[str, Any]) -> Capture:

@@ -1,6 +1,6 @@
 """Faults that a request may ask the playback for: their names, and a text of them to values.
 
-`FAULTS` is the list that docs and pages show. Nothing is applied here: `reserve` and `reshape` change
+`FAULTS` is the list that docs and pages show. Nothing is applied here: `imitation` and `reshape` change
 tokens and payloads, `sending` changes bytes and times.
 """
 

@@ -16,9 +16,9 @@ from inspector.capture import Capture, Endpoint, Event
 from inspector.errors import InspectorError
 from inspector.harmony.vocab import Marker
 from inspector.playback.faults import MIDDLE, Faults
-from inspector.playback.payloads import choice_of, dumps, ids_of, payload, rewritten, terminal_type
-from inspector.playback.reserve import ChatServing, TextServing
+from inspector.playback.imitation import ChatServing, TextServing
 from inspector.playback.responses import reshape_responses
+from inspector.wire.event_json import choice_of, dumps, ids_of, payload, rewritten, terminal_type
 
 __all__ = ["at_event", "error_events", "reshape", "with_event_faults"]
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from inspector.capture import Event
 from inspector.errors import InspectorError
 from inspector.playback.faults import Faults
-from inspector.playback.payloads import payload, rewritten
+from inspector.wire.event_json import payload, rewritten
 
 __all__ = ["reshape_responses"]
 

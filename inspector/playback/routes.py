@@ -23,9 +23,9 @@ from inspector.capture import Capture, Endpoint, EventKind
 from inspector.errors import InspectorError
 from inspector.playback.answer import Answer, answer
 from inspector.playback.faults import Faults, parse_faults
-from inspector.playback.payloads import dumps
+from inspector.playback.selection import ANY, UnknownModel, choose, fits
 from inspector.playback.sending import Clock, PlayedResponse, Sleep, pieces
-from inspector.playback.shelf import ANY, UnknownModel, choose, fits
+from inspector.wire.event_json import dumps
 
 __all__ = ["Settings", "playback_routes"]
 

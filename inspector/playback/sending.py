@@ -14,8 +14,8 @@ from starlette.types import Receive, Scope, Send
 from inspector.capture import Event, EventKind
 from inspector.playback.answer import Answer
 from inspector.playback.faults import Faults
-from inspector.playback.payloads import ids_of, payload
 from inspector.playback.reshape import at_event
+from inspector.wire.event_json import ids_of, payload
 
 __all__ = ["Clock", "Piece", "Played", "PlayedResponse", "Sleep", "due_times", "event_bytes", "pieces"]
 

@@ -15,7 +15,7 @@ from inspector.metrics import Figures, figures
 from inspector.redaction import redact
 from inspector.report.escape import masked
 from inspector.report.shrink import Reproduction, reproduce
-from inspector.rows import field_rows
+from inspector.views.rows import field_rows
 
 __all__ = ["Facts", "facts"]
 

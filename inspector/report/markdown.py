@@ -7,13 +7,13 @@ or an image.
 from collections.abc import Iterator
 from typing import Final
 
-from inspector.audit import Finding
+from inspector.audit import Finding, Kind
 from inspector.harmony.text import text_of
 from inspector.harmony.vocab import Marker
 from inspector.report.escape import code, fence, masked, named
 from inspector.report.facts import Facts
 from inspector.report.shrink import Reproduction
-from inspector.rows import finding_words
+from inspector.views.rows import finding_words
 
 __all__ = ["markdown"]
 
@@ -96,6 +96,13 @@ def _script(ids: list[int]) -> str:
 def _finding(finding: Finding) -> Iterator[str]:
     words = finding_words(finding)
     yield f"- {code(words['title'])} ({finding.severity}): {code(masked(_cut(words['line'])))}"
+    if finding.kind in {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER}:
+        if finding.generated:
+            unsent = "" if finding.sent else ", never sent"
+            yield f"  - rejected{unsent}: {code(masked(_cut(finding.generated)))}"
+        yield f"  - parser: {code(masked(_cut(finding.delivered or '')))}"
+        yield ""
+        return
     if finding.generated:
         yield f"  - expected: {code(masked(_cut(finding.generated)))}"
     if finding.delivered is not None:

@@ -6,14 +6,14 @@ from typing import Any, Final
 
 from inspector.audit import Finding
 from inspector.compare import Comparison, Lane, pieces
-from inspector.comparison_rows import timing_rows
 from inspector.harmony.text import text_of
 from inspector.metrics import Figures
 from inspector.report.escape import html_text, masked
 from inspector.report.facts import Facts
 from inspector.report.static_strip import static_strip
 from inspector.report.style import STYLE
-from inspector.rows import finding_words
+from inspector.views.comparison_rows import timing_rows
+from inspector.views.rows import finding_words
 
 __all__ = ["page"]
 

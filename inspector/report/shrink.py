@@ -12,13 +12,13 @@ from typing import Final, NamedTuple
 
 from inspector.audit import Finding, Kind
 from inspector.audit.words import is_json
-from inspector.delivery import expect
+from inspector.harmony.contract import expect
 from inspector.harmony.events import Refused
 from inspector.harmony.text import text_of
 from inspector.harmony.tracker import HarmonyTracker
+from inspector.harmony.transcript import Message, Transcript
 from inspector.harmony.vocab import MARKERS, Marker
 from inspector.reading import ChoiceReading
-from inspector.transcript import Message, Transcript
 
 __all__ = ["Reproduction", "minimal", "refusal", "reproduce"]
 
@@ -47,7 +47,7 @@ class Reproduction(NamedTuple):
 
 def reproduce(choice: ChoiceReading, finding: Finding) -> Reproduction | None:
     """Tokens that show a finding again, as few as can be; None when its tokens are unknown."""
-    if finding.token_start is None or finding.token_end is None or not choice.has_ids:
+    if finding.token_start is None or finding.token_end is None or not choice.has_ids or not finding.sent:
         return None
     ids = choice.tokens.ids
     if finding.kind in {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER}:
@@ -55,6 +55,10 @@ def reproduce(choice: ChoiceReading, finding: Finding) -> Reproduction | None:
         # An earlier refusal would hide this one: begin after it, where parsing resumed.
         ends = [one.end for one in choice.transcript.refusals if one.end <= finding.token_start]
         whole = ids[max(ends, default=0) : finding.token_end]
+        if not any(one.start == finding.token_start for one in choice.transcript.refusals):
+            whole = [*whole, int(Marker.MESSAGE)]  # a header that only the server's error says was rejected
+            if refusal(whole) != words:
+                return None
         found, shrunk = minimal(whole, lambda some: refusal(some) == words)
         return Reproduction(found, words, judged=True, shrunk=shrunk, script=found)
     message = _message_at(choice, finding.token_start)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
+from inspector.audit.rejection import header_words
 from inspector.harmony.vocab import MARKERS
 from inspector.report.escape import html_text
 
@@ -16,6 +17,7 @@ __all__ = ["static_strip"]
 
 _ALL_AT_MOST: Final = 3_000
 _AROUND: Final = 24
+_HEADER: Final = 200
 _HEAD: Final = 8
 _PLACES_AT_MOST: Final = 60
 _CELL_SHOWN: Final = 40
@@ -39,6 +41,8 @@ def static_strip(payload: Mapping[str, Any]) -> str:
     blocks = "".join(_block(payload, block, shown, marks, rule) for block in payload["blocks"])
     lanes = ", ".join(html_text(str(one["label"])) for one in payload["ribbons"])
     legend = f"<p class='quiet'>Ribbon: {lanes}. A red cell belongs to a finding.</p>" if lanes else ""
+    if payload["unsent"]:
+        legend += "<p class='quiet'>A dashed cell stands for tokens that the server never sent.</p>"
     return f"{legend}<div class='strip'>{blocks}</div>"
 
 
@@ -104,16 +108,25 @@ def _block(
     unit = "token" if payload["unit"] == "token" else "piece"
     kind = f"{_EDGES.get(block['channel'], '')} {escape(block['kind'])}"
     return (
-        f"<section class='block {kind}'><header>{_title(block)} "
+        f"<section class='block {kind}'><header>{_title(payload, block)} "
         f"<small>{size:,} {unit}{'' if size == 1 else 's'}</small></header>"
         f"<div class='cells'>{''.join(cells)}</div></section>"
     )
 
 
-def _title(block: Mapping[str, Any]) -> str:
+def _header(payload: Mapping[str, Any], block: Mapping[str, Any]) -> str:
+    ids = payload["ids"]
+    return (
+        "" if ids is None else header_words(ids[block["start"] : min(block["end"], block["start"] + _HEADER)])
+    )
+
+
+def _title(payload: Mapping[str, Any], block: Mapping[str, Any]) -> str:
     if block["kind"] == "refused":
-        return f"refused: {html_text(block['reason'])}"
-    parts = [block["channel"] or ("header" if block["kind"] == "message" else "")]
+        return f"rejected by the parser: {html_text(block['reason'])}"
+    if block["kind"] == "message" and not block["in_body"]:
+        return html_text(f"header: {_header(payload, block)} (open)")
+    parts = [block["channel"] or ""]
     if block["recipient"]:
         parts.append(f"to {block['recipient']}")
     if block["role"] and block["role"] != "assistant":
@@ -136,7 +149,12 @@ def _cells(
 ) -> Iterator[str]:
     ids, texts, vocab = payload["ids"], payload["texts"], payload["vocab"] or {}
     lanes = [list(_lane(ribbon["runs"], cells)) for ribbon in payload["ribbons"]]
+    unsent = {one["at"]: one for one in payload["unsent"]}
+    culprit = range(*(block.get("culprit") or (0, 0)))
     for number, cell in enumerate(cells):
+        if (missing := unsent.get(cell)) is not None:
+            yield _unsent(missing)
+            continue
         token_id = None if ids is None else ids[cell]
         known = vocab.get(str(token_id)) or [None, ""]
         text = texts.get(str(cell), known[0])
@@ -146,6 +164,8 @@ def _cells(
             kinds.append("first")
         if cell in marks:
             kinds.append("marked")
+        if cell in culprit:
+            kinds.append("culprit")
         ribbons = "".join(f"<i class='{kind}'></i>" for kind in (lane[number] for lane in lanes))
         title = f"token {cell}" if ids is not None else f"piece {cell}"
         if cell in marks:
@@ -155,6 +175,16 @@ def _cells(
             f"<span class='cell {' '.join(kinds)}' title='{escape(title)}'>"
             f"<b>{html_text(label, visible_space=True)}</b>{shown_id}{ribbons}</span>"
         )
+
+
+def _unsent(cell: Mapping[str, Any]) -> str:
+    """A cell for what the server never sent: a gap, or the rejected token or header."""
+    label = html_text(cell["text"][:_CELL_SHOWN], visible_space=True) if cell["text"] else "not sent"
+    shown_id = "" if cell["id"] is None else f"<sub>{int(cell['id'])}</sub>"
+    return (
+        f"<span class='cell unsent {escape(cell['kind'])}' title='{escape(cell['words'])}'>"
+        f"<b>{label}</b>{shown_id}</span>"
+    )
 
 
 def _kind(block: Mapping[str, Any], cell: int, token_id: int | None) -> str:

@@ -57,6 +57,9 @@ th{color:var(--quiet)}
 .cell.marker b{outline:1px solid var(--line);color:var(--quiet)}
 .cell.head b{font-style:italic;color:var(--quiet)}
 .cell.out b{color:var(--losstext)}
+.cell.culprit b{outline:1.5px solid var(--loss);font-weight:600}
+.cell.unsent b{outline:1px dashed var(--loss);color:var(--losstext)}
+.cell.unsent.gap b{outline:0;font-style:italic}
 .cell.marked{background:var(--lossground);box-shadow:inset 0 2px var(--loss)}
 .cell i{height:4px;margin:1px 0}
 i.reasoning{background:var(--reasoning)}

@@ -18,17 +18,17 @@ from threading import Event as Flag
 from threading import Lock
 from typing import Any, Final
 
-from inspector.audit import Finding, audit
+from inspector.audit import Finding, Rejection, audit, rejection
+from inspector.audit.verdict import Verdict, verdict
 from inspector.capture import Capture, End, Event, Header
 from inspector.client.asking import Outcome
 from inspector.errors import StoreError
 from inspector.metrics import quantile
 from inspector.reading import ChoiceReading, Reader, Reading
-from inspector.runs.packed import PackedEvents
+from inspector.runs.event_log import PackedEvents
 from inspector.store import CaptureWriter, open_writer
-from inspector.strip import ribbon
 from inspector.tokens import Tokens
-from inspector.verdict import Verdict, verdict
+from inspector.views.strip import ribbon
 
 __all__ = ["Look", "Pace", "Run", "RunState", "Watch"]
 
@@ -67,6 +67,8 @@ class Look:
     """Tokens that the audit saw."""
     findings: tuple[Finding, ...]
     verdict: Verdict
+    stopped: Rejection | None
+    """What the server's error says that its parser rejected."""
     lane: dict[str, Any] | None
     """The delivery lane of the strip, see `strip.ribbon`."""
     cost_s: float
@@ -225,9 +227,9 @@ class Run:
         """How many readers follow it now."""
         return len(self._watches)
 
-    def live(self) -> ChoiceReading:
-        """The first choice as it grows; only to be used under `lock`."""
-        return self._reader.reading().choice
+    def live(self) -> Reading:
+        """The reading as it grows; only to be used under `lock`."""
+        return self._reader.reading()
 
     def reading(self) -> Reading:
         """What has been read so far, apart from what grows."""
@@ -270,6 +272,7 @@ class Run:
             tokens=len(reading.choice.tokens),
             findings=tuple(findings),
             verdict=verdict(reading, findings),
+            stopped=rejection(reading),
             lane=ribbon(reading, reading.choice),
             cost_s=time.perf_counter() - started,
             final=reading.ended,

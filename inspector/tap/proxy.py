@@ -24,14 +24,14 @@ from inspector.client.failures import connection_failure
 from inspector.client.recorder import Sink
 from inspector.client.transport import endpoint_of
 from inspector.errors import InspectorError
-from inspector.playback.answer import keeps_logprobs
-from inspector.playback.payloads import dumps
 from inspector.tap.arrivals import arriving, together
 from inspector.tap.bodies import ClientLeft, RequestBody
 from inspector.tap.headers import end_to_end, readable_only, value
 from inspector.tap.recording import Recording
 from inspector.tap.rewriting import EventRewriter, ask_for_ids, body_without_ids
+from inspector.wire.event_json import dumps
 from inspector.wire.stream import loads
+from inspector.wire.strip_ids import keeps_logprobs
 
 __all__ = ["Tap", "Upstream", "tap_routes"]
 

@@ -6,7 +6,7 @@ Bytes that need no change are not touched: the request gets one key, an event lo
 import json
 from typing import Any, Final
 
-from inspector.playback.unasked import without_token_ids
+from inspector.wire.strip_ids import without_token_ids
 
 __all__ = ["EventRewriter", "ask_for_ids", "body_without_ids"]
 

@@ -1,1 +1,1 @@
-"""What screens share: components, pickers, charts, the session's memory. The library holds the logic."""
+"""What pages share: components, pickers, charts, the session's memory. The library holds the logic."""

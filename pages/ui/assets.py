@@ -1,17 +1,21 @@
-"""Files of the components, joined to one inline string each: plain JavaScript and CSS, no build step."""
+"""Files of the components, joined to one inline string each: plain JavaScript and CSS, no build step.
+
+Names are paths below `pages/ui`, or below `pages/parts` where a file belongs to one page: `live/live.css`.
+"""
 
 from pathlib import Path
 
 __all__ = ["inline", "path"]
 
 _HERE = Path(__file__).parent
+_FOLDERS = (_HERE, _HERE.parent / "parts")
 
 
 def inline(*names: str) -> str:
-    """Files below this folder as one text, in order; later ones use what earlier ones define."""
-    return "\n".join((_HERE / name).read_text(encoding="utf-8") for name in names)
+    """Files of these names as one text, in order; later ones use what earlier ones define."""
+    return "\n".join(path(name).read_text(encoding="utf-8") for name in names)
 
 
 def path(name: str) -> Path:
-    """A file below this folder, wherever the app was started."""
-    return _HERE / name
+    """The file of this name, wherever the app was started."""
+    return next((folder / name for folder in _FOLDERS if (folder / name).exists()), _HERE / name)

@@ -121,6 +121,8 @@ def first_place(seen: Inspection, choice: int) -> Place:
     wrong = [
         n for n, one in enumerate(mine) if one.severity is Severity.ERROR and one.token_start is not None
     ]
+    if (rejected := inspector.rejected(seen.reading, mine)) is not None:
+        return Place(None, rejected)
     number = wrong[0] if wrong else 0 if mine else None
     return Place(None if number is None else mine[number].token_start, number)
 

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import inspector
-from inspector.feed.growth import unchanged
+from inspector.views.growth import unchanged
 from tests.browser.conftest import show
 from tests.streams import chat
 

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from inspector.audit import Kind
 from inspector.capture import Capture, Endpoint, Event, Header
 from inspector.compare import Apart, Comparison, Divergence, Outcome, compare, compare_all
-from inspector.comparison_rows import comparison_row, comparison_summary, difference_rows, timing_rows
 from inspector.harmony.vocab import encode
 from inspector.inspection import Inspection, inspect
 from inspector.lab.results import all_runs as matrix_runs
 from inspector.lab.results import capture_of as matrix_capture
 from inspector.reading import Evidence
 from inspector.store import builtin, load
+from inspector.views.comparison_rows import comparison_row, comparison_summary, difference_rows, timing_rows
 from tests.streams import Step, chat, chat_chunk
 from tests.test_verdict import GOOD, LEAK, LOSS
 

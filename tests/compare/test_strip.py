@@ -7,10 +7,10 @@ from hypothesis import given, settings
 
 from inspector.capture import Capture
 from inspector.compare import compare
-from inspector.comparison_strip import comparison_strip
 from inspector.harmony.vocab import encode
 from inspector.inspection import inspect
 from inspector.store import builtin, load
+from inspector.views.comparison_strip import comparison_strip
 from tests.compare.test_compare import PIECES
 from tests.streams import Step, chat
 from tests.test_verdict import GOOD, LEAK

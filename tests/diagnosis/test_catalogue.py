@@ -144,5 +144,5 @@ def test_the_catalogue_has_at_least_the_seventy_known_issues() -> None:
     assert len(catalogue()) >= 70
 
 
-def test_the_file_lies_in_the_package() -> None:
-    assert DEFAULT_FILE.parent.name == "inspector"
+def test_the_file_lies_beside_its_reader() -> None:
+    assert DEFAULT_FILE.parent.parts[-2:] == ("inspector", "diagnosis")

@@ -8,9 +8,9 @@ import pytest
 from inspector.diagnosis.anchors import Anchor, Releases, releases
 from inspector.diagnosis.catalogue import catalogue
 from inspector.diagnosis.issue import Issue
-from inspector.diagnosis.releases import lines_of, main, read_wheel
 from inspector.diagnosis.versions import as_version
 from inspector.errors import InspectorError
+from tools.make_releases import lines_of, main, read_wheel
 
 SOURCE = """\
 import logging

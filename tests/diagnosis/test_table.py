@@ -1,14 +1,14 @@
 from pathlib import Path
 
 from inspector.diagnosis.catalogue import catalogue
-from inspector.diagnosis.table import table
+from tools.make_known_issues import table
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 
 
 def test_the_known_issues_of_the_docs_are_those_of_the_catalogue() -> None:
     shown = (DOCS / "known-issues.md").read_text(encoding="utf-8")
-    assert shown == table(), "python -m inspector.diagnosis.table > docs/known-issues.md"
+    assert shown == table(), "python -m tools.make_known_issues > docs/known-issues.md"
 
 
 def test_every_entry_has_a_row_and_a_section() -> None:

@@ -18,8 +18,8 @@ from inspector.harmony.events import (
 from inspector.harmony.states import State
 from inspector.harmony.text import text_of
 from inspector.harmony.tracker import HarmonyTracker
+from inspector.harmony.transcript import Transcript
 from inspector.harmony.vocab import encode, encoding
-from inspector.transcript import Transcript
 
 
 def header(

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import inspector
 from inspector import Level
-from pages.ui import diagnose
+from pages.parts.diagnose import body as diagnose
 
 ROOT = Path(__file__).parents[2]
 LOG = gzip.decompress((ROOT / "fixtures" / "logs" / "vllm-0.13.0.log.gz").read_bytes())

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 import inspector
 from inspector import Endpoint
-from pages.ui import matrix
+from pages.parts.matrix import body as matrix
 
 PAGE = str(Path(__file__).parents[2] / "pages" / "matrix.py")
 
@@ -83,7 +83,7 @@ def details() -> None:
     import os  # noqa: PLC0415 -- the function's source becomes an app of its own
 
     import inspector  # noqa: PLC0415
-    from pages.ui import matrix  # noqa: PLC0415
+    from pages.parts.matrix import body as matrix  # noqa: PLC0415
 
     version, name = os.environ["CELL"].split()
     run = next(run for run in inspector.matrix_runs() if run.version == version and run.stream_interval == 3)

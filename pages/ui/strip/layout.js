@@ -40,11 +40,22 @@ const FONT = {
 
 // What a cell shows: parts of its text, or the bytes of an unfinished character.
 function cellParts(model, i) {
+  const unsent = model.unsentOf(i);
+  if (unsent) return unsentParts(model, unsent);
   const text = model.textOf(i);
   if (text === undefined) return [{ text: "not in vocabulary", name: true }];
   if (text === null) return [{ text: spacedHex(model.bytesOf(i)).toUpperCase() || "no bytes", name: true }];
   if (text === "") return [{ text: "empty", name: true }];
   return visibleParts(text, { most: SIZE.mostCharacters });
+}
+
+// A token that was not sent, with its id where the cells have none; a header by the words that the error quotes.
+function unsentParts(model, unsent) {
+  if (unsent.kind === "gap") return [{ text: "tokens not sent", name: true }];
+  const id = unsent.id === null || model.ids ? [] : [{ text: String(unsent.id), name: true }];
+  const kind = unsent.kind === "header" ? [{ text: "header", name: true }] : [];
+  if (!unsent.text) return kind.length || id.length ? [...kind, ...id] : [{ text: "not in vocabulary", name: true }];
+  return [...kind, ...visibleParts(unsent.text, { most: SIZE.mostCharacters }), ...id];
 }
 
 class Layout {
@@ -71,7 +82,7 @@ class Layout {
 
   #shape(i) {
     const { model } = this;
-    const shared = model.ids && model.texts[i] === undefined;
+    const shared = model.ids && model.texts[i] === undefined && !model.unsent.has(i);
     const key = shared ? model.ids[i] : null;
     let shape = shared ? this.shapes.get(key) : undefined;
     if (!shape) {
@@ -79,7 +90,7 @@ class Layout {
       let width = 0;
       for (const part of parts) width += part.name ? textWidth(part.text, FONT.name) + 8 : textWidth(part.text, FONT.text);
       width += SIZE.cellPad * 2;
-      if (model.ids) width = Math.max(width, textWidth(String(model.ids[i]), FONT.id) + 2);
+      if (model.ids) width = Math.max(width, textWidth(String(model.ids[i] ?? ""), FONT.id) + 2);
       shape = { parts, width: Math.min(Math.max(Math.ceil(width), SIZE.leastCell), 2000) };
       if (shared) this.shapes.set(key, shape);
     }

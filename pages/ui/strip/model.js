@@ -5,6 +5,7 @@ const MARKERS = new Set([200002, 200003, 200005, 200006, 200007, 200008, 200012]
 // Kinds whose cells themselves are wrong; the other kinds speak of a place or a whole body.
 const WRONG_CELLS = new Set(["dropped", "misrouted", "garbled", "reordered", "duplicated", "unserved",
   "unexpected_token", "bad_header"]);
+const HEADER_CELLS = 200; // cells of a header that its title reads
 const STATE_LABELS = {
   dropped: "not delivered", garbled: "garbled", unserved: "no field", reordered: "out of order", duplicated: "repeated",
 };
@@ -37,6 +38,7 @@ class Model {
     this.key = payload.key;
     this.unit = payload.unit;
     this.count = 0;
+    this.unsent = new Map(); // by cell: what the server never sent and its error only names
     this.ids = payload.unit === "token" ? [] : null;
     this.vocab = {};
     this.texts = {};
@@ -58,6 +60,7 @@ class Model {
   append(columns) {
     const before = this.count;
     this.count = columns.count;
+    for (const cell of columns.unsent ?? []) this.unsent.set(cell.at, cell);
     if (this.ids) for (const id of columns.ids) this.ids.push(id);
     Object.assign(this.vocab, columns.vocab);
     Object.assign(this.texts, columns.texts);
@@ -137,7 +140,7 @@ class Model {
     const { start } = this.events;
     if (!seen) this.mostPerEvent = 0;
     for (let k = Math.max(0, seen - 1); k < start.length; k++) {
-      const size = (start[k + 1] ?? this.count) - start[k];
+      const size = this.unsent.has(start[k]) ? 0 : (start[k + 1] ?? this.count) - start[k];
       if (size > this.mostPerEvent) this.mostPerEvent = size;
     }
   }
@@ -226,8 +229,34 @@ class Model {
     return k < 0 ? null : this.lanes[lane].runs[k];
   }
 
+  // What stands for cell i when the server never sent it: a gap, the rejected token or header; else null.
+  unsentOf(i) {
+    return this.unsent.get(i) ?? null;
+  }
+
+  // Cells that the server sent.
+  get sent() {
+    return this.count - this.unsent.size;
+  }
+
+  // The first cell of a span that was not sent, else its end.
+  sentEnd(start, end) {
+    for (const at of this.unsent.keys()) if (at >= start && at < end) return at;
+    return end;
+  }
+
+  // A header's words as far as `known` cells tell them, without the special tokens between them.
+  headerText(block, known) {
+    const end = Math.min(known, block.in_body === false ? block.end : block.body, block.start + HEADER_CELLS);
+    let words = "";
+    for (let i = block.start; i < end; i++) words += MARKERS.has(this.ids?.[i]) ? " " : this.textOf(i) ?? "";
+    return words.trim().replace(/\s+/g, " ");
+  }
+
   // Text that cell i completes; null while its character is not complete, undefined outside the vocabulary.
   textOf(i) {
+    const unsent = this.unsentOf(i);
+    if (unsent) return unsent.text;
     const own = this.texts[i];
     if (!this.ids) return own ?? "";
     const entry = this.vocab[this.ids[i]];
@@ -237,13 +266,14 @@ class Model {
   }
 
   bytesOf(i) {
-    if (!this.ids) return null;
+    if (!this.ids || this.ids[i] === null) return null;
     const entry = this.vocab[this.ids[i]];
     return entry === undefined ? null : entry[1];
   }
 
-  // marker, header, body, refused or piece
+  // marker, header, body, refused, piece or unsent
   stateOf(i, block = this.blocks[this.blockOf(i)]) {
+    if (this.unsent.has(i)) return "unsent";
     if (block.kind === "field") return "piece";
     if (block.kind === "refused") return "refused";
     const marker = this.ids !== null && MARKERS.has(this.ids[i]);

@@ -15,6 +15,8 @@ const LEGEND = [
   ["ribbon", "unserved", "other", "no field for it"],
   ["sample", "marker", null, "marker"],
   ["sample", "header", null, "header"],
+  ["sample", "culprit", null, "rejected by the parser"],
+  ["sample", "unsent", null, "not sent"],
 ];
 
 function paintLegend(element, model) {
@@ -27,7 +29,8 @@ function paintLegend(element, model) {
     }
   }
   const framed = model.ids !== null && model.blocks.some((block) => block.kind === "message");
-  const items = LEGEND.filter(([kind, state, hue]) => (kind === "sample" ? framed : state === "ok" ? seen.has("ok " + hue) : seen.has(state + " *")));
+  const samples = { marker: framed, header: framed, culprit: model.blocks.some((block) => block.culprit), unsent: model.unsent.size > 0 };
+  const items = LEGEND.filter(([kind, state, hue]) => (kind === "sample" ? samples[state] : state === "ok" ? seen.has("ok " + hue) : seen.has(state + " *")));
   element.replaceChildren(...items.map(([kind, state, hue, words]) => {
     const item = make("span", "item");
     const swatch = make("i", `swatch ${kind} ${state}`, kind === "sample" ? "ab" : "");
@@ -119,7 +122,8 @@ function paintToken(parts, model, i) {
     list.replaceChildren(make("p", "quiet", model.count ? "Click one, or move with the arrow keys." : "This capture shows none."));
     return;
   }
-  title.textContent = `${noun} ${NUMBER.format(i)}`;
+  const unsent = model.unsentOf(i);
+  title.textContent = !unsent ? `${noun} ${NUMBER.format(i)}` : unsent.kind === "gap" ? "Tokens not sent" : `Rejected ${unsent.kind}`;
   const rows = tokenRows(model, i);
   list.replaceChildren(...rows.flatMap(([name, value, style]) => {
     const shown = make("dd", style === "bytes" ? "mono" : style ?? "");
@@ -132,6 +136,8 @@ function tokenRows(model, i) {
   const block = model.blocks[model.blockOf(i)];
   const text = model.textOf(i);
   const rows = [];
+  const unsent = model.unsentOf(i);
+  if (unsent) return unsentRows(model, i, unsent, block);
   if (model.ids) {
     rows.push(["id", model.ids[i], "mono"]);
     if (text === undefined) rows.push(["text", "this id is not in the vocabulary"]);
@@ -162,10 +168,25 @@ function tokenRows(model, i) {
   return rows;
 }
 
+// What is known of a token that the server never sent.
+function unsentRows(model, i, unsent, block) {
+  const rows = [];
+  if (unsent.id !== null) rows.push(["id", unsent.id, "mono"]);
+  if (unsent.text) rows.push([unsent.kind === "header" ? "header" : "text", unsent.text, "mono"]);
+  rows.push(["sent", unsent.words, "bad"]);
+  if (block.reason) rows.push(["parser", block.reason]);
+  const k = model.eventOf(i);
+  const time = duration(model.arrivalOf(i));
+  if (k >= 0) rows.push(["error", `event ${NUMBER.format(model.events.index[k])}${time ? ", at " + time : ""}`]);
+  return rows;
+}
+
 function stateWords(model, i, block) {
+  const unsent = model.unsentOf(i);
+  if (unsent) return unsent.words;
   const state = model.stateOf(i, block);
   if (state === "piece") return "piece of " + fieldWords(block.channel);
-  if (state === "refused") return block.state ? `refused while in state ${block.state.replaceAll("_", " ")}` : "refused";
+  if (state === "refused") return block.state ? `rejected, parser state: ${block.state.replaceAll("_", " ")}` : "rejected";
   const message = "message " + block.number;
   if (state === "body") return "body of " + message;
   if (state === "header") return "header of " + message;
@@ -174,6 +195,7 @@ function stateWords(model, i, block) {
 
 function deliveredWords(model, i, run, block) {
   if (run === null) {
+    if (model.unsent.has(i)) return ["never sent", true];
     const state = model.stateOf(i, block);
     const framing = state === "marker" || state === "header" || (state === "refused" && (i < block.body || MARKERS.has(model.ids?.[i])));
     return framing ? ["framing, not text", false] : ["not known", false];
@@ -199,11 +221,14 @@ function describeCell(model, i) {
   const block = model.blocks[model.blockOf(i)];
   const noun = model.unit === "piece" ? "piece" : "token";
   const text = model.textOf(i);
-  const words = [`${noun} ${NUMBER.format(i)}`];
+  const unsent = model.unsentOf(i);
+  const words = [unsent ? (unsent.kind === "gap" ? "gap" : "rejected " + unsent.kind) : `${noun} ${NUMBER.format(i)}`];
+  if (unsent?.kind === "gap") return [...words, unsent.words].join(" · ");
   if (text === undefined) words.push("not in the vocabulary");
   else if (text === null) words.push("part of a character");
   else words.push("“" + plainText(text, 60, true) + "”");
-  if (model.ids) words.push("id " + model.ids[i]);
+  const id = unsent ? unsent.id : model.ids?.[i] ?? null;
+  if (id !== null) words.push("id " + id);
   words.push(stateWords(model, i, block));
   const time = duration(model.arrivalOf(i));
   if (time) words.push(time);
@@ -226,7 +251,7 @@ function paintFinding(element, model, number) {
   lines.push(explanation);
   const sides = make("div", "sides");
   if (REFUSALS.has(finding.kind)) {
-    if (finding.start !== null) sides.append(side("generated by the model", around(model, finding)));
+    if (finding.start !== null) sides.append(side("generated by the model", rejectedText(model, finding)));
     if (finding.delivered) sides.append(side("the parser’s words", [[finding.delivered, "words"]]));
   } else if (finding.kind === "server_error" || finding.kind === "disconnected") {
     if (finding.delivered) sides.append(side(finding.kind === "disconnected" ? "the connection’s words" : "the server’s words", [[finding.delivered, "words"]]));
@@ -288,6 +313,13 @@ function around(model, finding) {
   const before = text(Math.max(floor, finding.start - AROUND), finding.start);
   const after = text(finding.end, Math.min(REFUSALS.has(finding.kind) ? model.count : bodyEnd(model, block), finding.end + AROUND));
   return [[ending(before), null], [text(finding.start, finding.end), "lost"], [beginning(after), null]];
+}
+
+// Generated text around a rejected token or header, with the gap before one that was not sent.
+function rejectedText(model, finding) {
+  const [before, part, after] = around(model, finding);
+  const gap = model.unsentOf(finding.start - 1)?.kind === "gap";
+  return [before, ...(gap ? [["", "gap"]] : []), part, after];
 }
 
 // The same stretch as the promised field delivered it.

@@ -161,7 +161,8 @@ class TimeBar {
     parts.scrub.value = Math.round(share * 10000);
     const unit = model.unit === "piece" ? "piece" : "token";
     const time = duration(this.seconds);
-    const cells = all ? count(model.count, unit) : `${NUMBER.format(this.shown)} of ${count(model.count, unit)}`;
+    const sent = Math.min(this.shown, model.sent);
+    const cells = all ? count(model.sent, unit) : `${NUMBER.format(sent)} of ${count(model.sent, unit)}`;
     parts.clock.textContent = time ? `${cells} · ${time}` : cells;
     parts.scrub.setAttribute("aria-valuetext", parts.clock.textContent);
     this.paintTrack(share);

@@ -252,6 +252,9 @@ class View {
     const { layout, model } = this;
     const state = model.stateOf(i, block);
     const element = make("div", state === "refused" && MARKERS.has(model.ids?.[i]) ? "cell refused marker" : "cell " + state);
+    const unsent = model.unsentOf(i);
+    if (unsent) element.classList.add("unsent-" + unsent.kind);
+    if (block.culprit && block.culprit[0] <= i && i < block.culprit[1] && unsent?.kind !== "gap") element.classList.add("culprit");
     element.style.left = x + "px";
     element.style.width = width + "px";
     element.dataset.i = i;
@@ -262,7 +265,7 @@ class View {
     const text = make("bdi", "text");
     paint(text, layout.partsOf(i));
     element.append(text);
-    if (model.ids) element.append(make("span", "id", String(model.ids[i])));
+    if (model.ids) element.append(make("span", "id", model.ids[i] === null ? "" : String(model.ids[i])));
     if (model.wrong.values[i]) element.classList.add("wrong");
     return { element, i };
   }
@@ -389,7 +392,7 @@ class View {
 
 // Title and meta of a block, as far as they are known after `known` cells.
 function blockWords(model, block, known, open) {
-  const size = Math.min(known, block.end) - block.start;
+  const size = Math.max(0, Math.min(known, model.sentEnd(block.start, block.end)) - block.start);
   const unit = model.unit === "piece" ? count(size, "piece") : count(size, "token");
   const time = duration(model.durationOf(block, known) || null);
   const facts = [];
@@ -399,10 +402,12 @@ function blockWords(model, block, known, open) {
     return { title: fieldWords(block.channel), meta: facts.join(" · ") };
   }
   if (block.kind === "refused") {
-    facts.push(unit);
-    if (block.state) facts.push("while in state " + block.state.replaceAll("_", " "));
-    facts.push(resumed(model, block));
-    return { title: "refused", meta: facts.join(" · ") };
+    const unsent = model.sentEnd(block.start, block.end) < block.end;
+    if (size) facts.push(unit);
+    if (unsent) facts.push("the rejected token was not sent");
+    if (block.state) facts.push("parser state: " + block.state.replaceAll("_", " "));
+    facts.push(unsent ? "the server stopped here" : resumed(model, block));
+    return { title: "rejected by the parser", meta: facts.join(" · ") };
   }
   facts.push("message " + block.number);
   if (!open && block.role) facts.push(block.role);
@@ -410,7 +415,11 @@ function blockWords(model, block, known, open) {
   facts.push(unit);
   if (time) facts.push(time);
   if (!open && !block.complete && known >= block.end) facts.push("not closed");
-  const name = open ? "header" : block.channel ?? "no channel";
+  if (open || block.in_body === false) {
+    const words = model.headerText(block, known);
+    return { title: words ? `header: ${words}` : "header", meta: facts.join(" · ") };
+  }
+  const name = block.channel ?? "no channel";
   return { title: !open && block.recipient ? `${name} → ${block.recipient}` : name, meta: facts.join(" · ") };
 }
 

@@ -1,0 +1,88 @@
+"""A choice aligned as its request asks for it: what was echoed, where it stopped, which markers it shows."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from inspector.alignment.cells import visible
+from inspector.alignment.fields import Alignment, Ending, align
+from inspector.capture import Endpoint, EventKind
+from inspector.deltas import Delta
+from inspector.harmony.text import text_of
+from inspector.harmony.vocab import Marker
+from inspector.reading import ChoiceReading, Reading
+from inspector.wire.stream import token_ids
+
+__all__ = ["align_choice"]
+
+
+def align_choice(reading: Reading, choice: ChoiceReading) -> Alignment | None:
+    """Where the tokens of a choice were delivered; None when that cannot be told."""
+    endpoint, request = reading.header.endpoint, reading.header.request
+    if not choice.has_ids or endpoint is Endpoint.TOKENS:
+        return None
+    raw = endpoint is Endpoint.COMPLETIONS
+    if raw:
+        shown = _without_prompt(reading, choice)
+        if shown is None:
+            return None  # the prompt stands before the text, and it is not known
+        choice = shown
+    return align(
+        choice,
+        raw=raw,
+        skip_special=raw and _skips_special(request, choice),
+        ending=Ending(
+            stops=_strings(request.get("stop")),
+            stop_ids=frozenset(token_ids(request.get("stop_token_ids"))),
+            included=request.get("include_stop_str_in_output") is True,
+        ),
+        unstreamed=_unstreamed(reading, choice),
+    )
+
+
+def _skips_special(request: Mapping[str, Any], choice: ChoiceReading) -> bool:
+    """Whether a completion leaves markers out; where the request does not say, markers in its text do."""
+    asked = request.get("skip_special_tokens")
+    if isinstance(asked, bool):
+        return asked
+    text = "".join([delta.text for delta in choice.deltas])
+    return not any(marker.text in text for marker in Marker)
+
+
+def _without_prompt(reading: Reading, choice: ChoiceReading) -> ChoiceReading | None:
+    """The choice without the prompt that `echo` puts before its text, as vLLM's ids are of the answer only.
+
+    None where the prompt is asked for and not known.
+    """
+    request = reading.header.request
+    echo, asked = request.get("echo"), request.get("prompt")
+    if echo is False or (echo is None and request):
+        return choice
+    ids = reading.stream.prompt_ids or token_ids(asked)
+    prompt = asked if isinstance(asked, str) else text_of(ids) if ids else None
+    text = "".join([delta.text for delta in choice.deltas])
+    if not request and prompt is None:  # a dump without its request: all before the answer is the prompt
+        ids = choice.tokens.ids
+        answers = (text_of(visible(some, skip)) for some in (ids, ids[:-1]) for skip in (False, True))
+        answer = next((one for one in answers if one and text.endswith(one)), text)
+        prompt = text.removesuffix(answer)
+    if prompt is None or not text.startswith(prompt):
+        return None if echo else choice
+    left, deltas = len(prompt), list[Delta]()
+    for delta in choice.deltas:
+        rest = delta.text[left:]
+        left = max(left - len(delta.text), 0)
+        if rest:
+            deltas.append(Delta(delta.event, delta.field, rest))
+    return replace(choice, deltas=deltas)
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    one = value if isinstance(value, list) else [value]
+    return tuple(item for item in one if isinstance(item, str) and item)
+
+
+def _unstreamed(reading: Reading, choice: ChoiceReading) -> bool:
+    """True when the answer came as one body."""
+    first = choice.deltas[0].event if choice.deltas else -1
+    return 0 <= first < len(reading.events) and reading.events[first].kind is EventKind.BODY

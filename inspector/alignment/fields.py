@@ -1,0 +1,226 @@
+"""The tokens of a choice aligned with its deltas, field by field.
+
+One event at a time first, then a field as a whole, then what is left over the whole stream; `matching` and
+`leftovers` say how.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from inspector.alignment.calls import arrived, renumbered
+from inspector.alignment.cells import (
+    FIRST_SPECIAL,
+    Cell,
+    Extra,
+    Fate,
+    FateState,
+    Part,
+    Stray,
+    cells_of,
+    fates_of,
+    visible,
+)
+from inspector.alignment.leftovers import explain
+from inspector.alignment.matching import match_events, match_field
+from inspector.deltas import TEXT, Delta
+from inspector.harmony.text import text_of
+from inspector.harmony.vocab import MARKERS, join_bytes
+from inspector.reading import ChoiceReading
+
+__all__ = ["Alignment", "Ending", "align"]
+
+_BROKEN: Final = "\ufffd"
+_CHARACTER_AT_MOST: Final = 4
+"""Bytes, and so tokens, of one character."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Alignment:
+    """Fates of all body tokens in token order, and what was delivered beyond them."""
+
+    fates: list[Fate]
+    extras: list[Extra]
+    calls: list[int | None]
+    """For each generated tool call the index under which it was delivered; None where its name was not."""
+
+    @property
+    def whole(self) -> bool:
+        """True when all that was promised was delivered as promised."""
+        return not self.extras and all(fate.state is FateState.OK for fate in self.fates)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """What of a request decides where the text of a plain completion ends."""
+
+    stops: tuple[str, ...] = ()
+    """Stop strings."""
+    stop_ids: frozenset[int] = frozenset()
+    """Stop tokens beyond the model's own."""
+    included: bool = False
+    """True when the text keeps what it stopped at (`include_stop_str_in_output`)."""
+
+
+def align(
+    reading: ChoiceReading,
+    *,
+    raw: bool = False,
+    skip_special: bool = True,
+    ending: Ending | None = None,
+    unstreamed: bool = False,
+) -> Alignment:
+    """Lay tokens over deltas.
+
+    `raw` is for completions, whose one field is the text of all tokens. `unstreamed` is for answers in one
+    body: vLLM joins messages there by line feeds and writes the arguments of tool calls anew.
+    """
+    ids = reading.tokens.ids
+    found = [] if raw else arrived(reading)
+    deltas = renumbered(reading, found)
+    delivered: defaultdict[str, list[Delta]] = defaultdict(list)
+    for delta in deltas:
+        delivered[delta[1]].append(delta)
+    ending = ending or Ending()
+    raw_end = _raw_end(reading, ending) if raw else 0
+    parts = [Part(0, raw_end, TEXT, TEXT, None)] if raw else _parts(reading, delivered)
+    skip = raw and skip_special
+    lanes: defaultdict[str, list[Part]] = defaultdict(list)
+    for part in parts:
+        if part.lane is not None:
+            lanes[part.lane].append(part)
+    fates: list[Fate] = []
+    cells: list[Cell] = []
+    sent: dict[str, list[Delta]] = {}
+    for lane in sorted({*lanes, *(name for name in delivered if not name.endswith(".name"))}):
+        spans = [visible(ids[part.start : part.end], skip) for part in lanes[lane]]
+        texts = [text_of(span, ended=False) for span in spans]
+        whole, got = "".join(texts), "".join([delta.text for delta in delivered[lane]])
+        same = _same(spans, whole, got) or (
+            raw and (_stopped(reading, whole, got, ending) or _held_back(spans, got))
+        )
+        if same or (unstreamed and _same_when_joined(texts, got)):
+            fates.extend(
+                Fate(part.start, part.end, FateState.OK, part.field, lane, part.message, text)
+                for part, text in zip(lanes[lane], texts, strict=True)
+            )
+            continue
+        sent[lane] = delivered[lane]
+        for part in lanes[lane]:
+            cells.extend(cells_of(reading.tokens, part, skip_special=skip))
+    for part in parts:
+        if part.lane is None:
+            cells.extend(cells_of(reading.tokens, part, skip_special=skip))
+    extras, leaks = _match(reading, cells, sent, unstreamed=unstreamed)
+    fates.extend(leaks)
+    # Markers among refused tokens frame nothing and are nobody's text.
+    cells = [cell for cell in cells if raw or cell.message is not None or ids[cell.token] not in MARKERS]
+    cells.sort(key=lambda cell: cell.token)
+    fates.extend(fates_of(cells))
+    fates.sort(key=lambda fate: fate.start)
+    return Alignment(fates=fates, extras=extras, calls=found)
+
+
+def _same(spans: Sequence[Sequence[int]], whole: str, got: str) -> bool:
+    """True when all arrived; a character that a body only began may be told as U+FFFD or not at all."""
+    if whole == got:
+        return True
+    return _BROKEN in got and "".join([text_of(span) for span in spans]) == got
+
+
+def _parts(reading: ChoiceReading, delivered: Iterable[str]) -> list[Part]:
+    """Bodies and refused runs.
+
+    Text that no field is promised for is looked for in the items of server-side tools, where Responses
+    delivers it.
+    """
+    free: dict[str, list[str]] = {
+        kind: sorted((name for name in delivered if name.startswith(kind)), key=_number)
+        for kind in ("code_interpreter_call[", "mcp_call[")
+    }
+    parts: list[Part] = []
+    for segment in reading.expected.segments:
+        lane = segment.field
+        if lane is None and segment.message is not None:
+            recipient = reading.transcript.messages[segment.message].header.recipient
+            names = free["code_interpreter_call[" if recipient == "python" else "mcp_call["]
+            if recipient is not None and names:
+                lane = names.pop(0)
+        parts.append(Part(segment.start, segment.end, segment.field, lane, segment.message))
+    return parts
+
+
+def _number(field: str) -> int:
+    digits = field.partition("[")[2].partition("]")[0]
+    return int(digits) if digits.isdecimal() else 0
+
+
+def _match(
+    reading: ChoiceReading, cells: Sequence[Cell], sent: dict[str, list[Delta]], *, unstreamed: bool
+) -> tuple[list[Extra], list[Fate]]:
+    deliveries = [(delta.event, delta.field, delta.text) for deltas in sent.values() for delta in deltas]
+    if not deliveries:
+        return [], []
+    timed = bool(cells) and cells[0].event >= 0
+    left = (
+        match_events(cells, deliveries)
+        if timed
+        else [Stray(event, field, text) for event, field, text in deliveries]
+    )
+    by_lane: defaultdict[str | None, list[Cell]] = defaultdict(list)
+    for cell in cells:
+        by_lane[cell.lane].append(cell)
+    strays: defaultdict[str, list[Stray]] = defaultdict(list)
+    for stray in left:
+        strays[stray.field].append(stray)
+    left = []
+    for field, mine in strays.items():
+        everything = [(delta.event, field, delta.text) for delta in sent[field]]
+        left.extend(match_field(by_lane.get(field, []), mine, everything))
+    if unstreamed:
+        for stray in left:
+            stray.text = stray.text.strip("\n")
+        left = [stray for stray in left if stray.text]
+    return explain(cells, left, reading.tokens.ids)
+
+
+def _raw_end(reading: ChoiceReading, ending: Ending) -> int:
+    """Completions leave out the text of the token that they stop at, unless asked to keep it."""
+    ids = reading.tokens.ids
+    if not ids or reading.finish_reason != "stop" or ending.included:
+        return len(ids)
+    return len(ids) - (ids[-1] >= FIRST_SPECIAL or ids[-1] in ending.stop_ids)
+
+
+def _stopped(reading: ChoiceReading, generated: str, delivered: str, ending: Ending) -> bool:
+    """True when the text ends right before a stop string, which servers leave out."""
+    if reading.finish_reason != "stop" or ending.included or not generated.startswith(delivered):
+        return False
+    rest = generated[len(delivered) :]
+    return any(rest.startswith(stop) for stop in ending.stops)
+
+
+def _held_back(spans: Sequence[Sequence[int]], got: str) -> bool:
+    """True when all but the token arrived that the end cut off inside a character: servers hold it back."""
+    rest = [token_id for span in spans for token_id in span if join_bytes((token_id,))]
+    for _ in range(_CHARACTER_AT_MOST):
+        if text_of(rest) == text_of(rest, ended=False):
+            return False
+        rest.pop()
+        if text_of(rest) == got:
+            return True
+    return False
+
+
+def _same_when_joined(texts: Sequence[str], got: str) -> bool:
+    """True when an unstreamed answer has all texts, joined or written anew."""
+    if "\n".join([text for text in texts if text]) == got:
+        return True
+    if len(texts) != 1:
+        return False
+    try:
+        return bool(json.loads(texts[0]) == json.loads(got))
+    except (ValueError, RecursionError):
+        return False

@@ -1,0 +1,67 @@
+"""A reading to findings: generated against delivered, on whatever evidence is there.
+
+`generated` is computed from token ids alone, `delivered` from deltas alone; without ids the server's
+final texts are held against its deltas. One cause is one finding.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from inspector.alignment import align_choice
+from inspector.audit.calls import broken_arguments, nameless_calls
+from inspector.audit.final_object import final_findings
+from inspector.audit.finding import Finding, Severity
+from inspector.audit.losses import lost_findings, refusal_findings
+from inspector.audit.missing_ids import ids_missing
+from inspector.audit.rejection_findings import rejection_findings
+from inspector.audit.stream_checks import end_findings
+from inspector.capture import Endpoint
+from inspector.deltas import tool_index
+from inspector.reading import ChoiceReading, Evidence, Reading
+
+__all__ = ["audit"]
+
+
+def audit(reading: Reading) -> list[Finding]:
+    """All findings of a reading, errors before warnings, then in the order of the stream."""
+    found = list(_findings(reading))
+    found.sort(key=_order)
+    return found
+
+
+def _findings(reading: Reading) -> Iterator[Finding]:
+    holes = ids_missing(reading)
+    for choice in reading.choices:
+        if choice.has_ids:
+            if not holes:
+                yield from refusal_findings(choice)
+            laid = align_choice(reading, choice)
+            if laid is not None:
+                lost = list(lost_findings(reading, choice, laid, ids_missing=holes))
+                yield from lost
+                yield from _nameless(reading, choice, lost)
+            if holes and reading.header.endpoint is Endpoint.CHAT:
+                yield from broken_arguments(choice)
+        elif choice.evidence is Evidence.FINAL_OBJECT:
+            yield from final_findings(reading, choice)
+        else:
+            yield from _nameless(reading, choice, ())
+            if reading.header.endpoint is Endpoint.CHAT:
+                yield from broken_arguments(choice)
+    yield from rejection_findings(reading)
+    yield from end_findings(reading, holes=holes)
+
+
+def _nameless(reading: Reading, choice: ChoiceReading, found: Iterable[Finding]) -> Iterator[Finding]:
+    if reading.header.endpoint is Endpoint.CHAT:
+        told = {tool_index(field or "") for one in found for field in (one.field, one.delivered_in)}
+        yield from nameless_calls(choice, told)
+
+
+def _order(finding: Finding) -> tuple[bool, int, int, int]:
+    far = 1 << 60
+    return (
+        finding.severity is not Severity.ERROR,
+        finding.choice,
+        finding.token_start if finding.token_start is not None else far,
+        finding.event_start if finding.event_start is not None else far,
+    )

@@ -1,0 +1,48 @@
+"""Whether a server sent the ids of all tokens."""
+
+import re
+from collections.abc import Sequence
+
+from inspector.capture import Endpoint, EventKind
+from inspector.harmony.vocab import Marker
+from inspector.reading import Evidence, Reading
+
+__all__ = ["ids_missing"]
+
+_FIRST = {Marker.CHANNEL, Marker.START}
+"""Ids that a completion begins with, but for one that names a recipient first."""
+_HEADER_AT_MOST = 12
+_ALL_IDS_FROM = (0, 13)
+"""First vLLM release that sends the ids of all tokens on chat (pull request 29074)."""
+
+
+def ids_missing(reading: Reading) -> bool:
+    """True when the server sent fewer ids than tokens (vLLM issue 27482).
+
+    Then the parse of those that came is a guess: only text that they have and nobody delivered is certain.
+    vLLM to 0.12 sends no chat chunk, and so no ids, for tokens without text of their own; a stream of it that
+    has no count, because it ended in an error, is taken so too when its ids do not begin a header.
+    """
+    usage = reading.stream.usage
+    counted = None if usage is None else usage.get("completion_tokens", usage.get("output_tokens"))
+    seen = sum(len(choice.tokens) for choice in reading.choices)
+    if type(counted) is int:
+        return counted > seen
+    if reading.header.endpoint is not Endpoint.CHAT:
+        return False
+    if not any(event.kind is EventKind.SSE for event in reading.events):
+        return False
+    # Logprobs go with a chunk, and a step without text has none.
+    if any(choice.evidence is Evidence.LOGPROBS for choice in reading.choices):
+        return True
+    release = re.match(r"(\d+)\.(\d+)", reading.server_version or "")
+    if release is None:
+        return any(_headless(choice.tokens.ids[:_HEADER_AT_MOST]) for choice in reading.choices)
+    begun = all(choice.tokens.ids[0] in _FIRST for choice in reading.choices if choice.tokens)
+    return (int(release[1]), int(release[2])) < _ALL_IDS_FROM and not begun
+
+
+def _headless(ids: Sequence[int]) -> bool:
+    """True when the first body begins without a channel before it."""
+    before = ids[: ids.index(Marker.MESSAGE)] if Marker.MESSAGE in ids else ()
+    return Marker.MESSAGE in ids and _FIRST.isdisjoint(before)

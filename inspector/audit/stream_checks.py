@@ -1,0 +1,239 @@
+"""Findings about the stream itself: errors told, connections cut, streams cut short, counts, order."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from inspector.audit.finding import Finding, Kind, Severity
+from inspector.audit.token_estimate import explained_tokens
+from inspector.audit.words import quote, tokens_words
+from inspector.capture import Endpoint, EventKind
+from inspector.harmony.text import text_of
+from inspector.reading import ChoiceReading, Evidence, Reading
+from inspector.wire.stream import Notice, ServerError, error_in, loads
+
+__all__ = ["end_findings", "server_errors"]
+
+_SLACK_TOKENS: Final = 8
+_SLACK_PART: Final = 20
+_SLACK_WITHOUT_ANSWER: Final = 3
+"""Tokens that texts may leave unexplained before a count is doubted; fewer where no answer came at all."""
+_ERROR_STATUS: Final = 400
+_BODY_SHOWN: Final = 400
+
+
+def server_errors(reading: Reading) -> list[ServerError]:
+    """Errors that the server told: in the stream, as the final object, or as the HTTP status."""
+    found = list(reading.stream.errors)
+    status = reading.header.status
+    if not found:
+        for number in reading.stream.bodies:
+            if error := error_in(loads(reading.events[number].data), number, status):
+                found.append(error)
+    if not found and reading.stream.final_status == "failed":
+        event = reading.stream.final_event or 0
+        found.append(ServerError(event=event, message="the response has the status failed, and no reason"))
+    if not found and status is not None and status >= 400:
+        body = reading.events[reading.stream.bodies[0]].data if reading.stream.bodies else ""
+        said = " ".join(body[:_BODY_SHOWN].split()) or "no body"
+        found.append(ServerError(event=0, message=f"HTTP {status}: {said}", code=status))
+    return found
+
+
+def end_findings(reading: Reading, *, holes: bool = False) -> Iterator[Finding]:
+    """Findings that rest on no text: how the stream went and ended; `holes` when ids are missing."""
+    errors = server_errors(reading)
+    for error in errors:
+        yield Finding(
+            kind=Kind.SERVER_ERROR,
+            severity=Severity.ERROR,
+            explanation=f"The server reported an error: {quote(error.message, 200)}.",
+            event_start=error.event if reading.events else None,
+            event_end=error.event + 1 if reading.events else None,
+            delivered=error.message,
+        )
+    if reading.ended:
+        disconnected = _disconnected(reading, told=bool(errors))
+        if disconnected is not None:
+            yield disconnected
+        elif not errors:
+            for choice in reading.choices:
+                if not (holes and choice.has_ids and choice.finish_reason is not None):
+                    yield from _truncated(reading, choice)
+            yield from _no_done(reading)
+            yield from _counts(reading)
+    yield from _notices(reading)
+
+
+def _disconnected(reading: Reading, *, told: bool) -> Finding | None:
+    stream, end = reading.stream, reading.end
+    if reading.header.endpoint is Endpoint.TOKENS or stream.terminal_event is not None:
+        return None
+    cut = end is not None and end.cut
+    finished = all(choice.finish_reason is not None for choice in reading.choices)
+    if not cut and (told or finished or stream.bodies):
+        return None
+    words = f" ({end.detail})" if end is not None and end.detail else ""
+    last = len(reading.events)
+    what = "[DONE]" if reading.header.endpoint is not Endpoint.RESPONSES else "response.completed"
+    return Finding(
+        kind=Kind.DISCONNECTED,
+        severity=Severity.ERROR,
+        explanation=f"The connection broke off after the server's error{words}."
+        if told
+        else f"The connection ended before {what}: nothing told the client that more was to come{words}.",
+        event_start=last - 1 if last else None,
+        event_end=last if last else None,
+        delivered=end.detail if end is not None and end.detail else None,
+    )
+
+
+def _truncated(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
+    reason = choice.finish_reason
+    if not choice.has_ids:
+        if reading.stream.final_status in {"incomplete", "cancelled"}:
+            why = reading.stream.incomplete_reason or "no reason given"
+            yield Finding(
+                kind=Kind.TRUNCATED,
+                severity=Severity.WARNING,
+                explanation=f"The answer is incomplete by the server's own word: {why}.",
+                event_start=reading.stream.final_event,
+                event_end=(reading.stream.final_event or 0) + 1,
+                choice=choice.index,
+            )
+        elif reason == "length":
+            yield Finding(
+                kind=Kind.TRUNCATED,
+                severity=Severity.WARNING,
+                explanation="The answer stops at its token limit (finish_reason length).",
+                choice=choice.index,
+            )
+        elif (limit := _limit_reached(reading)) is not None:
+            yield Finding(
+                kind=Kind.TRUNCATED,
+                severity=Severity.WARNING,
+                explanation=(
+                    f"The server counted {limit} tokens, all that max_output_tokens allows, and still says "
+                    "completed: the answer is most likely cut short (vLLM to 0.23 does not say so)."
+                ),
+                event_start=reading.stream.final_event,
+                event_end=(reading.stream.final_event or 0) + 1,
+                choice=choice.index,
+            )
+        return
+    messages = choice.transcript.messages
+    if not messages or not choice.tokens:
+        return
+    last = messages[-1]
+    open_at_end = not last.complete and last.end >= len(choice.tokens)
+    # A stop string of the request may end a body anywhere; then the finish reason is `stop`. In a header
+    # it means that <|message|> never came: the header took all that followed, <|return|> too. `tool_calls`
+    # says nothing: vLLM 0.23 sends it for calls that the token limit cut off too.
+    if not open_at_end or (last.in_body and reason == "stop"):
+        return
+    place = "body" if last.in_body else "header"
+    channel = f" of {last.header.channel}" if last.header.channel else ""
+    where = tokens_words(last.start, last.end)
+    why = "no reason given" if reason is None else f"finish_reason {reason}"
+    if reason == "length":
+        why = "the token limit (finish_reason length)"
+    yield Finding(
+        kind=Kind.TRUNCATED,
+        severity=Severity.WARNING,
+        explanation=f"The stream ends inside a {place}{channel} ({where}): {why}.",
+        token_start=last.start,
+        token_end=last.end,
+        generated=text_of(choice.tokens.ids[last.body : last.body_end]) if last.in_body else None,
+        choice=choice.index,
+    )
+
+
+def _limit_reached(reading: Reading) -> int | None:
+    """The limit of a Responses request, when the server used all of it and calls the answer completed."""
+    told = reading.stream.final_object or {}
+    limit = reading.header.request.get("max_output_tokens", told.get("max_output_tokens"))
+    usage = reading.stream.usage or {}
+    if reading.stream.final_status != "completed" or type(limit) is not int or limit < 1:
+        return None
+    return limit if usage.get("output_tokens") == limit else None
+
+
+def _no_done(reading: Reading) -> Iterator[Finding]:
+    streamed = any(event.kind is EventKind.SSE for event in reading.events)
+    endpoint = reading.header.endpoint
+    if endpoint not in {Endpoint.CHAT, Endpoint.COMPLETIONS} or not streamed:
+        return
+    if reading.stream.terminal_event is None:
+        yield Finding(
+            kind=Kind.PROTOCOL,
+            severity=Severity.WARNING,
+            explanation="The stream has a finish reason but no [DONE].",
+            event_start=len(reading.events) - 1,
+            event_end=len(reading.events),
+        )
+
+
+def _counts(reading: Reading) -> Iterator[Finding]:
+    usage = reading.stream.usage
+    counted = None if usage is None else usage.get("completion_tokens", usage.get("output_tokens"))
+    if type(counted) is not int:
+        return
+    if all(choice.evidence in {Evidence.TOKEN_IDS, Evidence.LOGPROBS} for choice in reading.choices):
+        what = "token ids" if reading.choice.evidence is Evidence.TOKEN_IDS else "logprob entries"
+        seen = sum(len(choice.tokens) for choice in reading.choices)
+        if seen != counted:
+            yield Finding(
+                kind=Kind.COUNT_MISMATCH,
+                severity=Severity.WARNING,
+                explanation=(
+                    f"The server counted {counted} tokens and sent {seen} {what}"
+                    + (": what the others were cannot be told." if counted > seen else ".")
+                ),
+                generated=str(counted),
+                delivered=str(seen),
+            )
+        return
+    if any(choice.has_ids for choice in reading.choices) or len(reading.choices) != 1:
+        return
+    if reading.header.request.get("include_reasoning") is False:
+        return
+    if reading.choice.finish_reason in {"length", "max_output_tokens"}:
+        return  # what the limit cut off was generated, and is in no field
+    explained = explained_tokens(reading)
+    if explained is None:
+        return
+    got = reading.choice.delivered()
+    answered = bool(got.content or got.tool_calls)
+    # Encoding a text again need not give the sampled tokens back, and an empty message leaves no text.
+    slack = max(_SLACK_TOKENS, counted // _SLACK_PART) if answered else _SLACK_WITHOUT_ANSWER
+    missing = counted - explained
+    if missing >= slack:
+        yield Finding(
+            kind=Kind.COUNT_MISMATCH,
+            severity=Severity.WARNING,
+            explanation=(
+                f"The server counted {counted} tokens; its texts and their framing account for about "
+                f"{explained} (encoded again, so not exact): about {missing} tokens are in no field."
+            ),
+            generated=str(counted),
+            delivered=str(explained),
+        )
+
+
+def _notices(reading: Reading) -> Iterator[Finding]:
+    # An error page that is no JSON is the server's error told, and no second fault.
+    refused = reading.header.status is not None and reading.header.status >= _ERROR_STATUS
+    for notice in reading.stream.notices.values():
+        if not (refused and notice.key == "not_json"):
+            yield _notice_finding(notice)
+
+
+def _notice_finding(notice: Notice) -> Finding:
+    more = f" ({notice.times} times in all)" if notice.times > 1 else ""
+    return Finding(
+        kind=Kind.PROTOCOL,
+        severity=Severity.WARNING,
+        explanation=f"{notice.detail[0].upper()}{notice.detail[1:]}{more}.",
+        field=notice.field,
+        event_start=notice.event,
+        event_end=notice.last + 1,
+    )

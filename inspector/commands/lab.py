@@ -1,0 +1,329 @@
+"""`lab`: real vLLM releases without a GPU, from the command line."""
+
+import json
+import sys
+from argparse import SUPPRESS, ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+from inspector.capture import Endpoint
+from inspector.commands.shared import Commands, one_capture, write_text
+from inspector.errors import LabError
+from inspector.lab import html, matrix, reporting, scripts
+from inspector.lab.bisect import bisect, endpoint_of, releases, script_of_capture
+from inspector.lab.install import CPU_PACKAGE, GPU_PACKAGE, NEWEST, adopt, installed_versions, prepare
+from inspector.lab.paths import ENVIRONMENT_VARIABLE, LabPaths, default_root
+from inspector.lab.process import check_port, kill_is_interrupt
+from inspector.lab.recording import Target
+from inspector.lab.results import Run, Shelf, load_runs
+from inspector.lab.shrink import asker, shrink, wanted
+from inspector.metrics import figures
+from inspector.reading import read
+
+__all__ = ["add_parser"]
+
+_ENDPOINTS: Final = [endpoint.value for endpoint in matrix.ENDPOINTS]
+
+
+def add_parser(commands: Commands) -> None:
+    """Add `lab` and its own commands."""
+    lab = commands.add_parser(
+        "lab",
+        help="real vLLM releases on a CPU that emit scripted tokens",
+        description="Install, start, record, compare and bisect vLLM releases; docs/lab.md explains it.",
+        epilog="example:\n  python -m inspector lab serve --vllm 0.32.0 --stream-interval 3",
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    _add_commands(lab)
+
+
+def _add_commands(lab: ArgumentParser) -> None:
+    inner = lab.add_subparsers(metavar="LAB-COMMAND", required=True)
+
+    install = _command(inner, "install", _install, "install releases", "lab install 0.32.0 0.13.0")
+    install.add_argument(
+        "versions", nargs="*", default=[NEWEST], metavar="VERSION", help=f"default: {NEWEST}"
+    )
+    install.add_argument("--python", default=sys.executable, help="interpreter of the environments")
+
+    adopted = _command(
+        inner, "adopt", _adopt, "take an environment made from requirements-lab.txt", "lab adopt .venv-lab"
+    )
+    adopted.add_argument("path", type=Path, metavar="DIR")
+
+    serve = _command(
+        inner,
+        "serve",
+        _serve,
+        "start one release and keep it running",
+        "lab serve --vllm 0.32.0 --stream-interval 3 --port 8000 -- --max-num-seqs 8",
+    )
+    serve.add_argument("--vllm", required=True, metavar="VERSION")
+    serve.add_argument(
+        "--stream-interval", type=int, default=1, metavar="N", help="tokens a step (default: 1)"
+    )
+    serve.add_argument("--port", type=int, default=8000, help="0 takes a free one (default: 8000)")
+    serve.add_argument("--tools", action="store_true", help="also start the tool servers (python, browser)")
+    serve.add_argument("flags", nargs="*", metavar="FLAG", help="after --: further flags of vllm serve")
+
+    record = _command(
+        inner,
+        "record",
+        _record,
+        "record every script of one release as captures",
+        "lab record --vllm 0.32.0 --stream-interval 1 3 --out captures",
+    )
+    record.add_argument("--vllm", required=True, metavar="VERSION")
+    record.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the captures go")
+    _selection(record)
+
+    conform = _command(
+        inner,
+        "matrix",
+        _matrix,
+        "record and score releases; goes on where it stopped",
+        "lab matrix 0.13.0 0.14.1 0.32.0 --stream-interval 1 3 --html matrix.html",
+    )
+    conform.add_argument(
+        "versions", nargs="*", metavar="VERSION", help="none: only read and score what is there"
+    )
+    conform.add_argument(
+        "--out", type=Path, metavar="DIR", help="where results are kept (default: in the lab's folder)"
+    )
+    conform.add_argument("--json", action="store_true", help="print the scores as JSON")
+    conform.add_argument("--html", type=Path, metavar="FILE", help="write the matrix as a page")
+    conform.add_argument("--rescore", action="store_true", help="score the kept captures again")
+    _selection(conform)
+
+    search = _command(
+        inner,
+        "bisect",
+        _bisect,
+        "the first release where a verdict changes",
+        "lab bisect plain --endpoint responses --stream-interval 3 --good 0.14.1 --bad 0.13.0",
+    )
+    search.add_argument(
+        "what", metavar="SCRIPT_OR_CAPTURE", help="a script's name, or a capture file with token ids"
+    )
+    search.add_argument("--good", required=True, metavar="VERSION")
+    search.add_argument("--bad", required=True, metavar="VERSION")
+    search.add_argument("--endpoint", choices=_ENDPOINTS, help="default: the capture's own, or chat")
+    search.add_argument("--stream-interval", type=int, default=1, metavar="N")
+    search.add_argument(
+        "--repeat", type=int, default=3, metavar="N", help="ask N times, the worst counts (default: 3)"
+    )
+    search.add_argument("--json", action="store_true", help="print the result as JSON")
+
+    smaller = _command(
+        inner,
+        "shrink",
+        _shrink,
+        "the shortest token list that a release still loses",
+        "lab shrink fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl --vllm 0.14.1 --stream-interval 3",
+    )
+    smaller.add_argument("capture", type=Path, metavar="CAPTURE", help="a capture file with token ids")
+    smaller.add_argument("--vllm", metavar="VERSION", help="default: the capture's own")
+    smaller.add_argument("--endpoint", choices=_ENDPOINTS, help="default: the capture's own, or chat")
+    smaller.add_argument(
+        "--stream-interval",
+        type=int,
+        metavar="N",
+        help="default: the most tokens that an event of the capture has",
+    )
+    smaller.add_argument(
+        "--tries", type=int, default=300, metavar="N", help="requests at most (default: 300)"
+    )
+    smaller.add_argument("--json", action="store_true", help="print the result as JSON")
+
+    listing = _command(inner, "scripts", _scripts, "list the scripts", "lab scripts")
+    listing.add_argument("--json", action="store_true", help="print them with token ids as JSON")
+
+
+def _command(
+    inner: Commands, name: str, run: Callable[[Namespace], int], words: str, example: str
+) -> ArgumentParser:
+    parser = inner.add_parser(
+        name,
+        help=words,
+        description=f"{words[0].upper()}{words[1:]}.",
+        epilog=f"example:\n  python -m inspector {example}",
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--lab",
+        type=Path,
+        default=default_root(),
+        metavar="DIR",
+        help=f"folder of environments and logs ({ENVIRONMENT_VARIABLE}, else the platform's cache folder)",
+    )
+    parser.add_argument(
+        "--package",
+        choices=(CPU_PACKAGE, GPU_PACKAGE),
+        default=CPU_PACKAGE,
+        help=f"distribution to install (default: {CPU_PACKAGE}; {GPU_PACKAGE} needs a GPU)",
+    )
+
+    def guarded(arguments: Namespace) -> int:
+        with kill_is_interrupt():
+            return run(arguments)
+
+    parser.set_defaults(run=guarded)
+    return parser
+
+
+def _selection(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--stream-interval", type=int, nargs="+", default=[1, 3], metavar="N", help="default: 1 3"
+    )
+    parser.add_argument("--endpoint", nargs="+", choices=_ENDPOINTS, default=_ENDPOINTS, metavar="ENDPOINT")
+    parser.add_argument("--script", nargs="+", default=[], metavar="NAME", help="only these scripts")
+    parser.add_argument("--jobs", type=int, default=4, metavar="N", help="requests in flight (default: 4)")
+    parser.add_argument("--python", default=sys.executable, help=SUPPRESS)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _install(arguments: Namespace) -> int:
+    paths = LabPaths(arguments.lab)
+    for version in arguments.versions:
+        prepare(paths, version, package=arguments.package, python=arguments.python, say=_say)
+    print(f"installed: {', '.join(installed_versions(paths, arguments.package))}")
+    return 0
+
+
+def _adopt(arguments: Namespace) -> int:
+    environment = adopt(LabPaths(arguments.lab), arguments.path, say=_say)
+    print(f"adopted: {environment.package} {environment.version}")
+    return 0
+
+
+def _serve(arguments: Namespace) -> int:
+    paths = LabPaths(arguments.lab)
+    if arguments.port:
+        check_port(arguments.port)
+    environment = prepare(paths, arguments.vllm, package=arguments.package, say=_say)
+    with ExitStack() as stack:
+        running = matrix.serving(
+            stack,
+            paths,
+            environment,
+            arguments.stream_interval,
+            tools=arguments.tools,
+            port=arguments.port,
+            flags=arguments.flags,
+            say=_say,
+        )
+        print(running.base_url, flush=True)
+        _say(f"vLLM {arguments.vllm} answers; its log is {running.log}; Ctrl-C stops it")
+        try:
+            running.wait()
+        except KeyboardInterrupt:
+            _say("stopping")
+    return 0
+
+
+def _record(arguments: Namespace) -> int:
+    runs = _run_matrix(arguments, [arguments.vllm], arguments.out)
+    for run in runs:
+        print(f"{run.captures}: {len(run.scores)} captures")
+    return 0
+
+
+def _matrix(arguments: Namespace) -> int:
+    folder: Path = arguments.out or LabPaths(arguments.lab).root / "matrix"
+    if arguments.rescore:
+        for run in load_runs(folder):
+            matrix.rescore(Shelf(folder, run.package, run.version, run.stream_interval))
+    if arguments.versions:
+        _run_matrix(arguments, arguments.versions, folder)
+    runs = [run for run in load_runs(folder) if not arguments.versions or run.version in arguments.versions]
+    if not runs:
+        raise LabError(f"{folder} holds no results; name the releases to record, as in: lab matrix 0.32.0")
+    if arguments.html:
+        write_text(str(arguments.html), html.page(runs, scripts.load()))
+    if arguments.json:
+        print(json.dumps([row for run in runs for row in reporting.score_rows(run)], indent=2))
+    elif not arguments.html:
+        for line in reporting.summary(runs):
+            print(line)
+    return 0
+
+
+def _run_matrix(arguments: Namespace, versions: Sequence[str], folder: Path) -> list[Run]:
+    return matrix.run_matrix(
+        LabPaths(arguments.lab),
+        versions,
+        folder=folder,
+        intervals=arguments.stream_interval,
+        endpoints=[Endpoint(name) for name in arguments.endpoint],
+        scripts=scripts.named(arguments.script),
+        package=arguments.package,
+        jobs=arguments.jobs,
+        say=_say,
+    )
+
+
+def _bisect(arguments: Namespace) -> int:
+    if arguments.good == arguments.bad:
+        raise LabError(f"--good and --bad both name {arguments.good}; name two releases that differ")
+    file = Path(arguments.what)
+    endpoint = Endpoint(arguments.endpoint) if arguments.endpoint else Endpoint.CHAT
+    if file.is_file():
+        _, capture = one_capture(str(file))
+        script = script_of_capture(capture)
+        endpoint = Endpoint(arguments.endpoint) if arguments.endpoint else endpoint_of(capture)
+    else:
+        script = scripts.named([arguments.what])[0]
+    change = bisect(
+        LabPaths(arguments.lab),
+        Target(endpoint, script),
+        good=arguments.good,
+        bad=arguments.bad,
+        stream_interval=arguments.stream_interval,
+        available=releases(arguments.package),
+        package=arguments.package,
+        repeat=arguments.repeat,
+        say=_say,
+    )
+    if arguments.json:
+        print(json.dumps(reporting.change_row(change), indent=2))
+    else:
+        print(reporting.change_sentence(change, arguments.what))
+    return 0
+
+
+def _shrink(arguments: Namespace) -> int:
+    _, capture = one_capture(str(arguments.capture))
+    script = script_of_capture(capture)
+    reading = read(capture)
+    version = arguments.vllm or reading.server_version
+    if version is None:
+        raise LabError(f"{arguments.capture} does not say which vLLM it is from; name one with --vllm")
+    wanted(capture)  # before a server is started for nothing
+    interval = arguments.stream_interval or max(figures(reading).tokens_per_event_max, 1)
+    endpoint = Endpoint(arguments.endpoint) if arguments.endpoint else endpoint_of(capture)
+    paths = LabPaths(arguments.lab)
+    environment = prepare(paths, version, package=arguments.package, say=_say)
+    with ExitStack() as stack:
+        running = matrix.serving(stack, paths, environment, interval, tools=bool(script.built_in), say=_say)
+        server = asker(running.base_url, script, endpoint, version=version, stream_interval=interval)
+        found = shrink(capture, script.sampled, server, tries=arguments.tries, say=_say)
+    if arguments.json:
+        print(json.dumps(reporting.shrunk_row(found, version, interval), indent=2))
+    else:
+        for line in reporting.shrunk_lines(found, version, interval):
+            print(line)
+    return 0
+
+
+def _scripts(arguments: Namespace) -> int:
+    if arguments.json:
+        print(json.dumps([reporting.script_row(script) for script in scripts.load()], indent=1))
+    else:
+        for script in scripts.load():
+            print(f"{script.name:26}{'' if script.well_formed else 'malformed: '}{script.sentence}")
+    return 0

@@ -1,0 +1,149 @@
+"""`/inspector/runs/<id>/feed?from=N`: a run's growth as server-sent events that a browser can resume.
+
+Events: `grow` (columns for the strip; its id is the number of cells then sent, so `Last-Event-ID` says
+where to go on), and one `end`. Serves same-origin pages only: no other site may read it.
+"""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from dataclasses import asdict
+from itertools import takewhile
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+
+from inspector.audit import Finding, Rejection, rejection
+from inspector.audit.rejection_findings import is_rejection
+from inspector.runs.registry import Registry
+from inspector.runs.run import Look, Run, RunState
+from inspector.views.growth import Growth, now, unchanged
+from inspector.views.rows import finding_row, finding_words
+from inspector.views.strip import rejected_span
+
+__all__ = ["runs_routes"]
+
+BATCH_S: Final = 0.025
+"""Tokens that arrive within this time travel together."""
+
+QUIET_S: Final = 15.0
+"""A comment is sent after so long a silence, so that nothing between drops the connection."""
+
+_PACE_EACH_S: Final = 0.1
+
+
+def runs_routes(registry: Registry) -> list[BaseRoute]:
+    """Routes to mount beside the dashboard."""
+
+    async def feed(request: Request) -> Response:
+        if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
+            return JSONResponse({"error": "runs are read by the dashboard's own pages only"}, 403)
+        run = registry.get(request.path_params["run"])
+        if run is None:
+            return JSONResponse({"error": "no such run here (any more); its capture is on disk"}, 404)
+        start = request.headers.get("last-event-id") or request.query_params.get("from", "0")
+        lines = _Feed(registry, run, int(start) if start.isdecimal() and len(start) < 10 else 0).lines()
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingResponse(lines, media_type="text/event-stream", headers=headers)
+
+    return [Route("/inspector/runs/{run}/feed", feed, methods=["GET"])]
+
+
+class _Feed:
+    """One browser tab's view of one run."""
+
+    def __init__(self, registry: Registry, run: Run, start: int) -> None:
+        self._registry = registry
+        self._run = run
+        self._growth = Growth(start)
+        self._look: Look | None = None
+        self._lane: list[Any] = []
+        self._paced_at = 0.0
+
+    async def lines(self) -> AsyncIterator[str]:
+        run = self._run
+        watch = run.watch()
+        try:
+            yield "retry: 500\n\n"
+            while True:
+                ended = run.state is RunState.ENDED
+                self._registry.audit_soon(run)
+                grown = self._grown()
+                if grown is not None:
+                    yield self._message("grow", grown)
+                    await asyncio.sleep(0)
+                    if grown["more"]:
+                        continue
+                if run.look is not None and run.look is not self._look:
+                    yield self._message("grow", self._looked(run.look))
+                if ended and self._look is not None and self._look.final:
+                    yield self._message("end", self._ended())
+                    return
+                if await watch.changed(QUIET_S):
+                    await asyncio.sleep(BATCH_S)
+                else:
+                    yield ": nothing new\n\n"
+        finally:
+            run.unwatch(watch)
+
+    def _message(self, name: str, content: dict[str, Any]) -> str:
+        return f"id: {self._growth.count}\nevent: {name}\ndata: {json.dumps(content)}\n\n"
+
+    def _grown(self) -> dict[str, Any] | None:
+        run = self._run
+        with run.lock:
+            reading = run.live()
+            choice = reading.choice
+            columns = self._growth.step(choice, run.events.at_s, rejection(reading))
+            if columns is None:
+                return None
+            columns["now"] = now(choice)
+            columns["more"] = self._growth.count < len(choice.tokens) or bool(
+                reading.stream.errors and "unsent" not in columns
+            )
+        if not columns["more"] and time.monotonic() - self._paced_at > _PACE_EACH_S:
+            columns["pace"] = asdict(run.pace())
+            self._paced_at = time.monotonic()
+        return columns
+
+    def _looked(self, look: Look) -> dict[str, Any]:
+        """What an audit found, in columns that add no cell."""
+        self._look = look
+        columns = unchanged(self._growth.count)
+        columns["unit"] = self._growth.unit
+        runs = [] if look.lane is None else look.lane["runs"]
+        if look.lane is not None and self._growth.unit == "token":
+            shown = [run for run in runs if run[1] <= self._growth.count]
+            pairs = zip(self._lane, shown, strict=False)
+            kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+            columns["ribbons"] = [{"label": look.lane["label"], "from": kept, "runs": shown[kept:]}]
+            self._lane = shown
+        columns["findings"] = [
+            {**finding_row(one), **finding_words(one), **self._span(one, look.stopped)}
+            for one in look.findings
+        ]
+        columns["verdict"] = {
+            "level": str(look.verdict.level),
+            "sentence": look.verdict.sentence,
+            "why": look.verdict.why,
+        }
+        columns["audited"] = look.tokens
+        return columns
+
+    def _span(self, finding: Finding, stopped: Rejection | None) -> dict[str, int]:
+        """The cells of a rejection; the other findings are placed by their tokens."""
+        if stopped is None or not is_rejection(finding, stopped):
+            return {}
+        return rejected_span(stopped, self._growth.sent)
+
+    def _ended(self) -> dict[str, Any]:
+        run = self._run
+        return {
+            "count": self._growth.count,
+            "failure": run.outcome.failure,
+            "notes": list(run.outcome.notes),
+            "pace": asdict(run.pace()),
+        }

@@ -1,0 +1,332 @@
+"""The strip of a comparison: one row of tokens over two delivery ribbons while the tokens are equal.
+
+Where they differ, the left tokens stand before the right ones, in blocks that say which side they are
+of. The payload is that of `inspector.strip`; its findings are the differences, in the order of the row.
+Folded, the middle of long equal stretches is left out, and the next block says how much.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from inspector.compare import ChoiceComparison, Comparison, Fold, Lane, Stretch, folds
+from inspector.harmony.text import text_of
+from inspector.views.rows import finding_row, finding_words, issue_row
+from inspector.views.strip import strip
+
+__all__ = ["comparison_strip"]
+
+_SHOWN = 120
+_HIDDEN = -1
+"""The place of a token that is folded away."""
+_CONTEXT = 24
+"""Tokens that stay in view around a difference."""
+
+
+def comparison_strip(
+    comparison: Comparison, *, key: str, choice: int = 0, folded: bool = False
+) -> dict[str, Any] | None:
+    """The payload of one choice; None where a side has no token ids.
+
+    `folded` leaves out equal tokens far from any difference; cells then count what is shown, and `hidden`
+    says how many tokens are not.
+    """
+    compared = next((one for one in comparison.choices if one.index == choice), None)
+    if compared is None or compared.tokens is None:
+        return None
+    sides = [
+        (one, next(found for found in one.reading.choices if found.index == choice))
+        for one in (comparison.left, comparison.right)
+    ]
+    mine, other = (strip(one.reading, (), key=key, choice=found) for one, found in sides)
+    parts: Sequence[Stretch | Fold] = compared.tokens.stretches
+    if folded:
+        parts = list(folds(compared.tokens, context=_CONTEXT, keep=_kept(comparison, compared)))
+    parts = list(_with_unsent(parts, mine, other))
+    row = _Row(parts, len(mine["ids"]), len(other["ids"]))
+    texts = {
+        str(places[int(place)]): text
+        for payload, places in ((mine, row.left), (other, row.right))
+        for place, text in payload["texts"].items()
+        if places[int(place)] != _HIDDEN
+    }
+    return {
+        **mine,
+        "count": row.count,
+        "hidden": sum(row.folded.values()),
+        "ids": row.merged(mine["ids"], other["ids"]),
+        "vocab": {**other["vocab"], **mine["vocab"]},
+        "texts": texts,
+        "events": _events(row, comparison, mine, other),
+        "blocks": list(_blocks(row, mine["blocks"], other["blocks"])),
+        "ribbons": [
+            {"label": f"{side}: {lane['label']}", "runs": list(_runs(lane["runs"], places))}
+            for side, payload, places in (("left", mine, row.left), ("right", other, row.right))
+            for lane in payload["ribbons"]
+        ],
+        "findings": sorted(
+            _differences(comparison, compared, row, (mine, other)),
+            key=lambda one: (one["cell_start"] is None, one["cell_start"] or 0),
+        ),
+        "unsent": [
+            {**cell, "at": places[cell["at"]]}
+            for payload, places in ((mine, row.left), (other, row.right))
+            for cell in payload["unsent"]
+            if payload is mine or row.own(places[cell["at"]])
+        ],
+        "finish": None,
+    }
+
+
+def _with_unsent(
+    parts: Sequence[Stretch | Fold], left: dict[str, Any], right: dict[str, Any]
+) -> Iterator[Stretch | Fold]:
+    """The parts with the cells that each side's server never sent, each behind the side's last token."""
+    (a, b), (c, d) = ((one["sent"], one["count"]) for one in (left, right))
+    same = [_unsent_key(one) for one in left["unsent"]] == [_unsent_key(one) for one in right["unsent"]]
+    waiting = []
+    if b > a:
+        waiting.append(("left", Stretch(Lane.ONLY_LEFT, a, b, c, c)))
+    if d > c:
+        waiting.append(("right", Stretch(Lane.ONLY_RIGHT, a, a, c, d)))
+    ends = [(_end(one, "left"), _end(one, "right")) for one in parts]
+    if len(waiting) == 2 and same and (not parts or (ends[-1] == (a, c) and _paired(parts[-1]))):
+        waiting = [("left", Stretch(Lane.SAME, a, b, c, d))]
+    for number in range(-1, len(parts)):
+        if number >= 0:
+            yield parts[number]
+        here = ends[number] if number >= 0 else (0, 0)
+        for one in waiting[:]:
+            if here[0 if one[0] == "left" else 1] >= (a if one[0] == "left" else c):
+                waiting.remove(one)
+                yield one[1]
+
+
+def _unsent_key(cell: dict[str, Any]) -> tuple[object, ...]:
+    return cell["kind"], cell["id"], cell["text"]
+
+
+def _end(part: Stretch | Fold, side: str) -> int:
+    if isinstance(part, Fold):
+        return part.left_end if side == "left" else part.right_start + part.left_end - part.left_start
+    return part.left_end if side == "left" else part.right_end
+
+
+def _paired(part: Stretch | Fold) -> bool:
+    return isinstance(part, Fold) or part.lane in {Lane.SAME, Lane.REPLACED}
+
+
+class _Row:
+    """Where the tokens of both sides stand in the merged row."""
+
+    def __init__(self, stretches: Sequence[Stretch | Fold], left: int, right: int) -> None:
+        self.left = [_HIDDEN] * left
+        self.right = [_HIDDEN] * right
+        self.folded: dict[int, int] = {}
+        """Place in the row, to the tokens that are folded away before it."""
+        self.parts: list[tuple[Lane, str, int, int, int]] = []
+        """Lane, side whose tokens they are, span there, and place in the row."""
+        self.count = 0
+        for one in stretches:
+            if isinstance(one, Fold):
+                self.folded[self.count] = one.left_end - one.left_start
+                continue
+            if one.left_end > one.left_start:
+                self._place(one.lane, "left", one.left_start, one.left_end, self.left)
+            if one.lane is Lane.SAME:
+                shift = self.left[one.left_start] - one.right_start
+                for place in range(one.right_start, one.right_end):
+                    self.right[place] = place + shift
+            elif one.right_end > one.right_start:
+                self._place(one.lane, "right", one.right_start, one.right_end, self.right)
+
+    def _place(self, lane: Lane, side: str, start: int, end: int, places: list[int]) -> None:
+        self.parts.append((lane, side, start, end, self.count))
+        places[start:end] = range(self.count, self.count + end - start)
+        self.count += end - start
+
+    def own(self, at: int) -> bool:
+        """True for a place in the row that the right side has alone."""
+        return any(
+            side == "right" and at < place + end - start and at >= place
+            for _, side, start, end, place in self.parts
+        )
+
+    @property
+    def split(self) -> bool:
+        """True when a part belongs to the right side alone."""
+        return any(side == "right" for _, side, *_ in self.parts)
+
+    def merged(self, left: Sequence[int], right: Sequence[int]) -> list[int]:
+        """A column of the row from the columns of both sides."""
+        found: list[int] = []
+        for _, side, start, end, _ in self.parts:
+            found.extend((left if side == "left" else right)[start:end])
+        return found
+
+
+def _events(row: _Row, comparison: Comparison, mine: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    events = row.merged(_event_of_cells(mine), _event_of_cells(other))
+    edges = {at for *_, at in row.parts}
+    starts = [place for place in range(len(events)) if place in edges or events[place] != events[place - 1]]
+    # Two streams have no common clock: times are shown only while the row is the left stream itself.
+    at = [] if row.split else [comparison.left.reading.arrival_s(events[place]) for place in starts]
+    return {
+        "index": [events[place] for place in starts],
+        "start": starts,
+        "at": at if at and None not in at else None,
+    }
+
+
+def _event_of_cells(payload: dict[str, Any]) -> list[int]:
+    index, starts = payload["events"]["index"], payload["events"]["start"]
+    ends = [*starts[1:], payload["count"]]
+    return [event for event, start, end in zip(index, starts, ends, strict=True) for _ in range(start, end)]
+
+
+def _blocks(
+    row: _Row, left: Sequence[dict[str, Any]], right: Sequence[dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    at = {"left": 0, "right": 0}
+    for lane, side, start, end, place in row.parts:
+        blocks = left if side == "left" else right
+        number = at[side]
+        while number < len(blocks) and blocks[number]["start"] < end:
+            block = blocks[number]
+            first, last = max(block["start"], start), min(block["end"], end)
+            if first < last:
+                shift = place - start
+                words = None if lane is Lane.SAME else f"only {side}" if lane is not Lane.REPLACED else side
+                if lane is Lane.SAME and (hidden := row.folded.get(first + shift)):
+                    words = f"after {hidden:,} equal tokens"
+                elif last + shift == row.count and (hidden := row.folded.get(row.count)):
+                    words = " · ".join(filter(None, (words, f"{hidden:,} equal tokens follow")))
+                yield {
+                    **block,
+                    "start": first + shift,
+                    "body": min(max(block["body"], first), last) + shift,
+                    "end": last + shift,
+                    "role": " · ".join(filter(None, (words, block["role"]))) or None,
+                    "complete": block["complete"] or last < block["end"],
+                    "culprit": _shifted(block.get("culprit"), first, last, shift),
+                }
+            if block["end"] > end:
+                break
+            number += 1
+        at[side] = number
+
+
+def _shifted(span: tuple[int, int] | None, first: int, last: int, shift: int) -> tuple[int, int] | None:
+    """A span of cells in the row, as far as it lies in a part of its block."""
+    if span is None or span[0] >= last or span[1] <= first:
+        return None
+    return max(span[0], first) + shift, min(span[1], last) + shift
+
+
+def _runs(runs: Sequence[Sequence[Any]], places: Sequence[int]) -> Iterator[list[Any]]:
+    """Runs of one side, cut where the row has tokens of the other between them."""
+    for start, end, field, state in runs:
+        first = None
+        for place in range(start, end + 1):
+            at = _HIDDEN if place == end else places[place]
+            if first is not None and at != places[place - 1] + 1:
+                yield [places[first], places[place - 1] + 1, field, state]
+                first = None
+            if first is None and at != _HIDDEN:
+                first = place
+
+
+def _kept(comparison: Comparison, compared: ChoiceComparison) -> list[tuple[int, int]]:
+    """Left spans that stay in view: what was delivered differently, and all findings."""
+    spans = [(one.start, one.end) for one in compared.apart]
+    found = comparison.findings
+    mine = [*found.only_left, *(left for left, _ in found.both)]
+    spans += [
+        (one.token_start if one.sent else max(one.token_start - 1, 0), one.token_end)
+        for one in mine
+        if one.choice == compared.index and one.token_start is not None and one.token_end is not None
+    ]
+    for one in found.only_right:
+        if one.choice == compared.index and one.token_start is not None and one.token_end is not None:
+            for stretch in compared.tokens.stretches if compared.tokens is not None else ():
+                start = max(one.token_start - (not one.sent), stretch.right_start)
+                end = min(one.token_end, stretch.right_end)
+                if stretch.lane is Lane.SAME and start < end:
+                    shift = stretch.left_start - stretch.right_start
+                    spans.append((start + shift, end + shift))
+    return sorted(spans)
+
+
+def _differences(
+    comparison: Comparison,
+    compared: ChoiceComparison,
+    row: _Row,
+    payloads: tuple[dict[str, Any], dict[str, Any]],
+) -> Iterator[dict[str, Any]]:
+    first = True
+    for lane, side, start, end, place in row.parts:
+        if lane is Lane.SAME:
+            continue
+        payload = payloads[0 if side == "left" else 1]
+        if start >= payload["sent"]:
+            continue  # what was not sent differs as a finding
+        ids = payload["ids"][start : min(end, start + _SHOWN)]
+        words = str(lane) if lane is not Lane.REPLACED else f"replaced, {side}"
+        size = f"{end - start:,} token{'' if end - start == 1 else 's'}"
+        title = f"{'first divergence: ' if first else ''}{words}, {size}"
+        yield _difference(words, title, f"“{text_of(ids)}”", (place, place + end - start))
+        first = False
+    told: list[tuple[int, int]] = []
+    found = comparison.findings
+    for side, places, findings, inspection in (
+        ("left", row.left, found.only_left, comparison.left),
+        ("right", row.right, found.only_right, comparison.right),
+    ):
+        version = inspection.reading.server_version
+        for finding in findings:
+            if finding.choice != compared.index:
+                continue
+            shown = finding_words(finding)
+            span = None
+            if finding.token_start is not None and finding.token_end is not None:
+                last = finding.token_end - 1 if finding.sent else len(places) - 1
+                span = (places[finding.token_start if finding.sent else last], places[last] + 1)
+                told.append(span)
+            yield {
+                **finding_row(finding),
+                "known_issues": [issue_row(issue, version) for issue in finding.known_issues],
+                "title": f"only {side}: {shown['title']}",
+                "line": shown["line"],
+                "cell_start": None if span is None else span[0],
+                "cell_end": None if span is None else span[1],
+            }
+    for apart in compared.apart:
+        start, end = row.left[apart.start], row.left[apart.end - 1] + 1
+        if any(a < end and start < b for a, b in told):
+            continue
+        left, right = (field or "no field" for field in (apart.left_field, apart.right_field))
+        yield _difference(
+            "delivered differently",
+            "delivered differently",
+            f"left in {left}, right in {right}",
+            (start, end),
+        )
+
+
+def _difference(kind: str, title: str, line: str, span: tuple[int, int]) -> dict[str, Any]:
+    return {
+        "kind": kind.replace(", ", "_").replace(" ", "_"),
+        "severity": "warning",
+        "field": None,
+        "token_start": span[0],
+        "token_end": span[1],
+        "event_start": None,
+        "event_end": None,
+        "generated": None,
+        "delivered": None,
+        "explanation": line,
+        "known_issues": [],
+        "title": title,
+        "line": line,
+        "cell_start": span[0],
+        "cell_end": span[1],
+    }

@@ -1,0 +1,316 @@
+"""Increments of the strip's payload: the new cells of a growing stream, and the blocks that changed.
+
+One `Growth` follows one reader. A step costs what is new, never the length of the stream. Cells are
+tokens, or delivered pieces in the order of their arrival while no token id is known.
+"""
+
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from inspector.audit import Rejection
+from inspector.deltas import Delta
+from inspector.harmony.transcript import Message, Refusal
+from inspector.harmony.vocab import VOCABULARY_SIZE, token_bytes
+from inspector.reading import ChoiceReading
+from inspector.views.strip import block, rejected_blocks, unsent, vocabulary
+
+__all__ = ["CELLS_AT_MOST", "Growth", "now", "unchanged"]
+
+CELLS_AT_MOST: Final = 4096
+"""Cells of one increment; a reader that comes late gets several."""
+
+_ALL: Final = 2**31
+"""More blocks than there are: all of them stay."""
+
+_UTF8 = getincrementaldecoder("utf-8")
+
+
+class Growth:
+    """What one reader has of a stream; `count` cells, from `start` on."""
+
+    def __init__(self, start: int = 0) -> None:
+        self._begin(start)
+
+    def _begin(self, start: int) -> None:
+        self.count = start
+        self.unit: str | None = None
+        """`token` or `piece`, once a cell is known."""
+        self._known: set[int] | None = None if start else set()
+        self._split = _SplitText()
+        self._messages = 0
+        self._refusals = 0
+        self._blocks = 0
+        """Blocks that the reader has and that stay as they are."""
+        self._deltas = 0
+        self._last_event: int | None = None
+        self._stopped = False
+        """True once the reader has what the server's parser rejected."""
+        self._unsent = 0
+        """Cells of it after the last one sent."""
+
+    @property
+    def sent(self) -> int:
+        """Cells that the reader has and the server sent."""
+        return self.count - self._unsent
+
+    def step(
+        self,
+        choice: ChoiceReading,
+        at_s: Callable[[int], float | None],
+        stopped: Rejection | None = None,
+    ) -> dict[str, Any] | None:
+        """The columns of what is new, None when nothing is; `at_s` gives the arrival of an event.
+
+        `stopped` is what the server's error says that its parser rejected: it comes after all that was sent.
+        """
+        mine = stopped if stopped is not None and stopped.choice == choice.index else None
+        unit = "token" if choice.has_ids else "piece" if choice.deltas or mine is not None else None
+        if unit is None:
+            return None
+        if unit != self.unit and self.unit is not None:
+            self._begin(0)  # ids came after pieces, or the other way round
+        self.unit = unit
+        sent = len(choice.tokens.ids) if unit == "token" else _pieces_of(choice.deltas, mine is not None)
+        if self._stopped and sent > self.count - self._unsent:
+            self._begin(0)  # more was sent after the error
+        elif mine is not None and self.count > sent:
+            self._stopped, self._unsent = True, self.count - sent  # a reader that comes back has them
+        columns = self._tokens(choice, at_s) if unit == "token" else self._pieces(choice, at_s)
+        if columns is None and mine is not None and not self._stopped:
+            return self._rejected(choice, at_s, mine)
+        return columns
+
+    def _rejected(
+        self, choice: ChoiceReading, at_s: Callable[[int], float | None], stopped: Rejection
+    ) -> dict[str, Any]:
+        """The cells after the last one sent, and the block that they end."""
+        start = self.count
+        added = unsent(stopped, start, at_s)
+        cells = added["unsent"]
+        blocks: dict[str, Any] = {"from": self._blocks, "items": []}
+        if self.unit == "token":
+            blocks = self._changed_blocks(choice, start)
+        self._stopped, self._unsent = True, len(cells)
+        self.count += len(cells)
+        return {
+            "unit": self.unit,
+            "from": start,
+            "count": self.count,
+            "ids": added["ids"] if self.unit == "token" else None,
+            "vocab": added["vocab"],
+            "texts": {},
+            "events": added["events"],
+            "unsent": cells,
+            "blocks": {**blocks, "items": rejected_blocks(blocks["items"], stopped, start, len(cells))},
+            "ribbons": [],
+            "last_at": at_s(stopped.event),
+            "finish": choice.finish_reason,
+        }
+
+    def _tokens(self, choice: ChoiceReading, at_s: Callable[[int], float | None]) -> dict[str, Any] | None:
+        ids, events = choice.tokens.ids, choice.tokens.events
+        start = min(self.count, len(ids))
+        end = min(start + CELLS_AT_MOST, len(ids))
+        if start == end:
+            return None
+        if self._known is None:
+            self._known = set(ids[:start])
+        new = ids[start:end]
+        unknown = [token_id for token_id in dict.fromkeys(new) if token_id not in self._known]
+        self._known.update(unknown)
+        self.count = end
+        before = events[start - 1] if start else None
+        return {
+            "unit": "token",
+            "from": start,
+            "count": end,
+            "ids": new,
+            "vocab": vocabulary(unknown),
+            "texts": self._split.step(ids, start, end),
+            "events": _events(events[start:end], start, before, at_s),
+            "blocks": self._changed_blocks(choice, end),
+            "ribbons": [],
+            "last_at": at_s(events[end - 1]) if events[end - 1] >= 0 else None,
+            "finish": choice.finish_reason if end == len(ids) else None,
+        }
+
+    def _changed_blocks(self, choice: ChoiceReading, end: int) -> dict[str, Any]:
+        """Blocks after those that are settled; all but the last one are, when something follows them."""
+        transcript, ids = choice.transcript, choice.tokens.ids
+        changed: list[Message | Refusal] = [
+            *(one for one in transcript.messages[self._messages :] if one.start < one.end),
+            *transcript.refusals[self._refusals :],
+        ]
+        changed.sort(key=lambda item: item.start)
+        found = {
+            "from": self._blocks,
+            "items": [_within(item, ids, end) for item in changed if item.start < end],
+        }
+        for item in changed[:-1]:
+            if item.end <= end:
+                self._blocks += 1
+                if isinstance(item, Refusal):
+                    self._refusals += 1
+                else:
+                    self._messages += 1
+        return found
+
+    def _pieces(self, choice: ChoiceReading, at_s: Callable[[int], float | None]) -> dict[str, Any] | None:
+        deltas = choice.deltas
+        if not self.count:
+            self._deltas = 0
+        elif not self._deltas:
+            self._deltas = _place(deltas, self.count)
+        new: list[Delta] = []
+        while self._deltas < len(deltas) and len(new) < CELLS_AT_MOST:
+            delta = deltas[self._deltas]
+            self._deltas += 1
+            if not delta.field.endswith(".name"):
+                new.append(delta)
+        if not new:
+            return None
+        start, self.count = self.count, self.count + len(new)
+        fields: list[list[Any]] = []
+        for place, delta in enumerate(new, start):
+            if fields and fields[-1][2] == delta.field:
+                fields[-1][1] = place + 1
+            else:
+                fields.append([place, place + 1, delta.field, "unknown"])
+        first = self._blocks
+        self._blocks += len(fields)
+        before, self._last_event = self._last_event, new[-1].event
+        return {
+            "unit": "piece",
+            "from": start,
+            "count": self.count,
+            "ids": None,
+            "vocab": {},
+            "texts": {str(place): delta.text for place, delta in enumerate(new, start)},
+            "events": _events([delta.event for delta in new], start, before, at_s),
+            "blocks": {"from": first, "items": [_field_block(*run[:3]) for run in fields]},
+            "ribbons": [{"label": "delivered", "from": first, "runs": fields}],
+            "last_at": at_s(new[-1].event),
+            "finish": choice.finish_reason,
+        }
+
+
+class _SplitText:
+    """Texts of tokens whose bytes alone are no text, as `strip` gives them for the whole stream."""
+
+    def __init__(self) -> None:
+        self._decoder = _UTF8("replace")
+        self._run = False
+
+    def step(self, ids: Sequence[int], start: int, end: int) -> dict[str, str]:
+        texts: dict[str, str] = {}
+        here = start
+        if start and not self._run:
+            while here and _partial(ids[here - 1]):
+                here -= 1  # a reader that comes in the middle of a split character
+        for place in range(here, end):
+            if _partial(ids[place]):
+                self._run = True
+                texts[str(place)] = self._decoder.decode(token_bytes(ids[place]))
+            elif self._run:
+                self._run = False
+                if rest := self._decoder.decode(b"", True):
+                    before = str(place - 1)
+                    texts[before] = texts.get(before, "") + rest
+                self._decoder.reset()
+        return texts
+
+
+def _partial(token_id: int) -> bool:
+    if not 0 <= token_id < VOCABULARY_SIZE:
+        return False
+    try:
+        token_bytes(token_id).decode()
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+def _within(item: Message | Refusal, ids: Sequence[int], end: int) -> dict[str, Any]:
+    """The block of an item, no further than the cells that are sent."""
+    found = block(item, ids)
+    return {**found, "body": min(found["body"], end), "end": min(found["end"], end)}
+
+
+def _field_block(start: int, end: int, field: str) -> dict[str, Any]:
+    return {
+        "kind": "field",
+        "start": start,
+        "body": start,
+        "end": end,
+        "role": None,
+        "channel": field,
+        "recipient": None,
+        "content_type": None,
+        "complete": True,
+        "reason": "",
+    }
+
+
+def _pieces_of(deltas: Sequence[Delta], asked: bool) -> int:
+    """Cells of the deltas; counted only where something depends on it."""
+    return sum(not delta.field.endswith(".name") for delta in deltas) if asked else 0
+
+
+def _place(deltas: Sequence[Delta], cells: int) -> int:
+    """The delta after the first `cells` that are cells."""
+    seen = 0
+    for place, delta in enumerate(deltas):
+        if seen == cells:
+            return place
+        seen += not delta.field.endswith(".name")
+    return len(deltas)
+
+
+def _events(
+    events: Sequence[int], first: int, before: int | None, at_s: Callable[[int], float | None]
+) -> dict[str, Any]:
+    """The events of cells from `first` on; the one that brought the cell before has its entry already."""
+    starts = [
+        place for place, event in enumerate(events) if event != (events[place - 1] if place else before)
+    ]
+    index = [events[place] for place in starts]
+    at = [at_s(event) if event >= 0 else None for event in index]
+    return {
+        "index": index,
+        "start": [first + place for place in starts],
+        "at": None if None in at else at,
+    }
+
+
+def unchanged(count: int) -> dict[str, Any]:
+    """Columns that add no cell and change no block: what a look at the run is sent in."""
+    return {
+        "from": count,
+        "count": count,
+        "ids": [],
+        "vocab": {},
+        "texts": {},
+        "events": {"index": [], "start": [], "at": []},
+        "blocks": {"from": _ALL, "items": []},
+        "ribbons": [],
+    }
+
+
+def now(choice: ChoiceReading) -> dict[str, Any]:
+    """Where the stream is: state, channel and recipient of the open message or refused run."""
+    transcript = choice.transcript
+    last = transcript.messages[-1] if transcript.messages else None
+    refusal = transcript.refusals[-1] if transcript.refusals else None
+    if refusal is not None and (last is None or refusal.start >= last.start):
+        return {"state": "refused", "channel": None, "recipient": None, "message": None}
+    if last is None or not choice.has_ids:
+        field = choice.deltas[-1].field if choice.deltas else None
+        return {"state": field or "waiting", "channel": None, "recipient": None, "message": None}
+    state = "between messages" if last.complete else "body" if last.in_body else "header"
+    return {
+        "state": state,
+        "channel": last.header.channel,
+        "recipient": last.header.recipient,
+        "message": len(transcript.messages) - 1,
+    }

@@ -1,0 +1,221 @@
+"""Flat rows of a reading for tables, `--json` and the pages: one shape for all faces.
+
+The keys of `audit_row`, `finding_row` and `token_rows` are the command line's contract; scripts depend
+on them. Spans are half-open.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from inspector.audit import Finding, server_errors
+from inspector.audit.verdict import Verdict
+from inspector.diagnosis import issues
+from inspector.harmony.text import text_of, texts
+from inspector.harmony.vocab import token_bytes
+from inspector.metrics import Figures
+from inspector.reading import ChoiceReading, Evidence, Reading, Texts
+
+__all__ = [
+    "audit_row",
+    "event_rows",
+    "field_rows",
+    "figure_row",
+    "finding_row",
+    "finding_words",
+    "issue_row",
+    "message_rows",
+    "token_rows",
+    "token_state",
+]
+
+
+def finding_row(finding: Finding) -> dict[str, Any]:
+    """One finding; `choice` and `delivered_in` are beyond the contract's keys."""
+    row = asdict(finding)
+    row["kind"], row["severity"] = str(finding.kind), str(finding.severity)
+    row["known_issues"] = list(finding.known_issues)
+    return row
+
+
+def finding_words(finding: Finding) -> dict[str, str]:
+    """Title and line of a finding, as lists show it."""
+    kind = str(finding.kind).replace("_", " ")
+    if finding.token_start is not None and finding.token_end is not None:
+        last = finding.token_end - 1
+        place = f"token {last}" if last == finding.token_start else f"tokens {finding.token_start}–{last}"
+        place += "" if finding.sent else ", not sent"
+    elif finding.event_start is not None:
+        end = (finding.event_end or finding.event_start + 1) - 1
+        place = f"event {end}" if end == finding.event_start else f"events {finding.event_start}–{end}"
+    else:
+        place = ""
+    title = f"{kind} {place}".rstrip().replace("token token", "token")
+    return {"title": title, "line": finding.explanation}
+
+
+def issue_row(issue_id: str, version: str | None) -> dict[str, str]:
+    """A known issue as lists show it: id, title, whose side, and the first thing to do at this version."""
+    issue = issues()[issue_id]
+    step = issue.first_step(version)
+    return {"id": issue.id, "title": issue.title, "side": str(issue.sides[0]), "fix": step}
+
+
+def message_rows(choice: ChoiceReading) -> list[dict[str, Any]]:
+    """A row a message, in order; refused runs are not messages."""
+    ids = choice.tokens.ids
+    return [
+        {
+            "role": message.header.role,
+            "channel": message.header.channel,
+            "recipient": message.header.recipient,
+            "content_type": message.header.content_type,
+            "text": text_of(ids[message.body : message.body_end]),
+            "token_start": message.start,
+            "token_end": message.end,
+            "complete": message.complete,
+        }
+        for message in choice.transcript.messages
+    ]
+
+
+def texts_row(side: Texts | None) -> dict[str, Any] | None:
+    """One side's texts by field; `text` only for completions, `other` only for server-side tools."""
+    if side is None:
+        return None
+    row: dict[str, Any] = {
+        "content": side.content,
+        "reasoning": side.reasoning,
+        "tool_calls": [{"name": call.name, "arguments": call.arguments} for call in side.tool_calls],
+    }
+    if side.text is not None:
+        row["text"] = side.text
+    if side.other:
+        row["other"] = side.other
+    return row
+
+
+def audit_row(name: str, reading: Reading, findings: Sequence[Finding], judged: Verdict) -> dict[str, Any]:
+    """What `audit --json` prints for one capture."""
+    choice = reading.choice
+    error = next(iter(server_errors(reading)), None)
+    row: dict[str, Any] = {
+        "file": name,
+        "endpoint": str(reading.header.endpoint),
+        "model": reading.header.model or reading.stream.model or reading.header.request.get("model"),
+        "server_version": reading.server_version,
+        "evidence": str(choice.evidence),
+        "verdict": asdict(judged) | {"level": str(judged.level)},
+        **_choice_row(choice),
+        "error": None
+        if error is None
+        else {"message": error.message, "type": error.type, "code": error.code, "event": error.event},
+        "finish_reason": choice.finish_reason,
+        "findings": [finding_row(finding) for finding in findings],
+        "notes": list(reading.notes),
+    }
+    if len(reading.choices) > 1:
+        row["choices"] = [
+            {"index": one.index, "evidence": str(one.evidence), **_choice_row(one)} for one in reading.choices
+        ]
+    return row
+
+
+def _choice_row(choice: ChoiceReading) -> dict[str, Any]:
+    by_channel: dict[str, int] = {}
+    for message in choice.transcript.messages:
+        if message.in_body:
+            channel = message.header.channel or "none"
+            by_channel[channel] = by_channel.get(channel, 0) + message.body_end - message.body
+    return {
+        "tokens": {"count": len(choice.tokens), "by_channel": by_channel},
+        "messages": message_rows(choice),
+        "generated": texts_row(choice.generated()),
+        "delivered": texts_row(choice.delivered()),
+    }
+
+
+def token_state(choice: ChoiceReading) -> Iterator[tuple[int, int, str, int | None, str | None]]:
+    """Runs of tokens of one state: start, end, state, message and channel.
+
+    States: `header` (its markers included), `body` (its closing marker included), `refused`.
+    """
+    runs: list[tuple[int, int, str, int | None, str | None]] = []
+    for number, message in enumerate(choice.transcript.messages):
+        channel = message.header.channel
+        body = message.body if message.in_body else message.end
+        runs.append((message.start, body, "header", number, channel))
+        runs.append((body, message.end, "body", number, channel))
+    runs.extend((one.start, one.end, "refused", None, None) for one in choice.transcript.refusals)
+    yield from sorted(run for run in runs if run[0] < run[1])
+
+
+def token_rows(reading: Reading, choice: ChoiceReading | None = None) -> Iterator[dict[str, Any]]:
+    """A row a token; `text` is what the token completes, `bytes` what it adds, in hex."""
+    choice = choice or reading.choice
+    ids, events = choice.tokens.ids, choice.tokens.events
+    for start, end, state, message, channel in token_state(choice):
+        shown = texts(ids[start:end])
+        for index, text in enumerate(shown, start):
+            yield {
+                "index": index,
+                "id": ids[index],
+                "text": text,
+                "bytes": token_bytes(ids[index]).hex(),
+                "state": state,
+                "message": message,
+                "channel": channel,
+                "event": events[index] if events[index] >= 0 else None,
+                "arrival_s": reading.arrival_s(events[index]),
+            }
+
+
+def event_rows(reading: Reading, start: int = 0, end: int | None = None) -> list[dict[str, Any]]:
+    """A row an event, verbatim."""
+    rows = []
+    for index in range(start, len(reading.events) if end is None else min(end, len(reading.events))):
+        event = reading.events[index]
+        rows.append(
+            {
+                "event": index,
+                "arrival_s": event.at_s,
+                "kind": str(event.kind),
+                "name": event.name,
+                "data": event.data,
+            }
+        )
+    return rows
+
+
+def field_rows(reading: Reading, choice: ChoiceReading | None = None) -> list[dict[str, Any]]:
+    """Generated against delivered, a row a field: field, generated (None when unknown), delivered, equal.
+
+    Without token ids `generated` is the server's final text, and `source` says so.
+    """
+    choice = choice or reading.choice
+    delivered = choice.delivered().by_field()
+    generated: dict[str, str] = {}
+    source = str(choice.evidence)
+    if (side := choice.generated()) is not None:
+        generated = side.by_field()
+        if "text" in delivered:
+            generated = {"text": text_of(choice.tokens.ids)}
+    elif choice.evidence is Evidence.FINAL_OBJECT:
+        generated = dict(choice.finals)
+    known = choice.has_ids or choice.evidence is Evidence.FINAL_OBJECT
+    fields = [field for field in {**generated, **delivered} if generated.get(field) or delivered.get(field)]
+    return [
+        {
+            "field": field,
+            "generated": generated.get(field, "") if known else None,
+            "delivered": delivered.get(field, ""),
+            "equal": generated.get(field, "") == delivered.get(field, "") if known else None,
+            "source": source,
+        }
+        for field in fields
+    ]
+
+
+def figure_row(figures: Figures) -> dict[str, Any]:
+    """Figures as `audit` and the pages show them; times in seconds."""
+    return asdict(figures)

@@ -1,0 +1,277 @@
+"""One prompt sent to two servers from a page: the form, the progress, and what came of it."""
+
+from typing import Final
+
+import pandas as pd
+import streamlit as st
+
+import inspector
+from inspector import Endpoint, Inspection, InspectorError, LiveRequest, LiveRun, Server, Trial
+from pages.parts.compare import body as compare
+from pages.parts.live.asking import (
+    ENDPOINTS,
+    PROMPT,
+    TOOLS,
+    built_in_address,
+    fault_words,
+    headers_of,
+    reached,
+)
+from pages.ui import captures
+from pages.ui.captures import Chosen
+from pages.ui.pickers import plain
+from pages.ui.state import Session
+
+__all__ = ["asking"]
+
+_SIDES: Final = ("left", "right")
+_FIRST: Final = dict(
+    zip(_SIDES, ("chat-tool-call-dropped-vllm-0.13.0", "chat-tool-call-leak-vllm-0.14.1"), strict=True)
+)
+"""What the built-in server is asked for at first: one script on two versions."""
+_EACH_S: Final = 0.5
+
+
+def asking(session: Session) -> tuple[Chosen | None, Chosen | None]:
+    """Draw the form and what came of the last trial; the pair to compare, once there is one."""
+    trial = _known(session)
+    going = trial is not None and not trial.ended
+    _form(session, trial if going else None)
+    if trial is None:
+        st.info(
+            "Press **Ask both**: the prompt goes to both servers at once and the answers are compared. "
+            "The built-in server plays real captures, so no server is needed to try it.",
+            icon=":material/play_arrow:",
+        )
+        return None, None
+    if going:
+        st.fragment(_progress, run_every=_EACH_S)(trial)
+        return None, None
+    return _pair(session, trial)
+
+
+def _known(session: Session) -> Trial | None:
+    name = session.trial or st.query_params.get("trial")
+    trial = inspector.registry().trial(name) if name else None
+    if trial is None and name:
+        st.warning(
+            "These runs are not in memory any more; their captures are files, open them in the sidebar.",
+            icon=":material/link_off:",
+        )
+    session.trial = None if trial is None else trial.id
+    return trial
+
+
+def _form(session: Session, trial: Trial | None) -> None:
+    """The form; `trial` is the one that goes on."""
+    asked: list[tuple[Server, str] | None] = []
+    for column, side in zip(st.columns(2, gap="medium"), _SIDES, strict=True):
+        with column:
+            asked.append(_side(side))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.segmented_control(
+            "Endpoint",
+            list(ENDPOINTS),
+            default=Endpoint.CHAT,
+            format_func=ENDPOINTS.__getitem__,
+            required=True,
+            key="ask_endpoint",
+        )
+        st.number_input(
+            "Runs of each",
+            1,
+            inspector.runs_at_most,
+            1,
+            key="ask_runs",
+            width=120,
+            help="With several runs the page says how many fail, and whether that is more than chance.",
+        )
+        if trial is not None and st.button("Stop", icon=":material/stop_circle:", key="ask_stop", width=95):
+            trial.stop()
+        start = st.button(
+            "Ask both",
+            icon=":material/play_arrow:",
+            type="primary",
+            key="ask_start",
+            width=120,
+            disabled=trial is not None or None in asked,
+        )
+    st.text_input("Prompt", PROMPT, key="ask_prompt")
+    with st.expander("Messages, tools, sampling, faults, keys", key="ask_more"):
+        _more()
+    left, right = asked
+    if start and left is not None and right is not None:
+        try:
+            sides = [(server, _request(model)) for server, model in (left, right)]
+            session.trial = inspector.registry().start_trial(*sides, runs=st.session_state["ask_runs"]).id
+        except InspectorError as error:
+            st.error(plain(str(error)), icon=":material/block:")
+        else:
+            st.query_params.from_dict({"trial": session.trial})
+            st.rerun()
+
+
+def _side(side: str) -> tuple[Server, str] | None:
+    """The fields of one side: its server and model, None when they cannot be asked."""
+    address = st.text_input(
+        f"{side.capitalize()} server",
+        built_in_address(),
+        key=f"ask_{side}_address",
+        help="An OpenAI-compatible address. The one given plays real captures: no server needed.",
+    )
+    own = _is_own(address)
+    server, models, trouble = reached(lambda: _server(side, address, own=own))
+    model = st.selectbox(
+        f"Model on the {side}",
+        models,
+        index=models.index(_FIRST[side]) if _FIRST[side] in models else 0 if models else None,
+        key=f"ask_{side}_model_{address}",
+        accept_new_options=True,
+        placeholder="name of the model",
+    )
+    if trouble and not model:
+        st.error(plain(trouble), icon=":material/link_off:")
+    if server is None or not model:
+        return None
+    return _server(side, address, own=own, model=str(model)), str(model)
+
+
+def _server(side: str, address: str, *, own: bool, model: str = "") -> Server:
+    """The server of one side; raises InspectorError for what is no address."""
+    kept = st.session_state
+    headers = headers_of(kept.get(f"ask_{side}_headers") or "") if not own else {}
+    if own:
+        headers["X-Playback-Faults"] = ",".join(kept.get(f"ask_{side}_faults", []))
+        # So that /version tells the version that the capture was recorded with.
+        headers["X-Playback-Capture"] = model if captures.is_built_in(model) else ""
+    return Server(
+        base_url=address,
+        api_key=kept.get(f"ask_{side}_key") or "",
+        headers={name: value for name, value in headers.items() if value},
+        verify=kept.get(f"ask_{side}_verify") is not False,
+    )
+
+
+def _more() -> None:
+    for column, side in zip(st.columns(2, gap="medium"), _SIDES, strict=True):
+        with column:
+            _way(side)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.text_area("Messages, JSON (in place of the prompt)", key="ask_messages", height=90)
+        st.text_area("Tools, JSON", key="ask_tools", height=90, placeholder=TOOLS)
+    with right, st.container(horizontal=True):
+        st.number_input("Temperature", 0.0, 2.0, 0.0, key="ask_temperature", width=130)
+        st.number_input("Seed", 0, None, 0, key="ask_seed", width=110)
+        st.number_input("Max tokens", 1, 131072, None, key="ask_max_tokens", width=130)
+        st.selectbox("Reasoning effort", ["low", "medium", "high"], index=None, key="ask_effort", width=150)
+
+
+def _way(side: str) -> None:
+    """How one side is reached, or what the built-in server does wrong on it."""
+    if _is_own(st.session_state[f"ask_{side}_address"]):
+        st.multiselect(
+            f"Faults of the {side} built-in server",
+            list(inspector.playback_faults),
+            key=f"ask_{side}_faults",
+            accept_new_options=True,
+            format_func=fault_words,
+            placeholder="none",
+        )
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.text_input(f"API key on the {side} (never stored)", key=f"ask_{side}_key", type="password")
+        st.toggle("Verify TLS certificates", True, key=f"ask_{side}_verify")
+    st.text_area(
+        f"Headers on the {side}, NAME: VALUE, one a line (never stored)",
+        key=f"ask_{side}_headers",
+        height=68,
+    )
+
+
+def _is_own(address: str) -> bool:
+    return address.strip() == built_in_address()
+
+
+def _request(model: str) -> LiveRequest:
+    """The request of the form; raises InspectorError for JSON that cannot be read."""
+    asked = st.session_state
+    messages, tools = (asked.get(f"ask_{name}") or "" for name in ("messages", "tools"))
+    return LiveRequest(
+        model=model,
+        endpoint=Endpoint(asked["ask_endpoint"]),
+        prompt=asked["ask_prompt"],
+        messages=inspector.parse_messages(messages) if messages.strip() else (),
+        tools=inspector.parse_tools(tools) if tools.strip() else (),
+        reasoning_effort=asked.get("ask_effort"),
+        max_tokens=asked.get("ask_max_tokens"),
+        temperature=asked.get("ask_temperature"),
+        seed=asked.get("ask_seed"),
+    )
+
+
+def _progress(trial: Trial) -> None:
+    """How far both sides are; the whole page runs once at the end."""
+    if trial.ended:
+        st.rerun()
+    done, told = 0, []
+    for side, runs in zip(_SIDES, (trial.left, trial.right), strict=True):
+        ended = sum(run.ended.is_set() for run in runs)
+        done += ended
+        tokens = sum(run.pace().tokens for run in runs)
+        told.append(f"{side}: {ended} of {len(runs)} ended, {tokens:,} tokens")
+    st.progress(done / len(trial.runs), "; ".join(told))
+
+
+def _pair(session: Session, trial: Trial) -> tuple[Chosen | None, Chosen | None]:
+    """The pair to compare; where a side brought nothing, what the other one sent is drawn at once."""
+    for trouble in trial.troubles():
+        st.error(plain(trouble), icon=":material/link_off:")
+    pair = _chosen_pair(trial) if len(trial.left) > 1 else (trial.left[0], trial.right[0])
+    runs = {side: run for side, run in zip(_SIDES, pair, strict=True) if run is not None}
+    sides = {side: captures.of_run(run) for side, run in runs.items() if inspector.brought(run)}
+    wanted = {"trial": trial.id, **{side: one.name for side, one in sides.items()}}
+    if st.query_params.to_dict() != wanted:
+        st.query_params.from_dict(wanted)
+    if len(sides) == 1:
+        ((side, one),) = sides.items()
+        st.markdown(f"There is nothing to compare. This is what came from the **{side}** server:")
+        compare.one_side(session, one, side)
+    return sides.get("left"), sides.get("right")
+
+
+def _chosen_pair(trial: Trial) -> tuple[LiveRun | None, LiveRun | None]:
+    """Rates and a row a run; the pair to show is that of the chosen row, at first one that differs."""
+    left, right = _inspected(trial.id, trial)
+    compare.rates(inspector.repeats(left, right), key="ask_rates")
+    rows = inspector.run_rows(left, right)
+    chosen = st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        width="stretch",
+        height=min(38 + 35 * len(rows), 320),
+        on_select="rerun",
+        selection_mode="single-row",
+        column_config=compare.RUNS,
+        key=f"ask_runs_{trial.id}",
+        alt="Runs of both sides with their verdicts",
+    )["selection"]["rows"]
+    number = next((n for n, one in enumerate(zip(left, right, strict=False)) if _apart(*one)), 0)
+    if chosen and chosen[0] < len(rows):
+        number = rows[chosen[0]]["run"] - 1
+    st.caption(f"Below: run {number + 1} of each side. Choose a row to see another pair.")
+    found = [runs[min(number, len(runs) - 1)] if runs else None for runs in trial.counted]
+    return found[0], found[1]
+
+
+def _apart(left: Inspection, right: Inspection) -> bool:
+    return left.worst is not right.worst
+
+
+@st.cache_resource(max_entries=4, show_spinner="Reading the answers")
+def _inspected(name: str, _trial: Trial) -> tuple[list[Inspection], list[Inspection]]:
+    del name
+    left, right = (
+        [inspector.inspect(run.capture(), name=f"{run.id}.jsonl") for run in runs] for runs in _trial.counted
+    )
+    return left, right

@@ -1,0 +1,1 @@
+"""The Diagnose page's part."""

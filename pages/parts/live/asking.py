@@ -1,0 +1,257 @@
+"""What to ask which server: address, model, endpoint, prompt and the rest; Start and Stop."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+
+import streamlit as st
+
+import inspector
+from inspector import Endpoint, InspectorError, LiveRequest, LiveRun, Server
+from pages.parts.live.runs import watch
+from pages.ui import captures
+from pages.ui.pickers import plain
+from pages.ui.state import Session
+
+__all__ = [
+    "ENDPOINTS",
+    "PROMPT",
+    "TOOLS",
+    "asking",
+    "built_in_address",
+    "fault_words",
+    "headers_of",
+    "invitation",
+    "reached",
+]
+
+PROMPT: Final = "What is the weather in Paris? Think first, then call the tool."
+ENDPOINTS: Final = {
+    Endpoint.CHAT: "chat",
+    Endpoint.RESPONSES: "responses",
+    Endpoint.COMPLETIONS: "completions",
+}
+_PACES: Final = {
+    "10 tokens/s": "10",
+    "50 tokens/s": "50",
+    "200 tokens/s": "200",
+    "2,000 tokens/s": "2000",
+    "as recorded": "",
+}
+TOOLS: Final = """[{"type": "function", "function": {
+  "name": "get_weather", "description": "Weather of a city.",
+  "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}}]"""
+
+
+def built_in_address() -> str:
+    """The playback server on the dashboard's own port."""
+    return f"http://127.0.0.1:{st.get_option('server.port')}/playback/v1"
+
+
+def asking(session: Session, run: LiveRun | None) -> Server | None:
+    """Draw the form; the server it names, None while it cannot be asked. `run` is the one that grows."""
+    address = st.session_state.get("live_address", built_in_address())
+    own = address.strip() == built_in_address()
+    running = run is not None and run.own  # a run of somebody else's client is not ours to stop
+    server, models, trouble = reached(lambda: _server(address, own=own))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.text_input(
+            "Server",
+            built_in_address(),
+            key="live_address",
+            width=300,
+            help="An OpenAI-compatible address. The one given plays real captures: no server needed.",
+        )
+        model = st.selectbox(
+            "Model",
+            models,
+            key=f"live_model_{address}",
+            accept_new_options=True,
+            placeholder="name of the model",
+            width=300,
+        )
+        endpoint = st.segmented_control(
+            "Endpoint",
+            list(ENDPOINTS),
+            default=Endpoint.CHAT,
+            format_func=ENDPOINTS.__getitem__,
+            required=True,
+            key="live_endpoint",
+            help="completions is the ground truth: the prompt as token ids, and no parser after the model.",
+        )
+        if own:
+            st.selectbox("Pace", list(_PACES), key="live_pace", width=125)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.text_input("Prompt", PROMPT, key="live_prompt")
+        stop = running and st.button("Stop", icon=":material/stop_circle:", key="live_stop", width=95)
+        start = not running and st.button(
+            "Start",
+            icon=":material/play_arrow:",
+            type="primary",
+            key="live_start",
+            width=95,
+            disabled=server is None or not model,
+        )
+    with st.expander("Messages, tools, sampling, connection", key="live_more"):
+        _more(own=own, responses=endpoint == Endpoint.RESPONSES)
+    if stop and run is not None:
+        run.stop()
+    if trouble and not model:
+        st.error(plain(trouble), icon=":material/link_off:")
+    if start and server is not None:
+        try:
+            if own and captures.is_built_in(str(model)):
+                # So that /version tells the version that the capture was recorded with.
+                server = replace(server, headers={**server.headers, "X-Playback-Capture": str(model)})
+            _start(session, server, _request(str(model), Endpoint(endpoint)))
+        except InspectorError as error:
+            st.error(plain(str(error)), icon=":material/block:")
+        else:
+            st.rerun()
+    return server if model else None
+
+
+def reached(make: Callable[[], Server]) -> tuple[Server | None, list[str], str]:
+    """The server of a form and its models, and in words why one of the two is not known.
+
+    A server may have no list of models: then the name of one is typed.
+    """
+    try:
+        server = make()
+    except InspectorError as error:
+        return None, [], str(error)
+    try:
+        return server, _models_of(server.v1, server), ""
+    except InspectorError as error:
+        return server, [], f"{error}. To ask it all the same, type the name of a model"
+
+
+def invitation(server: Server | None) -> None:
+    """What Start would do, before anything has run; nothing where the server's own trouble is told."""
+    if server is None:
+        return
+    own = server.v1 == built_in_address()
+    what = (
+        "the built-in server plays a real capture, token by token."
+        if own
+        else "the prompt goes to this server, and its answer shows here token by token."
+    )
+    st.info(f"Press **Start**: {what}", icon=":material/play_arrow:")
+
+
+def _more(*, own: bool, responses: bool) -> None:
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.text_area("Messages, JSON (in place of the prompt)", key="live_messages", height=90)
+        st.text_area("Tools, JSON", key="live_tools", height=90, placeholder=TOOLS)
+        st.text_input("Tool choice", key="live_tool_choice", placeholder="auto, none, required")
+    with right:
+        with st.container(horizontal=True):
+            st.selectbox(
+                "Reasoning effort", ["low", "medium", "high"], index=None, key="live_effort", width=150
+            )
+            st.number_input("Max tokens", 1, 131072, None, key="live_max_tokens", width=130)
+            st.number_input("Temperature", 0.0, 2.0, None, key="live_temperature", width=130)
+            st.number_input("Top p", 0.0, 1.0, None, key="live_top_p", width=110)
+            st.number_input("Seed", 0, None, None, key="live_seed", width=110)
+        with st.container(horizontal=True):
+            st.toggle(
+                "Ask for token ids", True, key="live_ids", help="return_token_ids: what makes losses visible."
+            )
+            st.toggle("Logprobs", key="live_logprobs", help="Weaker evidence, for servers without token ids.")
+            st.toggle("Ground truth too", key="live_both", help="The same prompt to completions at once.")
+            if responses:
+                st.toggle(
+                    "Background",
+                    key="live_background",
+                    help="The server goes on when the connection breaks, and the stream is taken up again.",
+                )
+        if not own:
+            st.text_input("API key (never stored)", key="live_key", type="password")
+            st.text_area("Headers, NAME: VALUE, one a line (never stored)", key="live_headers", height=68)
+            with st.container(horizontal=True):
+                st.toggle("Verify TLS certificates", True, key="live_verify")
+                st.number_input("Longest silence, seconds", 1, 3600, 300, key="live_silence", width=190)
+    if own:
+        st.multiselect(
+            "Faults of the built-in server",
+            list(inspector.playback_faults),
+            key="live_faults",
+            accept_new_options=True,
+            format_func=fault_words,
+            placeholder="none: the capture is played as it was recorded",
+            help="Some take a value: write it, e.g. merge=3 or stall=8:60 (before event 8, 60 s).",
+        )
+
+
+def fault_words(name: str) -> str:
+    """A fault of the built-in server, with what it does."""
+    known = inspector.playback_faults.get(name)
+    return name if known is None else f"{name}: {known.words}"
+
+
+def _server(address: str, *, own: bool) -> Server:
+    """The server of the form; raises InspectorError for what is no address."""
+    kept: dict[str, Any] = {
+        name: st.session_state.get(f"live_{name}") for name in ("key", "headers", "verify", "silence")
+    }
+    headers = headers_of(kept["headers"] or "")
+    if own:
+        headers["X-Playback-Tokens-Per-S"] = _PACES[st.session_state.get("live_pace", next(iter(_PACES)))]
+        headers["X-Playback-Faults"] = ",".join(st.session_state.get("live_faults", []))
+    return Server(
+        base_url=address,
+        api_key=kept["key"] or "",
+        headers={name: value for name, value in headers.items() if value},
+        verify=kept["verify"] is not False,
+        silence_s=float(kept["silence"] or 300),
+    )
+
+
+def headers_of(text: str) -> dict[str, str]:
+    """Headers that a person wrote, one a line; raises InspectorError for a line without a colon."""
+    headers = {}
+    for line in text.splitlines():
+        name, colon, value = line.partition(":")
+        if colon:
+            headers[name.strip()] = value.strip()
+        elif line.strip():
+            raise InspectorError("a header line has no colon; write it like X-Team: search")
+    return headers
+
+
+@st.cache_data(ttl=20, max_entries=32, show_spinner="Asking the server for its models")
+def _models_of(address: str, _server: Server) -> list[str]:
+    """Models that a server lists; raises ConnectionFailed."""
+    del address
+    return inspector.list_models(_server)
+
+
+def _request(model: str, endpoint: Endpoint) -> LiveRequest:
+    """The request of the form; raises InspectorError for JSON that cannot be read."""
+    asked = st.session_state
+    messages, tools = (asked.get("live_messages") or "").strip(), (asked.get("live_tools") or "").strip()
+    return LiveRequest(
+        model=model,
+        endpoint=endpoint,
+        prompt=asked.get("live_prompt", PROMPT),
+        messages=inspector.parse_messages(messages) if messages else (),
+        tools=inspector.parse_tools(tools) if tools else (),
+        tool_choice=asked.get("live_tool_choice") or None,
+        reasoning_effort=asked.get("live_effort"),
+        max_tokens=asked.get("live_max_tokens"),
+        temperature=asked.get("live_temperature"),
+        top_p=asked.get("live_top_p"),
+        seed=asked.get("live_seed"),
+        logprobs=bool(asked.get("live_logprobs")),
+        token_ids=asked.get("live_ids", True),
+        background=endpoint is Endpoint.RESPONSES and bool(asked.get("live_background")),
+    )
+
+
+def _start(session: Session, server: Server, request: LiveRequest) -> None:
+    runs = inspector.registry()
+    if st.session_state.get("live_both") and request.endpoint is not Endpoint.COMPLETIONS:
+        watch(session, runs.start_both(server, request)[0].id)
+    else:
+        watch(session, runs.start(server, request).id)

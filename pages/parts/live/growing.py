@@ -1,0 +1,247 @@
+"""One run on the page: state now, figures, the strip that grows, messages, delivered text, its verdict."""
+
+from collections.abc import Mapping
+from itertools import takewhile
+from typing import Any, Final
+
+import streamlit as st
+
+import inspector
+from inspector import Evidence, Inspection, LiveRun, Pace, Reading, RunState
+from pages.parts.live.runs import open_in_compare, open_in_replay
+from pages.ui.assets import inline
+from pages.ui.banner import banner
+from pages.ui.fields import field_words
+from pages.ui.pickers import plain
+from pages.ui.state import Session
+from pages.ui.strip import Payload, pack, strip
+
+__all__ = ["growing"]
+
+_EACH_S: Final = 1.0
+_MESSAGES: Final = 24
+_TEXT: Final = 3000
+
+_now = st.components.v2.component(
+    "inspector_now",
+    html='<div class="now"></div>',
+    css=inline("live/live.css"),
+    js=inline("text.js", "live/live.js"),
+)
+
+
+def growing(session: Session, run: LiveRun, *, ended: bool) -> None:
+    """Draw a run, growing or ended."""
+    if ended:
+        _ended(session, run)
+    else:
+        st.fragment(_head, run_every=_EACH_S)(run)
+    payload = _whole(run) if ended else _empty(run.id)
+    strip(
+        payload,
+        session.strip_of("live"),
+        key="live_strip",
+        feed=None if ended else feed_address(run),
+    )
+    if ended:
+        _now(key="live_text", data={"cards": _cards(run.reading()), "fields": _fields(run.reading())})
+    else:
+        st.fragment(_text, run_every=_EACH_S)(run)
+
+
+def feed_address(run: LiveRun) -> str:
+    """Where the browser reads the run's increments."""
+    return f"/inspector/runs/{run.id}/feed"
+
+
+def _head(run: LiveRun) -> None:
+    """State and figures; between its runs the feed keeps them fresh; the whole page runs once at the end."""
+    if run.state is RunState.ENDED:
+        st.rerun()
+    reading = run.reading()
+    look = run.look
+    _now(
+        key="live_now",
+        data={
+            "state": _state_words(run, reading),
+            "feed": feed_address(run),
+            "figures": _figures(run.pace()),
+            "verdict": None if look is None or not look.findings else look.verdict.sentence,
+        },
+    )
+    _troubles(run)
+
+
+def _text(run: LiveRun) -> None:
+    reading = run.reading()
+    _now(key="live_text", data={"cards": _cards(reading), "fields": _fields(reading)})
+
+
+def _ended(session: Session, run: LiveRun) -> None:
+    if run.outcome.failure:
+        st.error(plain(run.outcome.failure), icon=":material/link_off:")
+    seen = _seen(run)
+    banner(seen, key="live_banner")
+    _troubles(run)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if st.button("Open in Replay", icon=":material/play_circle:", key="live_open"):
+            open_in_replay(session, run)
+        truth = _truth(run)
+        if truth is not None and st.button(
+            "Compare with the ground truth", icon=":material/compare_arrows:", key="live_compare"
+        ):
+            open_in_compare(session, run, truth)
+        if run.path is not None and not run.trouble:
+            st.caption(f"Kept as {plain(str(run.path))}")
+    _pair(run)
+
+
+def _truth(run: LiveRun) -> LiveRun | None:
+    """The run that showed the ground truth of this one, once it has ended with something to compare."""
+    other = inspector.registry().get(run.pair) if run.pair else None
+    ended = other is not None and other.state is RunState.ENDED and not other.outcome.failure
+    return other if ended else None
+
+
+def _pair(run: LiveRun) -> None:
+    """Ground truth of the same request, once both have ended."""
+    other = inspector.registry().get(run.pair) if run.pair else None
+    if other is None:
+        return
+    if other.state is not RunState.ENDED:
+        st.fragment(_awaited, run_every=_EACH_S)(other)
+        return
+    mine, truth = run.reading().choice.tokens.ids, other.reading().choice.tokens.ids
+    if other.outcome.failure:
+        st.warning(plain(f"The ground truth failed: {other.outcome.failure}"))
+    elif not mine:
+        st.info("This stream has no token ids of its own; its verdict rests on the ground truth run's ids.")
+    elif mine == truth:
+        st.success(f"Ground truth: completions sampled the same {len(truth):,} tokens.")
+    else:
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(mine, truth, strict=False)))
+        st.warning(
+            f"Ground truth: completions sampled other tokens from token {same:,} on, "
+            "so the two tell different stories."
+        )
+
+
+def _awaited(truth: LiveRun) -> None:
+    """The whole page runs again once the ground truth has ended."""
+    if truth.state is RunState.ENDED:
+        st.rerun()
+    st.caption("The ground truth of the same prompt is still running; it is among the recent runs.")
+
+
+def _troubles(run: LiveRun) -> None:
+    if run.trouble:
+        st.warning(
+            plain(f"{run.trouble}. The run is kept in memory: open it in Replay and download it there.")
+        )
+    for note in run.outcome.notes:
+        st.caption(plain(note))
+
+
+def _seen(run: LiveRun) -> Inspection:
+    other = inspector.registry().get(run.pair) if run.pair else None
+    truth = None
+    if other is not None and other.state is RunState.ENDED and not run.reading().choice.has_ids:
+        truth = tuple(other.reading().choice.tokens.ids) or None
+    return _inspected(f"{run.id} {truth is not None}", run.id, run, truth)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _inspected(digest: str, name: str, _run: LiveRun, _truth: tuple[int, ...] | None) -> Inspection:
+    del digest
+    return inspector.inspect(_run.capture(), name=name, truth=_truth)
+
+
+def _empty(run: str) -> Payload:
+    """The strip before its first token; the feed brings all others."""
+    nothing: dict[str, Any] = {"index": [], "start": [], "at": []}
+    shape = {
+        "unit": "token",
+        "count": 0,
+        "ids": [],
+        "vocab": {},
+        "texts": {},
+        "events": nothing,
+        "blocks": [],
+    }
+    rest: dict[str, Any] = {"ribbons": [], "findings": [], "first_at": None, "last_at": None, "finish": None}
+    return pack({"key": run, **shape, **rest}, digest=run)
+
+
+def _whole(run: LiveRun) -> Payload:
+    seen = _seen(run)
+    return _packed(f"{run.id} ended {seen.reading.choice.evidence}", run.id, seen)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _packed(digest: str, key: str, _seen: Inspection) -> Payload:
+    """The whole strip under the key that the growing one had, so that the view stays where it is."""
+    return pack(inspector.strip(_seen.reading, _seen.findings, key=key), digest=digest)
+
+
+def _state_words(run: LiveRun, reading: Reading) -> str:
+    told = inspector.now(reading.choice)
+    if run.state is RunState.WAITING or told["state"] == "waiting":
+        return "waiting for the first token"
+    if told["state"] in {"body", "header"} and reading.choice.evidence is not Evidence.NONE:
+        of = f" of {told['channel']}" if told["channel"] else ""
+        to = f" to {told['recipient']}" if told["recipient"] else ""
+        return f"{told['state']}{of}{to}"
+    return str(told["state"])
+
+
+def _figures(pace: Pace) -> list[tuple[str, str]]:
+    return [
+        ("tokens", f"{pace.tokens:,}"),
+        ("tokens/s", "–" if pace.tokens_per_s is None else f"{pace.tokens_per_s:,.0f}"),
+        ("first token", _time(pace.first_token_s)),
+        ("gap, median", _time(pace.gap_p50_s)),
+        ("gap, 95th percentile", _time(pace.gap_p95_s)),
+        ("events", f"{pace.events:,}"),
+    ]
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return "–"
+    if seconds < 0.01:
+        return f"{seconds * 1000:.1f} ms"
+    return f"{seconds * 1000:,.0f} ms" if seconds < 10 else f"{seconds:,.1f} s"
+
+
+def _cards(reading: Reading) -> list[Mapping[str, Any]]:
+    """The newest messages, in order."""
+    events = reading.choice.tokens.events
+    cards: list[Mapping[str, Any]] = []
+    messages = reading.choice.transcript.messages
+    for number, message in list(enumerate(messages))[-_MESSAGES:]:
+        if message.start == message.end:
+            continue
+        first, last = reading.arrival_s(events[message.start]), reading.arrival_s(events[message.end - 1])
+        took = None if first is None or last is None else last - first
+        cards.append(
+            {
+                "number": number,
+                "role": message.header.role or "",
+                "channel": message.header.channel or ("" if message.in_body else "header"),
+                "recipient": message.header.recipient or "",
+                "content_type": message.header.content_type or "",
+                "tokens": message.end - message.start,
+                "time": _time(took),
+                "open": not message.complete,
+            }
+        )
+    return cards
+
+
+def _fields(reading: Reading) -> list[tuple[str, str, int]]:
+    """Name, text and length of each field that something was delivered in; long texts from their end."""
+    found = []
+    for row in inspector.field_rows(reading):
+        if text := row["delivered"]:
+            found.append((" ".join(field_words(row["field"])), text[-_TEXT:], len(text)))
+    return found

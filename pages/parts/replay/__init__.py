@@ -1,0 +1,1 @@
+"""The Replay page's part: its raw events."""

@@ -1,0 +1,59 @@
+from fractions import Fraction
+from itertools import product
+from math import comb
+
+import pytest
+
+from inspector.compare import repeats
+from inspector.compare.significance import fisher_exact
+from inspector.inspection import inspect
+from tests.streams import chat
+from tests.test_verdict import GOOD, LEAK
+
+
+def test_the_test_gives_the_published_values() -> None:
+    # Fisher's tea: 3 of 4 cups right, one-sided 17/70; two-sided both tails count (Agresti, table 2.8).
+    assert fisher_exact(3, 1, 1, 3) == pytest.approx(34 / 70)
+    # R: fisher.test(matrix(c(1, 11, 9, 3), 2))$p.value
+    assert fisher_exact(1, 9, 11, 3) == pytest.approx(0.002759456, abs=1e-9)
+
+
+@pytest.mark.parametrize("counts", list(product(range(4), repeat=4))[1:], ids=str)
+def test_the_test_is_the_share_of_tables_no_more_probable_than_the_one_seen(
+    counts: tuple[int, int, int, int],
+) -> None:
+    a, b, c, d = counts
+    # Every way to put the failures on the runs, one by one.
+    seen: dict[int, int] = {}
+    total, left, failed = a + b + c + d, a + b, a + c
+    for bits in range(1 << total):
+        if bits.bit_count() == failed:
+            on_left = (bits & ((1 << left) - 1)).bit_count()
+            seen[on_left] = seen.get(on_left, 0) + 1
+    share = Fraction(sum(n for n in seen.values() if n <= seen[a]), comb(total, failed))
+    assert fisher_exact(a, b, c, d) == pytest.approx(float(share))
+
+
+def test_ten_runs_that_all_lose_text_against_ten_whole_ones_are_more_than_chance() -> None:
+    found = repeats([inspect(chat(LEAK))] * 10, [inspect(chat(GOOD))] * 10)
+    assert (found.left_failed, found.right_failed, found.more_than_chance) == (10, 0, True)
+    assert found.sentence == (
+        "Left: 10 of 10 runs (100 %) with errors, right: 0 of 10 runs (0 %): more than chance "
+        "(Fisher's exact test, two-sided, p < 0.0001)."
+    )
+
+
+def test_one_failure_in_three_runs_may_be_chance() -> None:
+    left = [inspect(chat(LEAK)), inspect(chat(GOOD)), inspect(chat(GOOD))]
+    found = repeats(left, [inspect(chat(GOOD))] * 3)
+    assert found.p_value == 1.0
+    assert "chance alone could do that" in found.sentence
+
+
+def test_runs_without_evidence_count_in_no_rate() -> None:
+    blind = inspect(chat(GOOD, with_ids=False))
+    found = repeats([blind, inspect(chat(LEAK))], [blind])
+    assert (found.left_runs, found.left_unknown, found.right_runs, found.right_unknown) == (1, 1, 0, 1)
+    assert found.p_value is None
+    assert found.more_than_chance is None
+    assert "allows no test" in found.sentence

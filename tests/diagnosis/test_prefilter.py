@@ -1,0 +1,52 @@
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector.diagnosis.catalogue import catalogue
+from inspector.diagnosis.issue import Issue
+from inspector.diagnosis.prefilter import needed_literal
+
+
+@pytest.mark.parametrize(
+    ("expression", "literal"),
+    [
+        (r"Unexpected token \d+ while expecting", "Unexpected token "),
+        (r"Unexpected token (?:1|2) while", "Unexpected token "),
+        (r"Tools should have a name!", "Tools should have a name!"),
+        (r'"name\\?"\s*:\s*"<\|constrain\|>', '"<|constrain|>'),
+        (r"colou?r of it", "r of it"),
+        (r"abcdef{0,2}gh", "abcde"),
+        (r"abcdef{2}xyz", "abcdef"),
+        (r"abcdef+xyz", "abcdef"),
+        (r"[abcdefgh]xyzw", "xyzw"),
+        (r"[]abcd]efgh", "efgh"),
+        (r"one long text|another", None),
+        (r"(?i)one long text", None),
+        (r"\d+ \w+", None),
+        (r"(?:only inside brackets)", None),
+    ],
+)
+def test_the_literal_is_the_longest_run_that_every_match_needs(expression: str, literal: str | None) -> None:
+    assert needed_literal(expression) == literal
+
+
+@pytest.mark.parametrize("issue", catalogue(), ids=lambda issue: issue.id)
+def test_every_pattern_of_the_catalogue_matches_only_lines_with_its_literal(issue: Issue) -> None:
+    for pattern in (*issue.patterns, *issue.may_match):
+        for example in (one for other in catalogue() for one in other.examples):
+            if pattern.expression.search(example):
+                assert pattern.literal in example
+
+
+@given(
+    st.from_regex(
+        r"[a-d]{4,8}(?:\\d[+?*]?|[x-z][?*]|\[[a-c]+\][+*?]?|\(w\|v\)[?*]?)[a-d]{0,6}", fullmatch=True
+    ),
+    st.data(),
+)
+def test_a_match_always_contains_the_literal(expression: str, data: st.DataObject) -> None:
+    literal = needed_literal(expression)
+    matched = data.draw(st.from_regex(re.compile(expression, re.ASCII), fullmatch=True))
+    assert literal is None or literal in matched

@@ -1,0 +1,186 @@
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.audit import audit
+from inspector.capture import Capture
+from inspector.harmony.vocab import encode
+from inspector.reading import Reader, read
+from inspector.views.growth import Growth, now
+from inspector.views.strip import strip
+from tests.streams import chat
+
+THINK = "<|channel|>analysis<|message|>"
+SPLIT = [
+    (THINK, {}),
+    *((one, {}) for one in ("a", " 🫠", "🫠", " fine", " 日本", "語")),
+    ("<|end|><|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>", {}),
+    ('{"a"', {"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": '{"a"'}}]}),
+    (":1}", {"tool_calls": [{"index": 0, "function": {"arguments": ":1}"}}]}),
+    ("<|call|>", {}),
+]
+REFUSED = [
+    (THINK, {}),
+    ("One", {"reasoning": "One"}),
+    ("<|end|>", {}),
+    ("stray words", {}),
+    ("<|start|>assistant<|channel|>final<|message|>", {}),
+    ("Two", {"content": "Two"}),
+    ("<|end|><|start|>assistantary<|channel|>", {}),
+    ("final<|message|>lost", {}),
+    ("<|start|>assistant<|channel|>final<|message|>", {}),
+    ("Three<|return|>", {"content": "Three"}),
+]
+
+
+class Reads:
+    """What a browser makes of the increments: the component's own rules, in Python."""
+
+    def __init__(self) -> None:
+        self.cells: dict[str, Any] = {}
+        self.has: dict[str, Any] = {}
+
+    def take(self, columns: dict[str, Any]) -> None:
+        if columns["from"] == 0 and columns["count"]:
+            self.has = {"ids": [], "vocab": {}, "texts": {}, "index": [], "start": [], "at": [], "blocks": []}
+        has = self.has
+        assert columns["from"] == len(has["ids"]) or columns["ids"] is None
+        has["count"] = columns["count"]
+        has["ids"].extend(columns["ids"] or [])
+        has["vocab"].update(columns["vocab"])
+        has["texts"].update(columns["texts"])
+        for key in ("index", "start", "at"):
+            has[key].extend(columns["events"][key] or [])
+        has["blocks"][columns["blocks"]["from"] :] = columns["blocks"]["items"]
+
+
+def grown(capture: Capture, cuts: list[int], growth: Growth, reads: Reads) -> None:
+    reader = Reader(capture.header)
+    for start, end in zip([0, *cuts], [*cuts, len(capture.events)], strict=True):
+        reader.receive(capture.events[start:end])
+        choice = reader.reading().choice
+        while (columns := growth.step(choice, lambda event: capture.events[event].at_s)) is not None:
+            reads.take(columns)
+
+
+def all_at_once(capture: Capture) -> dict[str, Any]:
+    reading = read(capture)
+    return strip(reading, audit(reading), key="k")
+
+
+def cuts() -> st.SearchStrategy[list[int]]:
+    return st.lists(st.integers(0, 12)).map(sorted)
+
+
+@pytest.mark.parametrize("steps", [SPLIT, REFUSED], ids=["split characters", "refused runs"])
+@settings(deadline=None)
+@given(places=cuts())
+def test_increments_add_up_to_the_whole_strip_however_the_stream_is_cut(
+    steps: list[tuple[str, dict[str, Any]]], places: list[int]
+) -> None:
+    capture = chat(steps)
+    reads = Reads()
+    grown(capture, [min(place, len(capture.events)) for place in places], Growth(), reads)
+    whole = all_at_once(capture)
+    assert reads.has["ids"] == whole["ids"]
+    assert reads.has["vocab"] == whole["vocab"]
+    assert reads.has["texts"] == whole["texts"]
+    assert [reads.has[key] for key in ("index", "start", "at")] == [
+        whole["events"][key] for key in ("index", "start", "at")
+    ]
+    assert reads.has["blocks"] == whole["blocks"]
+
+
+@pytest.mark.parametrize("steps", [SPLIT, REFUSED], ids=["split characters", "refused runs"])
+def test_a_reader_that_comes_back_at_any_cell_misses_nothing(steps: list[tuple[str, dict[str, Any]]]) -> None:
+    capture = chat(steps)
+    whole = all_at_once(capture)
+    for back in range(1, whole["count"]):
+        growth = Growth(back)
+        reader = Reader(capture.header)
+        reader.receive(capture.events)
+        columns = growth.step(reader.reading().choice, lambda event: capture.events[event].at_s)
+        assert columns is not None
+        assert whole["ids"][:back] + columns["ids"] == whole["ids"]
+        assert columns["blocks"] == {"from": 0, "items": whole["blocks"]}
+        known = {str(token_id) for token_id in whole["ids"][:back]}
+        assert known | columns["vocab"].keys() == whole["vocab"].keys()
+        assert columns["texts"].items() <= whole["texts"].items()
+        assert all(int(place) < back for place in whole["texts"].keys() - columns["texts"].keys())
+
+
+def test_a_late_reader_gets_a_long_stream_in_parts() -> None:
+    words = ["the ", "fox ", "🫠", "日"] * 2250
+    capture = chat([(THINK, {}), *((word, {"reasoning": word}) for word in words)])
+    reads, growth = Reads(), Growth()
+    parts: list[int] = []
+    reader = Reader(capture.header)
+    reader.receive(capture.events)
+    choice = reader.reading().choice
+    while (columns := growth.step(choice, lambda _: 0.0)) is not None:
+        parts.append(columns["count"] - columns["from"])
+        reads.take(columns)
+    assert max(parts) == 4096
+    assert reads.has["ids"] == all_at_once(capture)["ids"]
+
+
+def test_without_ids_the_cells_are_pieces_in_the_order_of_arrival() -> None:
+    steps: list[tuple[str, dict[str, Any]]] = [
+        ("", {"reasoning": "One"}),
+        ("", {"content": "Two"}),
+        ("", {"content": " three"}),
+        ("", {"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": "{}"}}]}),
+    ]
+    reads = Reads()
+    capture = chat(steps, with_ids=False)
+    grown(capture, [2], Growth(), reads)
+    assert [reads.has["texts"][str(place)] for place in range(4)] == ["One", "Two", " three", "{}"]
+    assert [(one["channel"], one["start"], one["end"]) for one in reads.has["blocks"]] == [
+        ("reasoning", 0, 1),
+        ("content", 1, 2),
+        ("content", 2, 3),
+        ("tool_calls[0].arguments", 3, 4),
+    ]
+
+
+def test_now_names_the_open_message() -> None:
+    def states() -> Iterator[tuple[str, str | None]]:
+        reader = Reader(chat(REFUSED).header)
+        for event in chat(REFUSED).events:
+            reader.receive([event])
+            told = now(reader.reading().choice)
+            yield told["state"], told["channel"]
+
+    assert list(states())[:8] == [
+        ("body", "analysis"),
+        ("body", "analysis"),
+        ("between messages", "analysis"),
+        ("refused", None),
+        ("body", "final"),
+        ("body", "final"),
+        ("header", None),
+        ("refused", None),
+    ]
+
+
+def test_a_step_reads_only_what_is_new() -> None:
+    capture = chat([(THINK, {}), *((" word", {"reasoning": " word"}) for _ in range(2000))])
+    reader, growth = Reader(capture.header), Growth()
+    reader.receive(capture.events[:-1])
+    choice = reader.reading().choice
+    growth.step(choice, lambda _: 0.0)
+    asked: list[int] = []
+    choice.tokens.extend(encode(" word"), 2001)
+
+    def at_s(event: int) -> float:
+        asked.append(event)
+        return 0.0
+
+    columns = growth.step(choice, at_s)
+    assert columns is not None
+    assert columns["ids"] == encode(" word")
+    assert set(asked) == {2001}
+    assert len(columns["blocks"]["items"]) == 1

@@ -1,0 +1,99 @@
+import json
+
+from inspector.capture import Capture, Endpoint, Event, Header
+from inspector.inspection import inspect
+from inspector.reading import read
+from inspector.views.rows import audit_row, field_rows, finding_words, message_rows, token_rows
+from tests.streams import CLOSED, chat, chat_chunk
+from tests.test_verdict import GOOD, LEAK
+
+TOOL = (
+    (
+        "<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>",
+        {"tool_calls": [{"index": 0, "id": "c", "function": {"name": "get_weather", "arguments": ""}}]},
+    ),
+    ('{"city":', {"tool_calls": [{"index": 0, "function": {"arguments": '{"city":'}}]}),
+    ('"Paris"}<|call|>', {"tool_calls": [{"index": 0, "function": {"arguments": '"Paris"}'}}]}),
+)
+
+
+def test_an_audit_row_has_the_keys_of_the_contract() -> None:
+    one = inspect(chat(LEAK), name="leak.jsonl")
+    row = audit_row(one.name, one.reading, one.findings, one.verdict)
+    contract = {"file", "endpoint", "model", "server_version", "evidence", "tokens", "messages", "generated"}
+    assert contract | {"delivered", "error", "findings"} <= set(row)
+    assert (row["file"], row["endpoint"], row["model"]) == ("leak.jsonl", "chat", "gpt-oss")
+    assert row["tokens"] == {"count": 14, "by_channel": {"analysis": 3, "final": 1}}
+    assert row["generated"] == {"content": "Sunny", "reasoning": "Need weather.", "tool_calls": []}
+    assert row["delivered"] == {"content": " weather.Sunny", "reasoning": "Need", "tool_calls": []}
+    (finding,) = row["findings"]
+    keys = {"kind", "severity", "field", "token_start", "token_end", "event_start", "event_end"}
+    assert keys | {"generated", "delivered", "explanation", "known_issues"} <= set(finding)
+    assert (finding["kind"], finding["token_start"], finding["token_end"]) == ("misrouted", 4, 6)
+    json.dumps(row)
+
+
+def test_tool_calls_are_listed_with_name_and_arguments() -> None:
+    row = inspect(chat(TOOL, finish="tool_calls"))
+    shown = audit_row("", row.reading, row.findings, row.verdict)
+    call = {"name": "get_weather", "arguments": '{"city":"Paris"}'}
+    assert shown["generated"]["tool_calls"] == shown["delivered"]["tool_calls"] == [call]
+    assert shown["findings"] == []
+    (message,) = message_rows(row.reading.choice)
+    assert (message["recipient"], message["content_type"], message["complete"]) == (
+        "functions.get_weather",
+        "json",
+        True,
+    )
+
+
+def test_without_ids_generated_is_null() -> None:
+    one = inspect(chat(GOOD, with_ids=False))
+    row = audit_row("", one.reading, one.findings, one.verdict)
+    assert row["generated"] is None
+    assert row["evidence"] == "none"
+
+
+def test_token_rows_name_state_message_channel_event_and_arrival() -> None:
+    rows = list(token_rows(read(chat(GOOD, gap_s=0.5))))
+    assert [row["index"] for row in rows] == list(range(14))
+    assert "".join(row["text"] for row in rows).startswith("<|channel|>analysis<|message|>Need weather.")
+    assert [row["state"] for row in rows[:7]] == ["header"] * 3 + ["body"] * 4
+    assert rows[4] == {
+        "index": 4,
+        "id": 11122,
+        "text": " weather",
+        "bytes": b" weather".hex(),
+        "state": "body",
+        "message": 0,
+        "channel": "analysis",
+        "event": 1,
+        "arrival_s": 1.0,
+    }
+
+
+def test_field_rows_put_both_sides_beside_each_other() -> None:
+    rows = {row["field"]: row for row in field_rows(read(chat(LEAK)))}
+    assert rows["reasoning"]["generated"] == "Need weather."
+    assert rows["reasoning"]["delivered"] == "Need"
+    assert rows["content"]["equal"] is False
+
+
+def test_several_choices_are_kept_apart() -> None:
+    data = [
+        chat_chunk([200005, 17196, 200008, 13225], {"content": "Hello"}, index=0),
+        chat_chunk([200005, 17196, 200008, 12194], {"content": "Hi"}, index=1),
+        chat_chunk([200002], {}, index=0, finish="stop"),
+        chat_chunk([200002], {}, index=1, finish="stop"),
+        "[DONE]",
+    ]
+    capture = Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(one) for one in data], end=CLOSED)
+    one = inspect(capture)
+    row = audit_row("", one.reading, one.findings, one.verdict)
+    assert [choice["generated"]["content"] for choice in row["choices"]] == ["Hello", "Hi"]
+    assert one.findings == []
+
+
+def test_a_finding_is_named_by_kind_and_place() -> None:
+    (finding,) = inspect(chat(LEAK)).findings
+    assert finding_words(finding)["title"] == "misrouted tokens 4–5"

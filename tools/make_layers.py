@@ -1,0 +1,52 @@
+"""The layers of docs/layers.toml: `python -m tools.make_layers` prints the table of docs/architecture.md."""
+
+import sys
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Layer", "layers", "table"]
+
+FILE = Path(__file__).parent.parent / "docs" / "layers.toml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """Modules of `inspector` of one rank."""
+
+    name: str
+    modules: tuple[str, ...]
+    """In the order in which they may import each other."""
+    what: str
+    pure: bool = False
+    """True where only the standard library and openai_harmony are imported."""
+    others: tuple[str, ...] = ()
+    """What belongs here and lies outside `inspector`."""
+
+
+def layers() -> tuple[Layer, ...]:
+    """All layers, lowest first."""
+    rows = tomllib.loads(FILE.read_text(encoding="utf-8"))["layer"]
+    return tuple(
+        Layer(
+            name=row["name"],
+            modules=tuple(row["modules"]),
+            what=row["what"],
+            pure=row.get("pure", False),
+            others=tuple(row.get("others", ())),
+        )
+        for row in rows
+    )
+
+
+def table() -> str:
+    """The layers as a Markdown table."""
+    lines = ["| layer | modules | what they are |", "|---|---|---|"]
+    for layer in layers():
+        names = " ".join(f"`{name}`" for name in (*layer.modules, *layer.others))
+        lines.append(f"| {layer.name} | {names} | {layer.what} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(table() + "\n")

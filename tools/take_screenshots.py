@@ -1,0 +1,86 @@
+"""The screenshots of the docs, taken from the running app.
+
+    python -m tools.take_screenshots
+
+Starts the app on a free port and drives Chromium; needs what requirements-dev.txt brings, and chromium.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import httpx
+from playwright.sync_api import Page, sync_playwright
+
+from inspector.lab.process import free_port
+
+ROOT = Path(__file__).parent.parent
+SCREENSHOTS = ROOT / "docs" / "screenshots"
+
+LEAK = "?capture=chat-tool-call-leak-vllm-0.14.1&token=21"
+SWALLOWED = "?capture=chat-unexpected-token-swallowed-vllm-0.32.0"
+SHOTS = (
+    ("replay", LEAK, 1400, 900, "light"),
+    ("replay-dark", LEAK, 1400, 900, "dark"),
+    ("replay-narrow", LEAK, 420, 900, "light"),
+    ("replay-unexpected-token", SWALLOWED, 1400, 900, "light"),
+)
+
+
+def shoot(page: Page, name: str) -> None:
+    """Keep the page as it is, once its strip and the texts under it are drawn."""
+    page.wait_for_selector(".hi[data-ready] .cell.selected")
+    page.wait_for_selector(".fields .text")
+    page.wait_for_load_state("networkidle")
+    page.screenshot(path=SCREENSHOTS / f"{name}.png")
+
+
+def shoot_live(page: Page, address: str) -> None:
+    """What a newcomer sees who opens Live and presses Start, some seconds later."""
+    page.goto(f"{address}/live")
+    page.get_by_role("button", name="Start").click()
+    page.get_by_text("misrouted").first.wait_for()
+    page.get_by_text("tool arguments").last.wait_for()
+    page.screenshot(path=SCREENSHOTS / "live.png")
+
+
+def main() -> None:
+    """Take them all."""
+    port = free_port()
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    with (
+        tempfile.TemporaryDirectory() as captures,
+        tempfile.TemporaryFile() as log,
+        subprocess.Popen(
+            command,
+            cwd=ROOT,
+            stdout=log,
+            stderr=log,
+            env={**os.environ, "HARMONY_INSPECTOR_CAPTURES": captures},
+        ) as app,
+    ):
+        try:
+            with sync_playwright() as driver:
+                chromium = driver.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+                with httpx.Client(transport=httpx.HTTPTransport(retries=9)) as client:
+                    client.get(f"http://127.0.0.1:{port}/_stcore/health", timeout=60).raise_for_status()
+                for name, query, width, height, scheme in SHOTS:
+                    page = chromium.new_page(
+                        viewport={"width": width, "height": height},
+                        color_scheme="dark" if scheme == "dark" else "light",
+                    )
+                    page.goto(f"http://127.0.0.1:{port}/{query}")
+                    shoot(page, name)
+                    page.close()
+                page = chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light")
+                shoot_live(page, f"http://127.0.0.1:{port}")
+                page.close()
+                chromium.close()
+        finally:
+            app.terminate()
+
+
+if __name__ == "__main__":
+    main()
