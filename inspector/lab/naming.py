@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from inspector.audit import Severity
+from inspector.audit.verdict import Level
 from inspector.capture import Capture, Event, EventKind
 from inspector.diagnosis import issues
 from inspector.errors import CaptureError
@@ -19,7 +20,6 @@ from inspector.inspection import Inspection, inspect
 from inspector.lab.causes import NONE, CauseTable, Right
 from inspector.lab.results import load_runs
 from inspector.store import load, loads
-from inspector.verdict import Level
 
 __all__ = ["Mode", "Named", "as_mode", "dump", "first_finding", "fixture_names", "matrix_names", "of_verdict"]
 
