@@ -13,7 +13,7 @@ import yaml
 
 from inspector.audit import Kind, Severity
 from inspector.capture import Endpoint
-from inspector.diagnosis.issue import Asked, Confidence, FindingForm, Issue, Rate, Side, TokenForm
+from inspector.diagnosis.issue import Asked, Confidence, FindingForm, Issue, Rate, Side, Texts, TokenForm
 from inspector.diagnosis.safe_yaml import read_yaml
 from inspector.diagnosis.schema import (
     Fields,
@@ -110,7 +110,7 @@ def _issue(entry: object) -> Issue:
         hints=fields.take("hints", several(hint), ()),
         needs=fields.take("needs", several(anywhere), ()),
         unless=fields.take("unless", several(anywhere), ()),
-        in_vllm=fields.take("in_vllm", flag, False),
+        in_vllm=fields.take("in_vllm", word(Texts), None),
         any_server=fields.take("any_server", flag, False),
         symptoms=fields.take("symptoms", several(symptom), ()),
         settle=fields.take("settle", text, ""),

@@ -22,6 +22,7 @@ __all__ = [
     "Pattern",
     "Rate",
     "Side",
+    "Texts",
     "TokenForm",
 ]
 
@@ -60,6 +61,13 @@ class Rate(StrEnum):
 
     MOST = "most"
     FEW = "few"
+
+
+class Texts(StrEnum):
+    """Some of an entry's texts."""
+
+    ALL = "all"
+    MAY_MATCH = "may_match"
 
 
 class Asked(StrEnum):
@@ -174,8 +182,8 @@ class Issue:
     """Words of which the text must have one for `patterns` and `may_match` to count."""
     unless: tuple[re.Pattern[str], ...] = ()
     """Words that speak of another program or of a healthy response; nothing leads to the entry then."""
-    in_vllm: bool = False
-    """The text counts in a vLLM frame, log line or error payload only; any program may print it."""
+    in_vllm: Texts | None = None
+    """Texts that count in a vLLM frame, log line or error payload only; any program may print them."""
     any_server: bool = False
     """The text counts whatever server is behind it."""
     symptoms: tuple[tuple[re.Pattern[str], ...], ...] = ()

@@ -94,7 +94,7 @@ _VERSIONS: Final = (
     ("start-up line", re.compile(rf"LLM engine \({_NUMBER}")),
     ("system_fingerprint", re.compile(rf"system_fingerprint.{{1,9}}vllm-{_NUMBER}")),
     ("/version", re.compile(rf'^\s*\{{"version": ?"{_NUMBER}')),
-    ("the text", re.compile(rf"(?i)\bvllm(?:==| version:?| )\s?{_NUMBER}")),
+    ("the text", re.compile(rf"(?i)\bvllm(?:==|(?:[ _-]?version)?[\s:=|`*\"']{{1,40}}){_NUMBER}")),
     ("the text", re.compile(rf"vllm-openai:{_NUMBER}")),
 )
 

@@ -64,6 +64,8 @@ _BACK: Final = LONGEST - _FRONT
 _PASTED: Final = 600
 """A text of so many lines was pasted by a person: wrapped and broken-off messages are looked for in it."""
 _STATUSES: Final = 40
+_FOLDED: Final = 16
+"""Characters that a text needs to be looked for in any case."""
 _PAYLOAD: Final = re.compile(
     r"[\"']object[\"']: ?[\"']error[\"']|[\"']type[\"']: ?[\"']\w{1,40}Error[\"'], ?[\"']param[\"']: ?(?:null|None)"
     r"|[\"']type[\"']: ?[\"'](?:Internal Server Error|InternalServerError|BadRequestError|NotImplementedError)[\"']"
@@ -173,6 +175,7 @@ class Scan:
         if self.lines <= _PASTED:
             rests = [Piece(number, split(line).rest) for number, line in enumerate(self.head, 1)]
             self._look_at_wrapped(rests)
+            self._look_at_folded(rests)
             if not any(message.matched for message in self.messages.values()):
                 self._look_at_broken(rests)
         if self._traceback and not self.messages and self._frame:
@@ -196,6 +199,25 @@ class Scan:
                     del self.messages[text]
                 self._fail(match, Split(whole, "", None, _PAYLOAD.search(whole) is not None), whole)
                 self.messages[match.text].first_line = piece.line
+
+    def _look_at_folded(self, rests: Sequence[Piece]) -> None:
+        """Messages that somebody wrote down in lower case."""
+        if any(message.matched for message in self.messages.values()):
+            return
+        for piece in rests:
+            lower = piece.text.lower()
+            for pattern, issue, own in self._patterns:
+                if len(pattern.literal) < _FOLDED or pattern.literal.lower() not in lower:
+                    continue
+                found = re.search(pattern.expression.pattern, piece.text, re.DOTALL | re.IGNORECASE)
+                if found is not None:
+                    text = " ".join(found[0].split())[:_KEY]
+                    if text not in self.messages:
+                        for name in [one for one in self.messages if text in one]:
+                            del self.messages[name]
+                        self._fail(_Match(text, ((issue, own),)), Split(piece.text, "", None), piece.text)
+                        self.messages[text].first_line = piece.line
+                    self.messages[text].matched[issue] = self.messages[text].matched.get(issue, False) or own
 
     def _look_at_broken(self, rests: Sequence[Piece]) -> None:
         for piece in rests:

@@ -12,13 +12,23 @@ __all__ = ["complaint", "is_about", "prose", "symptom_of"]
 _MOST: Final = 16_000
 """Characters of prose that are read."""
 _LONGEST: Final = 700
+_TOGETHER: Final = 3
+"""Sentences that a symptom may be spread over."""
 _ABOUT: Final = re.compile(
     r"(?i)gpt[-_ ]?oss|vllm|harmony|openai[-_ ]compatible|/v1/(?:chat|responses|completions)|<\|\w+\|>|\bllm\b|language model"
+    r"|\bcontent\b|\bassistant\b|\bstream(?:ing|s|ed)?\b|\bmodel\b"
     r"|tool[-_ ]?calls?|function[-_ ]call|finish_reason|reasoning|completion_tokens|structured output|response_format"
 )
 """Words of the subject: without one, only a short text is taken for a symptom."""
 _CLOSE: Final = re.compile(r"(?i)gpt[-_ ]?oss|vllm|harmony|<\|(?:channel|start|call|end|return|message|constrain)\|>")
+_ELSEWHERE: Final = re.compile(r"(?i)\b(?:aws bedrock|bedrock|vertex ?ai|azure|openrouter|groq|fireworks|cerebras|together\.?ai|gemini)\b")
+"""Services that run gpt-oss on servers of their own."""
+_VLLM: Final = re.compile(r"(?i)vllm")
 _SHORT: Final = 300
+_DATA: Final = re.compile(r"\s*(?:[{}\]]|\[\s*[\]{\"'\d\[]|\[$|data:|event:|[\"'][\w.-]+[\"']\s?:|[A-Z]\w+\(\w+=|[a-z_.]+\(|diff --git|[+-]\s{2,})")
+"""The beginning of a payload or of code, which say nothing in words."""
+_MARKS: Final = re.compile(r"[{}\[\]=\"';\\]")
+_MOST_MARKS: Final = 0.09
 
 
 def prose(lines: Iterable[str]) -> list[str]:
@@ -33,20 +43,26 @@ def prose(lines: Iterable[str]) -> list[str]:
             continue
         for start in range(0, len(parts.rest), _LONGEST):
             piece = parts.rest[start : start + _LONGEST].strip()
-            if piece:
+            if piece and not _is_data(piece):
                 found.append(piece)
                 size += len(piece)
     return found
 
 
+def _is_data(piece: str) -> bool:
+    return _DATA.match(piece) is not None or len(_MARKS.findall(piece)) > max(len(piece) * _MOST_MARKS, 6)
+
+
 def is_about(sentences: Sequence[str]) -> bool:
     """Whether a text is about the responses of a model, or so short that nothing says it is not."""
     content = "\n".join(sentences)
+    if _ELSEWHERE.search(content) and not _VLLM.search(content):
+        return False
     return _CLOSE.search(content) is not None or (len(content) <= _SHORT and _ABOUT.search(content) is not None)
 
 
 def symptom_of(issue: Issue, sentences: Sequence[str]) -> str:
-    """The words in which an issue's symptom stands: in one sentence, or in two that follow each other."""
+    """The words in which an issue's symptom stands: in one sentence, or in a few that follow each other."""
     if not issue.symptoms:
         return ""
     for window in _windows(sentences):
@@ -60,12 +76,12 @@ def symptom_of(issue: Issue, sentences: Sequence[str]) -> str:
 
 def complaint(sentences: Sequence[str]) -> str:
     """The first sentence that says in words that something is wrong; empty where none does or nothing is about a model."""
-    if not is_about(sentences):
+    if not any(_ABOUT.search(one) or _CLOSE.search(one) for one in sentences):
         return ""
     return next((said for one in sentences if (said := complaint_of(one))), "")
 
 
 def _windows(sentences: Sequence[str]) -> Iterator[str]:
-    yield from sentences
-    for first, second in zip(sentences, sentences[1:], strict=False):
-        yield f"{first} {second}"
+    for count in range(1, _TOGETHER + 1):
+        for start in range(len(sentences) - count + 1):
+            yield " ".join(sentences[start : start + count])

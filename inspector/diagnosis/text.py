@@ -15,8 +15,9 @@ from rapidfuzz import fuzz, process, utils
 from inspector.capture import Endpoint
 from inspector.diagnosis.anchors import Anchor, releases
 from inspector.diagnosis.catalogue import catalogue
-from inspector.diagnosis.issue import Issue, Rate
+from inspector.diagnosis.issue import Issue, Rate, Texts
 from inspector.diagnosis.clean import uncoloured
+from inspector.diagnosis.lines import complaint_of
 from inspector.diagnosis.ranking import Answer, Because, Reason, ranked, sides, version_reason
 from inspector.diagnosis.result import Diagnosis, Failure, paste_next, sentence
 from inspector.diagnosis.routes import Route, find_server, find_startup, mentions_vllm
@@ -108,14 +109,15 @@ class _Diagnosing:
         precise = known and not answers[0].issue.general
         quiet = self.is_log and not failures and not answers
         server = find_server(self.whole)
-        if server is not None and not quiet and (failures or answers or is_about(self.sentences)):
+        wrong = bool(failures or answers) or any(map(complaint_of, self.sentences))
+        if server is not None and not quiet and (wrong or is_about(self.sentences)):
             said = failures[0].message if failures else ""
             if not (precise and (answers[0].issue.any_server or _LIBRARY.search(said))):
                 return server
         if precise or quiet:
             return None
         startup = find_startup(self.whole)
-        return startup if startup is not None and (failures or answers or self._complaints()) else None
+        return startup if startup is not None and (wrong or not self.is_log) else None
 
     def _complaints(self) -> list[Failure]:
         """What a person says is wrong, as a failure that nobody knows."""
@@ -148,9 +150,9 @@ class _Diagnosing:
         """Whether no word of the text rules an entry out."""
         return not any(expression.search(self.whole) for expression in issue.unless)
 
-    def _counts(self, issue: Issue, message: Message) -> bool:
+    def _counts(self, issue: Issue, message: Message, own: bool) -> bool:
         """Whether a message counts for an entry: in vLLM, beside the words that it needs, and no others."""
-        if issue.in_vllm and not message.of_vllm:
+        if not message.of_vllm and (issue.in_vllm is Texts.ALL or (issue.in_vllm is not None and not own)):
             return False
         if issue.needs and not any(expression.search(self.whole) for expression in issue.needs):
             return False
@@ -161,7 +163,7 @@ class _Diagnosing:
         matched = [
             (self.known[name], own)
             for name, own in message.matched.items()
-            if self._counts(self.known[name], message)
+            if self._counts(self.known[name], message, own)
         ]
         contested = sum(not issue.general for issue, _ in matched) > 1
         answers = ranked(
