@@ -1,7 +1,8 @@
 """How often the first answer of `diagnose` is right: `python -m tools.score_diagnose FILE...`.
 
-A file is a YAML list of posts with `kind`, `text`, the right `answer` and what else is `also_ok`: the id of a known issue,
-`routed:NAME`, `unknown` (the failing line is shown, no entry is named) or `nothing`. Prints numbers by kind, no text.
+A file is a YAML list of posts with `kind`, `text`, the right `answer` and what else is `also_ok`: the id of
+a known issue, `routed:NAME`, `unknown` (the failing line is shown, no entry is named) or `nothing`. Prints
+numbers by kind, no text.
 """
 
 import sys
@@ -10,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from inspector.diagnosis import Diagnosis, Outcome, RouteKind, diagnose_text
+from inspector.diagnosis import Diagnosis, DiagnosisOutcome, RouteKind, diagnose_text
 from inspector.diagnosis.safe_yaml import read_yaml
 
-__all__ = ["NO_FAULT", "Score", "answer_code", "is_right", "score"]
+__all__ = ["NO_FAULT", "Score", "answer_code", "is_right", "score", "table"]
 
 NO_FAULT: Final = ("healthy", "foreign")
 """Kinds of post in which no known issue may be named."""
@@ -32,9 +33,9 @@ class Score:
 def answer_code(found: Diagnosis) -> str:
     """The first answer as the right ones are written."""
     match found.outcome:
-        case Outcome.KNOWN | Outcome.SYMPTOM:
+        case DiagnosisOutcome.KNOWN | DiagnosisOutcome.SYMPTOM:
             return found.answers[0].issue.id
-        case Outcome.ROUTED if found.route is not None:
+        case DiagnosisOutcome.ROUTED if found.route is not None:
             startup = found.route.kind is RouteKind.STARTUP
             return f"routed:{'startup' if startup else found.route.id.replace('llama-cpp', 'llama.cpp')}"
         case outcome:
@@ -63,21 +64,26 @@ def score(posts: Iterable[Mapping[str, Any]]) -> dict[str, Score]:
     return scores
 
 
-def main(files: Sequence[str]) -> None:
-    """Print a row a kind, and the sums of what must be answered and of what must not."""
-    posts = [post for file in files for post in read_yaml(Path(file).read_text(encoding="utf-8"))]
-    scores = score(posts)
-    print(f"{'kind':<14} {'posts':>6} {'right':>6} {'rate':>7} {'false alarms':>13}")
+def table(scores: Mapping[str, Score]) -> str:
+    """A row a kind, and the sums of what must be answered and of what must not."""
     real, quiet = Score(), Score()
-    for kind, one in sorted(scores.items()):
-        print(f"{kind:<14} {one.posts:>6} {one.right:>6} {one.right / one.posts:>7.1%} {one.false_alarms:>13}")
+    for kind, one in scores.items():
         total = quiet if kind in NO_FAULT else real
         total.posts += one.posts
         total.right += one.right
         total.false_alarms += one.false_alarms
-    for name, one in (("real posts", real), ("no fault", quiet)):
+    rows = [*sorted(scores.items()), ("real posts", real), ("no fault", quiet)]
+    lines = [f"{'kind':<14} {'posts':>6} {'right':>6} {'rate':>7} {'false alarms':>13}"]
+    for name, one in rows:
         rate = one.right / max(one.posts, 1)
-        print(f"{name:<14} {one.posts:>6} {one.right:>6} {rate:>7.1%} {one.false_alarms:>13}")
+        lines.append(f"{name:<14} {one.posts:>6} {one.right:>6} {rate:>7.1%} {one.false_alarms:>13}")
+    return "\n".join(lines) + "\n"
+
+
+def main(files: Sequence[str]) -> None:
+    """Print the table of all posts."""
+    posts = [post for file in files for post in read_yaml(Path(file).read_text(encoding="utf-8"))]
+    sys.stdout.write(table(score(posts)))
 
 
 if __name__ == "__main__":

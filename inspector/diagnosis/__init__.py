@@ -15,7 +15,7 @@ from inspector.diagnosis.decompress import unpacked
 from inspector.diagnosis.issue import Issue, Side
 from inspector.diagnosis.lines import lines_of_file
 from inspector.diagnosis.ranking import Answer, Because, Reason
-from inspector.diagnosis.result import Diagnosis, Failure, Outcome
+from inspector.diagnosis.result import Diagnosis, DiagnosisOutcome, Failure
 from inspector.diagnosis.routes import Route, RouteKind
 from inspector.diagnosis.rows import diagnosis_row, failure_row, issue_row
 from inspector.diagnosis.text import diagnose_text
@@ -24,9 +24,9 @@ __all__ = [
     "Answer",
     "Because",
     "Diagnosis",
+    "DiagnosisOutcome",
     "Failure",
     "Issue",
-    "Outcome",
     "Reason",
     "Route",
     "RouteKind",

@@ -135,7 +135,9 @@ def _issue(entry: object) -> Issue:
         raise Wrong("tokens need `shows` and `shows_not`: a stream that has the form and one that has not")
     if issue.symptoms and not issue.settle:
         raise Wrong("symptoms need `settle`: the one command that shows whether it is this issue")
-    if not (issue.patterns or issue.may_match or issue.tokens or issue.findings or issue.hints or issue.symptoms):
+    if not (
+        issue.patterns or issue.may_match or issue.tokens or issue.findings or issue.hints or issue.symptoms
+    ):
         raise Wrong("nothing can lead to it: give patterns, symptoms, hints, tokens or findings")
     return issue
 

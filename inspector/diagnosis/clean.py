@@ -1,4 +1,4 @@
-"""A line as the program printed it: without what terminals, browsers, editors, trackers and log shippers added.
+"""A line as its program printed it, without what terminals, browsers, trackers and log shippers added.
 
 Nothing is looked up and nothing is kept; text that none of this happened to comes back as it is.
 """
@@ -10,14 +10,19 @@ from typing import Final
 
 __all__ = ["cleaned", "is_altered", "segments", "uncoloured", "unshipped"]
 
-_COLOUR: Final = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)?|[()][A-Z0-9]|[=>78cM])")
-_BARE_COLOUR: Final = re.compile(r"(?:␛|\\(?:x1b|u001b|033|e))\[[0-9;]{0,20}[mK]|(?<![\w\[])\[(?:0;)?\d{1,2}(?:;\d{1,3}){0,4}m")
+_COLOUR: Final = re.compile(
+    r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)?|[()][A-Z0-9]|[=>78cM])"
+)
+_BARE_COLOUR: Final = re.compile(
+    r"(?:␛|\\(?:x1b|u001b|033|e))\[[0-9;]{0,20}[mK]|\[(?:0(?:;0)?|39)?m|(?<![\w\[])\[(?:0;)?\d{1,2}(?:;\d{1,3}){0,4}m"
+)
 """Colour codes whose escape character was replaced by its name, or was lost."""
 _SIGNS: Final = (
-    ("\x1b", "\u241b", "\\x1b", "\\u001b", "\\033", "\\e[", "[0m", "[0;", "[39m")
-    + ("&lt;", "&gt;", "&amp;", "&quot;", "&#", "&nbsp;", "&apos;")
-    + ("\u2018", "\u2019", "\u201c", "\u201d", "\u00ab", "\u00bb", "\u201e", "\u00a0", "\u202f", "\u200b", "\ufeff")
-    + ("\uff5c", "\u2039", "\u203a", "\u00ad", "\x00", "\\n", '\\"', "\\u0", "\\'", "\\\\", "\\<", "\\|", "\\_")
+    *("\x1b", "\u241b", "\\x1b", "\\u001b", "\\033", "\\e[", "[0m", "[0;", "[39m"),
+    *("&lt;", "&gt;", "&amp;", "&quot;", "&#", "&nbsp;", "&apos;"),
+    *("\u2018", "\u2019", "\u201c", "\u201d", "\u00ab", "\u00bb", "\u201e", "\u2039", "\u203a", "\uff5c"),
+    *("\u00a0", "\u202f", "\u200b", "\ufeff", "\u00ad", "\x00"),
+    *("\\n", '\\"', "\\u0", "\\'", "\\\\", "\\<", "\\|", "\\_"),
 )
 """Texts of which an altered line has at least one; looked for in many lines at once."""
 _PLAIN: Final = str.maketrans(
@@ -54,8 +59,10 @@ _TIME: Final = r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:
 _SHIPPED: Final = re.compile(
     r"\s{0,8}(?:"
     r"(?:> ?)+"  # a quotation
-    rf"|\[?{_TIME}\]?(?: (?:stdout|stderr) [FP])?(?: \[?(?:stdout|stderr)\]?)?(?=[\s:|]|$):? ?"  # CRI, Docker, GitHub
-    r"|[^\W\d]{3,5}\.? [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,6})? [\w.-]{1,80} [\w./@-]{1,80}\[\d{1,9}\]: ?"  # journald, syslog
+    # CRI, Docker, GitHub
+    rf"|\[?{_TIME}\]?(?: (?:stdout|stderr) [FP])?(?: \[?(?:stdout|stderr)\]?)?(?=[\s:|]|$):? ?"
+    # journald, syslog
+    r"|[^\W\d]{3,5}\.? [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,6})? [\w.-]{1,80} [\w./@-]{1,80}\[\d{1,9}\]: ?"
     r"|\[pod/[^\]\s]{1,200}\] ?"  # kubectl logs --prefix
     r"|[\w.-]{1,60}-\d{1,3}\s{1,20}\| ?"  # docker compose
     r"|\d{1,3}\|[\w.-]{1,40}\s{1,10}\| ?"  # pm2
@@ -110,7 +117,7 @@ def unshipped(line: str) -> str:
 
 
 def segments(line: str) -> Iterable[str]:
-    """The lines that a line of JSON holds with `\\n` between them; only itself where there is none."""
+    """The lines that a line of JSON holds, their line feeds escaped; only itself where there is none."""
     return _pieces(line) if "\\n" in line else (line,)
 
 

@@ -48,45 +48,67 @@ _LEVEL: Final = re.compile(
     r"|fatal)(?=[\s\])|>:\"',\-]|$)"
 )
 """The level in other programs' logs: `2026-02-03 10:41:22 - httpx - INFO - ...`, `[debug]`, `level=error`."""
+_GLOG: Final = re.compile(
+    r"(?:\([^()]{1,60}\) )?\[?[WID](?:\d{4}[ \]]|\d{0,4} ?\w{1,40}\.cpp)|.{0,200}\b\w{3,40}Warning: "
+)
+"""Warnings of PyTorch's C++ parts, and those of Python."""
 _PROCESS: Final = re.compile(r"\((?:APIServer|EngineCore|Worker|VllmWorker|RayWorker)[^()]{0,40} pid=\d")
 _PROCESS_WITHIN: Final = 200
 _MINUTE: Final = re.compile(r"(?<!\d)(?:\d{4}-)?\d\d-\d\d[ T]\d\d:\d\d(?=:\d\d)")
 _MINUTE_WITHIN: Final = 160
 _FRAME: Final = re.compile(r'\s*File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,6})')
 _EXCEPTION: Final = re.compile(
-    r"(?:[A-Za-z_]\w{0,80}\.){0,12}[A-Za-z_]\w{0,80}(?:Error|Exception|Interrupt|Exit|Warning(?=: .*[Ee]rror)|Failure)"
+    r"(?:[A-Za-z_]\w{0,80}\.){0,12}[A-Za-z_]\w{0,80}(?:Error|Exception|Interrupt|Exit"
+    r"|Warning(?=: .*[Ee]rror)|Failure)"
     r"(?:\[\w{1,20}\])?(?:: .*|:)?$"
 )
 _RAISED: Final = re.compile(
-    r"(?<![\w.])(?:[A-Za-z_]\w{0,80}\.){0,12}[A-Z]\w{0,80}(?:Error|Exception)(?:\[\w{1,20}\])?(?:: ?\S.*|\(['\"].*|:?$)"
+    r"(?<![\w.])(?:[A-Za-z_]\w{0,80}\.){0,12}[A-Z]\w{0,80}(?:Error"
+    r"|Exception)(?:\[\w{1,20}\])?(?:: ?\S.*|\(['\"].*|:?$)"
 )
 """An exception within a line: after a prompt, a prefix, "raise" or a client's own words."""
 _ERROR: Final = re.compile(
-    r"(?i)(?<![\w-])(?:fatal(?: error)?|error|panic|npm err!|exception|uncaught|unhandled|\[e\])(?:\[\w{1,20}\])?"
-    r"\s?(?:[:!(=]|code\b|rendering|while|response|message|in |sending|loading|during|when|from)"
+    r"(?i)(?<![\w-])(?:fatal(?: error)?|error|panic|npm err!|exception|uncaught|unhandled"
+    r"|\[e\])(?:\[\w{1,20}\])?"
+    r"\s?(?:[:!(=](?!\s?(?:null|none|no\b|0\b|false|''|\"\"))|code\b|rendering|while|response|message"
+    r"|in |sending|loading|during|when|from)"
     r"|\[error\]|(?<![\w-])E\]\s"
-    r"|\berror code:? ?\d{3}|\b(?:status(?: ?code)?|http(?:/[\d.]{1,3})?|code)[\"']?[:= ]{1,3}[\"']?[45]\d\d\b|\bhttp [45]\d\d\b"
-    r"|\b[45]\d\d \(?(?:bad request|internal server error|not found|unauthorized|forbidden|not implemented|bad gateway"
+    r"|\berror code:? ?\d{3}|\b(?:status(?: ?code)?|http(?:/[\d.]{1,3})?"
+    r"|code)[\"']?[:= ]{1,3}[\"']?[45]\d\d\b|\bhttp [45]\d\d\b"
+    r"|\b[45]\d\d \(?(?:bad request|internal server error|not found|unauthorized|forbidden"
+    r"|not implemented|bad gateway"
     r"|service unavailable|gateway time-?out|unprocessable|method not allowed|too many requests|status code)"
     r"|\binternal server error\b|\bbad request\b|\bsegmentation fault\b|\bcore dumped\b|\bout of memory\b"
     r"|\"error\"\s?:\s?[{\"\[]|'error': ?[{'\[]|\bbacktrace\b|\bcrashed\b|\bcrashes\b"
-    r"|\bconnection (?:refused|reset|closed|aborted|error)\b|\btimed out\b|\bprematurely closed\b|\bback-?off restarting\b"
-    r"|\bauthentication failed\b|\bpermission denied\b|\bno such file\b|\bis not compatible with\b|\bunrecognized arguments?\b"
+    r"|\bconnection (?:refused|reset|closed|aborted|error)\b|\btimed out\b|\bprematurely closed\b"
+    r"|\bback-?off restarting\b"
+    r"|\bauthentication failed\b|\bpermission denied\b|\bno such file\b|\bis not compatible with\b"
+    r"|\bunrecognized arguments?\b"
     r"|\binvalid (?:choice|argument|value|json|response|parameter|request)\b|\bnot found in\b"
-    r"|\b(?:is|are|was) not (?:supported|valid|allowed|permitted|available|found|installed|a valid)\b|\bdoes not exist\b"
-    r"|\bassertion failed\b|\bfailed (?:to|with|validation)\b|^\s{0,4}failed\b|\bcannot\b.{1,60}\bbecause\b|\bno module named\b"
-    r"|\bnot supported by\b|\bmissing finish[_ ]reason\b|\bunexpected token\b|\bunsupported\b|\brefused to connect\b"
+    r"|\b(?:is|are|was) not (?:supported|valid|allowed|permitted|available|found|installed|a valid)\b"
+    r"|\bdoes not exist\b"
+    r"|\bassertion failed\b|\bfailed (?:to|with|validation)\b|^\s{0,4}failed\b(?! requests)"
+    r"|\bcannot\b.{1,60}\bbecause\b|\bno module named\b"
+    r"|\bcommand not found\b|\bunable to (?:locate|find|open|load|connect|parse|resolve)\b|^killed$"
+    r"|\bcould not (?:be )?\w+"
+    r"|\bnot supported by\b|\bmissing finish[_ ]reason\b|\bunexpected token\b|\bunsupported\b"
+    r"|\brefused to connect\b"
 )
 _COMPLAINT: Final = re.compile(
-    r"(?i)\b(?:not working|(?:does|do|did|is|are|was|can|could|will|would)(?:n[o']t|n't| not)\b|cannot|fails?\b|failed\b|failing\b"
+    r"(?i)(?<![\w-])(?:not working|(?:does|do|did|is|are|was|can|could|will|would)(?:n[o']t|n't"
+    r"| not)\b|cannot|fails?\b|failed\b|failing\b"
     r"|failure|broken|bug\b|missing\b|lost\b|drop(?:s|ped)\b|wrong(?:ly)?\b|incorrect(?:ly)?\b|empty\b|null\b|none\b|hangs?\b"
-    r"|stuck\b|stops?\b|truncat\w+|cut off\b|ignor(?:e|es|ed|ing)\b|errors?\b|problem|issue\b|unable\b|never\b|nothing\b"
-    r"|no longer\b|garbage|gibberish|leak\w*|malformed|too large|returns? none|exceeds?\b|reject(?:s|ed)\b|refus(?:e|es|ed)\b)"
+    r"|stuck\b|stops?\b|truncat\w+|cut off\b|ignor(?:e|es|ed|ing)\b|errors?\b|problem|issue\b"
+    r"|unable\b|never\b|nothing\b"
+    r"|no longer\b|garbage|gibberish|leak\w*|malformed|too large|returns? none|exceeds?\b|reject(?:s"
+    r"|ed)\b|refus(?:e|es|ed)\b)"
 )
 _REQUEST: Final = re.compile(
     r'"POST (?P<path>/v1/(?:chat/completions|responses|completions))[^"]{0,200}" (?P<status>\d{3})'
 )
-_ACCESS: Final = re.compile(r'"(?P<verb>[A-Z]{3,7}) (?P<path>/[^" ]{0,200}) HTTP/[\d.]{1,3}" (?P<status>\d{3})\b')
+_ACCESS: Final = re.compile(
+    r'"(?P<verb>[A-Z]{3,7}) (?P<path>/[^" ]{0,200}) HTTP/[\d.]{1,3}" (?P<status>\d{3})\b'
+)
 _NUMBER: Final = r"v?(?P<version>\d+\.\d+\.\d+[\w.]{0,20})"
 _VERSIONS: Final = (
     ("start-up line", re.compile(rf"vLLM (?:API )?server version {_NUMBER}")),
@@ -124,6 +146,8 @@ def split(line: str) -> Split:
 
 def level_of(line: str) -> str:
     """The level that any program's log line names near its start, in upper case; empty for other lines."""
+    if _GLOG.match(line):
+        return "WARNING"
     found = _LEVEL.match(line)
     return found["level"].upper() if found else ""
 

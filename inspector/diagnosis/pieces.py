@@ -16,7 +16,9 @@ _LEAST: Final = 18
 """Characters of a message that tell which it is."""
 _LEAST_MARKED: Final = 12
 """The same where the text says that it was cut."""
-_CUT: Final = re.compile(r"\s*(?:\.{2,}|\u2026|\[truncated\]|<truncated>|\(truncated\)|\[\.\.\.\])[\s\"'`)\]}]*$")
+_CUT: Final = re.compile(
+    r"\s*(?:\.{2,}|\u2026|\[truncated\]|<truncated>|\(truncated\)|\[\.\.\.\])[\s\"'`)\]}]*$"
+)
 _DIGITS: Final = re.compile(r"\d+")
 _NOT_OURS: Final = re.compile(r"SyntaxError|Discord|JSON\b|in JSON|TypeError")
 _HEAD: Final = 8
@@ -90,7 +92,7 @@ def beginning_of(line: str, known: Sequence[Known]) -> tuple[str, tuple[tuple[st
 
 
 def _tail(line: str, message: str, *, exact: bool) -> str:
-    """The end of a line that a message begins with, numbers aside unless `exact`; empty when there is none."""
+    """The end of a line that a message begins with, numbers aside unless `exact`; empty if there is none."""
     start = line.rfind(message[:_HEAD])
     if start < 0:
         return ""

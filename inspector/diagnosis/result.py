@@ -12,16 +12,17 @@ from inspector.diagnosis.routes import Route
 from inspector.diagnosis.scan import VersionSeen
 from inspector.diagnosis.timeline import Count
 
-__all__ = ["NOTHING", "Diagnosis", "Failure", "Outcome", "paste_next", "sentence"]
+__all__ = ["NOTHING", "Diagnosis", "DiagnosisOutcome", "Failure", "paste_next", "sentence"]
 
 NOTHING: Final = "No known issue matches this text."
+_DIAGNOSE_LOG: Final = "docker logs CONTAINER 2>&1 | python -m inspector diagnose"
 _PASTE_NEXT: Final = (
     "Paste the error line, the traceback down to its last line, or the server's log; "
     "for missing text record the response with `python -m inspector record`."
 )
 
 
-class Outcome(StrEnum):
+class DiagnosisOutcome(StrEnum):
     """What came out of a diagnosis."""
 
     KNOWN = "known"
@@ -34,6 +35,7 @@ class Outcome(StrEnum):
     """Something fails, and no entry knows it."""
     NOTHING = "nothing"
     """No failure and no entry."""
+
 
 _SURE: Final = 20
 """Weight from which an answer is more than a possibility."""
@@ -95,26 +97,26 @@ class Diagnosis:
     """For a text without an answer: what else to give."""
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> DiagnosisOutcome:
         """What came out, as a code."""
         if self.route is not None:
-            return Outcome.ROUTED
+            return DiagnosisOutcome.ROUTED
         if self.answers and self.sides:
-            return Outcome.SYMPTOM if self.answers[0].by_symptom else Outcome.KNOWN
-        return Outcome.UNKNOWN if self.failures else Outcome.NOTHING
+            return DiagnosisOutcome.SYMPTOM if self.answers[0].by_symptom else DiagnosisOutcome.KNOWN
+        return DiagnosisOutcome.UNKNOWN if self.failures else DiagnosisOutcome.NOTHING
 
     @property
     def next_step(self) -> str:
         """The first thing to do; empty where there is nothing to do."""
         match self.outcome:
-            case Outcome.KNOWN:
+            case DiagnosisOutcome.KNOWN:
                 return self.answers[0].issue.first_step(self.version)
-            case Outcome.SYMPTOM:
+            case DiagnosisOutcome.SYMPTOM:
                 issue = self.answers[0].issue
                 return f"To settle it: {issue.settle}" if issue.settle else issue.first_step(self.version)
-            case Outcome.ROUTED:
+            case DiagnosisOutcome.ROUTED:
                 return self.route.steps[0] if self.route is not None else ""
-            case Outcome.UNKNOWN | Outcome.NOTHING:
+            case DiagnosisOutcome.UNKNOWN | DiagnosisOutcome.NOTHING:
                 return self.paste_next
             case _:
                 assert_never(self.outcome)
@@ -147,10 +149,10 @@ def paste_next(failures: Sequence[Failure], *, of_vllm: bool, of_server: bool) -
     if failures[0].cut or message.startswith("a traceback that breaks off"):
         return "The message breaks off: paste the traceback down to its last line."
     if of_server:
-        return "Paste the lines above it too: the first error of the server's log is the cause, later ones follow from it."
+        return "Paste the lines above it too: the first error of the server's log is the cause of later ones."
     if of_vllm:
-        return "Paste the server's log of the same minute: docker logs CONTAINER 2>&1 | python -m inspector diagnose"
+        return f"Paste the server's log of the same minute: {_DIAGNOSE_LOG}"
     return (
-        "Nothing in this text is from vLLM or gpt-oss. If a vLLM server is behind it, paste the server's log of the same "
-        "minute: docker logs CONTAINER 2>&1 | python -m inspector diagnose"
+        "Nothing in this text is from vLLM or gpt-oss. If a vLLM server is behind it, paste the server's log "
+        f"of the same minute: {_DIAGNOSE_LOG}"
     )

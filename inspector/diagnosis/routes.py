@@ -14,13 +14,24 @@ from typing import Final
 from inspector.diagnosis.safe_yaml import read_yaml
 from inspector.diagnosis.schema import Fields, anywhere, flag, identifier, several, text, word
 
-__all__ = ["DEFAULT_FILE", "Route", "RouteKind", "find_server", "find_startup", "mentions_vllm", "routes", "runs_vllm"]
+__all__ = [
+    "DEFAULT_FILE",
+    "Route",
+    "RouteKind",
+    "find_server",
+    "find_startup",
+    "mentions_vllm",
+    "routes",
+    "runs_vllm",
+]
 
 DEFAULT_FILE: Final = Path(__file__).with_name("routes.yaml")
 
 _RUNS_VLLM: Final = re.compile(
-    r"[\\/]vllm[\\/](?!server|models?\b)|\b(?:APIServer|EngineCore)(?:_DP\d+)? pid=|vllm api server|vllm server version"
-    r"|\bvllm serve\b|\bvllm\.(?:entrypoints|engine|v1|worker|model_executor)\b|hosted_?vllm|\bvllm==|llm engine \(v\d"
+    r"[\\/]vllm[\\/](?!server|models?\b)|\b(?:APIServer|EngineCore)(?:_DP\d+)? pid=|vllm api server"
+    r"|vllm server version"
+    r"|\bvllm serve\b|\bvllm\.(?:entrypoints|engine|v1|worker|model_executor)\b|hosted_?vllm|\bvllm=="
+    r"|llm engine \(v\d"
     r"|vllm/vllm-openai|\bvllm bench\b|\bvllm\[\d+\]:",
     re.IGNORECASE,
 )
@@ -72,7 +83,9 @@ def _route(entry: object) -> Route:
         kind=kind,
         name=name,
         sentence=fields.take(
-            "sentence", text, f"This is {name}: its parser is its own, and the known issues of vLLM do not apply."
+            "sentence",
+            text,
+            f"This is {name}: its parser is its own, and the known issues of vLLM do not apply.",
         ),
         steps=fields.take("steps", several(text)),
         marks=fields.take("marks", several(anywhere)),
@@ -108,9 +121,9 @@ def find_startup(content: str) -> Route | None:
     """What keeps the server from starting, or stops its engine; None where nothing says so."""
     own = runs_vllm(content) or mentions_vllm(content)
     for route in routes():
-        if route.kind is RouteKind.STARTUP and (own or not route.of_vllm):
-            if any(mark.search(content) for mark in route.marks):
-                return route
+        fits = route.kind is RouteKind.STARTUP and (own or not route.of_vllm)
+        if fits and any(mark.search(content) for mark in route.marks):
+            return route
     return None
 
 

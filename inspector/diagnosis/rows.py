@@ -28,7 +28,7 @@ def issue_row(issue: Issue) -> dict[str, Any]:
 
 
 def answer_row(answer: Answer, version: str | None = None) -> dict[str, Any]:
-    """An entry with the reasons that led to it; no step to a release that the server's version has reached."""
+    """An entry with the reasons that led to it, and the steps that are left for a server of this version."""
     because = [{"kind": str(one.because), "words": one.words} for one in answer.reasons]
     return {
         **issue_row(answer.issue),

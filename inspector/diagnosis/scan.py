@@ -51,10 +51,46 @@ _AT_ONCE: Final = 256
 _START_UP: Final = ("server version ", "  version ", "LLM engine (v")
 """What a server says of itself when it starts; a log may hold several starts."""
 _ALWAYS: Final = (
-    ('File "', "Traceback", "Error", "ERROR", "CRITICAL", "Exception", "Interrupt", "Exit", "FATAL", "Failure")
-    + ("rror", "ERR!", "fatal", "panic", "ailed", "efused", "tatus", "imed out", "nsupported", "nexpected", "nvalid", "E]")
-    + (" 40", " 42", " 50", "(40", "not ", "ncaught", "nhandled", "ad request", "prematurely", "restarting", "crash", "fault")
-    + ("memory", "annot", "missing", "issing finish", "Bad Request", "No such", "o module", "does not exist", "core dumped")
+    *(
+        'File "',
+        "Traceback",
+        "Exception",
+        "Interrupt",
+        "Exit",
+        "CRITICAL",
+        "FATAL",
+        "Failure",
+        "rror",
+        "ERROR",
+        "ERR!",
+    ),
+    *(
+        "fatal",
+        "panic",
+        "ailed",
+        "efused",
+        "tatus",
+        "imed out",
+        "nsupported",
+        "nexpected",
+        "nvalid",
+        "E]",
+        "nable to",
+    ),
+    *(" 40", " 42", " 50", "(40", "not ", "ncaught", "nhandled", "ad request", "ad Request", "prematurely"),
+    *(
+        "restarting",
+        "crash",
+        "fault",
+        "memory",
+        "annot",
+        "issing finish",
+        "illed",
+        "ould not",
+        "No such",
+        "o module",
+    ),
+    *("does not exist", "core dumped"),
 )
 """What lines of tracebacks and of failures that no issue makes contain."""
 _QUIET: Final = frozenset({"DEBUG", "INFO", "WARNING", "WARN"})
@@ -67,8 +103,10 @@ _STATUSES: Final = 40
 _FOLDED: Final = 16
 """Characters that a text needs to be looked for in any case."""
 _PAYLOAD: Final = re.compile(
-    r"[\"']object[\"']: ?[\"']error[\"']|[\"']type[\"']: ?[\"']\w{1,40}Error[\"'], ?[\"']param[\"']: ?(?:null|None)"
-    r"|[\"']type[\"']: ?[\"'](?:Internal Server Error|InternalServerError|BadRequestError|NotImplementedError)[\"']"
+    r"[\"']object[\"']: ?[\"']error[\"']"
+    r"|[\"']type[\"']: ?[\"']\w{1,40}Error[\"'], ?[\"']param[\"']: ?(?:null|None)"
+    r"|[\"']type[\"']: ?[\"'](?:Internal Server Error|InternalServerError|BadRequestError"
+    r"|NotImplementedError)[\"']"
 )
 """An error as vLLM's server words it to its client."""
 
@@ -181,11 +219,19 @@ class Scan:
         if self._traceback and not self.messages and self._frame:
             # A traceback without its last line: the last line of code may say what was called.
             match = self._match(self._frame[-1])
-            text = match.text if match.issues else f"a traceback that breaks off: {self._frame[-1].strip()[:_KEY]}"
+            text = (
+                match.text
+                if match.issues
+                else f"a traceback that breaks off: {self._frame[-1].strip()[:_KEY]}"
+            )
             self._fail(_Match(text, match.issues), Split("", "", None), self._frame[-1])
         if not self.messages:
             for text, (line, times) in self.access.items():
-                self._fail(self._match(text) if self._match(text).issues else _Match(text, ()), Split("", "", None), text)
+                self._fail(
+                    self._match(text) if self._match(text).issues else _Match(text, ()),
+                    Split("", "", None),
+                    text,
+                )
                 message = self.messages.get(self._match(text).text or text)
                 if message is not None:
                     message.first_line, message.count = line, times
@@ -195,7 +241,9 @@ class Scan:
             match = self._match(whole)
             if match.issues and match.text not in self.messages:
                 # What the halves of the message looked like goes away.
-                for text in [text for text, one in self.messages.items() if _is_half(one, text, whole, match)]:
+                for text in [
+                    text for text, one in self.messages.items() if _is_half(one, text, whole, match)
+                ]:
                     del self.messages[text]
                 self._fail(match, Split(whole, "", None, _PAYLOAD.search(whole) is not None), whole)
                 self.messages[match.text].first_line = piece.line
@@ -325,7 +373,7 @@ class Scan:
         return within
 
     def _unknown(self, parts: Split, line: str) -> str:
-        """The text of a failure that no issue makes: an exception's line, or an error of a log or a client."""
+        """The text of a failure that no issue makes: an exception's line, an error of a log or a client."""
         if text := exception_of(parts.rest):
             return text[:_KEY]
         if self._traceback is not None and parts.level in _LOUD:

@@ -1,4 +1,4 @@
-"""What people write who see no error: the sentences of a text, and the issues whose symptoms stand in them."""
+"""What people write who see no error: the sentences of a text, and the symptoms that stand in them."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,17 +15,27 @@ _LONGEST: Final = 700
 _TOGETHER: Final = 3
 """Sentences that a symptom may be spread over."""
 _ABOUT: Final = re.compile(
-    r"(?i)gpt[-_ ]?oss|vllm|harmony|openai[-_ ]compatible|/v1/(?:chat|responses|completions)|<\|\w+\|>|\bllm\b|language model"
+    r"(?i)gpt[-_ ]?oss|vllm|harmony|openai[-_ ]compatible|/v1/(?:chat|responses|completions)"
+    r"|<\|\w+\|>|\bllm\b|language model"
     r"|\bcontent\b|\bassistant\b|\bstream(?:ing|s|ed)?\b|\bmodel\b"
-    r"|tool[-_ ]?calls?|function[-_ ]call|finish_reason|reasoning|completion_tokens|structured output|response_format"
+    r"|tool[-_ ]?calls?|function[-_ ]call|finish_reason|reasoning|completion_tokens|structured output"
+    r"|response_format"
 )
 """Words of the subject: without one, only a short text is taken for a symptom."""
-_CLOSE: Final = re.compile(r"(?i)gpt[-_ ]?oss|vllm|harmony|<\|(?:channel|start|call|end|return|message|constrain)\|>")
-_ELSEWHERE: Final = re.compile(r"(?i)\b(?:aws bedrock|bedrock|vertex ?ai|azure|openrouter|groq|fireworks|cerebras|together\.?ai|gemini)\b")
+_CLOSE: Final = re.compile(
+    r"(?i)gpt[-_ ]?oss|vllm|harmony|<\|(?:channel|start|call|end|return|message|constrain)\|>"
+)
+_ELSEWHERE: Final = re.compile(
+    r"(?i)\b(?:aws bedrock|bedrock|vertex ?ai|azure|openrouter|groq|fireworks|cerebras|together\.?ai"
+    r"|gemini)\b"
+)
 """Services that run gpt-oss on servers of their own."""
 _VLLM: Final = re.compile(r"(?i)vllm")
 _SHORT: Final = 300
-_DATA: Final = re.compile(r"\s*(?:[{}\]]|\[\s*[\]{\"'\d\[]|\[$|data:|event:|[\"'][\w.-]+[\"']\s?:|[A-Z]\w+\(\w+=|[a-z_.]+\(|diff --git|[+-]\s{2,})")
+_DATA: Final = re.compile(
+    r"\s*(?:[{}\]]|\[\s*[\]{\"'\d\[]|\[$|data:|event:|[\"'][\w.-]+[\"']\s?:|[A-Z]\w+\(\w+=|[a-z_.]+\("
+    r"|diff --git|[+-]\s{2,})"
+)
 """The beginning of a payload or of code, which say nothing in words."""
 _MARKS: Final = re.compile(r"[{}\[\]=\"';\\]")
 _MOST_MARKS: Final = 0.09
@@ -39,7 +49,13 @@ def prose(lines: Iterable[str]) -> list[str]:
         if size > _MOST:
             break
         parts = split(line)
-        if parts.level or parts.of_vllm or access_of(line) or level_of(line) or parts.rest.startswith("  File"):
+        if (
+            parts.level
+            or parts.of_vllm
+            or access_of(line)
+            or level_of(line)
+            or parts.rest.startswith("  File")
+        ):
             continue
         for start in range(0, len(parts.rest), _LONGEST):
             piece = parts.rest[start : start + _LONGEST].strip()
@@ -58,7 +74,9 @@ def is_about(sentences: Sequence[str]) -> bool:
     content = "\n".join(sentences)
     if _ELSEWHERE.search(content) and not _VLLM.search(content):
         return False
-    return _CLOSE.search(content) is not None or (len(content) <= _SHORT and _ABOUT.search(content) is not None)
+    return _CLOSE.search(content) is not None or (
+        len(content) <= _SHORT and _ABOUT.search(content) is not None
+    )
 
 
 def symptom_of(issue: Issue, sentences: Sequence[str]) -> str:
@@ -75,7 +93,7 @@ def symptom_of(issue: Issue, sentences: Sequence[str]) -> str:
 
 
 def complaint(sentences: Sequence[str]) -> str:
-    """The first sentence that says in words that something is wrong; empty where none does or nothing is about a model."""
+    """The first sentence that says that something is wrong; empty where nothing is about a model."""
     if not any(_ABOUT.search(one) or _CLOSE.search(one) for one in sentences):
         return ""
     return next((said for one in sentences if (said := complaint_of(one))), "")

@@ -15,8 +15,8 @@ from rapidfuzz import fuzz, process, utils
 from inspector.capture import Endpoint
 from inspector.diagnosis.anchors import Anchor, releases
 from inspector.diagnosis.catalogue import catalogue
-from inspector.diagnosis.issue import Issue, Rate, Texts
 from inspector.diagnosis.clean import uncoloured
+from inspector.diagnosis.issue import Issue, Rate, Texts
 from inspector.diagnosis.lines import complaint_of
 from inspector.diagnosis.ranking import Answer, Because, Reason, ranked, sides, version_reason
 from inspector.diagnosis.result import Diagnosis, Failure, paste_next, sentence
@@ -34,9 +34,13 @@ _MOST: Final = 0.5
 _FEW: Final = 0.05
 _NEAREST: Final = 3
 _SAID: Final = 120
+_WHOLE: Final = 100_000
+"""Characters in which words are looked for that rule an entry out or name another server."""
 _LIBRARY: Final = re.compile(
-    r"while expecting start token|tokens remaining in message header|channel marker present but no channel value"
-    r"|message header did not contain a role|waiting for message header|Unknown role: |vocab file|Harmony encoding|HarmonyError"
+    r"while expecting start token|tokens remaining in message header"
+    r"|channel marker present but no channel value"
+    r"|message header did not contain a role|waiting for message header|Unknown role: |vocab file"
+    r"|Harmony encoding|HarmonyError"
     r"|Could not parse header: too many tokens"
 )
 """Messages of openai_harmony, which other servers use too."""
@@ -62,8 +66,8 @@ class _Diagnosing:
         self.versions = _versions(scan)
         around = [line for message in scan.messages.values() for lines in message.around for line in lines]
         self.words = [*scan.head, *around]
-        self.whole = "\n".join(self.words)
-        self.lower = self.whole.lower()
+        self.lower = "\n".join(self.words).lower()
+        self.whole = "\n".join((*around, *scan.head))[:_WHOLE]
         self.hints = {issue.id: self._hints(issue) for issue in known if issue.hints}
         self.sentences = prose(scan.head)
 
@@ -124,7 +128,9 @@ class _Diagnosing:
         if self.is_log or not (said := complaint(self.sentences)):
             return []
         line = next((number for number, one in enumerate(self.scan.head, 1) if said in one), 1)
-        return [Failure(message=said[:_SAID], count=1, first_line=line, answers=(), nearest=self._nearest(said))]
+        return [
+            Failure(message=said[:_SAID], count=1, first_line=line, answers=(), nearest=self._nearest(said))
+        ]
 
     def _symptoms(self) -> list[Answer]:
         """Entries whose symptoms a person describes; none that the server's version excludes."""
@@ -187,7 +193,9 @@ class _Diagnosing:
         because = Because.MESSAGE if own else Because.PART_OF_MESSAGE
         said = Reason(because, f"the text says “{message.text}”")
         if message.cut:
-            said = Reason(Because.BEGINNING, f"the text breaks off at “{message.text}”, as its message begins")
+            said = Reason(
+                Because.BEGINNING, f"the text breaks off at “{message.text}”, as its message begins"
+            )
         reasons = [said, *self.hints.get(issue.id, ())]
         versions = [version for version in message.by_version if version] or [
             seen.version for seen in self.versions[:1]

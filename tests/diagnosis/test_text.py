@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from inspector.diagnosis.catalogue import catalogue
 from inspector.diagnosis.issue import Issue, Side
 from inspector.diagnosis.ranking import Because
+from inspector.diagnosis.result import DiagnosisOutcome
 from inspector.diagnosis.text import diagnose_text
 
 LOGS = Path(__file__).parent.parent.parent / "fixtures" / "logs"
@@ -133,7 +134,9 @@ def test_an_unknown_failure_is_called_unknown_with_the_nearest_entries() -> None
 def test_text_without_a_failure_has_no_answer(text: str) -> None:
     diagnosis = diagnose_text(text)
     assert diagnosis.answers == ()
-    assert diagnosis.sentence in {"Nothing here looks like a failure.", diagnosis.sentence}
+    assert diagnosis.sentence == "No known issue matches this text."
+    assert diagnosis.outcome is DiagnosisOutcome.NOTHING
+    assert diagnosis.next_step.startswith("Paste ")
 
 
 @pytest.mark.parametrize(
