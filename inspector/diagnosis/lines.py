@@ -44,8 +44,10 @@ _PREFIX: Final = re.compile(
     r"(?:\[?(?P<file>[^\[\]\s]{1,120}\.py):(?P<line>\d{1,6})\] ?)?"
 )
 _LEVEL: Final = re.compile(
-    r"[^\n]{0,120}?(?:^|[\s\[|(<\"':\-])(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL|debug|info|warning|warn|error"
-    r"|fatal)(?=[\s\])|>:\"',\-]|$)"
+    r"[^\n]{0,120}?(?:"
+    r"(?:^|[\s\[|(<\"':\-])(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL)(?=[\s\])|>:\"',\-]|$)"
+    r"|(?:\[|level=\"?|\"level\": ?\"|[|] ?| - )(?P<small>debug|info|warning|warn|error|fatal)"
+    r"(?=[\s\]\"|]|$))"
 )
 """The level in other programs' logs: `2026-02-03 10:41:22 - httpx - INFO - ...`, `[debug]`, `level=error`."""
 _GLOG: Final = re.compile(
@@ -78,7 +80,8 @@ _ERROR: Final = re.compile(
     r"|\b[45]\d\d \(?(?:bad request|internal server error|not found|unauthorized|forbidden"
     r"|not implemented|bad gateway"
     r"|service unavailable|gateway time-?out|unprocessable|method not allowed|too many requests|status code)"
-    r"|\binternal server error\b|\bbad request\b|\bsegmentation fault\b|\bcore dumped\b|\bout of memory\b"
+    r"|\|\s{0,3}[45]\d\d\s{0,3}\||\binternal server error\b|\bbad request\b"
+    r"|\bsegmentation fault\b|\bcore dumped\b|\bout of memory\b"
     r"|\"error\"\s?:\s?[{\"\[]|'error': ?[{'\[]|\bbacktrace\b|\bcrashed\b|\bcrashes\b"
     r"|\bconnection (?:refused|reset|closed|aborted|error)\b|\btimed out\b|\bprematurely closed\b"
     r"|\bback-?off restarting\b"
@@ -149,7 +152,7 @@ def level_of(line: str) -> str:
     if _GLOG.match(line):
         return "WARNING"
     found = _LEVEL.match(line)
-    return found["level"].upper() if found else ""
+    return (found["level"] or found["small"]).upper() if found else ""
 
 
 def minute_of(line: str) -> str:

@@ -7,6 +7,7 @@ from typing import Final, assert_never
 
 from inspector.diagnosis.issue import Issue, Side
 from inspector.diagnosis.judges import Judgement
+from inspector.diagnosis.paste import BREAKS_OFF
 from inspector.diagnosis.ranking import Answer
 from inspector.diagnosis.routes import Route
 from inspector.diagnosis.scan import VersionSeen
@@ -146,7 +147,7 @@ def paste_next(failures: Sequence[Failure], *, of_vllm: bool, of_server: bool) -
     if not failures:
         return _PASTE_NEXT
     message = failures[0].message
-    if failures[0].cut or message.startswith("a traceback that breaks off"):
+    if failures[0].cut or message.startswith(BREAKS_OFF):
         return "The message breaks off: paste the traceback down to its last line."
     if of_server:
         return "Paste the lines above it too: the first error of the server's log is the cause of later ones."

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from inspector.diagnosis.safe_yaml import read_yaml
-from inspector.diagnosis.schema import Fields, anywhere, flag, identifier, several, text, word
+from inspector.diagnosis.schema import Fields, anywhere, identifier, several, text, word
 
 __all__ = [
     "DEFAULT_FILE",
@@ -62,10 +62,9 @@ class Route:
     marks: tuple[re.Pattern[str], ...]
     """What only this server, or this failure, prints."""
     words: tuple[re.Pattern[str], ...] = ()
-    """Its name, as people write it; counts where vLLM is not named."""
+    """Of a server its name, which counts where vLLM is not named; of a failure what other programs print too,
+    which counts beside words of vLLM only."""
     links: tuple[str, ...] = ()
-    of_vllm: bool = False
-    """For `marks` that other programs print too: they count beside words of vLLM only."""
 
 
 @cache
@@ -91,7 +90,6 @@ def _route(entry: object) -> Route:
         marks=fields.take("marks", several(anywhere)),
         words=fields.take("words", several(anywhere), ()),
         links=fields.take("links", several(text), ()),
-        of_vllm=fields.take("of_vllm", flag, False),
     )
     fields.done()
     return route
@@ -113,17 +111,22 @@ def find_server(content: str) -> Route | None:
     own = runs_vllm(content)
     if marked := _most(known, content, marks=True):
         # A vLLM log that only names a path or a model of another program stays vLLM's.
-        return None if own else marked
+        theirs = sum(len(mark.findall(content)) for mark in marked.marks)
+        return None if own and theirs <= len(_RUNS_VLLM.findall(content)) else marked
     return None if own or mentions_vllm(content) else _most(known, content, marks=False)
 
 
-def find_startup(content: str) -> Route | None:
-    """What keeps the server from starting, or stops its engine; None where nothing says so."""
-    own = runs_vllm(content) or mentions_vllm(content)
+def find_startup(content: str, *, failing: bool) -> Route | None:
+    """What keeps the server from starting, or stops its engine; None where nothing says so.
+
+    Where nothing else is `failing`, only what no other program prints counts.
+    """
+    own = failing and (runs_vllm(content) or mentions_vllm(content))
     for route in routes():
-        fits = route.kind is RouteKind.STARTUP and (own or not route.of_vllm)
-        if fits and any(mark.search(content) for mark in route.marks):
-            return route
+        if route.kind is RouteKind.STARTUP:
+            expressions = (*route.marks, *(route.words if own else ()))
+            if any(expression.search(content) for expression in expressions):
+                return route
     return None
 
 

@@ -6,8 +6,7 @@ server's version. `text` makes answers of it.
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
@@ -28,10 +27,12 @@ from inspector.diagnosis.lines import (
     split,
     versions_in,
 )
-from inspector.diagnosis.pieces import Known, Piece, beginning_of, joined
+from inspector.diagnosis.message import Match, Message
+from inspector.diagnosis.paste import BREAKS_OFF, Paste, messages_of
+from inspector.diagnosis.pieces import Known, Piece
 from inspector.diagnosis.timeline import Timeline
 
-__all__ = ["REQUESTS", "Message", "Scan", "VersionSeen"]
+__all__ = ["REQUESTS", "Scan", "VersionSeen"]
 
 REQUESTS: Final = "requests"
 """Name of the requests in the timeline."""
@@ -100,8 +101,6 @@ _BACK: Final = LONGEST - _FRONT
 _PASTED: Final = 600
 """A text of so many lines was pasted by a person: wrapped and broken-off messages are looked for in it."""
 _STATUSES: Final = 40
-_FOLDED: Final = 16
-"""Characters that a text needs to be looked for in any case."""
 _PAYLOAD: Final = re.compile(
     r"[\"']object[\"']: ?[\"']error[\"']"
     r"|[\"']type[\"']: ?[\"']\w{1,40}Error[\"'], ?[\"']param[\"']: ?(?:null|None)"
@@ -119,32 +118,6 @@ class VersionSeen(NamedTuple):
     """What tells it: start-up line, system_fingerprint, /version, the text."""
     line: int
     """Line number, from 1."""
-
-
-@dataclass(slots=True)
-class Message:
-    """One failure's text with all its occurrences."""
-
-    text: str
-    first_line: int
-    matched: dict[str, bool] = field(default_factory=dict)
-    """Ids of issues that make this text, and whether the text is their own (or one of several issues)."""
-    count: int = 0
-    last_line: int = 0
-    anchors: set[Anchor] = field(default_factory=set)
-    """Files and lines of its tracebacks."""
-    around: list[list[str]] = field(default_factory=list)
-    """Surrounding lines of the first occurrences."""
-    by_version: dict[str, int] = field(default_factory=dict)
-    of_vllm: bool = False
-    """Whether a frame, a log line or an error payload of vLLM has it."""
-    cut: bool = False
-    """Whether the text breaks off: `matched` are issues whose messages begin like it."""
-
-
-class _Match(NamedTuple):
-    text: str
-    issues: tuple[tuple[str, bool], ...]
 
 
 class Scan:
@@ -174,7 +147,7 @@ class Scan:
         """Failures beyond the number of messages that are told apart."""
         self.access: dict[str, tuple[int, int]] = {}
         """Requests of any path that were refused, as the access log has them: first line and how many."""
-        self._known = [Known(issue.id, text, own) for issue in issues for text, own in _texts_of(issue)]
+        self._known = [Known(issue.id, text, own) for issue in issues for text, own in messages_of(issue)]
         self._patterns = [
             (pattern, issue.id, own)
             for issue in issues
@@ -211,72 +184,20 @@ class Scan:
     def finish(self) -> None:
         """No more lines come: look at what a person's paste may have wrapped or broken off."""
         if self.lines <= _PASTED:
-            rests = [Piece(number, split(line).rest) for number, line in enumerate(self.head, 1)]
-            self._look_at_wrapped(rests)
-            self._look_at_folded(rests)
-            if not any(message.matched for message in self.messages.values()):
-                self._look_at_broken(rests)
+            paste = Paste(self.messages, self._patterns, self._known, self._match, self._fail)
+            paste.look_at([Piece(number, split(line).rest) for number, line in enumerate(self.head, 1)])
         if self._traceback and not self.messages and self._frame:
             # A traceback without its last line: the last line of code may say what was called.
-            match = self._match(self._frame[-1])
-            text = (
-                match.text
-                if match.issues
-                else f"a traceback that breaks off: {self._frame[-1].strip()[:_KEY]}"
-            )
-            self._fail(_Match(text, match.issues), Split("", "", None), self._frame[-1])
+            called = self._frame[-1]
+            match = self._match(called)
+            text = match.text if match.issues else f"{BREAKS_OFF}{called.strip()[:_KEY]}"
+            self._fail(Match(text, match.issues), Split("", "", None), called)
         if not self.messages:
-            for text, (line, times) in self.access.items():
-                self._fail(
-                    self._match(text) if self._match(text).issues else _Match(text, ()),
-                    Split("", "", None),
-                    text,
-                )
-                message = self.messages.get(self._match(text).text or text)
-                if message is not None:
-                    message.first_line, message.count = line, times
-
-    def _look_at_wrapped(self, rests: Sequence[Piece]) -> None:
-        for piece, whole in joined(rests, [pattern for pattern, _, _ in self._patterns]):
-            match = self._match(whole)
-            if match.issues and match.text not in self.messages:
-                # What the halves of the message looked like goes away.
-                for text in [
-                    text for text, one in self.messages.items() if _is_half(one, text, whole, match)
-                ]:
-                    del self.messages[text]
-                self._fail(match, Split(whole, "", None, _PAYLOAD.search(whole) is not None), whole)
-                self.messages[match.text].first_line = piece.line
-
-    def _look_at_folded(self, rests: Sequence[Piece]) -> None:
-        """Messages that somebody wrote down in lower case."""
-        if any(message.matched for message in self.messages.values()):
-            return
-        for piece in rests:
-            lower = piece.text.lower()
-            for pattern, issue, own in self._patterns:
-                if len(pattern.literal) < _FOLDED or pattern.literal.lower() not in lower:
-                    continue
-                found = re.search(pattern.expression.pattern, piece.text, re.DOTALL | re.IGNORECASE)
-                if found is not None:
-                    text = " ".join(found[0].split())[:_KEY]
-                    if text not in self.messages:
-                        for name in [one for one in self.messages if text in one]:
-                            del self.messages[name]
-                        self._fail(_Match(text, ((issue, own),)), Split(piece.text, "", None), piece.text)
-                        self.messages[text].first_line = piece.line
-                    self.messages[text].matched[issue] = self.messages[text].matched.get(issue, False) or own
-
-    def _look_at_broken(self, rests: Sequence[Piece]) -> None:
-        for piece in rests:
-            text, issues = beginning_of(piece.text, self._known)
-            if issues:
-                for name in [one for one in self.messages if text in one or one in piece.text]:
-                    del self.messages[name]
-                self._fail(_Match(text, issues), Split(piece.text, "", None), piece.text)
-                self.messages[text].first_line = piece.line
-                self.messages[text].cut = True
-                return
+            for line, (first, times) in self.access.items():
+                match = self._match(line)
+                text = match.text if match.issues else line
+                self._fail(Match(text, match.issues), Split("", "", None), line)
+                self.messages[text].first_line, self.messages[text].count = first, times
 
     def _receive(self, line: str, words: Sequence[str], *, starts: bool) -> None:
         self.lines += 1
@@ -330,7 +251,7 @@ class Scan:
             return
         match = self._match(parts.rest)
         if not match.issues:
-            match = _Match(self._unknown(parts, line), ())
+            match = Match(self._unknown(parts, line), ())
         if match.text:
             self._fail(match, parts, line)
             self._traceback = None
@@ -388,7 +309,7 @@ class Scan:
                 return text[:_KEY]
         return error_of(parts.rest)[:_KEY]
 
-    def _match_uncached(self, rest: str) -> _Match:
+    def _match_uncached(self, rest: str) -> Match:
         """The issues that make a line, and the part of it that they match."""
         found: dict[str, bool] = {}
         text = ""
@@ -401,9 +322,9 @@ class Scan:
             found[issue] = found.get(issue, False) or own
             if len(match[0]) > len(text):
                 text = match[0]
-        return _Match(" ".join(text.split())[:_KEY], tuple(found.items()))
+        return Match(" ".join(text.split())[:_KEY], tuple(found.items()))
 
-    def _fail(self, match: _Match, parts: Split, line: str) -> None:
+    def _fail(self, match: Match, parts: Split, line: str) -> None:
         message = self.messages.get(match.text)
         if message is None:
             if len(self.messages) >= _MESSAGES:
@@ -431,22 +352,9 @@ class Scan:
         self.timeline.add(self._minute, message.text, self._version)
 
 
-def _texts_of(issue: Issue) -> Iterator[tuple[str, bool]]:
-    """The messages that an issue makes, as its examples have them, and whether they are its own."""
-    for example in issue.examples:
-        for patterns, own in ((issue.patterns, True), (issue.may_match, False)):
-            for pattern in patterns:
-                if found := pattern.expression.search(example):
-                    yield found[0], own
-
-
 def _shortened(line: str) -> str:
     """A line that is not too long to be looked at: what the error is stands in front, or at the end."""
     return line if len(line) <= LONGEST else f"{line[:_FRONT]} … {line[-_BACK:]}"
-
-
-def _is_half(message: Message, text: str, whole: str, match: _Match) -> bool:
-    return text in whole and (not message.matched or match.text.startswith(text) or match.text.endswith(text))
 
 
 def _worded(rest: str) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from inspector.diagnosis.issue import Issue
-from inspector.diagnosis.lines import access_of, complaint_of, level_of, split
+from inspector.diagnosis.lines import access_of, complaint_of, level_of, minute_of, split
 
 __all__ = ["complaint", "is_about", "prose", "symptom_of"]
 
@@ -53,7 +53,7 @@ def prose(lines: Iterable[str]) -> list[str]:
             parts.level
             or parts.of_vllm
             or access_of(line)
-            or level_of(line)
+            or (level_of(line) and minute_of(line))
             or parts.rest.startswith("  File")
         ):
             continue

@@ -18,10 +18,11 @@ from inspector.diagnosis.catalogue import catalogue
 from inspector.diagnosis.clean import uncoloured
 from inspector.diagnosis.issue import Issue, Rate, Texts
 from inspector.diagnosis.lines import complaint_of
+from inspector.diagnosis.message import Message
 from inspector.diagnosis.ranking import Answer, Because, Reason, ranked, sides, version_reason
 from inspector.diagnosis.result import Diagnosis, Failure, paste_next, sentence
 from inspector.diagnosis.routes import Route, find_server, find_startup, mentions_vllm
-from inspector.diagnosis.scan import Message, Scan, VersionSeen
+from inspector.diagnosis.scan import Scan, VersionSeen
 from inspector.diagnosis.symptoms import complaint, is_about, prose, symptom_of
 
 __all__ = ["diagnose_text"]
@@ -110,7 +111,8 @@ class _Diagnosing:
     def _route(self, failures: Sequence[Failure], answers: Sequence[Answer]) -> Route | None:
         """Where the text belongs, unless a message leads to an entry that holds there too."""
         known = bool(answers) and not answers[0].by_symptom
-        precise = known and not answers[0].issue.general
+        anywhere = bool(answers) and answers[0].issue.any_server
+        precise = anywhere or (known and not answers[0].issue.general)
         quiet = self.is_log and not failures and not answers
         server = find_server(self.whole)
         wrong = bool(failures or answers) or any(map(complaint_of, self.sentences))
@@ -120,8 +122,7 @@ class _Diagnosing:
                 return server
         if precise or quiet:
             return None
-        startup = find_startup(self.whole)
-        return startup if startup is not None and (wrong or not self.is_log) else None
+        return find_startup(self.whole, failing=wrong) if wrong or not self.is_log else None
 
     def _complaints(self) -> list[Failure]:
         """What a person says is wrong, as a failure that nobody knows."""
