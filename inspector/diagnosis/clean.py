@@ -17,14 +17,13 @@ _BARE_COLOUR: Final = re.compile(
     r"(?:␛|\\(?:x1b|u001b|033|e))\[[0-9;]{0,20}[mK]|\[(?:0(?:;0)?|39)?m|(?<![\w\[])\[(?:0;)?\d{1,2}(?:;\d{1,3}){0,4}m"
 )
 """Colour codes whose escape character was replaced by its name, or was lost."""
-_SIGNS: Final = (
-    *("\x1b", "\u241b", "\\x1b", "\\u001b", "\\033", "\\e[", "[0m", "[0;", "[39m"),
-    *("&lt;", "&gt;", "&amp;", "&quot;", "&#", "&nbsp;", "&apos;"),
+_BARE_SIGNS: Final = ("[0m", "[0;", "[39m", "\u241b", "\\x1b", "\\u001b", "\\033", "\\e[")
+_ENTITIES: Final = ("&lt;", "&gt;", "&amp;", "&quot;", "&#", "&nbsp;", "&apos;")
+_ESCAPES: Final = ("\\n", '\\"', "\\u0", "\\'", "\\\\", "\\<", "\\|", "\\_", "\\x1b", "\\033", "\\e[")
+_WIDE: Final = (
     *("\u2018", "\u2019", "\u201c", "\u201d", "\u00ab", "\u00bb", "\u201e", "\u2039", "\u203a", "\uff5c"),
-    *("\u00a0", "\u202f", "\u200b", "\ufeff", "\u00ad", "\x00"),
-    *("\\n", '\\"', "\\u0", "\\'", "\\\\", "\\<", "\\|", "\\_"),
+    *("\u00a0", "\u202f", "\u200b", "\ufeff", "\u00ad", "\u241b"),
 )
-"""Texts of which an altered line has at least one; looked for in many lines at once."""
 _PLAIN: Final = str.maketrans(
     {
         "\u2018": "'",
@@ -78,7 +77,14 @@ _LAYERS: Final = 6
 
 def is_altered(text: str) -> bool:
     """Whether a text, of one line or many, has anything that `cleaned` takes back."""
-    return any(sign in text for sign in _SIGNS)
+    # Asked of every block of a log: what is rare is looked for first, each in one pass.
+    if "\x1b" in text or "\x00" in text or "[0m" in text or "[0;" in text or "[39m" in text:
+        return True
+    if "\\" in text and any(sign in text for sign in _ESCAPES):
+        return True
+    if "&" in text and any(sign in text for sign in _ENTITIES):
+        return True
+    return not text.isascii() and any(sign in text for sign in _WIDE)
 
 
 def cleaned(line: str) -> str:
@@ -89,7 +95,8 @@ def cleaned(line: str) -> str:
     line = uncoloured(line)
     if "&" in line:
         line = html.unescape(line)
-    line = line.translate(_PLAIN)
+    if not line.isascii() or "\x00" in line:
+        line = line.translate(_PLAIN)
     if "\\" in line:
         line = _UNICODE.sub(lambda found: chr(int(found[1], 16)), line)
         line = _SLASHES.sub("", line)
@@ -101,7 +108,8 @@ def uncoloured(line: str) -> str:
     """A line without the terminal's colours."""
     if "\x1b" in line:
         line = _COLOUR.sub("", line)
-    if "[" in line and "m" in line:
+    bare = "[0" in line or "[39m" in line or "\\" in line or "\u241b" in line
+    if bare and any(sign in line for sign in _BARE_SIGNS):
         line = _BARE_COLOUR.sub("", line)
     return line
 

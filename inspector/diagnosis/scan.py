@@ -52,22 +52,15 @@ _AT_ONCE: Final = 256
 _START_UP: Final = ("server version ", "  version ", "LLM engine (v")
 """What a server says of itself when it starts; a log may hold several starts."""
 _ALWAYS: Final = (
+    *('File "', "Traceback", "Error", "ERROR", "CRITICAL", "FATAL", "Exception", "Interrupt", "Exit"),
+    *("rror:", "rror code", "fatal", "panic"),
+)
+"""What lines of tracebacks and of failures that no issue makes contain."""
+_IN_A_PASTE: Final = (
     *(
-        'File "',
-        "Traceback",
-        "Exception",
-        "Interrupt",
-        "Exit",
-        "CRITICAL",
-        "FATAL",
-        "Failure",
         "rror",
-        "ERROR",
         "ERR!",
-    ),
-    *(
-        "fatal",
-        "panic",
+        "Failure",
         "ailed",
         "efused",
         "tatus",
@@ -76,7 +69,6 @@ _ALWAYS: Final = (
         "nexpected",
         "nvalid",
         "E]",
-        "nable to",
     ),
     *(" 40", " 42", " 50", "(40", "not ", "ncaught", "nhandled", "ad request", "ad Request", "prematurely"),
     *(
@@ -91,9 +83,9 @@ _ALWAYS: Final = (
         "No such",
         "o module",
     ),
-    *("does not exist", "core dumped"),
+    *("does not exist", "core dumped", "nable to", " | 5", " | 4"),
 )
-"""What lines of tracebacks and of failures that no issue makes contain."""
+"""Words of any program's errors, which are also frequent in healthy lines: looked for in a paste only."""
 _QUIET: Final = frozenset({"DEBUG", "INFO", "WARNING", "WARN"})
 _LOUD: Final = frozenset({"ERROR", "CRITICAL", "FATAL"})
 _FRONT: Final = 6144
@@ -175,7 +167,8 @@ class Scan:
             if is_altered(block):
                 some = [cleaned(line) for line in some]
                 block = "\n".join(some)
-            words = [word for word in self._wanted if word in block]
+            wanted = self._wanted if self.lines >= _PASTED else (*self._wanted, *_IN_A_PASTE)
+            words = [word for word in wanted if word in block]
             starts = any(word in block for word in _START_UP)
             for line, size in zip(some, sizes, strict=True):
                 self.characters += size
