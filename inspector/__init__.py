@@ -66,6 +66,7 @@ from inspector.views.rows import (
     token_rows,
 )
 from inspector.views.strip import strip
+from inspector.wire.endpoints import asked_endpoints, spec_of
 
 __all__ = [
     "Answer",
@@ -115,6 +116,7 @@ __all__ = [
     "Trial",
     "Upstream",
     "Verdict",
+    "asked_endpoints",
     "async_recording_client",
     "audit",
     "audit_row",
@@ -166,6 +168,7 @@ __all__ = [
     "runs_at_most",
     "runs_routes",
     "save",
+    "spec_of",
     "strip",
     "timing_rows",
     "token_rows",

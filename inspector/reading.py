@@ -1,13 +1,13 @@
 """The path: a capture's events to tokens, messages and deltas. Live streams use it as they grow."""
 
 import gc
-from collections.abc import Callable, Iterator, MutableSequence, Sequence
+from collections.abc import Iterator, MutableSequence, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from inspector.capture import Capture, End, Endpoint, Event, Header
+from inspector.capture import Capture, End, Event, Header
 from inspector.deltas import CONTENT, REASONING, TEXT, Delta, tool_arguments, tool_index, tool_name
 from inspector.harmony.contract import Expected, expect
 from inspector.harmony.text import text_of
@@ -15,10 +15,7 @@ from inspector.harmony.tracker import HarmonyTracker
 from inspector.harmony.transcript import Transcript
 from inspector.harmony.vocab import Marker, encode
 from inspector.tokens import Token, Tokens
-from inspector.wire.chat import ChatReader
-from inspector.wire.completions import CompletionsReader
-from inspector.wire.ids import IdsReader
-from inspector.wire.responses import ResponsesReader
+from inspector.wire.endpoints import EndpointSpec, spec_of
 from inspector.wire.stream import Choice, Stream
 
 __all__ = ["ChoiceReading", "Evidence", "Reader", "Reading", "Texts", "ToolText", "read"]
@@ -127,6 +124,11 @@ class Reading:
         return self.choices[0]
 
     @property
+    def spec(self) -> EndpointSpec:
+        """The row of its endpoint."""
+        return spec_of(self.header.endpoint)
+
+    @property
     def server_version(self) -> str | None:
         """VLLM version: as /version said it, or from `system_fingerprint` (`vllm-0.32.0-...`)."""
         if self.header.server_version:
@@ -144,18 +146,6 @@ class Reading:
         tokens = self.choices[choice].tokens
         event = tokens.events[index]
         return Token(index=index, id=tokens.ids[index], event=event, arrival_s=self.arrival_s(event))
-
-
-class _Wire(Protocol):
-    def receive(self, events: Sequence[Event]) -> None: ...
-
-
-_READERS: Final[dict[Endpoint, Callable[[Stream], _Wire]]] = {
-    Endpoint.CHAT: ChatReader,
-    Endpoint.RESPONSES: ResponsesReader,
-    Endpoint.COMPLETIONS: CompletionsReader,
-    Endpoint.TOKENS: IdsReader,
-}
 
 
 class _Fold(NamedTuple):
@@ -185,7 +175,7 @@ class Reader:
         self.header = header
         self.stream = Stream()
         self.events: MutableSequence[Event] = [] if events is None else events
-        self._wire = _READERS[header.endpoint](self.stream)
+        self._wire = spec_of(header.endpoint).reader(self.stream)
         self._truth: Tokens | None = None
         if truth is not None:
             self._truth = Tokens()

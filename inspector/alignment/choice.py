@@ -6,7 +6,7 @@ from typing import Any
 
 from inspector.alignment.cells import visible
 from inspector.alignment.fields import Alignment, Ending, align
-from inspector.capture import Endpoint, EventKind
+from inspector.capture import EventKind
 from inspector.deltas import Delta
 from inspector.harmony.text import text_of
 from inspector.harmony.vocab import Marker
@@ -18,10 +18,10 @@ __all__ = ["align_choice"]
 
 def align_choice(reading: Reading, choice: ChoiceReading) -> Alignment | None:
     """Where the tokens of a choice were delivered; None when that cannot be told."""
-    endpoint, request = reading.header.endpoint, reading.header.request
-    if not choice.has_ids or endpoint is Endpoint.TOKENS:
+    request = reading.header.request
+    if not choice.has_ids or not reading.spec.delivers:
         return None
-    raw = endpoint is Endpoint.COMPLETIONS
+    raw = reading.spec.raw
     if raw:
         shown = _without_prompt(reading, choice)
         if shown is None:

@@ -7,7 +7,6 @@ from inspector.alignment import Alignment, Extra, Fate, FateState
 from inspector.audit.calls import call_findings, undelivered_calls
 from inspector.audit.finding import Finding, Kind, Severity
 from inspector.audit.words import events_of, field_words, quote, tokens_words
-from inspector.capture import Endpoint
 from inspector.deltas import CONTENT, REASONING
 from inspector.harmony.text import text_of
 from inspector.harmony.transcript import Refusal
@@ -34,7 +33,7 @@ def lost_findings(
     without tokens is theirs.
     """
     hidden = {REASONING} if reading.header.request.get("include_reasoning") is False else set()
-    parsed = reading.header.endpoint is not Endpoint.COMPLETIONS
+    parsed = not reading.spec.raw
     undelivered = undelivered_calls(choice, alignment) if parsed else set()
     for fate in alignment.fates:
         if fate.state is FateState.OK and parsed and not ids_missing and _astray(choice, fate):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from inspector.capture import Endpoint, EventKind
+from inspector.capture import EventKind
 from inspector.harmony.vocab import Marker
 from inspector.reading import Evidence, Reading
 
@@ -28,7 +28,7 @@ def ids_missing(reading: Reading) -> bool:
     seen = sum(len(choice.tokens) for choice in reading.choices)
     if type(counted) is int:
         return counted > seen
-    if reading.header.endpoint is not Endpoint.CHAT:
+    if not reading.spec.deltas_only:
         return False
     if not any(event.kind is EventKind.SSE for event in reading.events):
         return False

@@ -6,7 +6,7 @@ from typing import Final
 from inspector.audit.finding import Finding, Kind, Severity
 from inspector.audit.token_estimate import explained_tokens
 from inspector.audit.words import quote, tokens_words
-from inspector.capture import Endpoint, EventKind
+from inspector.capture import EventKind
 from inspector.harmony.text import text_of
 from inspector.reading import ChoiceReading, Evidence, Reading
 from inspector.wire.stream import Notice, ServerError, error_in, loads
@@ -66,15 +66,14 @@ def end_findings(reading: Reading, *, holes: bool = False) -> Iterator[Finding]:
 
 def _disconnected(reading: Reading, *, told: bool) -> Finding | None:
     stream, end = reading.stream, reading.end
-    if reading.header.endpoint is Endpoint.TOKENS or stream.terminal_event is not None:
+    if not reading.spec.delivers or stream.terminal_event is not None:
         return None
     cut = end is not None and end.cut
     finished = all(choice.finish_reason is not None for choice in reading.choices)
     if not cut and (told or finished or stream.bodies):
         return None
     words = f" ({end.detail})" if end is not None and end.detail else ""
-    last = len(reading.events)
-    what = "[DONE]" if reading.header.endpoint is not Endpoint.RESPONSES else "response.completed"
+    last, what = len(reading.events), reading.spec.end
     return Finding(
         kind=Kind.DISCONNECTED,
         severity=Severity.ERROR,
@@ -159,8 +158,7 @@ def _limit_reached(reading: Reading) -> int | None:
 
 def _no_done(reading: Reading) -> Iterator[Finding]:
     streamed = any(event.kind is EventKind.SSE for event in reading.events)
-    endpoint = reading.header.endpoint
-    if endpoint not in {Endpoint.CHAT, Endpoint.COMPLETIONS} or not streamed:
+    if not reading.spec.delivers or reading.spec.terminal_types or not streamed:
         return
     if reading.stream.terminal_event is None:
         yield Finding(

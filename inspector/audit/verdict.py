@@ -58,7 +58,7 @@ def verdict(reading: Reading, findings: Sequence[Finding]) -> Verdict:
     evidence = reading.choice.evidence
     errors = [one for one in findings if one.severity is Severity.ERROR]
     if errors:
-        parses = reading.header.endpoint in {Endpoint.CHAT, Endpoint.RESPONSES}
+        parses = reading.spec.parsed
         clauses = _clauses(errors, parses=parses)
         return Verdict(level=Level.ERROR, sentence=_sentence(clauses), why=_why(reading, findings))
     blind = [one for one in reading.choices if one.evidence in {Evidence.NONE, Evidence.USAGE}]
@@ -109,7 +109,7 @@ def _marker_in_body(choice: ChoiceReading) -> str | None:
 
 def _clean(reading: Reading) -> str:
     choice = reading.choice
-    if reading.header.endpoint is Endpoint.TOKENS:
+    if not reading.spec.delivers:
         return f"The tokens are well-formed Harmony: {_count(len(choice.transcript.messages), 'message')}."
     if choice.evidence is Evidence.FINAL_OBJECT:
         return "The deltas add up to the final object; nothing was lost on the way."

@@ -12,7 +12,6 @@ from urllib.parse import quote
 import httpx
 import openai
 
-from inspector.capture import Endpoint
 from inspector.client.address import Server
 from inspector.client.failures import connection_failure, refusal, said
 from inspector.client.ground_truth import answer_room, rendered_prompt
@@ -20,6 +19,7 @@ from inspector.client.recorder import Recorder, Sink
 from inspector.client.request import LiveRequest, body
 from inspector.client.transport import STOPPED, AsyncRecordingTransport, header_of
 from inspector.errors import ConnectionFailed
+from inspector.wire.endpoints import spec_of
 from inspector.wire.stream import loads
 
 __all__ = ["Outcome", "ask", "get_json", "list_models", "open_client", "trust"]
@@ -29,13 +29,7 @@ RESUMES: Final = 3
 
 _DRAIN_S: Final = 1.0
 _ROOM: Final = 4096
-_REFUSED_KEYS: Final = ("return_token_ids", "enable_response_messages")
 _UNKNOWN_KEY: Final = ("extra inputs", "extra fields", "unrecognized", "unknown parameter", "not permitted")
-_PATHS: Final = {
-    Endpoint.CHAT: "/chat/completions",
-    Endpoint.RESPONSES: "/responses",
-    Endpoint.COMPLETIONS: "/completions",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,11 +59,12 @@ async def ask(
     notes: list[str] = []
     try:
         async with open_client(server, inner) as plain:
-            if request.endpoint is Endpoint.COMPLETIONS and not request.prompt_ids:
+            rendered_here = spec_of(request.endpoint).raw
+            if rendered_here and not request.prompt_ids:
                 rendered = await rendered_prompt(server, request, plain)
                 notes.append(rendered.source)
                 request = replace(request, prompt_ids=rendered.ids)
-            if request.endpoint is Endpoint.COMPLETIONS and request.max_tokens is None:
+            if rendered_here and request.max_tokens is None:
                 room = await answer_room(server, request, plain)
                 if room is None:
                     room = _ROOM
@@ -107,7 +102,8 @@ class _Exchange:
         self.request = request
         self.refuses_ids = False
         self.body = body(request)
-        self.left_out = [key for key in _REFUSED_KEYS if key in self.body]
+        self.spec = spec_of(request.endpoint)
+        self.left_out = [key for key in (self.spec.evidence_key,) if key in self.body]
         self._inner = inner
         self._response_id: str | None = None
         self._sequence: int | None = None
@@ -155,7 +151,7 @@ class _Exchange:
                 error.status_code,
                 self.recorder.body,
                 self.server,
-                path=_PATHS[self.request.endpoint],
+                path=self.spec.path,
                 model=self.request.model,
             )
         except (openai.APIConnectionError, httpx.TransportError, ssl.SSLError) as error:
@@ -170,7 +166,7 @@ class _Exchange:
 
     async def _create(self, client: openai.AsyncOpenAI) -> AsyncIterator[object]:
         # `object` leaves events as the client's JSON: building its models would take longer than all else.
-        path = _PATHS[self.request.endpoint]
+        path = self.spec.path
         sent = client.post(
             path, body=self.body, cast_to=object, stream=True, stream_cls=openai.AsyncStream[object]
         )
@@ -181,7 +177,7 @@ class _Exchange:
     async def _resume(self, client: openai.AsyncOpenAI) -> AsyncIterator[object]:
         after = "" if self._sequence is None else f"&starting_after={self._sequence}"
         sent = client.get(
-            f"/responses/{quote(self._response_id or '', safe='')}?stream=true{after}",
+            f"{self.spec.path}/{quote(self._response_id or '', safe='')}?stream=true{after}",
             cast_to=object,
             stream=True,
             stream_cls=openai.AsyncStream[object],
@@ -229,13 +225,10 @@ class _Exchange:
         if recorder.body:
             answer = loads(recorder.body)
             if not isinstance(answer, dict) or not {"choices", "output"} & answer.keys():
-                return refusal(
-                    recorder.status or 200, recorder.body, self.server, path=_PATHS[self.request.endpoint]
-                )
+                return refusal(recorder.status or 200, recorder.body, self.server, path=self.spec.path)
             return ""
         if not recorder.done:
-            what = "response.completed" if self.request.endpoint is Endpoint.RESPONSES else "[DONE]"
-            return f"{self.server.root} ended the stream without {what}"
+            return f"{self.server.root} ended the stream without {self.spec.end}"
         return ""
 
 

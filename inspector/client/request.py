@@ -7,10 +7,11 @@ and become a Responses input, or a Harmony prompt for plain completions (see `gr
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, assert_never
 
 from inspector.capture import Endpoint
 from inspector.errors import InspectorError
+from inspector.wire.endpoints import spec_of
 
 __all__ = ["LiveRequest", "body", "parse_messages", "parse_tools"]
 
@@ -53,7 +54,7 @@ class LiveRequest:
 
 
 def body(request: LiveRequest) -> dict[str, Any]:
-    """The JSON body of a streamed request.
+    """The JSON body of a streamed request; raises InspectorError where no server can be asked.
 
     vLLM's own keys: `return_token_ids` (chat, completions) and `enable_response_messages` (Responses:
     the final object then carries the Harmony messages as the server read them).
@@ -68,17 +69,22 @@ def body(request: LiveRequest) -> dict[str, Any]:
         case Endpoint.COMPLETIONS:
             asked |= {"prompt": list(request.prompt_ids) or request.prompt, "skip_special_tokens": False}
             asked |= {"stream_options": {"include_usage": True}}
+            if request.max_tokens is not None:
+                asked["max_tokens"] = request.max_tokens
             if request.logprobs:
                 asked["logprobs"] = 1
-        case _:
+        case Endpoint.CHAT:
             _chat(request, asked)
-    if request.endpoint is not Endpoint.RESPONSES:
-        if request.token_ids:
-            asked["return_token_ids"] = True
-        if request.seed is not None:
-            asked["seed"] = request.seed
-        if request.max_tokens is not None:
-            asked["max_tokens"] = request.max_tokens
+        case Endpoint.TOKENS:
+            raise InspectorError("token ids are read from files; no server is asked for them")
+        case _:
+            assert_never(request.endpoint)
+    evidence_key = spec_of(request.endpoint).evidence_key
+    if request.token_ids and evidence_key:
+        asked[evidence_key] = True
+    if request.seed is not None:
+        # OpenAI's Responses has no seed; vLLM 0.32 reads this one, 0.13 reads over it.
+        asked["seed"] = request.seed
     return {**asked, **request.extra}
 
 
@@ -90,6 +96,8 @@ def _chat(request: LiveRequest, asked: dict[str, Any]) -> None:
         asked["tool_choice"] = request.tool_choice
     if request.reasoning_effort:
         asked["reasoning_effort"] = request.reasoning_effort
+    if request.max_tokens is not None:
+        asked["max_tokens"] = request.max_tokens
     if request.logprobs:
         asked["logprobs"] = True
 
@@ -110,11 +118,6 @@ def _responses(request: LiveRequest, asked: dict[str, Any]) -> None:
         asked |= {"include": ["message.output_text.logprobs"], "top_logprobs": 1}
     if request.background:
         asked |= {"background": True, "store": True}
-    if request.token_ids:
-        asked["enable_response_messages"] = True
-    if request.seed is not None:
-        # OpenAI's Responses has no seed; vLLM 0.32 reads this one, 0.13 reads over it.
-        asked["seed"] = request.seed
 
 
 def _flat(tool: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 from inspector.audit import Finding, Kind, Severity
 from inspector.audit.verdict import loss_clauses
 from inspector.audit.words import field_words, quote
-from inspector.capture import Endpoint
 from inspector.compare.causes import cause, listed
 from inspector.compare.comparison import ChoiceComparison, Divergence, Outcome
 from inspector.compare.matching import FindingPairs
@@ -95,7 +94,7 @@ def judge(pair: Pair) -> Judgement:
 
 def _same(pair: Pair) -> Judgement:
     subject = "The tokens are the same" if pair.by_token else "The servers' final texts are the same"
-    if Endpoint.TOKENS in {one.reading.header.endpoint for one in (pair.left, pair.right)}:
+    if not (pair.left.reading.spec.delivers and pair.right.reading.spec.delivers):
         return Judgement(
             Outcome.SAME, f"{subject}.", "A bare list of token ids holds no delivery to compare."
         )

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from inspector.capture import Endpoint
 from inspector.reading import Reading
 
 __all__ = ["Setting", "differing"]
@@ -53,7 +52,7 @@ def _settings(reading: Reading) -> Iterator[tuple[str, object]]:
     if reading.header.status is not None:
         yield "status", reading.header.status
     skipped = {"model"}
-    if prompt_ids(reading) is not None and reading.header.endpoint is Endpoint.COMPLETIONS:
+    if prompt_ids(reading) is not None and reading.spec.raw:
         skipped.add("prompt")
     for key, value in reading.header.request.items():
         if key not in skipped:

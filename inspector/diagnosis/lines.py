@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import IO, Final, NamedTuple
 
 from inspector.diagnosis.anchors import Anchor
+from inspector.wire.endpoints import ASKED
 
 __all__ = [
     "LONGEST",
@@ -35,7 +36,7 @@ _MINUTE_WITHIN: Final = 160
 _FRAME: Final = re.compile(r'\s*File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,6})')
 _EXCEPTION: Final = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Exit)(?:: .*)?$")
 _REQUEST: Final = re.compile(
-    r'"POST (?P<path>/v1/(?:chat/completions|responses|completions))[^"]{0,200}" (?P<status>\d{3})'
+    rf'"POST (?P<path>(?:{"|".join(spec.full_path for spec in ASKED)}))[^"]{{0,200}}" (?P<status>\d{{3}})'
 )
 _NUMBER: Final = r"v?(?P<version>\d+\.\d+\.\d+[\w.]{0,20})"
 _VERSIONS: Final = (

@@ -18,11 +18,12 @@ from inspector.diagnosis.lines import uncoloured
 from inspector.diagnosis.ranking import Answer, Because, Reason, ranked, sides, version_reason
 from inspector.diagnosis.result import Diagnosis, Failure, sentence
 from inspector.diagnosis.scan import Message, Scan, VersionSeen
+from inspector.wire.endpoints import ASKED
 
 __all__ = ["diagnose_text"]
 
-_HARMONY: Final = ("/v1/chat/completions", "/v1/responses")
-"""Paths whose answers vLLM parses."""
+_HARMONY: Final = tuple(spec.full_path for spec in ASKED if spec.parsed)
+"""Paths whose answers a server parses."""
 _ENOUGH: Final = 20
 """Requests from which a share says something."""
 _MOST: Final = 0.5

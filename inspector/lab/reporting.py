@@ -5,10 +5,9 @@ from typing import Any
 
 from inspector.harmony.text import text_of
 from inspector.lab.bisect import Change
-from inspector.lab.matrix import ENDPOINTS
 from inspector.lab.results import Run
 from inspector.lab.score import Outcome
-from inspector.lab.scripts import Script
+from inspector.lab.scripts import ENDPOINTS, Script
 from inspector.lab.shrink import Shrunk
 from inspector.views.rows import finding_row
 

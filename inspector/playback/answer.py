@@ -14,6 +14,7 @@ from inspector.playback.faults import Faults
 from inspector.playback.imitation import TextServing
 from inspector.playback.reshape import reshape, with_event_faults
 from inspector.reading import ChoiceReading, Reading, read
+from inspector.wire.endpoints import DONE, spec_of
 from inspector.wire.event_json import choice_of, dumps, ids_of, payload
 from inspector.wire.strip_ids import keeps_logprobs, without_token_ids
 
@@ -96,7 +97,7 @@ def as_completion(capture: Capture, request: Mapping[str, Any]) -> Capture:
             events.append(event._replace(data=dumps({**base, "choices": [row], "usage": None})))
         elif found and found.get("choices") == [] and isinstance(found.get("usage"), dict):
             events.append(event._replace(data=dumps({**base, "choices": [], "usage": found["usage"]})))
-        elif event.data == "[DONE]":
+        elif event.data == DONE:
             events.append(event)
     if not servings:
         raise InspectorError(
@@ -111,7 +112,7 @@ def _asked(
     events: Sequence[Event], capture: Capture, endpoint: Endpoint, request: Mapping[str, Any]
 ) -> list[Event]:
     """The events without what this client did not ask for."""
-    if endpoint is Endpoint.RESPONSES:
+    if not spec_of(endpoint).carries_ids:
         return list(events)
     options = request.get("stream_options")
     usage = isinstance(options, dict) and bool(options.get("include_usage"))
@@ -121,7 +122,7 @@ def _asked(
         if event.kind is EventKind.SSE and not usage and _is_usage(event):
             continue
         text: str | None = event.data
-        if not request.get("return_token_ids"):
+        if not request.get(spec_of(endpoint).evidence_key):
             text = without_token_ids(event.data, keeps_logprobs=kept_logprobs)
         if text is not None:
             kept.append(event if text is event.data else event._replace(data=text))
@@ -143,16 +144,16 @@ def _whole(reading: Reading) -> tuple[int, dict[str, Any]]:
         code = first.code if isinstance(first.code, int) and 400 <= first.code <= 599 else 500
         error = {"message": first.message, "type": first.type or "InternalServerError", "param": None}
         return code, {"error": {**error, "code": code}}
-    if reading.header.endpoint is Endpoint.RESPONSES:
+    if reading.spec.final_object:
         final = payload(reading.events[stream.final_event]) if stream.final_event is not None else None
         if final is None or not isinstance(final.get("response"), dict):
             raise InspectorError("this capture ends before its final object: ask for it with stream")
         return 200, final["response"]
-    chat = reading.header.endpoint is Endpoint.CHAT
+    chat = reading.spec.parsed
     first_chunk = next((found for event in reading.events if (found := payload(event))), {})
     return 200, {
         "id": first_chunk.get("id", "playback"),
-        "object": "chat.completion" if chat else "text_completion",
+        "object": reading.spec.objects[-1],
         "created": first_chunk.get("created", 0),
         "model": stream.model or reading.header.model or "playback",
         "choices": [_chat(choice) if chat else _text(choice) for choice in reading.choices],

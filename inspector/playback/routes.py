@@ -25,16 +25,12 @@ from inspector.playback.answer import Answer, answer
 from inspector.playback.faults import Faults, parse_faults
 from inspector.playback.selection import ANY, UnknownModel, choose, fits
 from inspector.playback.sending import Clock, PlayedResponse, Sleep, pieces
+from inspector.wire.endpoints import ASKED
 from inspector.wire.event_json import dumps
 
 __all__ = ["Settings", "playback_routes"]
 
 _BODY_LIMIT_BYTES: Final = 64 * 2**20
-_PATHS: Final = {
-    "/v1/chat/completions": Endpoint.CHAT,
-    "/v1/responses": Endpoint.RESPONSES,
-    "/v1/completions": Endpoint.COMPLETIONS,
-}
 _SETTINGS: Final = ("capture", "speed", "tokens_per_s", "faults")
 _HTML: Final = (
     "<html>\r\n<head><title>{status} {words}</title></head>\r\n<body>\r\n<center><h1>{status} {words}</h1>"
@@ -89,7 +85,7 @@ def playback_routes(
     """
     player = _Player(captures, settings or Settings(), clock, sleep)
     routes: list[BaseRoute] = [
-        Route(path, partial(player.play, endpoint), methods=["POST"]) for path, endpoint in _PATHS.items()
+        Route(spec.full_path, partial(player.play, spec.endpoint), methods=["POST"]) for spec in ASKED
     ]
     routes += [
         Route("/v1/models", player.models, methods=["GET"]),
@@ -269,9 +265,9 @@ async def _json_body(request: Request) -> dict[str, Any]:
 def _endpoints(captures: Mapping[str, Capture], name: str) -> list[str]:
     mine = [captures[name]] if name in captures else list(captures.values())
     return [
-        path
-        for path, endpoint in _PATHS.items()
-        if any(fits(one, endpoint, streamed=True) or fits(one, endpoint, streamed=False) for one in mine)
+        spec.full_path
+        for spec in ASKED
+        if any(fits(one, spec.endpoint, streamed=whole) for one in mine for whole in (True, False))
     ]
 
 

@@ -26,6 +26,7 @@ from inspector.errors import ConnectionFailed, InspectorError
 from inspector.redaction import redact
 from inspector.runs.run import Look, Run, RunState
 from inspector.runs.trial import AT_ONCE, BY_HAND, Trial, checked_runs
+from inspector.wire.endpoints import spec_of
 
 __all__ = ["FOLDER_VARIABLE", "Registry", "registry"]
 
@@ -79,7 +80,7 @@ class Registry:
 
         Both get temperature 0 and one seed unless the request names its own.
         """
-        if request.endpoint is Endpoint.COMPLETIONS:
+        if spec_of(request.endpoint).raw:
             raise InspectorError("completions are the ground truth themselves; choose chat or Responses")
         asked = _same_sampling(request)
         truth = self.start(server, _truth(asked), path=paths[1])

@@ -29,6 +29,7 @@ from inspector.tap.bodies import ClientLeft, RequestBody
 from inspector.tap.headers import end_to_end, readable_only, value
 from inspector.tap.recording import Recording
 from inspector.tap.rewriting import EventRewriter, ask_for_ids, body_without_ids
+from inspector.wire.endpoints import endpoint_of_resumed, spec_of
 from inspector.wire.event_json import dumps
 from inspector.wire.stream import loads
 from inspector.wire.strip_ids import keeps_logprobs
@@ -38,7 +39,6 @@ __all__ = ["Tap", "Upstream", "tap_routes"]
 CLIENT_LEFT: Final = "the client closed the connection"
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_RESUMED: Final = re.compile(r"/responses/[^/]+$")
 _IDLE_S: Final = 2.0  # vLLM's uvicorn closes idle connections after 5 s; a closing one must not be taken
 _WHOLE_AT_MOST: Final = 64 * 2**20
 _VERSION_S: Final = 2.0
@@ -212,8 +212,8 @@ class _Exchange:
             raw = await self._body.read()
             content = aiter(self._body) if raw is None else raw
             self._recording = tap.recording(endpoint, raw or b"", headers)
-            if raw is not None and tap.upstream.add_token_ids and endpoint is not Endpoint.RESPONSES:
-                asked = ask_for_ids(raw, self._recording.body)
+            if raw is not None and tap.upstream.add_token_ids and spec_of(endpoint).carries_ids:
+                asked = ask_for_ids(raw, self._recording.body, spec_of(endpoint).evidence_key)
                 if asked is not None:
                     rewrites, content = True, asked
                     lengths = (b"content-length", b"accept-encoding")
@@ -323,8 +323,8 @@ def _target(scope: Scope) -> bytes | None:
 
 def _endpoint(scope: Scope, target: bytes) -> Endpoint | None:
     path, _, query = target.decode("latin-1").partition("?")
-    if scope["method"] == "GET" and _RESUMED.search(path) and "stream=true" in query:
-        return Endpoint.RESPONSES
+    if scope["method"] == "GET" and "stream=true" in query:
+        return endpoint_of_resumed(path)
     return endpoint_of(scope["method"], path)
 
 

@@ -19,13 +19,6 @@ _component = st.components.v2.component(
     js=inline("text.js", "banner/banner.js"),
 )
 
-_ENDPOINTS = {
-    "chat": "chat completions",
-    "responses": "responses",
-    "completions": "completions",
-    "tokens": "token ids only",
-}
-
 
 def banner(
     seen: Inspection, *, key: str, choice: int = 0, known: Sequence[tuple[str, str, str]] | None = None
@@ -77,7 +70,7 @@ def facts(seen: Inspection, choice: int = 0) -> Sequence[tuple[str, str, str]]:
     counted = figures(reading, one)
     version = reading.server_version
     found = [("vLLM", version, "") if version else ("vLLM version", "unknown", "")]
-    found.append(("", _ENDPOINTS[str(reading.header.endpoint)], ""))
+    found.append(("", reading.spec.label, ""))
     if len(reading.choices) > 1:
         found.append(("choice", str(one.index), f"of {len(reading.choices)}"))
     if one.has_ids:
