@@ -52,6 +52,7 @@ def test_losses_lead_to_entries_whose_affected_versions_hold_the_release(seen: S
 def test_refused_tokens_lead_to_what_the_script_was_written_to_show(seen: Seen) -> None:
     for script, one in seen[1]:
         refused = [finding for finding in one.findings if finding.kind in REFUSALS]
-        if refused and script.issues:
+        # vLLM to 0.12 may send no ids at all; then only the words of its error are known.
+        if refused and script.issues and one.reading.choice.tokens:
             named = {name for finding in refused for name in finding.known_issues}
             assert named & set(script.issues), (script.name, script.issues, named)
