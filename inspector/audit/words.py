@@ -2,6 +2,7 @@
 
 import json
 
+from inspector.formats import clip
 from inspector.reading import ChoiceReading
 
 __all__ = ["events_of", "field_words", "is_json", "quote", "tokens_words"]
@@ -32,8 +33,7 @@ def tokens_words(start: int, end: int) -> str:
 
 def quote(text: str, limit: int = 60) -> str:
     """A text as a sentence quotes it, cut at `limit` characters."""
-    shown = text if len(text) <= limit else text[: limit - 1] + "…"
-    return f"“{shown}”"
+    return f"“{clip(text, limit)}”"
 
 
 def is_json(text: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import httpx
 
 from inspector.client.address import Server
+from inspector.formats import clip
 
 __all__ = ["connection_failure", "is_timeout", "refusal", "said"]
 
@@ -89,7 +90,7 @@ def said(body: str) -> str:
     elif body.lstrip()[:1] == "<":
         return "a web page, not JSON"
     line = " ".join(body.split())
-    return f"{line[:_SAID_AT_MOST]}…" if len(line) > _SAID_AT_MOST else line or "no words"
+    return clip(line, _SAID_AT_MOST) or "no words"
 
 
 def is_timeout(error: BaseException) -> bool:

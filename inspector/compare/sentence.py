@@ -7,10 +7,11 @@ from typing import Final, NamedTuple
 from inspector.audit import Finding, Kind, Severity
 from inspector.audit.verdict import loss_clauses
 from inspector.audit.words import field_words, quote
-from inspector.compare.causes import cause, listed
+from inspector.compare.causes import cause
 from inspector.compare.comparison import ChoiceComparison, Divergence, Outcome
 from inspector.compare.matching import FindingPairs
 from inspector.compare.settings import Setting
+from inspector.formats import listed
 from inspector.harmony.text import text_of
 from inspector.inspection import Inspection
 

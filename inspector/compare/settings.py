@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from inspector.formats import clip, count
 from inspector.reading import Reading
 
 __all__ = ["Setting", "differing"]
@@ -80,7 +81,7 @@ def _prompt_row(left: list[int] | None, right: list[int] | None) -> Setting | No
         min(len(left), len(right)),
     )
     return Setting(
-        "prompt ids", *(f"{len(ids):,} ids, the first other one at {first}" for ids in (left, right))
+        "prompt ids", *(f"{count(len(ids), 'id')}, the first other one at {first:,}" for ids in (left, right))
     )
 
 
@@ -91,4 +92,4 @@ def _short(value: Any) -> str | None:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     except (RecursionError, TypeError, ValueError):
         text = "a value that nests too deeply to show"
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+    return clip(text, _SHOWN)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from inspector.formats import count
 from inspector.harmony.text import text_of
 from inspector.lab.bisect import Change
 from inspector.lab.results import Run
@@ -120,7 +121,7 @@ def shrunk_row(found: Shrunk, version: str, stream_interval: int) -> dict[str, A
 
 def shrunk_lines(found: Shrunk, version: str, stream_interval: int) -> list[str]:
     """The same for a person; the last line can be pasted into a request to `lab serve`."""
-    step = "1 token" if stream_interval == 1 else f"{stream_interval} tokens"
+    step = count(stream_interval, "token")
     least = "no token can be left out" if found.minimal else "the search was cut short"
     return [
         f"{len(found.ids)} of {found.whole} tokens still fail on vLLM {version}, "

@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from inspector.audit import audit
 from inspector.capture import Capture
+from inspector.formats import clip
 from inspector.harmony import vocab
 from inspector.lab.scripts import Piece, Script
 from inspector.reading import Reading, Texts, ToolText, read
@@ -177,7 +178,7 @@ def _text(ids: Sequence[int]) -> str:
 
 
 def _quoted(text: str) -> str:
-    return f'"{text[:SHOWN]}{"…" if len(text) > SHOWN else ""}"' if text else "nothing"
+    return f'"{clip(text, SHOWN + 1)}"' if text else "nothing"
 
 
 def _calls(calls: Sequence[tuple[str, str]]) -> str:

@@ -218,8 +218,8 @@ def timing(found: Comparison, *, key: str) -> None:
         [
             {
                 "figure": row["figure"],
-                "left": _value(row["left"], row["unit"]),
-                "right": _value(row["right"], row["unit"]),
+                "left": inspector.figure(row["left"], row["unit"]),
+                "right": inspector.figure(row["right"], row["unit"]),
             }
             for row in inspector.timing_rows(found)
         ]
@@ -325,11 +325,3 @@ def _label(one: inspector.Inspection, side: str) -> str:
 def _version(one: inspector.Inspection) -> str:
     version = one.reading.server_version
     return f"vLLM {version}" if version else "version unknown"
-
-
-def _value(value: float | None, unit: str) -> str:
-    if value is None:
-        return "unknown"
-    if unit == "s":
-        return f"{value * 1000:,.1f} ms" if value < 10 else f"{value:,.1f} s"
-    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"

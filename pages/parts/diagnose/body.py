@@ -164,7 +164,7 @@ def facts(found: Diagnosis) -> list[tuple[str, str, str]]:
         rows += [("", f"{count:,}", path) for path, count in sorted(found.requests.items())]
     count = len(found.failures)
     what = "finding" if any(one.first_line is None for one in found.failures) else "failure message"
-    rows.append(("", f"{count:,}", what if count == 1 else f"{what}s"))
+    rows.append(("", inspector.number(count), inspector.plural(count, what)))
     return rows
 
 
@@ -306,7 +306,7 @@ def _plot(rows: pd.DataFrame, found: Diagnosis, theme: str) -> go.Figure:
     for hue, name in zip(_HUES[theme], [*named, _OTHERS], strict=False):
         one = sums[sums["name"] == name]
         if not one.empty:
-            label = name if len(name) <= 48 else f"{name[:47]}…"
+            label = inspector.clip(name, 48)
             figure.add_bar(x=one["time"], y=one["times"], name=_safe(label), marker_color=hue)
     asked_for = rows[rows["name"] == "requests"].groupby("time", as_index=False)["times"].sum()
     if not asked_for.empty:
