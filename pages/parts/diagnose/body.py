@@ -14,6 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 import inspector
 from inspector import Answer, Diagnosis, Failure, InspectorError, Issue, Level
 from pages.ui import captures, pickers
+from pages.ui.palette import series
 from pages.ui.state import Session
 
 __all__ = [
@@ -56,10 +57,6 @@ _MESSAGES_PLOTTED: Final = 5
 _FEW_TIMES: Final = 3
 """Up to so many minutes bars are drawn narrow: a bar as wide as the plot looks like an area."""
 _OTHERS: Final = "others"
-_HUES: Final = {
-    "light": ("#c4410c", "#7a4fbf", "#0b6fb8", "#8a6100", "#00805e", "#566072"),
-    "dark": ("#f0824f", "#b79bf2", "#66b3f0", "#d3a544", "#45c49d", "#9aa5b8"),
-}
 
 
 def asked(session: Session) -> Diagnosis | None:
@@ -303,7 +300,7 @@ def _plot(rows: pd.DataFrame, found: Diagnosis, theme: str) -> go.Figure:
     wrong = rows[rows["name"] != "requests"]
     shown = wrong.assign(name=wrong["name"].where(wrong["name"].isin(named), _OTHERS))
     sums = shown.groupby(["name", "time"], as_index=False)["times"].sum()
-    for hue, name in zip(_HUES[theme], [*named, _OTHERS], strict=False):
+    for hue, name in zip(series(theme), [*named, _OTHERS], strict=False):
         one = sums[sums["name"] == name]
         if not one.empty:
             label = inspector.clip(name, 48)

@@ -12,6 +12,7 @@ from pages.parts.live.runs import open_in_compare, open_in_replay
 from pages.ui.assets import inline
 from pages.ui.banner import banner
 from pages.ui.fields import field_words
+from pages.ui.palette import stylesheet
 from pages.ui.pickers import plain
 from pages.ui.state import Session
 from pages.ui.strip import Payload, pack, strip
@@ -26,7 +27,7 @@ _UNKNOWN: Final = "–"
 _now = st.components.v2.component(
     "inspector_now",
     html='<div class="now"></div>',
-    css=inline("live/live.css"),
+    css=stylesheet() + inline("live/live.css"),
     js=inline("text.js", "live/live.js"),
 )
 

@@ -9,13 +9,14 @@ import streamlit as st
 
 from inspector import Evidence, Inspection, Level, duration, figures, number, plural
 from pages.ui.assets import inline
+from pages.ui.palette import stylesheet
 
 __all__ = ["banner", "facts", "sentence_banner"]
 
 _component = st.components.v2.component(
     "inspector_banner",
     html='<div class="banner"></div>',
-    css=inline("banner/banner.css"),
+    css=stylesheet() + inline("banner/banner.css"),
     js=inline("text.js", "banner/banner.js"),
 )
 
