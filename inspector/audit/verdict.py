@@ -8,7 +8,6 @@ from typing import Final
 from inspector.audit import Finding, Kind, Rejection, Severity, ids_missing, rejection, server_errors
 from inspector.audit.rejection import Missing
 from inspector.audit.words import field_words
-from inspector.capture import Endpoint
 from inspector.deltas import CONTENT, REASONING
 from inspector.harmony.vocab import MARKERS, Marker
 from inspector.reading import ChoiceReading, Evidence, Reading
@@ -38,17 +37,9 @@ class Verdict:
     """The likeliest known issue and its first step; empty when none is known."""
 
 
-_SWITCH_ON: Final = {
-    Endpoint.CHAT: "Send `return_token_ids: true` with the request (vLLM 0.13 or newer) to know.",
-    Endpoint.COMPLETIONS: "Send `return_token_ids: true` with the request (vLLM 0.10.2 or newer) to know.",
-    Endpoint.RESPONSES: "Responses carries no token ids: keep the stream with its final object to know.",
-    Endpoint.TOKENS: "The file holds no token ids.",
-}
 _WHOLE: Final = "the texts are whole, but "
 _SERVER_CALL: Final = "mcp_call["
 _MESSAGE_SHOWN: Final = 120
-_SILENT: Final = Endpoint.RESPONSES
-"""The endpoint on which vLLM closes the connection without an error event when its parser fails."""
 _REFUSALS: Final = {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER}
 _SERVING: Final = {Kind.DROPPED, Kind.MISROUTED, Kind.GARBLED, Kind.REORDERED, Kind.DUPLICATED}
 
@@ -67,13 +58,13 @@ def verdict(reading: Reading, findings: Sequence[Finding]) -> Verdict:
         return Verdict(
             level=Level.UNKNOWN,
             sentence=f"Nothing tells what the model generated{which}, so losses cannot be seen.",
-            why=_SWITCH_ON[reading.header.endpoint],
+            why=reading.engine.evidence_hint(reading.spec),
         )
     if ids_missing(reading) and not findings:
         return Verdict(
             level=Level.UNKNOWN,
             sentence="Only some of the generated tokens are told, so losses may be hidden.",
-            why=_SWITCH_ON[reading.header.endpoint],
+            why=reading.engine.evidence_hint(reading.spec),
         )
     if findings:
         return Verdict(
@@ -261,7 +252,11 @@ def _why(reading: Reading, findings: Sequence[Finding]) -> str:
     rests = f"Evidence: {_rests(reading)}."
     if (stopped := rejection(reading)) is not None:
         return f"{_stopped_words(stopped)} {rests}"
-    if Kind.DISCONNECTED in kinds and not server_errors(reading) and reading.header.endpoint is _SILENT:
+    if (
+        Kind.DISCONNECTED in kinds
+        and not server_errors(reading)
+        and reading.header.endpoint in reading.engine.silent
+    ):
         return (
             "The server sent no error message, so what it failed on cannot be determined here; its log has "
             f"the traceback. {rests}"

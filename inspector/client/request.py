@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, assert_never
 
 from inspector.capture import Endpoint
+from inspector.engines import DEFAULT, Engine
 from inspector.errors import InspectorError
 from inspector.wire.endpoints import spec_of
 
@@ -53,11 +54,12 @@ class LiveRequest:
         return [{"role": "user", "content": self.prompt}]
 
 
-def body(request: LiveRequest) -> dict[str, Any]:
-    """The JSON body of a streamed request; raises InspectorError where no server can be asked.
+def body(request: LiveRequest, engine: Engine = DEFAULT) -> dict[str, Any]:
+    """The JSON body of a streamed request to a server of that engine.
 
     vLLM's own keys: `return_token_ids` (chat, completions) and `enable_response_messages` (Responses:
-    the final object then carries the Harmony messages as the server read them).
+    the final object then carries the Harmony messages as the server read them). Raises InspectorError for an
+    endpoint that no server is asked at.
     """
     asked: dict[str, Any] = {"model": request.model, "stream": True}
     for key in ("temperature", "top_p"):
@@ -79,7 +81,7 @@ def body(request: LiveRequest) -> dict[str, Any]:
             raise InspectorError("token ids are read from files; no server is asked for them")
         case _:
             assert_never(request.endpoint)
-    evidence_key = spec_of(request.endpoint).evidence_key
+    evidence_key = engine.evidence_key(spec_of(request.endpoint))
     if request.token_ids and evidence_key:
         asked[evidence_key] = True
     if request.seed is not None:

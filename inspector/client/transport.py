@@ -49,7 +49,12 @@ def endpoint_of(method: str, path: str) -> Endpoint | None:
 
 
 def header_of(
-    endpoint: Endpoint, request: bytes, *, source: str, server_version: str | None = None
+    endpoint: Endpoint,
+    request: bytes,
+    *,
+    source: str,
+    server_version: str | None = None,
+    owned_by: str | None = None,
 ) -> Header:
     """The header of a capture that begins now; `request` is the request's body as it was sent."""
     try:
@@ -62,6 +67,7 @@ def header_of(
         request=body if isinstance(body, dict) else {},
         model=model if isinstance(model, str) else None,
         server_version=server_version,
+        owned_by=owned_by,
         started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         source=source,
     )

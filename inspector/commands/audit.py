@@ -101,8 +101,12 @@ def _fails(finding: Finding, level: str) -> bool:
 def _lines(one: Inspection) -> list[str]:
     row: dict[str, Any] = audit_row(one.name, one.reading, one.findings, one.verdict)
     shown = figures(one.reading)
-    version = f"vLLM {row['server_version']}" if row["server_version"] else "vLLM version unknown"
-    facts = [version, row["endpoint"], count(row["tokens"]["count"], "token"), f"evidence: {row['evidence']}"]
+    facts = [
+        one.reading.server_label,
+        row["endpoint"],
+        count(row["tokens"]["count"], "token"),
+        f"evidence: {row['evidence']}",
+    ]
     if shown.tokens_per_event_max > 1:
         facts.append(f"up to {shown.tokens_per_event_max:,} tokens an event")
     if shown.first_token_s is not None:

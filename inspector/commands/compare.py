@@ -188,11 +188,10 @@ def _lines(found: Comparison) -> Iterator[str]:
 
 
 def _side(one: Inspection) -> str:
-    version = f"vLLM {one.reading.server_version}" if one.reading.server_version else "vLLM version unknown"
     choice = one.reading.choice
     return printable(
-        f"{one.name}: {version}, {one.reading.header.endpoint}, {count(len(choice.tokens), 'token')}, "
-        f"evidence: {choice.evidence}, findings: {len(one.findings)}"
+        f"{one.name}: {one.reading.server_label}, {one.reading.header.endpoint}, "
+        f"{count(len(choice.tokens), 'token')}, evidence: {choice.evidence}, findings: {len(one.findings)}"
     )
 
 

@@ -220,14 +220,14 @@ def _untold(pair: Pair, known: Sequence[bool | None]) -> Judgement:
         if pair.apart
         else "the delivered texts are the same"
     )
-    blind = [
-        name
+    blind = {
+        name: one.reading.engine
         for name, one in (("left", pair.left), ("right", pair.right))
         if not all(choice.has_ids for choice in one.reading.choices)
-    ]
+    }
     why = (
         f"The {' and the '.join(blind)} capture {'carries' if len(blind) == 1 else 'carry'} no token ids: "
-        "ask with `return_token_ids: true` (chat and completions, vLLM 0.10.2 or newer) to know."
+        f"{' '.join(dict.fromkeys(engine.ids_hint() for engine in blind.values()))} to know."
         if blind
         else "Compare answers of one request each."
     )

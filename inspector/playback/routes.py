@@ -161,7 +161,7 @@ class _Player:
                 "id": name,
                 "object": "model",
                 "created": 0,
-                "owned_by": "playback",
+                "owned_by": _owner(captures, name),
                 "root": captures[name].header.model if name in captures else name,
                 "max_model_len": 131072,
                 "endpoints": _endpoints(captures, name),
@@ -269,6 +269,11 @@ def _endpoints(captures: Mapping[str, Capture], name: str) -> list[str]:
         for spec in ASKED
         if any(fits(one, spec.endpoint, streamed=whole) for one in mine for whole in (True, False))
     ]
+
+
+def _owner(captures: Mapping[str, Capture], name: str) -> str:
+    """Who owned the model of a capture, so that a client sees the front end that it came from."""
+    return (captures[name].header.owned_by if name in captures else None) or ANY
 
 
 def _media_type(made: Answer) -> bytes:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from inspector.audit import Finding, Severity
 from inspector.diagnosis import Answer, answers_of_capture
+from inspector.engines import DEFAULT
 from inspector.inspection import Inspection
 from inspector.metrics import Figures, figures
 from inspector.redaction import redact
@@ -97,7 +98,7 @@ def _reproduction(one: Inspection) -> tuple[Finding | None, Reproduction | None]
 def _environment(one: Inspection, shown: Figures) -> list[tuple[str, str]]:
     reading, header = one.reading, one.reading.header
     rows = [
-        ("server", f"vLLM {reading.server_version}" if reading.server_version else "vLLM, version unknown"),
+        ("server", reading.server_label),
         ("endpoint", reading.spec.full_path if reading.spec.path else "a list of token ids"),
         ("model", str(header.model or reading.stream.model or header.request.get("model") or "unknown")),
         ("evidence", str(reading.choice.evidence)),
@@ -145,15 +146,16 @@ def _replay(one: Inspection, reproduction: Reproduction | None, shown: Figures) 
             f"curl -N localhost:8001{spec.full_path} -H 'Content-Type: application/json' "
             f"-d {shlex.quote(body)}"
         )
-    if reproduction is not None and one.reading.server_version and len(reproduction.script) <= _SCRIPT_SHOWN:
+    release = one.reading.server_version if one.reading.engine is DEFAULT else None  # the lab has no other
+    if reproduction is not None and release and len(reproduction.script) <= _SCRIPT_SHOWN:
         step = max(shown.tokens_per_event_max, 1)
         if not reproduction.shrunk:
             commands.append(
-                f"python -m inspector lab shrink {file} --vllm {shlex.quote(one.reading.server_version)} "
+                f"python -m inspector lab shrink {file} --vllm {shlex.quote(release)} "
                 f"--stream-interval {step}"
             )
         commands.append(
-            f"python -m inspector lab serve --vllm {shlex.quote(one.reading.server_version)} "
+            f"python -m inspector lab serve --vllm {shlex.quote(release)} "
             f"--stream-interval {step} --port 8000"
         )
         script = f"[[tokens {' '.join(map(str, reproduction.script))}]]"

@@ -115,7 +115,7 @@ def _compared(digest: str, _left: Chosen, _right: Chosen) -> Comparison:
 def facts(found: Comparison) -> list[tuple[str, str, str]]:
     """Facts for the row of chips: words before, the value, words after."""
     counts = found.counts
-    told = [("left", _version(found.left), ""), ("right", _version(found.right), "")]
+    told = [(side, one.reading.server_label, "") for side, one in _sides(found)]
     if counts is not None:
         told.append(("", f"{counts.equal:,}", "tokens the same"))
         told += [
@@ -319,9 +319,4 @@ def _sides(found: Comparison) -> tuple[tuple[str, Inspection], tuple[str, Inspec
 
 
 def _label(one: inspector.Inspection, side: str) -> str:
-    return f"{side}: {_version(one)}"
-
-
-def _version(one: inspector.Inspection) -> str:
-    version = one.reading.server_version
-    return f"vLLM {version}" if version else "version unknown"
+    return f"{side}: {one.reading.server_label}"

@@ -154,8 +154,8 @@ def why(found: Diagnosis) -> str:
 def facts(found: Diagnosis) -> list[tuple[str, str, str]]:
     """Facts for the row of chips: words before, the value, words after."""
     told = list(dict.fromkeys((seen.version, seen.source) for seen in found.versions))[:3]
-    rows = [("vLLM", version, f"by {source}") for version, source in told]
-    rows = rows or [("vLLM version", "unknown", "")]
+    rows = [(found.server, version, f"by {source}") for version, source in told]
+    rows = rows or [(f"{found.server} version", "unknown", "")]
     if found.is_log:
         rows.append(("", f"{found.lines:,}", "lines"))
         rows += [("", f"{count:,}", path) for path, count in sorted(found.requests.items())]

@@ -70,7 +70,8 @@ def facts(seen: Inspection, choice: int = 0) -> Sequence[tuple[str, str, str]]:
     one = reading.choices[choice]
     counted = figures(reading, one)
     version = reading.server_version
-    found = [("vLLM", version, "") if version else ("vLLM version", "unknown", "")]
+    engine = reading.engine.label
+    found = [(engine, version, "") if version else (f"{engine} version", "unknown", "")]
     found.append(("", reading.spec.label, ""))
     if len(reading.choices) > 1:
         found.append(("choice", str(one.index), f"of {len(reading.choices)}"))
