@@ -95,6 +95,8 @@ class Evidence:
         for place, token_id in enumerate(self.ids):
             state = State.REFUSED if place in refused else after(state, token_id)
             found.append(state)
+        if self.rejection is not None and self.rejected_at is None:
+            found[-1] = State.REFUSED
         return found
 
     @cached_property
