@@ -213,7 +213,7 @@ def _streams(server: Server, model: str, registry: Registry, engine: Engine) -> 
         yield from _chat_checks(run)
     tool = replace(text, prompt=TOOL_PROMPT, tools=[_WEATHER], tool_choice="auto")
     yield _tool_check(_ask(registry, server, tool), text_failure=run.outcome.failure, engine=engine)
-    if Endpoint.RESPONSES not in engine.endpoints:
+    if Endpoint.RESPONSES in engine.lacks:
         yield _unknown("responses", f"{engine.label} has no Responses endpoint.")
         return
     responses = _ask(registry, server, replace(text, endpoint=Endpoint.RESPONSES))

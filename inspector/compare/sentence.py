@@ -227,7 +227,7 @@ def _untold(pair: Pair, known: Sequence[bool | None]) -> Judgement:
     }
     why = (
         f"The {' and the '.join(blind)} capture {'carries' if len(blind) == 1 else 'carry'} no token ids: "
-        f"{' '.join(dict.fromkeys(engine.ids_hint() for engine in blind.values()))} to know."
+        f"{'; '.join(dict.fromkeys(engine.ids_hint() for engine in blind.values()))} to know."
         if blind
         else "Compare answers of one request each."
     )

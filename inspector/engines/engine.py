@@ -51,8 +51,8 @@ class Engine:
 
     contract: Contract = STANDARD
     """Which channel it delivers in which field."""
-    endpoints: frozenset[Endpoint]
-    """Endpoints that it serves."""
+    lacks: frozenset[Endpoint] = frozenset()
+    """Endpoints of the table that it does not serve."""
     reasoning_keys: tuple[str, ...] = ("reasoning",)
     """Names of the reasoning in a chat message, the usual one first."""
     silent: frozenset[Endpoint] = frozenset()
@@ -121,7 +121,7 @@ class Engine:
 
     def ids_hint(self) -> str:
         """Where token ids can be asked for and how, the end of a sentence."""
-        specs = [spec for spec in ASKED if spec.carries_ids and spec.endpoint in self.endpoints]
+        specs = [spec for spec in ASKED if spec.carries_ids and spec.endpoint not in self.lacks]
         keys = listed([f"`{key}: true`" for key in dict.fromkeys(map(self.evidence_key, specs))], "or")
         places = listed([str(spec.endpoint) for spec in specs])
         since = f", {self.label} {self.ids_since} or newer" if self.ids_since else ""

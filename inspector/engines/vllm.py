@@ -41,7 +41,6 @@ VLLM: Final = Engine(
         "/responses/": Endpoint.RESPONSES,
     },
     package="vllm",
-    endpoints=frozenset({Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS}),
     reasoning_keys=("reasoning", "reasoning_content"),
     silent=frozenset({Endpoint.RESPONSES}),
     ids_since="0.10.2",

@@ -28,7 +28,7 @@ VLLM_RUST: Final = Engine(
     program="vllm-rust",
     owners=("vllm-frontend-rs",),
     contract=Contract(fields=STANDARD_FIELDS, separator="\n", calls_never_on=frozenset({"final"})),
-    endpoints=frozenset({Endpoint.CHAT, Endpoint.COMPLETIONS}),
+    lacks=frozenset({Endpoint.RESPONSES}),
     start_hint="Start the server with a model: vllm-rs serve openai/gpt-oss-20b.",
     tools_hint=_NO_FLAG,
     tools_question="See the server's log for the reason.",
