@@ -12,13 +12,11 @@ from typing import Any, Final
 import httpx
 
 from inspector.audit import Finding, Severity
-from inspector.audit.verdict import verdict
 from inspector.capture import Endpoint
 from inspector.client.address import Server
 from inspector.client.asking import owner_in, trust
 from inspector.client.failures import connection_failure, refusal
 from inspector.client.request import LiveRequest
-from inspector.diagnosis import with_known_issues
 from inspector.diagnosis.advice import first_advice, first_step, known_faults
 from inspector.engines import DEFAULT, Engine, engine_of
 from inspector.harmony.vocab import Marker
@@ -230,23 +228,22 @@ def _ask(registry: Registry, server: Server, request: LiveRequest) -> Run:
 
 def _answers(name: str, run: Run) -> Check:
     """Whether a stream came through, and what the audit says of it."""
-    reading, findings = _audited(run)
+    seen = run.audit().seen
+    findings, judged, engine = seen.findings, seen.verdict, seen.reading.engine
     errors = [one for one in findings if one.severity is Severity.ERROR]
     if "has no /responses" in run.outcome.failure:
         return _unknown(name, "The server has no Responses endpoint.")
     if run.outcome.failure and not errors:
         return _failed(name, run.outcome.failure, "See the server's log for the reason.")
-    judged = verdict(reading, findings)
     if run.outcome.failure:
-        return _failed(
-            name, run.outcome.failure, _advice(errors if run.events else (), reading.engine, kept=_came(run))
-        )
+        advice = _advice(errors if run.events else (), engine, kept=_came(run))
+        return _failed(name, run.outcome.failure, advice)
     if errors:
-        return _failed(name, judged.sentence, _advice(errors, reading.engine))
+        return _failed(name, judged.sentence, _advice(errors, engine))
     if judged.level == "unknown":
         return _unknown(name, judged.sentence, judged.why)
     if findings:
-        return _warning(name, judged.sentence, _advice(findings, reading.engine))
+        return _warning(name, judged.sentence, _advice(findings, engine))
     return _ok(name, judged.sentence)
 
 
@@ -340,14 +337,15 @@ def _tool_check(run: Run, *, text_failure: str, engine: Engine) -> Check:
             return _unknown(name, "It failed as the request without tools did, so no call was seen.")
         known = any(word in run.outcome.failure for word in engine.tools_words)
         return _failed(name, run.outcome.failure, engine.tools_hint if known else engine.tools_question)
-    reading, findings = _audited(run)
+    seen = run.audit().seen
+    reading, findings = seen.reading, seen.findings
     made, got = reading.choice.generated(), reading.choice.delivered()
     if (
         got.tool_calls
         and made is not None
         and [one.arguments for one in made.tool_calls] != [one.arguments for one in got.tool_calls]
     ):
-        return _failed(name, verdict(reading, findings).sentence, _advice(findings, reading.engine))
+        return _failed(name, seen.verdict.sentence, _advice(findings, reading.engine))
     if got.tool_calls:
         return _ok(name, f"A call of {got.tool_calls[0].name} streams as a tool call.")
     if made is not None and made.tool_calls:
@@ -363,11 +361,6 @@ def _known_faults(version: str | None, engine: Engine) -> Iterator[Check]:
     for issue in known_faults(version, engine):
         says = f"{engine.labelled(version)}: {issue.title} ({issue.id})."
         yield _warning("known fault", says, f"{first_step(issue, engine)}.")
-
-
-def _audited(run: Run) -> tuple[Reading, list[Finding]]:
-    look, reading = run.audit(), run.reading()
-    return reading, with_known_issues(look.findings, reading)
 
 
 def _came(run: Run) -> bool:

@@ -142,7 +142,7 @@ class Engine:
             return spec.no_ids
         since = self.all_ids_since.get(spec.endpoint, self.ids_since)
         release = f" ({self.label} {since} or newer)" if since else ""
-        return f"Send `{self.evidence_key(spec)}: true` with the request{release} to know."
+        return f"To find out, send `{self.evidence_key(spec)}: true` with the request{release}."
 
 
 def _release(text: str) -> tuple[int, int, int] | None:

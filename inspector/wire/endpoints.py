@@ -141,7 +141,7 @@ _SPECS: Final = {
             evidence_key="enable_response_messages",
             resumable=True,
             least={"input": "again"},
-            no_ids="Responses carries no token ids: keep the stream with its final object to know.",
+            no_ids="Responses carries no token IDs: keep the stream with its final object to find out.",
         ),
         EndpointSpec(
             endpoint=Endpoint.COMPLETIONS,
@@ -159,7 +159,7 @@ _SPECS: Final = {
             label="token ids only",
             reader=IdsReader,
             delivery=Delivery.NONE,
-            no_ids="The file holds no token ids.",
+            no_ids="The file holds no token IDs.",
         ),
     )
 }

@@ -108,10 +108,12 @@ def test_a_release_is_compared_by_its_number_whatever_follows_it() -> None:
 def test_hints_name_the_key_and_the_release_of_the_engine() -> None:
     chat_spec = spec_of(Endpoint.CHAT)
     assert VLLM.evidence_hint(chat_spec) == (
-        "Send `return_token_ids: true` with the request (vLLM 0.13 or newer) to know."
+        "To find out, send `return_token_ids: true` with the request (vLLM 0.13 or newer)."
     )
-    assert VLLM_RUST.evidence_hint(chat_spec) == "Send `return_token_ids: true` with the request to know."
-    assert VLLM.evidence_hint(spec_of(Endpoint.TOKENS)) == "The file holds no token ids."
+    assert (
+        VLLM_RUST.evidence_hint(chat_spec) == "To find out, send `return_token_ids: true` with the request."
+    )
+    assert VLLM.evidence_hint(spec_of(Endpoint.TOKENS)) == "The file holds no token IDs."
     assert VLLM.upgrade_hint(chat_spec).startswith("Upgrade to vLLM 0.10.2 or newer, which knows")
     assert VLLM_RUST.upgrade_hint(chat_spec).startswith("vLLM (Rust front end) knows return_token_ids")
     assert VLLM_RUST.ids_hint() == "ask with `return_token_ids: true` (chat and completions)"
