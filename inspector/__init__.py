@@ -33,6 +33,7 @@ from inspector.diagnosis import (
 )
 from inspector.doctor import Check, CheckState, Checkup, examine
 from inspector.errors import CaptureError, ConnectionFailed, InspectorError, LabError, StoreError
+from inspector.formats import clip, duration, figure, number, plural
 from inspector.inspection import Inspection, inspect
 from inspector.lab.results import Run as MatrixRun
 from inspector.lab.results import all_runs as matrix_runs
@@ -68,6 +69,7 @@ from inspector.views.rows import (
     token_rows,
 )
 from inspector.views.strip import strip
+from inspector.wire.endpoints import asked_endpoints, spec_of
 
 __all__ = [
     "Answer",
@@ -119,11 +121,13 @@ __all__ = [
     "Trial",
     "Upstream",
     "Verdict",
+    "asked_endpoints",
     "async_recording_client",
     "audit",
     "audit_row",
     "brought",
     "builtin",
+    "clip",
     "compare",
     "compare_all",
     "comparison_row",
@@ -133,9 +137,11 @@ __all__ = [
     "diagnose_capture",
     "diagnose_text",
     "diagnosis_row",
+    "duration",
     "event_rows",
     "examine",
     "field_rows",
+    "figure",
     "figures",
     "finding_row",
     "finding_words",
@@ -151,6 +157,7 @@ __all__ = [
     "matrix_runs",
     "message_rows",
     "now",
+    "number",
     "open_writer",
     "parse",
     "parse_messages",
@@ -158,6 +165,7 @@ __all__ = [
     "pieces",
     "playback_faults",
     "playback_routes",
+    "plural",
     "read",
     "recording_client",
     "registry",
@@ -170,6 +178,7 @@ __all__ = [
     "runs_at_most",
     "runs_routes",
     "save",
+    "spec_of",
     "strip",
     "timing_rows",
     "token_rows",

@@ -9,7 +9,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, cast
 
-from inspector.audit import audit
 from inspector.commands.shared import Commands, print_json, printable
 from inspector.diagnosis import (
     Answer,
@@ -23,6 +22,7 @@ from inspector.diagnosis import (
 )
 from inspector.diagnosis.decompress import HEAD, unpacked
 from inspector.errors import CaptureError, StoreError
+from inspector.inspection import examine
 from inspector.reading import read
 from inspector.store import LIMIT_BYTES, loads
 
@@ -118,7 +118,8 @@ def _capture(content: bytes, name: str) -> Diagnosis | None:
     reading = read(found[0])
     if not any(choice.tokens or choice.deltas for choice in reading.choices):
         return None
-    return diagnose_capture(audit(reading), reading)
+    seen = examine(reading)
+    return diagnose_capture(seen.findings, reading)
 
 
 def _lines(name: str, diagnosis: Diagnosis, *, whole: bool, around: bool) -> Iterator[str]:
@@ -148,7 +149,7 @@ def _first(diagnosis: Diagnosis) -> str:
 
 def _context(diagnosis: Diagnosis) -> Iterator[str]:
     told = ", ".join(dict.fromkeys(f"{seen.version} ({seen.source})" for seen in diagnosis.versions[:3]))
-    known = [f"vLLM {told}"] if told else []
+    known = [f"{diagnosis.server} {told}"] if told else []
     if diagnosis.is_log:
         asked = ", ".join(f"{count:,} {path}" for path, count in sorted(diagnosis.requests.items()))
         known.append(f"{diagnosis.lines:,} lines; requests: {asked or 'none logged'}")

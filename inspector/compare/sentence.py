@@ -4,33 +4,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from inspector.audit import Finding, Kind, Severity
-from inspector.audit.verdict import loss_clauses
+from inspector.audit import KINDS, Finding, Kind, Severity, Side
+from inspector.audit.wording import loss_clauses
 from inspector.audit.words import field_words, quote
-from inspector.capture import Endpoint
-from inspector.compare.causes import cause, listed
+from inspector.compare.causes import cause
 from inspector.compare.comparison import ChoiceComparison, Divergence, Outcome
 from inspector.compare.matching import FindingPairs
 from inspector.compare.settings import Setting
+from inspector.formats import listed
 from inspector.harmony.text import text_of
 from inspector.inspection import Inspection
 
 __all__ = ["Judgement", "Pair", "judge", "labels"]
 
-_SERVERS: Final = frozenset(
-    {
-        Kind.DROPPED,
-        Kind.MISROUTED,
-        Kind.DUPLICATED,
-        Kind.REORDERED,
-        Kind.GARBLED,
-        Kind.SERVER_ERROR,
-        Kind.DISCONNECTED,
-    }
-)
+_SERVERS: Final = frozenset(kind for kind, info in KINDS.items() if info.side in {Side.TEXT, Side.ABORT})
 """Kinds that are a server's doing, whatever the model emitted."""
 
-_MODELS: Final = frozenset({Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER})
+_MODELS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
 _BROKEN_OFF: Final = frozenset({Kind.SERVER_ERROR, Kind.DISCONNECTED})
 
 _BY_IDS: Final = "token ids on both sides"
@@ -95,7 +85,7 @@ def judge(pair: Pair) -> Judgement:
 
 def _same(pair: Pair) -> Judgement:
     subject = "The tokens are the same" if pair.by_token else "The servers' final texts are the same"
-    if Endpoint.TOKENS in {one.reading.header.endpoint for one in (pair.left, pair.right)}:
+    if not (pair.left.reading.spec.delivers and pair.right.reading.spec.delivers):
         return Judgement(
             Outcome.SAME, f"{subject}.", "A bare list of token ids holds no delivery to compare."
         )
@@ -220,14 +210,14 @@ def _untold(pair: Pair, known: Sequence[bool | None]) -> Judgement:
         if pair.apart
         else "the delivered texts are the same"
     )
-    blind = [
-        name
+    blind = {
+        name: one.reading.engine
         for name, one in (("left", pair.left), ("right", pair.right))
         if not all(choice.has_ids for choice in one.reading.choices)
-    ]
+    }
     why = (
         f"The {' and the '.join(blind)} capture {'carries' if len(blind) == 1 else 'carry'} no token ids: "
-        "ask with `return_token_ids: true` (chat and completions, vLLM 0.10.2 or newer) to know."
+        f"{'; '.join(dict.fromkeys(engine.ids_hint() for engine in blind.values()))} to know."
         if blind
         else "Compare answers of one request each."
     )

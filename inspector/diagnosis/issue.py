@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from inspector.audit import Kind, Severity
+from inspector.audit import Code, Kind, Severity
 from inspector.capture import Endpoint
 from inspector.diagnosis.versions import Range, as_version
 from inspector.harmony.states import HEADER_STATES, State
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 _RELEASE: Final = re.compile(r"\b\d+\.\d+(?:\.\d+)?\b")
-_UPGRADE: Final = re.compile(r"(?:Or )?[Uu]pgrade (?:to|vLLM)\b")
+_UPGRADE: Final = re.compile(r"(?:Or )?[Uu]pgrade\b")
 
 
 class Side(StrEnum):
@@ -136,12 +136,12 @@ class FindingForm:
     """How an issue looks in the findings; every part that is given must hold for one finding."""
 
     kinds: frozenset[Kind] = frozenset()
+    codes: frozenset[Code] = frozenset()
     severity: Severity | None = None
     field: re.Pattern[str] | None = None
     delivered_in: re.Pattern[str] | None = None
     generated: re.Pattern[str] | None = None
     delivered: re.Pattern[str] | None = None
-    explanation: re.Pattern[str] | None = None
     message: Mapping[str, re.Pattern[str]] = dataclasses.field(default_factory=dict)
     """Like the token form's, for the message of the finding's first token."""
     whole: bool | None = None
@@ -182,7 +182,7 @@ class Issue:
     """Words of which the text must have one for `patterns` and `may_match` to count."""
     unless: tuple[re.Pattern[str], ...] = ()
     """Words that speak of another program or of a healthy response; nothing leads to the entry then."""
-    in_vllm: Texts | None = None
+    in_server: Texts | None = None
     """Texts that count in a vLLM frame, log line or error payload only; any program may print them."""
     any_server: bool = False
     """The text counts whatever server is behind it."""
@@ -198,6 +198,8 @@ class Issue:
     """Request keys that must be so for the issue to arise."""
     endpoints: frozenset[Endpoint] = frozenset()
     """Endpoints where the issue exists; empty for all."""
+    engines: frozenset[str] = frozenset()
+    """Engines that have the issue; empty for all."""
     affected: Mapping[str, Range] = dataclasses.field(default_factory=dict)
     """Versions by program; empty where no version is known to be free of it."""
     fixed_in: Mapping[str, str] = dataclasses.field(default_factory=dict)

@@ -7,6 +7,9 @@ from typing import IO, Final, NamedTuple
 
 from inspector.diagnosis.anchors import Anchor
 from inspector.diagnosis.clean import uncoloured, unshipped
+from inspector.engines import ENGINES
+from inspector.engines import versions_in as engine_versions
+from inspector.wire.endpoints import ASKED
 
 __all__ = [
     "LONGEST",
@@ -54,7 +57,7 @@ _GLOG: Final = re.compile(
     r"(?:\([^()]{1,60}\) )?\[?[WID](?:\d{4}[ \]]|\d{0,4} ?\w{1,40}\.cpp)|.{0,200}\b\w{3,40}Warning: "
 )
 """Warnings of PyTorch's C++ parts, and those of Python."""
-_PROCESS: Final = re.compile(r"\((?:APIServer|EngineCore|Worker|VllmWorker|RayWorker)[^()]{0,40} pid=\d")
+_PREFIXES: Final = tuple(engine.prefix for engine in ENGINES if engine.prefix is not None)
 _PROCESS_WITHIN: Final = 200
 _MINUTE: Final = re.compile(r"(?<!\d)(?:\d{4}-)?\d\d-\d\d[ T]\d\d:\d\d(?=:\d\d)")
 _MINUTE_WITHIN: Final = 160
@@ -107,21 +110,12 @@ _COMPLAINT: Final = re.compile(
     r"|ed)\b|refus(?:e|es|ed)\b)"
 )
 _REQUEST: Final = re.compile(
-    r'"POST (?P<path>/v1/(?:chat/completions|responses|completions))[^"]{0,200}" (?P<status>\d{3})'
+    rf'"POST (?P<path>(?:{"|".join(spec.full_path for spec in ASKED)}))[^"]{{0,200}}" (?P<status>\d{{3}})'
 )
 _ACCESS: Final = re.compile(
     r'"(?P<verb>[A-Z]{3,7}) (?P<path>/[^" ]{0,200}) HTTP/[\d.]{1,3}" (?P<status>\d{3})\b'
 )
-_NUMBER: Final = r"v?(?P<version>\d+\.\d+\.\d+[\w.]{0,20})"
-_VERSIONS: Final = (
-    ("start-up line", re.compile(rf"vLLM (?:API )?server version {_NUMBER}")),
-    ("start-up line", re.compile(rf"[█▄▀]\s+version\s+{_NUMBER}")),
-    ("start-up line", re.compile(rf"LLM engine \({_NUMBER}")),
-    ("system_fingerprint", re.compile(rf"system_fingerprint.{{1,9}}vllm-{_NUMBER}")),
-    ("/version", re.compile(rf'^\s*\{{"version": ?"{_NUMBER}')),
-    ("the text", re.compile(rf"(?i)\bvllm(?:==|(?:[ _-]?version)?[\s:=|`*\"']{{1,40}}){_NUMBER}")),
-    ("the text", re.compile(rf"vllm-openai:{_NUMBER}")),
-)
+_VERSION_WORDS: Final = tuple({word for engine in ENGINES for word in engine.version_words})
 
 
 class Split(NamedTuple):
@@ -131,20 +125,20 @@ class Split(NamedTuple):
     level: str
     anchor: Anchor | None
     """File and line that the log prefix names."""
-    of_vllm: bool = False
-    """Whether the prefix is one that vLLM's processes write."""
+    of_server: bool = False
+    """Whether the prefix is one that the server's processes write."""
 
 
 def split(line: str) -> Split:
     """A line's prefix and what follows it, without colours and what shippers put before it."""
     line = uncoloured(line)
-    of_vllm = _PROCESS.search(line, 0, _PROCESS_WITHIN) is not None
+    of_server = any(one.search(line, 0, _PROCESS_WITHIN) for one in _PREFIXES)
     line = unshipped(line)
     found = _PREFIX.match(line)
     if found is None or not found.end():
-        return Split(line, "", None, of_vllm)
+        return Split(line, "", None, of_server)
     place = Anchor(found["file"], int(found["line"])) if found["file"] else None
-    return Split(line[found.end() :], found["level"] or "", place, of_vllm or place is not None)
+    return Split(line[found.end() :], found["level"] or "", place, of_server or place is not None)
 
 
 def level_of(line: str) -> str:
@@ -208,12 +202,9 @@ def request_of(line: str) -> tuple[str, int] | None:
 
 
 def versions_in(line: str) -> Iterator[tuple[str, str]]:
-    """Versions of vLLM that a line tells, with what tells them, best first."""
-    if not any(word in line for word in ("ersion", "engine (v", "vllm", "vLLM", "VLLM")):
-        return
-    for source, expression in _VERSIONS:
-        if found := expression.search(line):
-            yield found["version"].rstrip("."), source
+    """Versions of servers that a line tells, with what tells them, best first."""
+    if any(word in line for word in _VERSION_WORDS):
+        yield from engine_versions(line)
 
 
 def lines_of_file(file: IO[bytes]) -> Iterator[str]:

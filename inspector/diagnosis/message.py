@@ -23,8 +23,8 @@ class Message:
     around: list[list[str]] = field(default_factory=list)
     """Surrounding lines of the first occurrences."""
     by_version: dict[str, int] = field(default_factory=dict)
-    of_vllm: bool = False
-    """Whether a frame, a log line or an error payload of vLLM has it."""
+    of_server: bool = False
+    """Whether a frame, a log line or an error payload of the server has it."""
     cut: bool = False
     """Whether the text breaks off: `matched` are issues whose messages begin like it."""
 

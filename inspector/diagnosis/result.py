@@ -12,6 +12,7 @@ from inspector.diagnosis.ranking import Answer
 from inspector.diagnosis.routes import Route
 from inspector.diagnosis.scan import VersionSeen
 from inspector.diagnosis.timeline import Count
+from inspector.engines import DEFAULT
 
 __all__ = ["NOTHING", "Diagnosis", "DiagnosisOutcome", "Failure", "paste_next", "sentence"]
 
@@ -82,6 +83,8 @@ class Diagnosis:
     notes: tuple[str, ...] = ()
     version: str | None = None
     """The server's version, when the evidence agrees on one."""
+    server: str = DEFAULT.label
+    """What the server is called that the versions are of."""
     versions: tuple[VersionSeen, ...] = ()
     lines: int = 0
     characters: int = 0
@@ -142,7 +145,7 @@ def sentence(certain: Sequence[Answer], failures: Sequence[Failure], *, of_text:
     return f"{sure}: the {blamed}. {issue.title}.{more}"
 
 
-def paste_next(failures: Sequence[Failure], *, of_vllm: bool, of_server: bool) -> str:
+def paste_next(failures: Sequence[Failure], *, of_ours: bool, of_server: bool) -> str:
     """What to give next for a text that no entry knows."""
     if not failures:
         return _PASTE_NEXT
@@ -151,9 +154,9 @@ def paste_next(failures: Sequence[Failure], *, of_vllm: bool, of_server: bool) -
         return "The message breaks off: paste the traceback down to its last line."
     if of_server:
         return "Paste the lines above it too: the first error of the server's log is the cause of later ones."
-    if of_vllm:
+    if of_ours:
         return f"Paste the server's log of the same minute: {_DIAGNOSE_LOG}"
     return (
-        "Nothing in this text is from vLLM or gpt-oss. If a vLLM server is behind it, paste the server's log "
-        f"of the same minute: {_DIAGNOSE_LOG}"
+        f"Nothing in this text is from {DEFAULT.label} or gpt-oss. If such a server is behind it, paste its "
+        f"log of the same minute: {_DIAGNOSE_LOG}"
     )

@@ -13,6 +13,7 @@ from typing import Final
 
 from inspector.diagnosis.safe_yaml import read_yaml
 from inspector.diagnosis.schema import Fields, anywhere, identifier, several, text, word
+from inspector.engines import DEFAULT, ENGINES
 
 __all__ = [
     "DEFAULT_FILE",
@@ -20,23 +21,12 @@ __all__ = [
     "RouteKind",
     "find_server",
     "find_startup",
-    "mentions_vllm",
+    "names_ours",
     "routes",
-    "runs_vllm",
+    "runs_ours",
 ]
 
 DEFAULT_FILE: Final = Path(__file__).with_name("routes.yaml")
-
-_RUNS_VLLM: Final = re.compile(
-    r"[\\/]vllm[\\/](?!server|models?\b)|\b(?:APIServer|EngineCore)(?:_DP\d+)? pid=|vllm api server"
-    r"|vllm server version"
-    r"|\bvllm serve\b|\bvllm\.(?:entrypoints|engine|v1|worker|model_executor)\b|hosted_?vllm|\bvllm=="
-    r"|llm engine \(v\d"
-    r"|vllm/vllm-openai|\bvllm bench\b|\bvllm\[\d+\]:",
-    re.IGNORECASE,
-)
-"""What vLLM itself prints, or what starts it."""
-_VLLM: Final = re.compile(r"(?<![a-z])vllm(?![-_]?mlx)(?![a-z])", re.IGNORECASE)
 
 
 class RouteKind(StrEnum):
@@ -84,7 +74,7 @@ def _route(entry: object) -> Route:
         sentence=fields.take(
             "sentence",
             text,
-            f"This is {name}: its parser is its own, and the known issues of vLLM do not apply.",
+            f"This is {name}: its parser is its own, and the known issues of {DEFAULT.label} do not apply.",
         ),
         steps=fields.take("steps", several(text)),
         marks=fields.take("marks", several(anywhere)),
@@ -95,25 +85,29 @@ def _route(entry: object) -> Route:
     return route
 
 
-def runs_vllm(content: str) -> bool:
-    """Whether a text has what vLLM itself prints, or what starts it."""
-    return _RUNS_VLLM.search(content) is not None
+def runs_ours(content: str) -> bool:
+    """Whether a text has what one of our engines prints itself, or what starts it."""
+    return any(engine.printed is not None and engine.printed.search(content) for engine in ENGINES)
 
 
-def mentions_vllm(content: str) -> bool:
-    """Whether a text names vLLM."""
-    return _VLLM.search(content) is not None
+def names_ours(content: str) -> bool:
+    """Whether a text names one of our engines."""
+    return any(engine.named is not None and engine.named.search(content) for engine in ENGINES)
+
+
+def _times_ours(content: str) -> int:
+    return sum(len(engine.printed.findall(content)) for engine in ENGINES if engine.printed is not None)
 
 
 def find_server(content: str) -> Route | None:
     """The other server that a text is about; None where it is about vLLM, or about no server."""
     known = [route for route in routes() if route.kind is RouteKind.SERVER]
-    own = runs_vllm(content)
+    own = runs_ours(content)
     if marked := _most(known, content, marks=True):
-        # A vLLM log that only names a path or a model of another program stays vLLM's.
+        # A log of ours that only names a path or a model of another program stays ours.
         theirs = sum(len(mark.findall(content)) for mark in marked.marks)
-        return None if own and theirs <= len(_RUNS_VLLM.findall(content)) else marked
-    return None if own or mentions_vllm(content) else _most(known, content, marks=False)
+        return None if own and theirs <= _times_ours(content) else marked
+    return None if own or names_ours(content) else _most(known, content, marks=False)
 
 
 def find_startup(content: str, *, failing: bool) -> Route | None:
@@ -121,7 +115,7 @@ def find_startup(content: str, *, failing: bool) -> Route | None:
 
     Where nothing else is `failing`, only what no other program prints counts.
     """
-    own = failing and (runs_vllm(content) or mentions_vllm(content))
+    own = failing and (runs_ours(content) or names_ours(content))
     for route in routes():
         if route.kind is RouteKind.STARTUP:
             expressions = (*route.marks, *(route.words if own else ()))

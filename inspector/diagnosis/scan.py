@@ -7,7 +7,7 @@ server's version. `text` makes answers of it.
 import re
 from collections import deque
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -31,6 +31,7 @@ from inspector.diagnosis.message import Match, Message
 from inspector.diagnosis.paste import BREAKS_OFF, Paste, messages_of
 from inspector.diagnosis.pieces import Known, Piece
 from inspector.diagnosis.timeline import Timeline
+from inspector.engines import PACKAGES
 
 __all__ = ["REQUESTS", "Scan", "VersionSeen"]
 
@@ -274,7 +275,7 @@ class Scan:
             if len(self._traceback) < _ANCHORS:
                 self._traceback.add(place)
             path = place.file.replace("\\", "/")
-            for package in ("openai_harmony", "vllm"):
+            for package in ("openai_harmony", *PACKAGES):
                 if f"/{package}/" in path:
                     self.frames.add(package)
                     break
@@ -332,17 +333,22 @@ class Scan:
             places.add(parts.anchor)
         if len(message.anchors) < _ANCHORS:
             message.anchors |= places
-        message.of_vllm = (
-            message.of_vllm
-            or parts.of_vllm
+        message.of_server = (
+            message.of_server
+            or parts.of_server
             or _PAYLOAD.search(line) is not None
-            or any("/vllm/" in place.file.replace("\\", "/") for place in places)
+            or any(_is_ours(place.file) for place in places)
         )
         if message.count <= _SHOWN:
             around = [*self._before, line]
             message.around.append(around)
             self._waiting.append((around, _AFTER))
         self.timeline.add(self._minute, message.text, self._version)
+
+
+def _is_ours(file: str) -> bool:
+    path = file.replace("\\", "/")
+    return any(f"/{package}/" in path for package in PACKAGES)
 
 
 def _shortened(line: str) -> str:
@@ -355,7 +361,8 @@ def _worded(rest: str) -> str:
     return error_of(rest) or rest.strip()
 
 
-def _fewest(words: Iterable[str]) -> tuple[str, ...]:
+@cache
+def _fewest(words: tuple[str, ...]) -> tuple[str, ...]:
     """The words without those that contain another one."""
     kept: list[str] = []
     for word in sorted(set(words), key=len):

@@ -6,6 +6,7 @@ from typing import Final
 
 from inspector.diagnosis.issue import Issue
 from inspector.diagnosis.lines import access_of, complaint_of, level_of, minute_of, split
+from inspector.diagnosis.routes import names_ours
 
 __all__ = ["complaint", "is_about", "prose", "symptom_of"]
 
@@ -15,7 +16,7 @@ _LONGEST: Final = 700
 _TOGETHER: Final = 3
 """Sentences that a symptom may be spread over."""
 _ABOUT: Final = re.compile(
-    r"(?i)gpt[-_ ]?oss|vllm|harmony|openai[-_ ]compatible|/v1/(?:chat|responses|completions)"
+    r"(?i)gpt[-_ ]?oss|harmony|openai[-_ ]compatible|/v1/(?:chat|responses|completions)"
     r"|<\|\w+\|>|\bllm\b|language model"
     r"|\bcontent\b|\bassistant\b|\bstream(?:ing|s|ed)?\b|\bmodel\b"
     r"|tool[-_ ]?calls?|function[-_ ]call|finish_reason|reasoning|completion_tokens|structured output"
@@ -23,14 +24,13 @@ _ABOUT: Final = re.compile(
 )
 """Words of the subject: without one, only a short text is taken for a symptom."""
 _CLOSE: Final = re.compile(
-    r"(?i)gpt[-_ ]?oss|vllm|harmony|<\|(?:channel|start|call|end|return|message|constrain)\|>"
+    r"(?i)gpt[-_ ]?oss|harmony|<\|(?:channel|start|call|end|return|message|constrain)\|>"
 )
 _ELSEWHERE: Final = re.compile(
     r"(?i)\b(?:aws bedrock|bedrock|vertex ?ai|azure|openrouter|groq|fireworks|cerebras|together\.?ai"
     r"|gemini)\b"
 )
 """Services that run gpt-oss on servers of their own."""
-_VLLM: Final = re.compile(r"(?i)vllm")
 _SHORT: Final = 300
 _DATA: Final = re.compile(
     r"\s*(?:[{}\]]|\[\s*[\]{\"'\d\[]|\[$|data:|event:|[\"'][\w.-]+[\"']\s?:|[A-Z]\w+\(\w+=|[a-z_.]+\("
@@ -51,7 +51,7 @@ def prose(lines: Iterable[str]) -> list[str]:
         parts = split(line)
         if (
             parts.level
-            or parts.of_vllm
+            or parts.of_server
             or access_of(line)
             or (level_of(line) and minute_of(line))
             or parts.rest.startswith("  File")
@@ -72,10 +72,12 @@ def _is_data(piece: str) -> bool:
 def is_about(sentences: Sequence[str]) -> bool:
     """Whether a text is about the responses of a model, or so short that nothing says it is not."""
     content = "\n".join(sentences)
-    if _ELSEWHERE.search(content) and not _VLLM.search(content):
+    if _ELSEWHERE.search(content) and not names_ours(content):
         return False
-    return _CLOSE.search(content) is not None or (
-        len(content) <= _SHORT and _ABOUT.search(content) is not None
+    return (
+        _CLOSE.search(content) is not None
+        or names_ours(content)
+        or (len(content) <= _SHORT and _ABOUT.search(content) is not None)
     )
 
 
@@ -94,7 +96,7 @@ def symptom_of(issue: Issue, sentences: Sequence[str]) -> str:
 
 def complaint(sentences: Sequence[str]) -> str:
     """The first sentence that says that something is wrong; empty where nothing is about a model."""
-    if not any(_ABOUT.search(one) or _CLOSE.search(one) for one in sentences):
+    if not any(_ABOUT.search(one) or _CLOSE.search(one) or names_ours(one) for one in sentences):
         return ""
     return next((said for one in sentences if (said := complaint_of(one))), "")
 

@@ -21,14 +21,16 @@ from inspector.diagnosis.lines import complaint_of
 from inspector.diagnosis.message import Message
 from inspector.diagnosis.ranking import Answer, Because, Reason, ranked, sides, version_reason
 from inspector.diagnosis.result import Diagnosis, Failure, paste_next, sentence
-from inspector.diagnosis.routes import Route, find_server, find_startup, mentions_vllm
+from inspector.diagnosis.routes import Route, find_server, find_startup, names_ours
 from inspector.diagnosis.scan import Scan, VersionSeen
 from inspector.diagnosis.symptoms import complaint, is_about, prose, symptom_of
+from inspector.engines import DEFAULT, ENGINES, PACKAGES
+from inspector.wire.endpoints import ASKED
 
 __all__ = ["diagnose_text"]
 
-_HARMONY: Final = ("/v1/chat/completions", "/v1/responses")
-"""Paths whose answers vLLM parses."""
+_HARMONY: Final = tuple(spec.full_path for spec in ASKED if spec.parsed)
+"""Paths whose answers a server parses."""
 _ENOUGH: Final = 20
 """Requests from which a share says something."""
 _MOST: Final = 0.5
@@ -103,8 +105,8 @@ class _Diagnosing:
             route=route,
             paste_next=paste_next(
                 failures,
-                of_vllm=mentions_vllm(self.whole) or is_about(self.sentences),
-                of_server=any(message.of_vllm for message in self.scan.messages.values()),
+                of_ours=names_ours(self.whole) or is_about(self.sentences),
+                of_server=any(message.of_server for message in self.scan.messages.values()),
             ),
         )
 
@@ -159,7 +161,9 @@ class _Diagnosing:
 
     def _counts(self, issue: Issue, message: Message, own: bool) -> bool:
         """Whether a message counts for an entry: in vLLM, beside the words that it needs, and no others."""
-        if not message.of_vllm and (issue.in_vllm is Texts.ALL or (issue.in_vllm is not None and not own)):
+        if not message.of_server and (
+            issue.in_server is Texts.ALL or (issue.in_server is not None and not own)
+        ):
             return False
         if issue.needs and not any(expression.search(self.whole) for expression in issue.needs):
             return False
@@ -271,11 +275,11 @@ class _Diagnosing:
     def _notes(self, failures: Sequence[Failure]) -> Iterable[str]:
         frames = self.scan.frames
         harmony = any("Harmony" in line for line in self.words)
-        if harmony and not self.is_log and "vllm" not in frames:
+        if harmony and not self.is_log and frames.isdisjoint(PACKAGES):
             if "openai_harmony" in frames:
                 yield (
-                    "The traceback goes through openai_harmony and not through vLLM: the parser ran in this "
-                    "program, not in the server."
+                    f"The traceback goes through openai_harmony and not through {DEFAULT.label}: the parser "
+                    "ran in this program, not in the server."
                 )
             else:
                 yield (
@@ -288,7 +292,7 @@ class _Diagnosing:
             yield "The log has no lines of requests (the access log is off), so shares are not known."
         versions = {seen.version for seen in self.versions}
         if len(versions) > 1:
-            yield f"The evidence names several versions of vLLM: {', '.join(sorted(versions))}."
+            yield f"The evidence names several versions of {DEFAULT.label}: {', '.join(sorted(versions))}."
 
 
 def _versions(scan: Scan) -> list[VersionSeen]:
@@ -314,10 +318,11 @@ def _versions(scan: Scan) -> list[VersionSeen]:
 
 
 def _endpoint(places: Iterable[Anchor]) -> Endpoint | None:
-    found = set()
-    for place in places:
-        if "serving_chat" in place.file or "chat_completion/" in place.file:
-            found.add(Endpoint.CHAT)
-        elif "serving_responses" in place.file or "/responses/" in place.file:
-            found.add(Endpoint.RESPONSES)
+    found = {
+        endpoint
+        for place in places
+        for engine in ENGINES
+        for part, endpoint in engine.source_files.items()
+        if part in place.file
+    }
     return found.pop() if len(found) == 1 else None

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from inspector.audit import Finding, Kind, Severity, audit
+from inspector.audit import Finding, Kind, Severity, audit, explain
 from inspector.capture import Capture, Endpoint
 from inspector.deltas import tool_index
 from inspector.errors import LabError
@@ -18,6 +18,7 @@ from inspector.lab.recording import Target, ask
 from inspector.lab.scripts import STOPS, Script
 from inspector.reading import read
 from inspector.report.shrink import minimal
+from inspector.wire.endpoints import spec_of
 
 __all__ = ["Shrunk", "asker", "shrink", "wanted"]
 
@@ -93,7 +94,7 @@ def shrink(
             alike = next((one for one in _findings(answer, asked) if _alike(one, goal)), None)
             known[asked] = None if alike is None else (alike, answer)
             if alike is not None:
-                say(f"{len(some)} tokens: {alike.explanation}")
+                say(f"{len(some)} tokens: {explain(alike)}")
         return known.get(asked)
 
     if shown(ids) is None:
@@ -126,7 +127,7 @@ def _stopped(ids: Sequence[int]) -> tuple[int, ...]:
 
 def _findings(capture: Capture, ids: Sequence[int] | None) -> list[Finding]:
     # Responses sends no ids; the lab knows what was sampled.
-    truth = ids if capture.header.endpoint is Endpoint.RESPONSES else None
+    truth = None if spec_of(capture.header.endpoint).carries_ids else ids
     return audit(read(capture, truth=truth))
 
 

@@ -6,7 +6,7 @@ from itertools import repeat
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.diagnosis.catalogue import catalogue
@@ -252,6 +252,7 @@ def test_an_endless_line_does_no_harm() -> None:
     assert diagnosis.answers[0].issue.id == "unknown-role-assistantary"
 
 
+@settings(deadline=None)  # the first text waits for the tables
 @given(st.text(max_size=400))
 def test_any_text_is_diagnosed(text: str) -> None:
     diagnosis = diagnose_text(text)
