@@ -58,7 +58,7 @@ def test_a_bad_file_is_a_sentence_and_changes_nothing() -> None:
 
 
 def test_a_title_says_what_a_built_in_capture_shows() -> None:
-    assert title(LEAK).startswith("Tool call broken, reasoning leaked · vLLM 0.14.1 · Two reasoning tokens")
+    assert title(LEAK).startswith("Reasoning leaked, tool call broken · vLLM 0.14.1 · Two reasoning tokens")
     assert title("mine.jsonl") == "mine.jsonl · opened by you"
 
 
