@@ -14,7 +14,7 @@ if left is None or right is None:
     st.stop()
 
 found = compare.compared(left, right)
-st.set_page_config(page_title=f"{found.outcome} · Compare · Harmony Inspector")
+st.set_page_config(page_title=f"{found.outcome.words} · Compare · Harmony Inspector")
 sentence_banner(found.level, found.sentence, found.why, compare.facts(found), key="compare_banner")
 
 compare.tokens(session, left, right, found)

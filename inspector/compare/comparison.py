@@ -17,12 +17,17 @@ __all__ = ["Apart", "ChoiceComparison", "Comparison", "Divergence", "Outcome"]
 
 
 class Outcome(StrEnum):
-    """What a comparison says, in one word."""
+    """The result of a comparison."""
 
     SAME = "same"
     DELIVERY = "same tokens, different delivery"
     TOKENS = "different tokens"
     UNKNOWN = "cannot be told"
+
+    @property
+    def words(self) -> str:
+        """What users read; the value is what `--json` contains."""
+        return "cannot be determined" if self is Outcome.UNKNOWN else str(self)
 
 
 class Divergence(NamedTuple):
@@ -74,7 +79,7 @@ class ChoiceComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two captures held against each other; left is the reference."""
+    """A comparison of two captures; left is the reference."""
 
     left: Inspection
     right: Inspection

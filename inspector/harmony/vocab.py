@@ -68,7 +68,7 @@ def encoding() -> HarmonyEncoding:
         return load_harmony_encoding(HarmonyEncodingName.HARMONY_GPT_OSS)
     except (HarmonyError, OSError) as error:
         raise InspectorError(
-            f"the Harmony vocabulary cannot be loaded ({error}); install oss-harmony, which carries it inside"
+            f"the Harmony vocabulary cannot be loaded ({error}); install oss-harmony, which includes it"
         ) from error
 
 

@@ -24,14 +24,14 @@ __all__ = [
 _TIMINGS = (
     ("first token", "first_token_s", "s"),
     ("last token", "last_token_s", "s"),
-    ("tokens a second", "tokens_per_s", "1/s"),
+    ("tokens per second", "tokens_per_s", "1/s"),
     ("gap, median", "gap_p50_s", "s"),
     ("gap, 95th percentile", "gap_p95_s", "s"),
     ("gap, longest", "gap_max_s", "s"),
     ("tokens", "tokens", ""),
     ("events with tokens", "events_with_tokens", ""),
-    ("tokens an event, mean", "tokens_per_event_mean", ""),
-    ("tokens an event, most", "tokens_per_event_max", ""),
+    ("tokens per event, mean", "tokens_per_event_mean", ""),
+    ("tokens per event, max", "tokens_per_event_max", ""),
 )
 
 
