@@ -19,7 +19,7 @@ sentence_banner(found.level, found.sentence, found.why, compare.facts(found), ke
 
 compare.tokens(session, left, right, found)
 
-names = ["Delivered", "Generated", "Timing", "Settings", "Several", "Repeats"]
+names = ["Delivered", "Generated", "Timing", "Settings", "More captures", "Repeated runs"]
 delivered, generated, timing, settings, several, repeats = st.tabs(
     names, on_change="rerun", key="compare_tab"
 )

@@ -1,4 +1,4 @@
-"""Repeated runs: how many on each side have an error finding, and is the difference significant?
+"""Repeated runs: how many of each side have an error finding, and whether the difference is significant.
 
 The test is Fisher's exact test, two-sided: the share of all tables with the same margins that are at most
 as probable as the observed one. It uses integer arithmetic, so it is exact for any count.

@@ -1,4 +1,4 @@
-"""Scores one capture of a script: does it deliver what the script expects of a correct server?
+"""Score one capture of a script: whether it delivers what the script expects of a correct server.
 
 The expectation is part of the script and written by hand; the audit's findings are only quoted. If the
 matrix disagrees with the audit, one of them is wrong.

@@ -23,7 +23,7 @@ _ENDPOINTS = {
     "chat": "chat completions",
     "responses": "responses",
     "completions": "completions",
-    "tokens": "token ids only",
+    "tokens": "token IDs only",
 }
 
 
@@ -83,9 +83,9 @@ def facts(seen: Inspection, choice: int = 0) -> Sequence[tuple[str, str, str]]:
     if one.has_ids:
         found.append(("", f"{counted.tokens:,}", "token" if counted.tokens == 1 else "tokens"))
     if counted.tokens_per_event_max > 1:
-        found.append(("up to", f"{counted.tokens_per_event_max:,}", "tokens an event"))
+        found.append(("up to", f"{counted.tokens_per_event_max:,}", "tokens per event"))
     elif counted.tokens_per_event_max == 1:
-        found.append(("", "1", "token an event"))
+        found.append(("", "1", "token per event"))
     if counted.first_token_s is not None:
         found.append(("first token", _time(counted.first_token_s), ""))
     if counted.tokens_per_s is not None:
@@ -93,7 +93,7 @@ def facts(seen: Inspection, choice: int = 0) -> Sequence[tuple[str, str, str]]:
     evidence = "none" if one.evidence is Evidence.NONE else str(one.evidence)
     found.append(("evidence", evidence, ""))
     if one.finish_reason is not None:
-        found.append(("finish", one.finish_reason, ""))
+        found.append(("finish_reason", one.finish_reason, ""))
     return found
 
 

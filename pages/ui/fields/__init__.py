@@ -63,7 +63,7 @@ def sides(left: str | None, right: str) -> tuple[list[Part] | None, list[Part]]:
     for piece in found[:_DIFFERENCES_AT_MOST]:
         _add(piece, mine, other)
     if len(found) > _DIFFERENCES_AT_MOST:
-        rest = f"{len(found) - _DIFFERENCES_AT_MOST:,} more stretches are not shown"
+        rest = f"{len(found) - _DIFFERENCES_AT_MOST:,} more differences are not shown"
         mine.append(("fold", rest))
         other.append(("fold", rest))
     return mine, other
@@ -87,7 +87,9 @@ def _folded(text: str) -> list[Part]:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + f"… and {len(text) - _LONGEST:,} characters"
+    return (
+        text if len(text) <= _LONGEST else text[:_LONGEST] + f"… and {len(text) - _LONGEST:,} more characters"
+    )
 
 
 def field_words(field: str) -> Sequence[str]:
