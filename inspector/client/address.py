@@ -46,7 +46,7 @@ class Server:
             shown = "an address with a password in it" if named else self.base_url
             raise ConnectionFailed(
                 f"invalid server address: {shown!r}; use the form http://localhost:8000/v1"
-                + (" and pass the key with --api-key" if named else "")
+                + (" and give the key as --api-key" if named else "")
             )
 
     @property

@@ -67,7 +67,7 @@ def test_a_link_to_runs_that_are_gone_says_so_and_offers_the_form(registry: insp
     app.query_params["trial"] = "<b>gone</b>"
     app.run()
     assert not app.exception
-    assert "not in memory any more" in app.warning[0].value
+    assert "no longer in memory" in app.warning[0].value
     assert "Ask both" in app.info[0].value
 
 
@@ -140,7 +140,7 @@ def test_runs_that_were_stopped_by_hand_count_in_no_rate(registry: inspector.Reg
     ]
     assert banners[0] == (
         "Left: 0 of 0 runs with errors, right: 2 of 2 runs (100 %); a side without runs that can be judged "
-        "allows no test."
+        "No test is possible."
     )
     assert banners[1].startswith("The server lost 2 tokens of the reasoning")
     assert list(app.dataframe[0].value["side"]) == ["right", "right"]
@@ -166,15 +166,15 @@ def test_a_server_that_is_not_there_is_told_before_anybody_asks(
     app.run()
     assert not app.exception
     [said] = app.error
-    assert said.value.startswith("nothing answers at")
+    assert said.value.startswith("connection refused at")
     assert app.button(key="ask_start").disabled
 
 
 def test_chosen_captures_are_two_groups_of_runs() -> None:
     app = AppTest.from_file(PAGE, default_timeout=120)
-    app.session_state["compare_tab"] = "Repeats"
+    app.session_state["compare_tab"] = "Repeated runs"
     app.run()
-    assert "Choose the runs of each side" in app.info[0].value
+    assert "Select the runs of each side" in app.info[0].value
     app.multiselect(key="compare_repeats_left").set_value([LEFT, RIGHT])
     app.multiselect(key="compare_repeats_right").set_value([WHOLE])
     app.run()
@@ -185,7 +185,7 @@ def test_chosen_captures_are_two_groups_of_runs() -> None:
         if one.proto.component_name == "inspector_banner"
     ]
     assert banners[1] == (
-        "Left: 2 of 2 runs (100 %) with errors, right: 0 of 1 runs (0 %): chance alone could do that "
+        "Left: 2 of 2 runs (100 %) with errors, right: 0 of 1 runs (0 %): not statistically significant "
         "(Fisher's exact test, two-sided, p = 0.33)."
     )
     assert list(app.dataframe[0].value["result"]) == ["error", "error", "clean"]

@@ -17,7 +17,7 @@ from inspector.harmony.vocab import encode
 from inspector.inspection import Inspection, inspect
 from inspector.report import html_report, markdown_report
 from inspector.store import builtin, load, save
-from tests.streams import Step, chat
+from tests.streams import Step, aborted, chat
 from tests.test_verdict import GOOD, LEAK
 
 STORED = {one.name: one.path for one in builtin()}
@@ -287,10 +287,21 @@ def test_the_command_prints_to_standard_output(leak: Path, capsys: pytest.Captur
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [([], "name a file to write"), (["--html", "missing/folder/out.html"], "cannot be written")],
+    [([], "no output selected"), (["--html", "missing/folder/out.html"], "cannot be written")],
 )
 def test_the_command_says_what_it_needs(
     leak: Path, options: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["report", str(leak), *options]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_report_shows_the_token_that_was_never_sent() -> None:
+    words = "Unexpected token 12606 while expecting start token 200006"
+    seen = inspect(aborted(["<|channel|>analysis<|message|>Hm"], words), name="x.jsonl")
+    html, text = html_report(seen), markdown_report(seen)
+    assert "class='cell unsent token'" in html
+    assert "class='cell unsent gap'" in html
+    assert "<sub>12606</sub>" in html
+    assert "  - rejected, never sent: `comment`" in text
+    assert f"  - parser: `{words}`" in text
