@@ -227,9 +227,7 @@ def _header(line: str, name: str, number: int) -> tuple[Header, tuple[str, ...]]
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
-        why = (
-            "the header line is truncated or not JSON, and the events cannot be read without it; record again"
-        )
+        why = "the header line is truncated or not JSON; events need the header, record again"
         raise CaptureError(name, why, line=number) from error
     if not isinstance(row, dict) or type(version := row.get(_FORMAT)) is not int:
         raise CaptureError(name, f'not a capture: the first line has no "{_FORMAT}" number', line=number)

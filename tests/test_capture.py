@@ -151,11 +151,11 @@ def test_a_file_cut_anywhere_keeps_its_whole_lines_and_says_what_is_lost() -> No
     [
         (
             [],
-            "f:1: the header line is truncated or not JSON, and the events cannot be read without it; record again",
+            "f:1: the header line is truncated or not JSON; events need the header, record again",
         ),
         (
             ['{"harmony_cap'],
-            "f:1: the header line is truncated or not JSON, and the events cannot be read without it; record again",
+            "f:1: the header line is truncated or not JSON; events need the header, record again",
         ),
         (["[]"], 'f:1: not a capture: the first line has no "harmony_capture" number'),
         (['{"harmony_capture": true}'], 'f:1: not a capture: the first line has no "harmony_capture" number'),

@@ -345,9 +345,9 @@ def test_a_million_ids_read() -> None:
     [
         (
             "[]",
-            "f: the list is empty; use a capture, a curl -N dump, a HAR file, a list of token ids or a",
+            "f: the list is empty; use a capture, curl -N output, a HAR file, a list of token IDs or a",
         ),
-        ("()", "f: the list is empty; give"),
+        ("()", "f: the list is empty; use"),
         ("[1, 2.0]", "f: item 1 of the list is 2.0, not a token ID; use integers"),
         ("[1, true]", "f: item 1 of the list is True, not a token ID; use integers"),
         ("[1, null]", "f: item 1 of the list is None, not a token ID; use integers"),
@@ -521,7 +521,7 @@ KINDS = "a capture, curl -N output, a HAR file, a list of token IDs or a vLLM lo
         (b"[" * 10_000 + b"]" * 10_000, "f: the JSON is nested too deeply; no server sends that"),
         (
             b'{"harmony_capture": 1, "endp',
-            "f:1: the header line is truncated or not JSON, and the events",
+            "f:1: the header line is truncated or not JSON; events need",
         ),
         (
             b'{"harmony_capture": 9, "endpoint": "chat"}',
@@ -536,7 +536,7 @@ KINDS = "a capture, curl -N output, a HAR file, a list of token IDs or a vLLM lo
         (b'{"<b>\\u202e": 1}', f"f: unrecognized JSON object (keys: '<b>\\u202e'); use {KINDS}"),
         (
             b"Dear diary",
-            "f: unrecognized format; use a capture, curl -N output, a HAR file, a list of token IDs or a vLLM log, or save",
+            f"f: unrecognized format; use {KINDS}, or save",
         ),
         (
             b"data: hello\n\n",

@@ -82,7 +82,7 @@ def test_messages_are_read_as_people_have_them(text: str, roles: list[str]) -> N
 
 @pytest.mark.parametrize("text", ["{", "[]", "[1]", '"x"', '[{"content": "no role"}]', "[" * 100_000])
 def test_messages_that_are_none_are_refused_with_the_place(text: str) -> None:
-    with pytest.raises(InspectorError, match="messages must be|invalid JSON in messages"):
+    with pytest.raises(InspectorError, match=r"messages must be|invalid JSON in messages"):
         parse_messages(text)
 
 

@@ -73,7 +73,7 @@ def test_a_failing_line_is_shown_as_it_is_and_not_as_markup() -> None:
 def test_a_capture_in_the_address_bar_is_diagnosed() -> None:
     app = page(capture="chat-tool-call-leak-vllm-0.14.1")
     assert titles(app)[0] == "1. An engine step that crosses a message is filed under one channel"
-    assert "known issue chat-stream-multi-channel-chunk" in [
+    assert "known issue: chat-stream-multi-channel-chunk" in [
         one.value.replace("\\", "") for one in app.caption
     ]
 

@@ -108,8 +108,8 @@ def test_several_runs_give_rates_the_test_and_a_row_a_run(
 ) -> None:
     app = asked(registry, (playback, WHOLE), (playback, RIGHT), runs=4)
     assert banner(app)["sentence"] == (
-        "Left: 0 of 4 runs (0 %) with errors, right: 4 of 4 runs (100 %): more than chance "
-        "(Fisher's exact test, two-sided, p = 0.029)."
+        "Left: 0 of 4 runs (0%) with errors, right: 4 of 4 runs (100%). The difference is "
+        "statistically significant (Fisher's exact test, two-sided, p = 0.029)."
     )
     rows = app.dataframe[0].value
     assert list(rows["side"]) == ["left"] * 4 + ["right"] * 4
@@ -139,8 +139,8 @@ def test_runs_that_were_stopped_by_hand_count_in_no_rate(registry: inspector.Reg
         if one.proto.component_name == "inspector_banner"
     ]
     assert banners[0] == (
-        "Left: 0 of 0 runs with errors, right: 2 of 2 runs (100 %); a side without runs that can be judged "
-        "No test is possible."
+        "Left: 0 of 0 runs with errors, right: 2 of 2 runs (100%). No test is possible, because one side has no "
+        "runs with evidence."
     )
     assert banners[1].startswith("The server lost 2 tokens of the reasoning")
     assert list(app.dataframe[0].value["side"]) == ["right", "right"]
@@ -152,7 +152,7 @@ def test_the_side_that_answered_is_shown_when_the_other_did_not(
     app = asked(registry, (playback, LEFT), (playback, "responses-whole-vllm-0.14.1"))
     [said] = [shown(one.value) for one in app.error]
     assert said.startswith("Right: http://127.0.0.1:")
-    assert "(responses) cannot answer at chat" in said
+    assert "(responses) cannot be served on chat" in said
     assert banner(app)["sentence"].startswith("The server lost 2 tokens of the reasoning")
 
 
@@ -185,7 +185,7 @@ def test_chosen_captures_are_two_groups_of_runs() -> None:
         if one.proto.component_name == "inspector_banner"
     ]
     assert banners[1] == (
-        "Left: 2 of 2 runs (100 %) with errors, right: 0 of 1 runs (0 %): not statistically significant "
-        "(Fisher's exact test, two-sided, p = 0.33)."
+        "Left: 2 of 2 runs (100%) with errors, right: 0 of 1 runs (0%). The difference is not "
+        "statistically significant (Fisher's exact test, two-sided, p = 0.33)."
     )
     assert list(app.dataframe[0].value["result"]) == ["error", "error", "clean"]
