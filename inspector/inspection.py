@@ -32,7 +32,7 @@ class Inspection:
 
 
 def inspect(capture: Capture, *, name: str = "", truth: Sequence[int] | None = None) -> Inspection:
-    """Read, audit and judge a capture; `truth` are token ids known from outside the stream."""
+    """Read, audit and judge a capture; `truth` are token IDs known from outside the stream."""
     reading = read(capture, truth=truth)
     findings = with_known_issues(audit(reading), reading)
     judged = replace(verdict(reading, findings), known=_known(findings, reading.server_version))

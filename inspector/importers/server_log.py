@@ -1,9 +1,9 @@
-"""A vLLM server log that tells token ids (`--enable-log-requests --enable-log-outputs`).
+"""A vLLM server log that tells token IDs (`--enable-log-requests --enable-log-outputs`).
 
 Two forms, from vLLM's request logger: one INFO line `Generated response ID: output: '...',
 output_token_ids: [...], finish_reason: stop` (vLLM 0.10 on), and in newer releases a DEBUG line
 `Generated response ID details: output_token_ids: [...]`. Only whole answers are read. For a streamed
-request vLLM logs the ids of those steps alone that delivered text, not the markers between them, and
+request vLLM logs the IDs of those steps alone that delivered text, not the special tokens between them, and
 `None` at the end: no capture can be made of that, and none is guessed.
 """
 

@@ -124,7 +124,7 @@ def bisect(
 def script_of_capture(capture: Capture) -> Script:
     """A script of a capture's own tokens, expecting what the tokens say a client should get.
 
-    Raises LabError when the capture holds no token ids.
+    Raises LabError when the capture holds no token IDs.
     """
     ids = capture.header.script
     reading = read(capture, truth=ids)

@@ -54,11 +54,11 @@ class Faults:
     error_event: int | None = None
     """The server reports an internal error before this event, and ends."""
     http: int | None = None
-    """This HTTP status, with the JSON that vLLM sends, instead of an answer."""
+    """This HTTP status, with the JSON that vLLM sends, instead of a response."""
     html: int | None = None
     """This HTTP status with an HTML page, as a gateway sends it."""
     malformed: int | None = None
-    """This event loses its second half, so it is no JSON."""
+    """This event loses its second half, so it is not JSON."""
     no_done: bool = False
     """The terminal event is missing: `[DONE]`, `response.completed`."""
 

@@ -1,4 +1,4 @@
-"""Faults in Responses streams. They carry no token ids, so deltas stand for tokens: one each, as recorded.
+"""Faults in Responses streams. They carry no token IDs, so deltas stand for tokens: one each, as recorded.
 
 The final object stays whole, as vLLM's does: it is built from the parser's messages, not from deltas.
 """
@@ -19,7 +19,7 @@ _DELTA: Final = ".delta"
 def reshape_responses(events: Sequence[Event], faults: Faults) -> list[Event]:
     """The events of a Responses stream with the faults that concern deltas, renumbered.
 
-    Raises InspectorError for faults that need token ids.
+    Raises InspectorError for faults that need token IDs.
     """
     if faults.tokens_change:
         raise InspectorError(

@@ -20,7 +20,7 @@ class UnknownModel(InspectorError):
 
 
 def fits(capture: Capture, endpoint: Endpoint, *, streamed: bool) -> bool:
-    """True when a capture can answer at an endpoint: recorded there, or a chat whose ids completions show."""
+    """True when a capture can answer at an endpoint: recorded there, or a chat whose IDs completions show."""
     whole = any(event.kind is EventKind.BODY for event in capture.events)
     if whole and streamed and (capture.header.status or 200) < 400:
         return False

@@ -1,4 +1,4 @@
-"""A folder of captures as a sink: one file an answer, written as it comes.
+"""A folder of captures as a sink: one file per response, written as it arrives.
 
 The disk may refuse: then that recording ends, once and in words, and the client never notices.
 """
@@ -28,7 +28,7 @@ class _Open:
 
 
 class FolderSink:
-    """Writes each answer to a file of its own in `folder`; `say` is told of each end and each refusal.
+    """Writes each response to a file of its own in `folder`; `say` is told of each end and each refusal.
 
     Raises StoreError when the folder cannot be made or written to.
     """

@@ -36,7 +36,7 @@ _TIMINGS = (
 
 
 def comparison_row(comparison: Comparison) -> dict[str, Any]:
-    """What `compare --json` prints for two captures; counts are None where token ids are unknown."""
+    """What `compare --json` prints for two captures; counts are None where token IDs are unknown."""
     counts, place = comparison.counts, comparison.divergence
     findings = comparison.findings
     return {
@@ -124,7 +124,7 @@ def repeats_row(
 
 
 def run_rows(left: Sequence[Inspection], right: Sequence[Inspection]) -> list[dict[str, Any]]:
-    """A row a run of two sides; `result` is the verdict's level, `run` counts from 1 on each side."""
+    """One row per run of two sides; `result` is the verdict's level, `run` counts from 1 on each side."""
     return [
         {
             "side": side,

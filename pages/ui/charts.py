@@ -29,7 +29,7 @@ _DASHES: Final = {"analysis": "solid", "final": "dash", "commentary": "dot"}
 
 
 def draw_timeline(digest: str, choice: int, seen: Inspection, *, key: str) -> None:
-    """Draw the timeline in the theme at hand, or say that the capture has no times."""
+    """Draw the timeline in the current theme, or say that the capture has no times."""
     figure = timeline(digest, choice, "dark" if st.context.theme.type == "dark" else "light", seen)
     if figure is None:
         st.info("This capture has no arrival times, so there is nothing to plot.")

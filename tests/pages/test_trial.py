@@ -139,8 +139,8 @@ def test_runs_that_were_stopped_by_hand_count_in_no_rate(registry: inspector.Reg
         if one.proto.component_name == "inspector_banner"
     ]
     assert banners[0] == (
-        "Left: 0 of 0 runs with errors, right: 2 of 2 runs (100%). No test is possible, because one side has no "
-        "runs with evidence."
+        "Left: 0 of 0 runs with errors, right: 2 of 2 runs (100%). No test is possible, because one "
+        "side has no runs with evidence."
     )
     assert banners[1].startswith("The server lost 2 tokens of the reasoning")
     assert list(app.dataframe[0].value["side"]) == ["right", "right"]

@@ -137,7 +137,7 @@ def _side(side: str) -> tuple[Server, str] | None:
 
 
 def _server(side: str, address: str, *, own: bool, model: str = "") -> Server:
-    """The server of one side; raises InspectorError for what is no address."""
+    """The server of one side; raises InspectorError for an invalid address."""
     kept = st.session_state
     headers = headers_of(kept.get(f"ask_{side}_headers") or "") if not own else {}
     if own:
@@ -241,7 +241,7 @@ def _pair(session: Session, trial: Trial) -> tuple[Chosen | None, Chosen | None]
 
 
 def _chosen_pair(trial: Trial) -> tuple[LiveRun | None, LiveRun | None]:
-    """Rates and a row a run; the pair to show is that of the chosen row, at first one that differs."""
+    """Rates and one row per run; the pair to show is that of the selected row, at first one that differs."""
     left, right = _inspected(trial.id, trial)
     compare.rates(inspector.repeats(left, right), key="ask_rates")
     rows = inspector.run_rows(left, right)

@@ -198,7 +198,7 @@ def fault_words(name: str) -> str:
 
 
 def _server(address: str, *, own: bool) -> Server:
-    """The server of the form; raises InspectorError for what is no address."""
+    """The server of the form; raises InspectorError for an invalid address."""
     kept: dict[str, Any] = {
         name: st.session_state.get(f"live_{name}") for name in ("key", "headers", "verify", "silence")
     }

@@ -1,6 +1,6 @@
 """Two texts of a field side by side, with what they do not share marked; drawn with `textContent` only.
 
-Long stretches that both sides share are folded, so that a lost word in a long answer is in sight.
+Long stretches that both sides share are folded, so that a lost word in a long text is visible.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
