@@ -257,7 +257,7 @@ def read(capture: Capture, *, truth: Sequence[int] | None = None) -> Reading:
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Pause the collection of cycles.
+    """Pause the cyclic garbage collector.
 
     Reading makes many small values and no cycles; the collector would walk them again and again, about a
     quarter of the cost of 131,072 tokens (bench/core.py).

@@ -1,4 +1,4 @@
-"""One live request through the openai client, recorded; failures end as one sentence, never as a raise."""
+"""One live request through the openai client, recorded; failures are returned as a sentence, never raised."""
 
 import ssl
 import time
@@ -26,7 +26,7 @@ from inspector.wire.stream import loads
 __all__ = ["Outcome", "ask", "get_json", "list_models", "open_client", "owner_in", "trust"]
 
 RESUMES: Final = 3
-"""How often a broken background stream is taken up again."""
+"""How often a broken background stream is resumed."""
 
 _DRAIN_S: Final = 1.0
 _ROOM: Final = 4096
@@ -38,9 +38,9 @@ class Outcome:
     """How a live request went."""
 
     failure: str = ""
-    """One sentence; empty when the stream ended as the protocol says."""
+    """One sentence; empty if the stream ended properly."""
     notes: tuple[str, ...] = ()
-    """What a reader should know about the request: what was left out, where the prompt came from."""
+    """Facts about the request: what was left out, where the prompt came from."""
 
 
 async def ask(
@@ -55,8 +55,8 @@ async def ask(
 ) -> Outcome:
     """Send a request and record its stream into `sink` until it ends.
 
-    A server that refuses `return_token_ids` is asked again without it. Cancelling the task closes the
-    connection; what had come is in the sink.
+    If a server rejects `return_token_ids`, the request is sent again without it. Cancelling the task closes
+    the connection; everything received so far is in the sink.
     """
     notes: list[str] = []
     told = {"server_version": server_version, "owned_by": owned_by}
@@ -71,14 +71,16 @@ async def ask(
                 room = await answer_room(server, request, plain)
                 if room is None:
                     room = _ROOM
-                    notes.append(f"The server does not say how long answers may be: {room:,} tokens at most.")
+                    notes.append(
+                        f"The server does not report its context length; max_tokens was set to {room:,}."
+                    )
                 request = replace(request, max_tokens=room)
         exchange = _Exchange(server, request, sink, told=told, inner=inner, clock=clock)
         failure = await exchange.run()
         if exchange.refuses_ids:
             notes.append(
-                f"The server refused {' and '.join(exchange.left_out)} ({said(exchange.recorder.body)}), "
-                "so it was asked without: which tokens the model emitted cannot be known."
+                f"The server rejected {' and '.join(exchange.left_out)} ({said(exchange.recorder.body)}). "
+                "The request was sent again without it, so the model's tokens are unknown."
             )
             request = replace(request, token_ids=False)
             exchange = _Exchange(server, request, sink, told=told, inner=inner, clock=clock)
@@ -89,7 +91,7 @@ async def ask(
 
 
 class _Exchange:
-    """One request and its answer."""
+    """One request and its response."""
 
     def __init__(
         self,
@@ -117,7 +119,7 @@ class _Exchange:
         self.recorder = self._recorder(b"{}")
 
     async def run(self) -> str:
-        """Send it and read to the end; the failure as a sentence, or nothing."""
+        """Send it and read to the end; returns the failure as a sentence, or an empty string."""
         failure = ""
         transport = AsyncRecordingTransport(
             self._record, self._inner or _transport(self.server), drain_s=_DRAIN_S
@@ -146,7 +148,7 @@ class _Exchange:
         return "" if self.refuses_ids else failure or self._ending()
 
     async def _consume(self, stream: AsyncIterator[object]) -> str:
-        """Read what the openai client makes of the stream; the failure as a sentence."""
+        """Read the stream through the openai client; returns the failure as a sentence."""
         try:
             async for event in stream:
                 self._follow(event)
@@ -163,13 +165,13 @@ class _Exchange:
         except openai.APIError as error:
             return f"{self.server.root} reported an error in the stream: {error.message}"
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
-            # Content never raises here, but it may in the client that everybody uses: worth saying.
+            # Content never raises here, but it may in the openai client, which users should know.
             words = f"{type(error).__name__}: {error}"
-            return f"the openai client gave up on the stream of {self.server.root}: {words}"
+            return f"the openai client failed on the stream of {self.server.root}: {words}"
         return ""
 
     async def _create(self, client: openai.AsyncOpenAI) -> AsyncIterator[object]:
-        # `object` leaves events as the client's JSON: building its models would take longer than all else.
+        # `object` leaves events as JSON: building the client's models would take longer than everything else.
         path = self.spec.path
         sent = client.post(
             path, body=self.body, cast_to=object, stream=True, stream_cls=openai.AsyncStream[object]
@@ -235,7 +237,7 @@ class _Exchange:
 
 
 def open_client(server: Server, inner: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
-    """A plain client for a server's other addresses; raises ConnectionFailed for a bad CA file."""
+    """A plain client for the server's other paths; raises ConnectionFailed for a bad CA file."""
     return httpx.AsyncClient(
         transport=inner or _transport(server),
         headers=server.request_headers(),
@@ -245,7 +247,7 @@ def open_client(server: Server, inner: httpx.AsyncBaseTransport | None = None) -
 
 
 async def get_json(server: Server, address: str, client: httpx.AsyncClient) -> Any:
-    """The JSON at a whole address; raises ConnectionFailed when it cannot be had."""
+    """The JSON at a URL; raises ConnectionFailed if it is not available."""
     try:
         answer = await client.get(address, timeout=server.connect_s)
     except httpx.HTTPError as error:
@@ -266,7 +268,7 @@ def owner_in(models: object, model: str | None = None) -> str | None:
 
 
 def list_models(server: Server) -> list[str]:
-    """Names of the models that a server lists; raises ConnectionFailed with what to do."""
+    """Names of the models that a server lists; raises ConnectionFailed with the fix."""
     address = f"{server.v1}/models"
     try:
         answer = httpx.get(
@@ -295,12 +297,12 @@ def _transport(server: Server) -> httpx.AsyncHTTPTransport:
 
 @cache  # loading the certificates takes longer than a local request
 def trust(verify: bool | str) -> ssl.SSLContext:
-    """What `Server.verify` means; raises ConnectionFailed for a file that holds no certificates."""
+    """What `Server.verify` means; raises ConnectionFailed for a file without certificates."""
     if isinstance(verify, bool):
         return httpx.create_ssl_context(verify=verify)
     try:
         return ssl.create_default_context(cafile=Path(verify).expanduser())
     except (OSError, ssl.SSLError) as error:
         raise ConnectionFailed(
-            f"{verify} cannot be read as CA certificates ({error}); name a PEM file"
+            f"{verify} contains no readable CA certificates ({error}); use a PEM file"
         ) from error

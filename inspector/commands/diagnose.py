@@ -1,4 +1,4 @@
-"""`diagnose`: an error message, a traceback, client output, a server's log or a capture to known issues."""
+"""`diagnose`: match an error, a traceback, client output, a log or a capture with known issues."""
 
 import io
 import re
@@ -33,10 +33,10 @@ _EXAMPLE = """examples:
   echo 'Unexpected token 200002 while expecting start token 200006' | python -m inspector diagnose
   python -m inspector diagnose fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl --json
 
-exit code: 0 nothing found, 1 a failure, a known issue or another server was found, 2 the file cannot be read
+exit codes: 0 nothing found, 1 a failure, a known issue or another server was found, 2 the file cannot be read
 """
 _FOREIGN_LIMIT: Final = 64 * 2**20
-"""A file that begins like JSON or an event stream and is larger than this is a log."""
+"""A larger file is treated as a log, even if it begins like JSON or an event stream."""
 _CAPTURE: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:[{\[]|HTTP/[0-9.]+ [0-9]|(?:data|event|id|retry)?: ?)")
 _LINES_SHOWN: Final = 12
 
@@ -45,16 +45,20 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "diagnose",
-        help="say what is wrong, whose fault it is and what to do",
+        help="identify the cause of a failure and how to fix it",
         description="Match an error message, a traceback, client output, a vLLM log of any size or a capture "
-        "with the catalogue of known issues, best first.",
+        "with the catalogue of known issues. The best match comes first.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "file", nargs="?", default="-", metavar="FILE", help="text, log or capture; - is standard input"
+        "file",
+        nargs="?",
+        default="-",
+        metavar="FILE",
+        help="a text, log or capture; - is standard input (default)",
     )
-    parser.add_argument("--json", action="store_true", help="print an object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument(
         "--all", action="store_true", help=f"print everything, not only the first {_LINES_SHOWN} lines"
     )
@@ -89,11 +93,13 @@ def _diagnosis(file: str) -> Diagnosis:
         with io.BufferedReader(Path(file).open("rb", buffering=0), HEAD) as opened:
             return _stream(opened, file)
     except OSError as error:
-        raise StoreError(f"{file}: cannot be read ({error.strerror or error}); check the name") from error
+        raise StoreError(
+            f"{file}: cannot be read ({error.strerror or error}); check the file name"
+        ) from error
 
 
 def _stream(file: "io.BufferedReader[Any]", name: str) -> Diagnosis:
-    """A capture where it is one, else text in one pass; only what may be a capture is kept in memory."""
+    """A capture if it is one, otherwise text in one pass; only a possible capture is held in memory."""
     file = unpacked(file, name)
     head = file.peek(HEAD)
     if not _CAPTURE.match(head):
@@ -106,7 +112,7 @@ def _stream(file: "io.BufferedReader[Any]", name: str) -> Diagnosis:
 
 
 def _capture(content: bytes, name: str) -> Diagnosis | None:
-    """The diagnosis of a capture; None for what is none, or holds an error and nothing else."""
+    """The diagnosis of a capture; None if it is not a capture, or contains only an error."""
     try:
         found = loads(content, name)
     except CaptureError:
@@ -114,7 +120,9 @@ def _capture(content: bytes, name: str) -> Diagnosis | None:
             raise
         return None
     if len(found) != 1:
-        raise CaptureError(name, f"it holds {len(found)} captures; diagnose takes one, audit takes them all")
+        raise CaptureError(
+            name, f"contains {len(found)} captures, but diagnose takes one; use audit for all of them"
+        )
     reading = read(found[0])
     if not any(choice.tokens or choice.deltas for choice in reading.choices):
         return None

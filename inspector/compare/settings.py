@@ -81,7 +81,7 @@ def _prompt_row(left: list[int] | None, right: list[int] | None) -> Setting | No
         min(len(left), len(right)),
     )
     return Setting(
-        "prompt ids", *(f"{count(len(ids), 'id')}, the first other one at {first:,}" for ids in (left, right))
+        "prompt ids", *(f"{count(len(ids), 'ID')}, first difference at {first:,}" for ids in (left, right))
     )
 
 
@@ -91,5 +91,5 @@ def _short(value: Any) -> str | None:
     try:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     except (RecursionError, TypeError, ValueError):
-        text = "a value that nests too deeply to show"
+        text = "a value that is nested too deeply to show"
     return clip(text, _SHOWN)

@@ -23,11 +23,11 @@ def is_recorded(row: Mapping[str, Any]) -> bool:
 
 
 def read_recorded(row: Mapping[str, Any], name: str) -> Capture:
-    """One recording; CaptureError when a line or the endpoint is not of the kind."""
+    """One recording; raises CaptureError for an invalid line or endpoint."""
     endpoint = endpoint_of_path(row["endpoint"])
     if endpoint is None:
         raise CaptureError(
-            name, f"endpoint is {shown(row['endpoint'])}, not one of vLLM's that generate text"
+            name, f"endpoint is {shown(row['endpoint'])}, not a vLLM endpoint that generates text"
         )
     events: list[Event] = []
     body: list[str] = []

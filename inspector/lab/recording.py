@@ -41,7 +41,7 @@ def server_version(base_url: str) -> str:
         return str(answer["version"])
     except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
         raise LabError(
-            f"{base_url}/version does not name a vLLM version ({error!r}); is this a vLLM server?"
+            f"{base_url}/version does not return a vLLM version ({error!r}); is this a vLLM server?"
         ) from error
 
 
@@ -119,7 +119,7 @@ def ask(
                 text = b"".join(pieces).decode("utf-8", "replace")
                 events.append(Event(text, at_s, kind=EventKind.BODY))
     except httpx.ConnectError as error:
-        raise LabError(f"{base_url} cannot be reached ({error}); the server's log says why") from error
+        raise LabError(f"{base_url} cannot be reached ({error}); check the server's log") from error
     except httpx.HTTPError as error:
         at_s = round(time.monotonic() - started, 6)
         cut = f"{type(error).__name__}: {error}"

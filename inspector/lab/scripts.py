@@ -130,7 +130,7 @@ def load(path: Path = DEFAULT_FILE) -> tuple[Script, ...]:
     except (OSError, yaml.YAMLError) as error:
         raise LabError(f"{path}: the scripts cannot be read: {error}") from error
     if not isinstance(entries, list):
-        raise LabError(f"{path}: a list of scripts was expected, one '- name:' each")
+        raise LabError(f"{path}: expected a list of scripts, each beginning with '- name:'")
     scripts: list[Script] = []
     for number, entry in enumerate(entries, start=1):
         try:
@@ -138,7 +138,7 @@ def load(path: Path = DEFAULT_FILE) -> tuple[Script, ...]:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             name = entry.get("name", f"number {number}") if isinstance(entry, dict) else f"number {number}"
             raise LabError(
-                f"{path}: script {name}: {error!r}; the keys are described at the head of the file"
+                f"{path}: script {name}: {error!r}; the keys are described at the top of the file"
             ) from error
     scripts += [
         replace(
@@ -152,7 +152,7 @@ def load(path: Path = DEFAULT_FILE) -> tuple[Script, ...]:
     ]
     names = [script.name for script in scripts]
     if doubled := {name for name in names if names.count(name) > 1}:
-        raise LabError(f"{path}: more than one script is called {min(doubled)}")
+        raise LabError(f"{path}: several scripts are named {min(doubled)}")
     return tuple(scripts)
 
 
@@ -161,7 +161,7 @@ def named(names: Sequence[str], scripts: Sequence[Script] | None = None) -> list
     scripts = load() if scripts is None else scripts
     known = {script.name: script for script in scripts}
     if unknown := [name for name in names if name not in known]:
-        raise LabError(f"there is no script called {unknown[0]}; 'lab scripts' lists them")
+        raise LabError(f"no script named {unknown[0]}; 'lab scripts' lists them")
     return [known[name] for name in names] if names else list(scripts)
 
 
@@ -193,7 +193,7 @@ def _script(entry: dict[str, Any]) -> Script:
     if unknown := set(entry) - _KEYS:
         raise ValueError(f"unknown key {min(unknown)}")
     if not _NAME.fullmatch(entry["name"]):
-        raise ValueError("a name has lower-case letters, digits and underscores only")
+        raise ValueError("names consist of lower-case letters, digits and underscores")
     turns = tuple(tokens_of("".join(turn)) for turn in entry.get("turns") or [entry["text"]])
     request = dict(entry.get("request") or {})
     if request.get("ignore_eos"):

@@ -56,7 +56,7 @@ def wanted(capture: Capture) -> Finding:
     if errors:
         return errors[0]
     raise LabError(
-        "this capture has no error of the server; what tokens alone decide is shrunk by: inspector report"
+        "this capture has no server error; `inspector report` shrinks failures that depend only on tokens"
     )
 
 
@@ -99,8 +99,8 @@ def shrink(
 
     if shown(ids) is None:
         raise LabError(
-            "the server does not do it again with these tokens; try the capture's own version, with as many "
-            "tokens a step as its events have"
+            "the server does not reproduce the failure with these tokens; use the capture's version, and as "
+            "many tokens per step as its events have"
         )
     shortest, done = minimal(ids, lambda some: shown(some) is not None)
     last = shown(shortest)

@@ -48,7 +48,7 @@ def answer(capture: Capture, endpoint: Endpoint, request: Mapping[str, Any], fau
     if any(event.kind is EventKind.BODY for event in capture.events):
         body = [event for event in capture.events if event.kind is EventKind.BODY]
         if status < 400 and request.get("stream"):
-            raise InspectorError("this capture is an unstreamed answer: ask for it without stream")
+            raise InspectorError("this capture is an unstreamed response; request it without stream")
         return Answer(status=status, events=_asked(body, capture, endpoint, request), cut=cut)
     if endpoint is not capture.header.endpoint:
         capture = as_completion(capture, request)
@@ -102,7 +102,7 @@ def as_completion(capture: Capture, request: Mapping[str, Any]) -> Capture:
             events.append(event)
     if not servings:
         raise InspectorError(
-            "this capture has no token ids, so /v1/completions cannot play it; choose one recorded with "
+            "this capture has no token IDs, so /v1/completions cannot replay it; choose one recorded with "
             "return_token_ids"
         )
     header = replace(capture.header, endpoint=Endpoint.COMPLETIONS)
@@ -149,7 +149,7 @@ def _whole(reading: Reading) -> tuple[int, dict[str, Any]]:
     if reading.spec.final_object:
         final = payload(reading.events[stream.final_event]) if stream.final_event is not None else None
         if final is None or not isinstance(final.get("response"), dict):
-            raise InspectorError("this capture ends before its final object: ask for it with stream")
+            raise InspectorError("this capture ends before its final object; request it with stream")
         return 200, final["response"]
     chat, keys = reading.spec.parsed, reading.engine.reasoning_keys
     first_chunk = next((found for event in reading.events if (found := payload(event))), {})

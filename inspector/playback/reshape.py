@@ -61,13 +61,12 @@ def reshape(capture: Capture, faults: Faults) -> list[Event]:
     serve_anew = faults.tokens_change or faults.last_token_only or faults.split_utf8
     if serve_anew and not any(chunk.ids for chunk in chunks):
         raise InspectorError(
-            "this capture has no token ids, so this fault cannot be put in; choose one recorded with "
+            "this capture has no token IDs, so it cannot show this fault; choose one recorded with "
             "return_token_ids"
         )
     if not spec.parsed and faults.last_token_only:
         raise InspectorError(
-            "last-token-only is a fault of chat and Responses: "
-            f"{spec.full_path} delivers text without a parser"
+            f"last-token-only works with chat and Responses; {spec.full_path} runs no parser"
         )
     count = sum(len(chunk.ids) for chunk in chunks)
     if faults.omit_message is not None:
@@ -82,7 +81,7 @@ def reshape(capture: Capture, faults: Faults) -> list[Event]:
         chunks = served(chunks, capture, faults)
     shaped = [chunk.event if chunk.value is None else _written(chunk.event, chunk.value) for chunk in chunks]
     if faults.split_utf8 and not any("\ufffd" in event.data for event in shaped):
-        raise InspectorError("no character of this capture lies in two tokens; choose one with emoji")
+        raise InspectorError("no character of this capture spans two tokens; choose one with emoji")
     return shaped
 
 
@@ -95,7 +94,7 @@ def with_event_faults(events: Sequence[Event], faults: Faults, endpoint: Endpoin
     if faults.error_event is not None:
         place = at_event(faults.error_event, found)
         at_s = found[place].at_s if found else 0.0
-        message = "EngineCore encountered an issue (a fault that the request asked for)."
+        message = "EngineCore encountered an issue (a fault that the request selected)."
         found = [*found[:place], *error_events(message, 500, "InternalServerError", endpoint, at_s)]
     if faults.no_done:
         found = [event for event in found if not terminal_type(event)]
@@ -130,7 +129,9 @@ def _set_ids(chunk: _Chunk, ids: list[int]) -> None:
 def _omit_message(chunks: Sequence[_Chunk], number: int) -> None:
     places = [(chunk, at) for chunk in chunks for at, one in enumerate(chunk.ids) if one == Marker.MESSAGE]
     if number >= len(places):
-        raise InspectorError(f"this capture has {len(places)} <|message|>, so number {number} is not there")
+        raise InspectorError(
+            f"this capture has {len(places)} <|message|>, counted from 0; there is no number {number}"
+        )
     chunk, at = places[number]
     _set_ids(chunk, chunk.ids[:at] + chunk.ids[at + 1 :])
 
@@ -139,7 +140,7 @@ def _after_return(chunks: list[_Chunk], added: Sequence[int]) -> None:
     ends = [place for place, chunk in enumerate(chunks) if Marker.RETURN in chunk.ids]
     choice = chunks[ends[-1]].choice if ends else None
     if choice is None:
-        raise InspectorError("no <|return|> in the tokens of this capture, so nothing can come after it")
+        raise InspectorError("the tokens of this capture contain no <|return|>")
     place = ends[-1]
     last = chunks[place]
     finish: dict[str, Any] = {

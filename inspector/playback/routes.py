@@ -114,7 +114,7 @@ class _Player:
             settings = self._settings.changed(_wanted(request))
             faults = settings.faults
             if faults.http is not None:
-                message = "A fault that the request asked for."
+                message = "A fault that the request selected."
                 return _error(faults.http, message, "InternalServerError" if faults.http >= 500 else "Error")
             if faults.html is not None:
                 words = "Bad Gateway" if faults.html == 502 else "Error"
@@ -192,9 +192,9 @@ class _Player:
             if request.method == "DELETE":
                 self._settings = self._first_settings
             elif request.method == "PUT":
-                # No web page elsewhere can send this type without the browser asking first.
+                # A web page from another site cannot send this type without a CORS preflight.
                 if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
-                    raise InspectorError("the settings come as application/json")
+                    raise InspectorError("settings must be sent as application/json")
                 wanted = await _json_body(request)
                 self._settings = self._settings.changed(_controlled(wanted))
         except InspectorError as error:
@@ -215,7 +215,7 @@ class _Player:
 
 
 def _wanted(request: Request) -> dict[str, str]:
-    """What headers (`X-Playback-Speed`) and query (`speed`) ask for; the query wins."""
+    """Settings from headers (`X-Playback-Speed`) and query (`speed`); the query takes precedence."""
     wanted = {}
     for key in _SETTINGS:
         header = request.headers.get(f"x-playback-{key.replace('_', '-')}")
@@ -226,11 +226,11 @@ def _wanted(request: Request) -> dict[str, str]:
 
 
 def _controlled(wanted: Mapping[str, Any]) -> dict[str, str]:
-    """What a body of the control asks for, as text; null is the default."""
+    """Settings from a body for `/control`, as text; null is the default."""
     if unknown := [key for key in wanted if key not in _SETTINGS]:
-        raise InspectorError(f"there is no setting {unknown[0][:40]!r}; there are {', '.join(_SETTINGS)}")
+        raise InspectorError(f"unknown setting {unknown[0][:40]!r}; available: {', '.join(_SETTINGS)}")
     if isinstance(wanted.get("faults"), dict | list):
-        raise InspectorError("faults come as a text, for example merge=3,last-token-only")
+        raise InspectorError("faults must be a string, for example merge=3,last-token-only")
     return {
         key: str(value) if value is not None else "1" if key == "speed" else ""
         for key, value in wanted.items()
@@ -243,7 +243,7 @@ def _positive(name: str, text: str) -> float:
     except ValueError:
         number = 0.0
     if not number > 0:
-        raise InspectorError(f"{name} cannot be {text[:40]!r}; it is a number above 0, or inf")
+        raise InspectorError(f"invalid {name} {text[:40]!r}: expected a positive number, or inf")
     return number
 
 
@@ -252,13 +252,13 @@ async def _json_body(request: Request) -> dict[str, Any]:
     async for chunk in request.stream():
         body += chunk
         if len(body) > _BODY_LIMIT_BYTES:
-            raise InspectorError(f"the request is longer than {_BODY_LIMIT_BYTES} bytes")
+            raise InspectorError(f"the request is longer than {_BODY_LIMIT_BYTES:,} bytes")
     try:
         found = json.loads(bytes(body))
     except (ValueError, RecursionError) as error:
-        raise InspectorError(f"the request's body is no JSON ({str(error)[:120]})") from error
+        raise InspectorError(f"the request body is not valid JSON ({str(error)[:120]})") from error
     if not isinstance(found, dict):
-        raise InspectorError("the request's body is no JSON object")
+        raise InspectorError("the request body is not a JSON object")
     return found
 
 

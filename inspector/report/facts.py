@@ -1,4 +1,4 @@
-"""What a report says, before it is Markdown or HTML: the same facts for both, from one inspection."""
+"""The facts of a report, shared by Markdown and HTML, from one inspection."""
 
 import shlex
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _SCRIPT_SHOWN: Final = 4_096
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """All of a report but its form; texts are masked, not yet escaped."""
+    """The content of a report; texts are masked, not yet escaped."""
 
     name: str
     """File name without folders."""
@@ -39,24 +39,24 @@ class Facts:
     """Rows of `rows.field_rows`: generated against delivered."""
     figures: Figures
     shown_by: Finding | None
-    """The finding that `reproduction` shows again."""
+    """The finding that `reproduction` reproduces."""
     reproduction: Reproduction | None
     issues: tuple[Answer, ...]
     request: str
-    """The request as JSON, cut when it is long."""
+    """The request as JSON, truncated if long."""
     replay: tuple[str, ...]
-    """Shell commands that show the same again."""
+    """Shell commands that reproduce the result."""
     notes: tuple[str, ...]
 
 
 def facts(one: Inspection) -> Facts:
-    """Collect what a report of one capture says."""
+    """Collect the facts of one capture."""
     reading = one.reading
     shown_by, reproduction = _reproduction(one)
     shown = figures(reading)
     request = masked(dumps(redact(reading.header.request), indent=2, ensure_ascii=False))
     if len(request) > _REQUEST_SHOWN:
-        request = f"{request[:_REQUEST_SHOWN]}\n… and {len(request) - _REQUEST_SHOWN:,} characters more"
+        request = f"{request[:_REQUEST_SHOWN]}\n… and {len(request) - _REQUEST_SHOWN:,} more characters"
     rows = [
         {
             **row,
@@ -99,12 +99,12 @@ def _environment(one: Inspection, shown: Figures) -> list[tuple[str, str]]:
     reading, header = one.reading, one.reading.header
     rows = [
         ("server", reading.server_label),
-        ("endpoint", reading.spec.full_path if reading.spec.path else "a list of token ids"),
+        ("endpoint", reading.spec.full_path if reading.spec.path else "a list of token IDs"),
         ("model", str(header.model or reading.stream.model or header.request.get("model") or "unknown")),
         ("evidence", str(reading.choice.evidence)),
     ]
     if shown.tokens_per_event_max:
-        rows.append(("tokens an event", f"up to {shown.tokens_per_event_max}"))
+        rows.append(("tokens per event", f"up to {shown.tokens_per_event_max}"))
     if reading.stream.fingerprint:
         rows.append(("system_fingerprint", reading.stream.fingerprint))
     rows.extend(
@@ -123,7 +123,7 @@ def _environment(one: Inspection, shown: Figures) -> list[tuple[str, str]]:
 def _judge() -> str:
     return next(
         (f"{name} {found}" for name in ("oss-harmony", "openai-harmony") if (found := _version(name))),
-        "no judge",
+        "no Harmony library",
     )
 
 

@@ -95,14 +95,14 @@ def _fields(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for row in rows:
         yield f"<h3>{_text(row['field'])}</h3>"
         if row["generated"] is None:
-            yield "<p class='quiet'>What was generated is unknown.</p>"
+            yield "<p class='quiet'>The generated text is unknown.</p>"
             yield f"<pre>{_text(_cut(row['delivered']))}</pre>"
         elif row["equal"]:
-            yield f"<p class='quiet'>The same, by {_text(row['source'])}.</p>"
+            yield f"<p class='quiet'>Equal, according to {_text(row['source'])}.</p>"
             yield f"<pre>{_text(_cut(row['delivered']))}</pre>"
         else:
-            words = "<del>lost</del>, <ins>not generated there</ins>"
-            yield f"<p class='quiet'>By {_text(row['source'])}: {words}.</p>"
+            words = "<del>lost</del>, <ins>not generated for this field</ins>"
+            yield f"<p class='quiet'>According to {_text(row['source'])}: {words}.</p>"
             yield f"<pre>{_diff(row['generated'], row['delivered'])}</pre>"
 
 
@@ -121,24 +121,24 @@ def _diff(left: str, right: str) -> str:
             shown.append(f"<ins>{_text(_cut(piece.right))}</ins>" if piece.right else "")
         size += len(shown[-1])
         if size > 4 * _TEXT_SHOWN:
-            shown.append(" … the rest is left out")
+            shown.append(" … the rest is omitted")
             break
     return "".join(shown)
 
 
 def _timing(shown: Figures, arrivals: Sequence[tuple[float, int]]) -> str:
     if shown.first_token_s is None or shown.last_token_s is None:
-        return "<h2>Timing</h2><p>The capture has no arrival times of tokens.</p>"
+        return "<h2>Timing</h2><p>The capture has no arrival times.</p>"
     rows = [
         ("first token", fine_duration(shown.first_token_s)),
         ("last token", fine_duration(shown.last_token_s)),
         ("tokens", f"{shown.tokens:,}"),
         ("gap, median", fine_duration(shown.gap_p50_s)),
         ("gap, longest", fine_duration(shown.gap_max_s)),
-        ("tokens an event", f"up to {shown.tokens_per_event_max:,}"),
+        ("tokens per event", f"up to {shown.tokens_per_event_max:,}"),
     ]
     if shown.tokens_per_s is not None:
-        rows.insert(2, ("tokens a second", f"{shown.tokens_per_s:,.1f}"))
+        rows.insert(2, ("tokens per second", f"{shown.tokens_per_s:,.1f}"))
     listed = "".join(f"<dt>{name}</dt><dd class='number'>{value}</dd>" for name, value in rows)
     return f"<h2>Timing</h2><dl>{listed}</dl>{_plot(arrivals)}"
 
@@ -166,17 +166,17 @@ def _reproduction(told: Facts) -> Iterator[str]:
     shown = told.reproduction
     if shown is None:
         return
-    title = "The shortest token list that still fails" if shown.shrunk else "The tokens around it"
+    title = "The shortest token list that still fails" if shown.shrunk else "Tokens around the finding"
     ids = ", ".join(map(str, shown.ids[:2000])) + (" …" if len(shown.ids) > 2000 else "")
     yield f"<h2>{title}</h2><pre>{ids}</pre><pre>{_text(masked(text_of(shown.ids[:2000])))}</pre>"
-    by = "The Harmony library refuses them: " if shown.judged else ""
+    by = "The Harmony library rejects these tokens: " if shown.judged else ""
     yield f"<p>{by}{_text(masked(_cut(shown.says)))}</p>"
 
 
 def _issues(told: Facts) -> Iterator[str]:
     if not told.issues:
         return
-    yield "<h2>Known issues that look like it</h2><ul>"
+    yield "<h2>Similar known issues</h2><ul>"
     for answer in told.issues:
         issue = answer.issue
         fixed = "".join(f", fixed in {name} {release}" for name, release in issue.fixed_in.items())
@@ -187,7 +187,7 @@ def _issues(told: Facts) -> Iterator[str]:
 
 
 def _comparison(against: Comparison) -> Iterator[str]:
-    yield f"<h2>Compared</h2><p><strong>{_text(masked(against.sentence))}</strong></p>"
+    yield f"<h2>Comparison</h2><p><strong>{_text(masked(against.sentence))}</strong></p>"
     yield f"<p>{_text(masked(against.why))}</p>"
     left, right = (_text(_name(side.name)) for side in (against.left, against.right))
     yield f"<p class='quiet'>left: {left}; right: {right}</p>"

@@ -35,15 +35,15 @@ def static_strip(payload: Mapping[str, Any]) -> str:
     """HTML of a strip payload (`inspector.strip`)."""
     cells: int = payload["count"]
     if not cells:
-        return "<p>The capture holds no tokens and no text.</p>"
+        return "<p>The capture contains no tokens and no text.</p>"
     shown = _shown(payload, cells)
     marks = _marks(payload)
     rule = set(payload["events"]["start"])
     blocks = "".join(_block(payload, block, shown, marks, rule) for block in payload["blocks"])
     lanes = ", ".join(html_text(str(one["label"])) for one in payload["ribbons"])
-    legend = f"<p class='quiet'>Ribbon: {lanes}. A red cell belongs to a finding.</p>" if lanes else ""
+    legend = f"<p class='quiet'>Ribbon: {lanes}. Red cells belong to findings.</p>" if lanes else ""
     if payload["unsent"]:
-        legend += "<p class='quiet'>A dashed cell stands for tokens that the server never sent.</p>"
+        legend += "<p class='quiet'>Dashed cells are tokens that the server never sent.</p>"
     return f"{legend}<div class='strip'>{blocks}</div>"
 
 

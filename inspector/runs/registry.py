@@ -81,7 +81,7 @@ class Registry:
         Both get temperature 0 and one seed unless the request names its own.
         """
         if spec_of(request.endpoint).raw:
-            raise InspectorError("completions are the ground truth themselves; choose chat or Responses")
+            raise InspectorError("completions already are the ground truth; choose chat or Responses")
         asked = _same_sampling(request)
         truth = self.start(server, _truth(asked), path=paths[1])
         run = self._new(_expected_header(asked), path=paths[0], address=server.v1)

@@ -48,17 +48,17 @@ _TOLD_BYTES: Final = 2**18
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upstream:
-    """A server that a tap stands before; InspectorError for a name that no address can hold."""
+    """The server behind a tap; raises InspectorError for a name that cannot be part of a URL."""
 
     name: str
     server: Server
     add_token_ids: bool = False
-    """Ask chat and completions for token ids on behalf of the client, which does not see them."""
+    """Request token IDs of chat and completions on behalf of the client, which does not see them."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise InspectorError(
-                f"an upstream cannot be called {self.name[:80]!r}; use letters, digits, dots and dashes"
+                f"invalid upstream name {self.name[:80]!r}; use letters, digits, dots and dashes"
             )
 
 
@@ -209,7 +209,7 @@ class _Exchange:
         target = _target(scope)
         if target is None:
             await self._refuse(
-                400, "the path must not climb with dots; ask for it directly", "BadRequestError"
+                400, "the path must not contain '..'; request the target path directly", "BadRequestError"
             )
             return
         headers: list[tuple[bytes, bytes]] = list(scope["headers"])
@@ -303,7 +303,7 @@ def _trust(verify: bool | str) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=verify)
     except (OSError, ssl.SSLError) as error:
         raise InspectorError(
-            f"{verify} cannot be read as CA certificates ({error}); name a PEM file"
+            f"{verify} contains no readable CA certificates ({error}); use a PEM file"
         ) from error
 
 
@@ -313,7 +313,7 @@ async def _whole(response: httpx.Response) -> bytes:
     async for chunk in response.stream:
         raw += chunk
         if len(raw) > _WHOLE_AT_MOST:
-            raise httpx.ReadError(f"the answer is longer than {_WHOLE_AT_MOST} bytes")
+            raise httpx.ReadError(f"the response is longer than {_WHOLE_AT_MOST:,} bytes")
     return bytes(raw)
 
 

@@ -25,12 +25,12 @@ _DASHES: Final = {"analysis": "solid", "final": "dash", "commentary": "dot"}
 
 
 def draw_timeline(digest: str, choice: int, seen: Inspection, *, key: str) -> None:
-    """Draw the timeline in the theme at hand, or say that the capture has no times."""
+    """Draw the timeline in the current theme, or say that the capture has no times."""
     figure = timeline(digest, choice, "dark" if st.context.theme.type == "dark" else "light", seen)
     if figure is None:
-        st.info("No token of this capture has a time, so there is nothing to plot.")
+        st.info("This capture has no arrival times, so there is nothing to plot.")
     else:
-        st.plotly_chart(figure, key=key, alt="Tokens over time by channel, and the waits between events")
+        st.plotly_chart(figure, key=key, alt="Tokens over time by channel, and the gaps between events")
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
@@ -51,7 +51,7 @@ def timeline(digest: str, choice: int, theme: str, _seen: Inspection) -> go.Figu
     moments = sorted({at for times in series.values() for at in times})
     _waits(figure, moments, scale, theme)
     figure.update_yaxes(title_text="tokens" if one.has_ids else "deltas", rangemode="tozero", row=1, col=1)
-    figure.update_yaxes(title_text="wait, ms", rangemode="tozero", row=2, col=1)
+    figure.update_yaxes(title_text="gap, ms", rangemode="tozero", row=2, col=1)
     figure.update_xaxes(title_text=f"time since the request, {unit}", rangemode="tozero", row=2, col=1)
     figure.update_layout(
         height=420,
@@ -203,8 +203,8 @@ def both_over_time(sides: Sequence[tuple[str, Reading]], theme: str) -> go.Figur
     if not figure.data:
         return None
     figure.update_yaxes(title_text="tokens", rangemode="tozero", row=1, col=1)
-    figure.update_yaxes(title_text="wait, ms", rangemode="tozero", row=2, col=1)
-    figure.update_yaxes(title_text="an event", rangemode="tozero", row=3, col=1)
+    figure.update_yaxes(title_text="gap, ms", rangemode="tozero", row=2, col=1)
+    figure.update_yaxes(title_text="per event", rangemode="tozero", row=3, col=1)
     figure.update_xaxes(title_text="time since the request, ms", rangemode="tozero", row=3, col=1)
     figure.update_layout(
         height=480,

@@ -85,7 +85,7 @@ def _text() -> Diagnosis | None:
         placeholder="openai_harmony.HarmonyError: Unexpected token 200002 while expecting start token 200006",
         key=f"diagnose_text_{example}",
     )
-    # Leaving the field is what starts the diagnosis; the button is where people look for it.
+    # Leaving the field starts the diagnosis; the button is there because users expect one.
     st.button("Diagnose", icon=":material/troubleshoot:", type="primary", key="diagnose_start")
     return inspector.diagnose_text(text) if text.strip() else None
 
@@ -95,11 +95,11 @@ def _log(session: Session) -> Diagnosis | None:
         "vLLM log",
         key="diagnose_log",
         max_upload_size=LOG_LIMIT_MB,
-        help="Read once, line by line. The file stays on this machine.",
+        help="The log is read once, line by line, and stays on this machine.",
     )
     st.caption(
-        "As it is, or packed with gzip or zstd. Larger than 1 GB, or little memory at hand? "
-        "`python -m inspector diagnose vllm.log` reads any size in bounded memory."
+        "Plain text, gzip or zstd. If the log is larger than 1 GB or memory is limited, use "
+        "`python -m inspector diagnose vllm.log`, which reads any size in bounded memory."
     )
     if file is None:
         return None
@@ -119,7 +119,7 @@ def _read(file: IO[bytes], name: str, size: int) -> Diagnosis:
         plain = inspector.unpacked(ahead, name)
         return inspector.diagnose_text(_watched(inspector.lines_of_file(plain), file, size, bar))
     finally:
-        ahead.detach()  # else the upload would be closed with it
+        ahead.detach()  # otherwise the upload would be closed with it
         bar.empty()
 
 
@@ -151,7 +151,7 @@ def level(found: Diagnosis) -> Level:
 
 def why(found: Diagnosis) -> str:
     """One line under the sentence: the first thing to do."""
-    return found.next_step or "No finding fits an entry of the catalogue."
+    return found.next_step or "No known issue matches this capture."
 
 
 def facts(found: Diagnosis) -> list[tuple[str, str, str]]:
@@ -187,7 +187,7 @@ def answers(found: Diagnosis) -> None:
         with st.expander(title, expanded=place < _ANSWERS_OPEN):
             _issue(answer.issue, found.version, answer)
     if len(found.answers) > _ANSWERS_SHOWN:
-        st.caption(f"{len(found.answers) - _ANSWERS_SHOWN} less likely entries are in the download.")
+        st.caption(f"The download also contains {len(found.answers) - _ANSWERS_SHOWN} less likely issues.")
 
 
 def _route(route: Route) -> None:
@@ -225,8 +225,8 @@ def _issue(issue: Issue, version: str | None, answer: Answer | None = None) -> N
         told = "\n".join(f"- {pickers.plain(reason.words)}" for reason in answer.reasons)
         st.markdown(f"**Why this**\n\n{told}")
     affected = "; ".join(f"{program} {one.text}" for program, one in issue.affected.items())
-    where = f"Affected: {affected}." if affected else "Affected: any version, as far as known."
-    st.caption(pickers.plain(f"Entry {issue.id}. {where} {issue.basis}"))
+    where = f"Affected: {affected}." if affected else "Affected: all versions, as far as known."
+    st.caption(pickers.plain(f"Known issue {issue.id}. {where} {issue.basis}"))
     if issue.links:
         st.caption(" · ".join(f"[{link.removeprefix('https://')}]({link})" for link in issue.links))
 
@@ -235,14 +235,14 @@ def found_here(found: Diagnosis) -> None:
     """The failures of a text or the findings of a capture, with the entry that each leads to."""
     if found.is_log or not found.failures:
         return
-    st.markdown("**What was found**")
+    st.markdown("**Findings**")
     for failure in found.failures[:_FOUND_SHOWN]:
         where = "" if failure.first_line is None else f"line {failure.first_line:,}, "
-        leads = f"leads to {failure.answers[0].issue.id}" if failure.answers else "unknown"
+        leads = f"known issue: {failure.answers[0].issue.id}" if failure.answers else "unknown"
         st.markdown(pickers.plain(failure.message))
         st.caption(pickers.plain(f"{where}{leads}"))
     if len(found.failures) > _FOUND_SHOWN:
-        st.caption(f"{len(found.failures) - _FOUND_SHOWN:,} more are in the download.")
+        st.caption(f"The download contains {len(found.failures) - _FOUND_SHOWN:,} more.")
 
 
 def failures(found: Diagnosis) -> None:
@@ -260,22 +260,22 @@ def failures(found: Diagnosis) -> None:
             "times": st.column_config.NumberColumn(format="localized", width=60),
             "share": st.column_config.NumberColumn("of requests", format="percent", width=90),
             "message": st.column_config.TextColumn(width=560),
-            "leads to": st.column_config.TextColumn(width=230),
+            "known issue": st.column_config.TextColumn(width=230),
         },
-        alt="Failures by message, with the entry that each leads to",
+        alt="Failures by message, with the known issue of each",
     )
     rows = chosen["selection"]["rows"]
     if rows and rows[0] < len(found.failures):
         _lines(found.failures[rows[0]], _OCCURRENCES)
     elif found.failures[0].around:
-        st.caption("Choose a row to see the lines around another message.")
+        st.caption("Select a row to see the lines around another message.")
         _lines(found.failures[0], 1)
 
 
 def judges(found: Diagnosis) -> None:
     """What strict and lenient parsing make of refused tokens."""
     if found.judges:
-        st.markdown("**What other judges say of the same tokens**")
+        st.markdown("**What other parsers make of the same tokens**")
         st.markdown("\n".join(f"- {pickers.plain(one.sentence)}" for one in found.judges))
 
 
@@ -284,7 +284,7 @@ def _failure_row(failure: Failure) -> dict[str, object]:
         "times": failure.count,
         "share": failure.share,
         "message": failure.message,
-        "leads to": failure.answers[0].issue.id if failure.answers else "unknown",
+        "known issue": failure.answers[0].issue.id if failure.answers else "unknown",
     }
 
 
@@ -352,7 +352,7 @@ def download(session: Session, found: Diagnosis) -> None:
         return
     with st.popover("Download", icon=":material/download:", width="content"):
         st.download_button(
-            "Report, one HTML page",
+            "Report (HTML)",
             lambda: pickers.report_page(one.seen),
             "report.html",
             "text/html",
@@ -360,7 +360,7 @@ def download(session: Session, found: Diagnosis) -> None:
             type="tertiary",
         )
         st.download_button(
-            "Bug report, Markdown",
+            "Bug report (Markdown)",
             lambda: pickers.bug_report(one.seen),
             "bug-report.md",
             "text/markdown",
@@ -368,6 +368,6 @@ def download(session: Session, found: Diagnosis) -> None:
             type="tertiary",
         )
         st.download_button(
-            "Diagnosis, JSON", content, name, "application/json", on_click="ignore", type="tertiary"
+            "Diagnosis (JSON)", content, name, "application/json", on_click="ignore", type="tertiary"
         )
         st.caption(pickers.REPORT_WARNING)

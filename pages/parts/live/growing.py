@@ -1,4 +1,4 @@
-"""One run on the page: state now, figures, the strip that grows, messages, delivered text, its verdict."""
+"""One run on the page: its state, metrics, the growing strip, messages, delivered text and the verdict."""
 
 from collections.abc import Mapping
 from itertools import takewhile
@@ -98,7 +98,7 @@ def _ended(session: Session, run: LiveRun) -> None:
         ):
             open_in_compare(session, run, truth)
         if run.path is not None and not run.trouble:
-            st.caption(f"Kept as {plain(str(run.path))}")
+            st.caption(f"Saved as {plain(str(run.path))}")
     _pair(run)
 
 
@@ -121,14 +121,14 @@ def _pair(run: LiveRun) -> None:
     if other.outcome.failure:
         st.warning(plain(f"The ground truth failed: {other.outcome.failure}"))
     elif not mine:
-        st.info("This stream has no token ids of its own; its verdict rests on the ground truth run's ids.")
+        st.info("This stream has no token IDs; it was checked against the token IDs of the ground truth run.")
     elif mine == truth:
         st.success(f"Ground truth: completions sampled the same {len(truth):,} tokens.")
     else:
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(mine, truth, strict=False)))
         st.warning(
-            f"Ground truth: completions sampled other tokens from token {same:,} on, "
-            "so the two tell different stories."
+            f"Ground truth: completions sampled different tokens from token {same:,} on, "
+            "so the two streams cannot be compared."
         )
 
 
@@ -136,14 +136,12 @@ def _awaited(truth: LiveRun) -> None:
     """The whole page runs again once the ground truth has ended."""
     if truth.state is RunState.ENDED:
         st.rerun()
-    st.caption("The ground truth of the same prompt is still running; it is among the recent runs.")
+    st.caption("The ground truth of the same prompt is still running; see the recent runs.")
 
 
 def _troubles(run: LiveRun) -> None:
     if run.trouble:
-        st.warning(
-            plain(f"{run.trouble}. The run is kept in memory: open it in Replay and download it there.")
-        )
+        st.warning(plain(f"{run.trouble}. The run is only in memory: open it in Replay to download it."))
     for note in run.outcome.notes:
         st.caption(plain(note))
 

@@ -80,7 +80,7 @@ def facts(seen: Inspection, choice: int = 0) -> Sequence[tuple[str, str, str]]:
     if counted.tokens_per_event_max > 1:
         found.append(("up to", number(counted.tokens_per_event_max), "tokens an event"))
     elif counted.tokens_per_event_max == 1:
-        found.append(("", "1", "token an event"))
+        found.append(("", "1", "token per event"))
     if counted.first_token_s is not None:
         found.append(("first token", duration(counted.first_token_s), ""))
     if counted.tokens_per_s is not None:
@@ -88,5 +88,5 @@ def facts(seen: Inspection, choice: int = 0) -> Sequence[tuple[str, str, str]]:
     evidence = "none" if one.evidence is Evidence.NONE else str(one.evidence)
     found.append(("evidence", evidence, ""))
     if one.finish_reason is not None:
-        found.append(("finish", one.finish_reason, ""))
+        found.append(("finish_reason", one.finish_reason, ""))
     return found
