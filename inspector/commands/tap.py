@@ -46,7 +46,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--add-token-ids",
         action="store_true",
-        help="ask chat and completions for token ids; the client sees the answer without them",
+        help="ask for token ids, of Responses for its messages; the client sees the answer without them",
     )
     parser.add_argument("--ca-file", metavar="FILE", help="trust the CA certificates in this file")
     parser.add_argument("--insecure", action="store_true", help="trust any TLS certificate of the server")

@@ -52,7 +52,7 @@ class Upstream:
     name: str
     server: Server
     add_token_ids: bool = False
-    """Ask chat and completions for token ids on behalf of the client, which does not see them."""
+    """Ask for token ids, of Responses for its messages, on behalf of the client, which does not see them."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -201,7 +201,7 @@ class _Exchange:
         headers: list[tuple[bytes, bytes]] = list(scope["headers"])
         forwarded = end_to_end(headers, drop=(b"host", b"expect"))
         endpoint = _endpoint(scope, target)
-        rewrites = False
+        rewrites: Endpoint | None = None
         if endpoint is None:
             content: bytes | AsyncIterator[bytes] | None = aiter(self._body) if _has_body(headers) else None
             if content is None:
@@ -212,10 +212,10 @@ class _Exchange:
             raw = await self._body.read()
             content = aiter(self._body) if raw is None else raw
             self._recording = tap.recording(endpoint, raw or b"", headers)
-            if raw is not None and tap.upstream.add_token_ids and endpoint is not Endpoint.RESPONSES:
-                asked = ask_for_ids(raw, self._recording.body)
+            if raw is not None and tap.upstream.add_token_ids:
+                asked = ask_for_ids(raw, self._recording.body, endpoint)
                 if asked is not None:
-                    rewrites, content = True, asked
+                    rewrites, content = endpoint, asked
                     lengths = (b"content-length", b"accept-encoding")
                     forwarded = [pair for pair in forwarded if pair[0].lower() not in lengths]
                     forwarded.append((b"accept-encoding", b"identity"))
@@ -230,17 +230,17 @@ class _Exchange:
         finally:
             await response.aclose()
 
-    async def _answer(self, response: httpx.Response, *, rewrites: bool) -> None:
+    async def _answer(self, response: httpx.Response, *, rewrites: Endpoint | None) -> None:
         recording, send = self._recording, self._send
         headers = end_to_end(response.headers.raw)
         coded = value(headers, b"content-encoding").lower() not in {"", "identity"}
         streams = value(headers, b"content-type").lower().startswith("text/event-stream")
-        if rewrites and not coded and not streams:
-            await self._answer_whole(response, headers)
+        if rewrites is not None and not coded and not streams:
+            await self._answer_whole(response, headers, rewrites)
             return
         rewriter = None
-        if rewrites and not coded:
-            rewriter = EventRewriter(keeps_logprobs=keeps_logprobs(self._tap.version))
+        if rewrites is not None and not coded:
+            rewriter = EventRewriter(keeps_logprobs=keeps_logprobs(self._tap.version), endpoint=rewrites)
             headers = end_to_end(headers, drop=(b"content-length",))
         self._begun = True
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
@@ -258,12 +258,14 @@ class _Exchange:
         self._close("")
         await send({"type": "http.response.body", "body": rest, "more_body": False})
 
-    async def _answer_whole(self, response: httpx.Response, headers: list[tuple[bytes, bytes]]) -> None:
+    async def _answer_whole(
+        self, response: httpx.Response, headers: list[tuple[bytes, bytes]], endpoint: Endpoint
+    ) -> None:
         raw = await _whole(response)
         if self._recording is not None:
             self._recording.chunk(raw, time.monotonic())
         self._close("")
-        body = body_without_ids(raw)
+        body = body_without_ids(raw, endpoint)
         headers = end_to_end(headers, drop=(b"content-length",))
         headers.append((b"content-length", str(len(body)).encode()))
         self._begun = True
