@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple, Protocol
 from inspector.capture import Capture, End, Endpoint, Event, Header
 from inspector.deltas import CONTENT, REASONING, TEXT, Delta, tool_arguments, tool_index, tool_name
 from inspector.harmony.contract import Expected, expect
+from inspector.harmony.reconstruction import Reconstruction
 from inspector.harmony.text import text_of
 from inspector.harmony.tracker import HarmonyTracker
 from inspector.harmony.transcript import Transcript
@@ -17,6 +18,7 @@ from inspector.harmony.vocab import Marker, encode
 from inspector.tokens import Token, Tokens
 from inspector.wire.chat import ChatReader
 from inspector.wire.completions import CompletionsReader
+from inspector.wire.final_messages import reconstructed
 from inspector.wire.ids import IdsReader
 from inspector.wire.responses import ResponsesReader
 from inspector.wire.stream import Choice, Stream
@@ -32,6 +34,8 @@ class Evidence(StrEnum):
     GIVEN_IDS = "given ids"
     """Ids that the caller vouched for: the lab's script, a ground truth run."""
     LOGPROBS = "logprobs"
+    FINAL_OBJECT_AND_COUNT = "final object and token count"
+    """The server's own final texts, which account for every token that it counted (Responses)."""
     FINAL_OBJECT = "final object"
     """Only the server's own final texts against its deltas; no token is known."""
     USAGE = "usage"
@@ -83,11 +87,21 @@ class ChoiceReading:
     finals: dict[str, str]
     """Whole texts that the server told apart from deltas (Responses)."""
     finish_reason: str | None
+    reconstruction: Reconstruction | None = None
+    """The tokens as the final object tells them, where it does and no ids are known (Responses)."""
+    reconstructed: bool = False
+    """True where `tokens` are those of the reconstruction: nobody sent them."""
 
     @property
     def has_ids(self) -> bool:
         """True when the generated side is known token by token."""
-        return self.evidence in {Evidence.TOKEN_IDS, Evidence.GIVEN_IDS, Evidence.LOGPROBS}
+        known = self.evidence in {Evidence.TOKEN_IDS, Evidence.GIVEN_IDS, Evidence.LOGPROBS}
+        return known or self.reconstructed
+
+    @property
+    def has_finals(self) -> bool:
+        """True when the server's final texts tell the generated side."""
+        return self.evidence in {Evidence.FINAL_OBJECT_AND_COUNT, Evidence.FINAL_OBJECT}
 
     def generated(self) -> Texts | None:
         """What the tokens say a client should get; None when no ids are known."""
@@ -191,6 +205,8 @@ class Reader:
             self._truth = Tokens()
             self._truth.extend(truth, -1)
         self._folds: dict[int, _Fold] = {}
+        self._reconstruction: tuple[int, Reconstruction | None] | None = None
+        """What the final object of an event told."""
 
     def receive(self, events: Sequence[Event]) -> None:
         """Read some more events."""
@@ -214,6 +230,10 @@ class Reader:
 
     def _choice(self, choice: Choice) -> ChoiceReading:
         evidence, tokens = self._evidence(choice)
+        known = evidence in {Evidence.TOKEN_IDS, Evidence.GIVEN_IDS, Evidence.LOGPROBS}
+        rebuilt = None if known else self._rebuilt()
+        if rebuilt is not None and rebuilt.confirmed:
+            evidence = Evidence.FINAL_OBJECT_AND_COUNT
         fold = self._folds.get(choice.index)
         if fold is None or fold.tokens is not tokens or fold.told is not self.stream.prompt_ids:
             prompt = _prompt(self.header.request, self.stream.prompt_ids, tokens)
@@ -233,7 +253,17 @@ class Reader:
             deltas=choice.deltas,
             finals=choice.item_finals if self.stream.final_event is None else choice.finals,
             finish_reason=choice.finish_reason,
+            reconstruction=rebuilt,
         )
+
+    def _rebuilt(self) -> Reconstruction | None:
+        stream = self.stream
+        if stream.final_object is None or stream.final_event is None or stream.final_status == "failed":
+            return None
+        if self._reconstruction is None or self._reconstruction[0] != stream.final_event:
+            limit = self.header.request.get("max_output_tokens")
+            self._reconstruction = stream.final_event, reconstructed(stream.final_object, limit=limit)
+        return self._reconstruction[1]
 
     def _evidence(self, choice: Choice) -> tuple[Evidence, Tokens]:
         if self._truth is not None and choice.index == 0:

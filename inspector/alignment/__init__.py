@@ -7,6 +7,7 @@
 from inspector.alignment.cells import Extra, Fate, FateState
 from inspector.alignment.choice import align_choice
 from inspector.alignment.fields import Alignment, Ending, align
+from inspector.alignment.reconstructed import reconstructed_choice
 from inspector.alignment.text import embed, embed_or_align
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "align_choice",
     "embed",
     "embed_or_align",
+    "reconstructed_choice",
 ]

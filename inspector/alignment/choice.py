@@ -11,6 +11,7 @@ from inspector.deltas import Delta
 from inspector.harmony.text import text_of
 from inspector.harmony.vocab import Marker
 from inspector.reading import ChoiceReading, Reading
+from inspector.tokens import Tokens
 from inspector.wire.stream import token_ids
 
 __all__ = ["align_choice"]
@@ -21,6 +22,8 @@ def align_choice(reading: Reading, choice: ChoiceReading) -> Alignment | None:
     endpoint, request = reading.header.endpoint, reading.header.request
     if not choice.has_ids or endpoint is Endpoint.TOKENS:
         return None
+    if choice.reconstructed:  # its events are those of the deltas: field by field tells more
+        choice = replace(choice, tokens=Tokens(choice.tokens.ids, [-1] * len(choice.tokens.ids)))
     raw = endpoint is Endpoint.COMPLETIONS
     if raw:
         shown = _without_prompt(reading, choice)
