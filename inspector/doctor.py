@@ -12,13 +12,12 @@ from typing import Any, Final
 import httpx
 
 from inspector.audit import Finding, Severity
-from inspector.audit.verdict import verdict
 from inspector.capture import Endpoint
 from inspector.client.address import Server
 from inspector.client.asking import trust
 from inspector.client.failures import connection_failure, refusal
 from inspector.client.request import LiveRequest
-from inspector.diagnosis import Issue, Side, catalogue, with_known_issues
+from inspector.diagnosis import Issue, Side, catalogue
 from inspector.diagnosis.versions import as_version
 from inspector.harmony.vocab import Marker
 from inspector.metrics import figures
@@ -218,13 +217,13 @@ def _ask(registry: Registry, server: Server, request: LiveRequest) -> Run:
 
 def _answers(name: str, run: Run) -> Check:
     """Whether a stream came through, and what the audit says of it."""
-    reading, findings = _audited(run)
+    seen = run.audit().seen
+    findings, judged = seen.findings, seen.verdict
     errors = [one for one in findings if one.severity is Severity.ERROR]
     if "has no /responses" in run.outcome.failure:
         return _unknown(name, "The server has no Responses endpoint.")
     if run.outcome.failure and not errors:
         return _failed(name, run.outcome.failure, "See the server's log for the reason.")
-    judged = verdict(reading, findings)
     if run.outcome.failure:
         return _failed(name, run.outcome.failure, _advice(errors if run.events else (), kept=_came(run)))
     if errors:
@@ -325,14 +324,15 @@ def _tool_check(run: Run, *, text_failure: str) -> Check:
         if "auto-tool-choice" in run.outcome.failure or "tool-call-parser" in run.outcome.failure:
             return _failed(name, run.outcome.failure, f"Start vLLM with {_PARSER_FLAGS}.")
         return _failed(name, run.outcome.failure, f"Is vLLM started with {_PARSER_FLAGS}?")
-    reading, findings = _audited(run)
+    seen = run.audit().seen
+    reading, findings = seen.reading, seen.findings
     made, got = reading.choice.generated(), reading.choice.delivered()
     if (
         got.tool_calls
         and made is not None
         and [one.arguments for one in made.tool_calls] != [one.arguments for one in got.tool_calls]
     ):
-        return _failed(name, verdict(reading, findings).sentence, _advice(findings))
+        return _failed(name, seen.verdict.sentence, _advice(findings))
     if got.tool_calls:
         return _ok(name, f"A call of {got.tool_calls[0].name} streams as a tool call.")
     if made is not None and made.tool_calls:
@@ -359,11 +359,6 @@ def _known_faults(version: str | None) -> Iterator[Check]:
 
 def _first_step(issue: Issue) -> str:
     return issue.steps[0] if issue.steps else ""
-
-
-def _audited(run: Run) -> tuple[Reading, list[Finding]]:
-    look, reading = run.audit(), run.reading()
-    return reading, with_known_issues(look.findings, reading)
 
 
 def _came(run: Run) -> bool:

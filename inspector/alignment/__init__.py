@@ -5,7 +5,7 @@
 """
 
 from inspector.alignment.cells import Extra, Fate, FateState
-from inspector.alignment.choice import align_choice
+from inspector.alignment.choice import align_choice, alignments
 from inspector.alignment.fields import Alignment, Ending, align
 from inspector.alignment.reconstructed import reconstructed_choice
 from inspector.alignment.text import embed, embed_or_align
@@ -18,6 +18,7 @@ __all__ = [
     "FateState",
     "align",
     "align_choice",
+    "alignments",
     "embed",
     "embed_or_align",
     "reconstructed_choice",

@@ -14,7 +14,12 @@ from inspector.reading import ChoiceReading, Reading
 from inspector.tokens import Tokens
 from inspector.wire.stream import token_ids
 
-__all__ = ["align_choice"]
+__all__ = ["align_choice", "alignments"]
+
+
+def alignments(reading: Reading) -> dict[int, Alignment | None]:
+    """The alignment of each choice, by its index; None where it cannot be determined."""
+    return {choice.index: align_choice(reading, choice) for choice in reading.choices}
 
 
 def align_choice(reading: Reading, choice: ChoiceReading) -> Alignment | None:

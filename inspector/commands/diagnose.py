@@ -9,7 +9,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, cast
 
-from inspector.audit import audit
 from inspector.commands.shared import Commands, print_json, printable
 from inspector.diagnosis import (
     Answer,
@@ -22,6 +21,7 @@ from inspector.diagnosis import (
 )
 from inspector.diagnosis.decompress import HEAD, unpacked
 from inspector.errors import CaptureError, StoreError
+from inspector.inspection import examine
 from inspector.reading import read
 from inspector.store import LIMIT_BYTES, loads
 
@@ -112,7 +112,8 @@ def _capture(content: bytes, name: str) -> Diagnosis | None:
     reading = read(found[0])
     if not any(choice.tokens or choice.deltas for choice in reading.choices):
         return None
-    return diagnose_capture(audit(reading), reading)
+    seen = examine(reading)
+    return diagnose_capture(seen.findings, reading)
 
 
 def _lines(name: str, diagnosis: Diagnosis, *, around: bool) -> Iterator[str]:

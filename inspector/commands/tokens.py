@@ -3,7 +3,7 @@
 from argparse import Namespace, RawDescriptionHelpFormatter
 
 from inspector.audit.rejection import UnsentKind, rejection
-from inspector.audit.rejection_findings import unsent_words
+from inspector.audit.wording import unsent_words
 from inspector.capture import Endpoint
 from inspector.commands.shared import Commands, one_capture, print_json, printable
 from inspector.errors import InspectorError

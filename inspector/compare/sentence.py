@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from inspector.audit import Finding, Kind, Severity
-from inspector.audit.verdict import loss_clauses
+from inspector.audit import KINDS, Finding, Kind, Severity, Side
+from inspector.audit.wording import loss_clauses
 from inspector.audit.words import field_words, quote
 from inspector.capture import Endpoint
 from inspector.compare.causes import cause, listed
@@ -17,20 +17,10 @@ from inspector.inspection import Inspection
 
 __all__ = ["Judgement", "Pair", "judge", "labels"]
 
-_SERVERS: Final = frozenset(
-    {
-        Kind.DROPPED,
-        Kind.MISROUTED,
-        Kind.DUPLICATED,
-        Kind.REORDERED,
-        Kind.GARBLED,
-        Kind.SERVER_ERROR,
-        Kind.DISCONNECTED,
-    }
-)
+_SERVERS: Final = frozenset(kind for kind, info in KINDS.items() if info.side in {Side.TEXT, Side.ABORT})
 """Kinds that are a server's doing, whatever the model emitted."""
 
-_MODELS: Final = frozenset({Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER})
+_MODELS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
 _BROKEN_OFF: Final = frozenset({Kind.SERVER_ERROR, Kind.DISCONNECTED})
 
 _BY_IDS: Final = "token ids on both sides"

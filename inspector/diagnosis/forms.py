@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from inspector.audit import Finding, Kind, rejection, server_errors
-from inspector.audit.rejection import Missing
+from inspector.audit import KINDS, Finding, Side, rejection, server_errors
+from inspector.audit.finding import Missing
 from inspector.capture import EventKind
 from inspector.diagnosis.issue import STATES, Asked, Element, FindingForm, Issue, TokenForm
 from inspector.harmony.states import State, after
@@ -19,7 +19,7 @@ from inspector.reading import ChoiceReading, Reading
 __all__ = ["Evidence", "Place", "finding_holds", "request_holds", "token_places"]
 
 
-_REFUSALS: Final = frozenset({Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER})
+_REFUSALS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
 
 
 class Place(NamedTuple):
@@ -205,6 +205,8 @@ def finding_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bo
     """True when one finding has the form; what is not known speaks against nothing."""
     if form.kinds and finding.kind not in form.kinds:
         return False
+    if form.codes and finding.code not in form.codes:
+        return False
     if form.severity is not None and finding.severity is not form.severity:
         return False
     texts = (
@@ -212,7 +214,6 @@ def finding_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bo
         (form.delivered_in, finding.delivered_in),
         (form.generated, finding.generated),
         (form.delivered, finding.delivered),
-        (form.explanation, finding.explanation),
     )
     if any(wanted is not None and not wanted.search(text or "") for wanted, text in texts):
         return False

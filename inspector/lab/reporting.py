@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from inspector.audit import explain
 from inspector.harmony.text import text_of
 from inspector.lab.bisect import Change
 from inspector.lab.matrix import ENDPOINTS
@@ -126,7 +127,7 @@ def shrunk_lines(found: Shrunk, version: str, stream_interval: int) -> list[str]
     return [
         f"{len(found.ids)} of {found.whole} tokens still fail on vLLM {version}, "
         f"{found.capture.header.endpoint.value}, {step} a step; {least}.",
-        f"  {found.finding.kind}: {found.finding.explanation}",
+        f"  {found.finding.kind}: {explain(found.finding)}",
         f"  It failed {found.failed} of {found.asked} times when asked again; {found.tries} requests in all.",
         f"  {text_of(found.ids)}",
         f"  [[tokens {' '.join(map(str, found.ids))}]]",

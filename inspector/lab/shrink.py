@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from inspector.audit import Finding, Kind, Severity, audit
+from inspector.audit import Finding, Kind, Severity, audit, explain
 from inspector.capture import Capture, Endpoint
 from inspector.deltas import tool_index
 from inspector.errors import LabError
@@ -93,7 +93,7 @@ def shrink(
             alike = next((one for one in _findings(answer, asked) if _alike(one, goal)), None)
             known[asked] = None if alike is None else (alike, answer)
             if alike is not None:
-                say(f"{len(some)} tokens: {alike.explanation}")
+                say(f"{len(some)} tokens: {explain(alike)}")
         return known.get(asked)
 
     if shown(ids) is None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, pairwise
 from typing import Final, NamedTuple
 
-from inspector.audit import Finding, Kind
+from inspector.audit import Finding, Kind, explain
 from inspector.audit.words import is_json
 from inspector.harmony.contract import expect
 from inspector.harmony.events import Refused
@@ -65,14 +65,14 @@ def reproduce(choice: ChoiceReading, finding: Finding) -> Reproduction | None:
     if message is None:
         whole = ids[finding.token_start : finding.token_end]
         before = ids[: finding.token_end]
-        return Reproduction(whole, finding.explanation, judged=False, shrunk=False, script=before)
+        return Reproduction(whole, explain(finding), judged=False, shrunk=False, script=before)
     fails = _by_transcript(message, finding)
     whole = ids[message.start : message.end]
     if fails is None:
         before = ids[: message.end]
-        return Reproduction(whole, finding.explanation, judged=False, shrunk=False, script=before)
+        return Reproduction(whole, explain(finding), judged=False, shrunk=False, script=before)
     found, shrunk = minimal(whole, fails)
-    return Reproduction(found, finding.explanation, judged=False, shrunk=shrunk, script=found)
+    return Reproduction(found, explain(finding), judged=False, shrunk=shrunk, script=found)
 
 
 def refusal(ids: Sequence[int]) -> str | None:

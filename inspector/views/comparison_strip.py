@@ -37,7 +37,7 @@ def comparison_strip(
         (one, next(found for found in one.reading.choices if found.index == choice))
         for one in (comparison.left, comparison.right)
     ]
-    mine, other = (strip(one.reading, (), key=key, choice=found) for one, found in sides)
+    mine, other = (strip(one, key=key, choice=found, findings=()) for one, found in sides)
     parts: Sequence[Stretch | Fold] = compared.tokens.stretches
     if folded:
         parts = list(folds(compared.tokens, context=_CONTEXT, keep=_kept(comparison, compared)))

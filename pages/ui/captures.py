@@ -121,7 +121,7 @@ def first_place(seen: Inspection, choice: int) -> Place:
     wrong = [
         n for n, one in enumerate(mine) if one.severity is Severity.ERROR and one.token_start is not None
     ]
-    if (rejected := inspector.rejected(seen.reading, mine)) is not None:
+    if (rejected := inspector.rejected(mine)) is not None:
         return Place(None, rejected)
     number = wrong[0] if wrong else 0 if mine else None
     return Place(None if number is None else mine[number].token_start, number)
@@ -152,7 +152,7 @@ def payload(digest: str, choice: int, _seen: Inspection) -> Payload:
     chosen_one = _seen.reading.choices[choice]
     key = f"{digest} {choice}"
     with _uncollected():
-        return pack(inspector.strip(_seen.reading, _seen.findings, key=key, choice=chosen_one), digest=key)
+        return pack(inspector.strip(_seen, key=key, choice=chosen_one), digest=key)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

@@ -94,7 +94,7 @@ def test_start_alone_shows_a_real_stream_arriving_then_its_verdict(page: Page, c
     wait_for(page, 3)
     expect(page.get_by_role("button", name="Open in Replay")).to_be_visible(timeout=SLOW_MS)
     expect(
-        page.get_by_role("heading", name=re.compile("The server sent 2 tokens of reasoning"))
+        page.get_by_role("heading", name=re.compile("The server leaked 2 reasoning tokens"))
     ).to_be_visible()
     wait_for(page, 32)
     assert count(page) == 32

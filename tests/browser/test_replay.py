@@ -43,7 +43,7 @@ def address(page: Page) -> dict[str, str]:
 def test_the_app_opens_on_something_alive(app: str, open_page: Open) -> None:
     page = goto(open_page(), app)
     expect(page.get_by_role("heading", level=1)).to_contain_text(
-        "The server sent 2 tokens of reasoning to the user"
+        "The server leaked 2 reasoning tokens into the answer"
     )
     expect(page.locator(".scroller .cell")).to_have_count(32)
     expect(page.locator(".findings button")).to_have_count(3)

@@ -43,8 +43,8 @@ def asked(capture: Capture, **request: Any) -> Capture:
             "chat-tool-call-dropped-vllm-0.13.0",
             "chat-tool-call-leak-vllm-0.14.1",
             Outcome.DELIVERY,
-            "The tokens are the same; 0.13.0 lost 2 tokens of the reasoning, and 0.14.1 sent 2 tokens of "
-            "reasoning to the user as answer.",
+            "The tokens are the same; 0.13.0 lost 2 tokens of the reasoning, and 0.14.1 leaked 2 "
+            "reasoning tokens into the answer.",
         ),
         (
             "responses-dropped-tokens-vllm-0.13.0",
@@ -77,7 +77,7 @@ def asked(capture: Capture, **request: Any) -> Capture:
             "chat-preamble-tool-call-leak-vllm-0.14.1",
             Outcome.TOKENS,
             "The tokens differ from token 12 on: “ to” on the left, “<|message|>” on the right; the right "
-            "server also sent 1 token of the arguments of tool call 1 to the answer (content).",
+            "server also delivered 1 token of the arguments of tool call 1 in the answer (content).",
         ),
     ],
 )

@@ -77,7 +77,7 @@ def test_uploaded_captures_can_be_compared() -> None:
     app.run()
     assert not app.exception
     assert banner(app)["sentence"] == (
-        "The tokens are the same; only 0.9.0 sent 2 tokens of reasoning to the user as answer."
+        "The tokens are the same; only 0.9.0 leaked 2 reasoning tokens into the answer."
     )
 
 

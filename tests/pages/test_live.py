@@ -94,7 +94,7 @@ def test_a_run_of_another_client_is_listed_with_its_verdict_and_cannot_be_stoppe
     app.run()
     assert run.look is not None
     listed = [one.value.replace("\\", "") for one in app.markdown]
-    assert [one for one in listed if run.look.verdict.sentence in one]
+    assert [one for one in listed if run.look.seen.verdict.sentence in one]
 
 
 def test_what_a_server_says_becomes_no_link() -> None:

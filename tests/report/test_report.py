@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inspector.audit import explain
 from inspector.capture import Capture, Endpoint, Event, Header
 from inspector.cli import main
 from inspector.compare import compare
@@ -118,7 +119,7 @@ def test_a_page_of_a_real_capture_holds_verdict_findings_and_replay_and_loads_no
     assert "url(" not in html
     assert one.verdict.sentence in page.text
     joiner = {0x200D: "U+200D"}  # joins emoji; named, as any invisible character
-    assert all(finding.explanation.translate(joiner) in page.text for finding in one.findings[:20])
+    assert all(explain(finding).translate(joiner) in page.text for finding in one.findings[:20])
     assert f"python -m inspector audit {name}.jsonl" in page.text
     assert "/home/somebody" not in html
 
@@ -277,7 +278,7 @@ def test_the_command_writes_both_forms(leak: Path, tmp_path: Path) -> None:
     html, text = tmp_path / "r.html", tmp_path / "r.md"
     assert main(["report", str(leak), "--html", str(html), "--markdown", str(text)]) == 0
     assert html.read_text("utf-8") == html_report(inspect(chat(LEAK), name=str(leak)))
-    assert text.read_text("utf-8").startswith("**What happened:** The server sent 2 tokens of reasoning")
+    assert text.read_text("utf-8").startswith("**What happened:** The server leaked 2 reasoning tokens")
 
 
 def test_the_command_prints_to_standard_output(leak: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from tests.test_verdict import GOOD, LEAK, LOSS
 
 def payload(capture: Capture) -> dict[str, Any]:
     seen = inspect(capture)
-    made = strip(seen.reading, seen.findings, key="k")
+    made = strip(seen, key="k")
     json.dumps(made)  # a component's data is JSON
     return made
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import streamlit as st
 
 import inspector
-from inspector import Evidence, Inspection, LiveRun, Pace, Reading, RunState
+from inspector import Evidence, Inspection, LiveRun, Pace, Reading, RunState, Verdict
 from pages.parts.live.runs import open_in_compare, open_in_replay
 from pages.ui.assets import inline
 from pages.ui.banner import banner
@@ -66,10 +66,14 @@ def _head(run: LiveRun) -> None:
             "state": _state_words(run, reading),
             "feed": feed_address(run),
             "figures": _figures(run.pace()),
-            "verdict": None if look is None or not look.findings else look.verdict.sentence,
+            "verdict": None if look is None or not look.seen.findings else _verdict_words(look.seen.verdict),
         },
     )
     _troubles(run)
+
+
+def _verdict_words(judged: Verdict) -> str:
+    return f"{judged.sentence} {judged.known}".rstrip()
 
 
 def _text(run: LiveRun) -> None:
@@ -180,7 +184,7 @@ def _whole(run: LiveRun) -> Payload:
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _packed(digest: str, key: str, _seen: Inspection) -> Payload:
     """The whole strip under the key that the growing one had, so that the view stays where it is."""
-    return pack(inspector.strip(_seen.reading, _seen.findings, key=key), digest=digest)
+    return pack(inspector.strip(_seen, key=key), digest=digest)
 
 
 def _state_words(run: LiveRun, reading: Reading) -> str:

@@ -122,6 +122,6 @@ def _line(run: LiveRun) -> str:
     elif run.outcome.failure:
         words.append(f":red[{plain(run.outcome.failure)}]")
     elif run.look is not None:
-        told = run.look.verdict
+        told = run.look.seen.verdict
         words.append(f"{_LEVELS[told.level]} {plain(told.sentence)}")
     return " · ".join(words)
