@@ -3,13 +3,14 @@
 import gc
 from collections.abc import Callable, Iterator, MutableSequence, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, Protocol
 
 from inspector.capture import Capture, End, Endpoint, Event, Header
 from inspector.deltas import CONTENT, REASONING, TEXT, Delta, tool_arguments, tool_index, tool_name
 from inspector.harmony.contract import Expected, expect
+from inspector.harmony.events import shifted
 from inspector.harmony.reconstruction import Reconstruction
 from inspector.harmony.text import text_of
 from inspector.harmony.tracker import HarmonyTracker
@@ -88,9 +89,11 @@ class ChoiceReading:
     """Whole texts that the server told apart from deltas (Responses)."""
     finish_reason: str | None
     reconstruction: Reconstruction | None = None
-    """The tokens as the final object tells them, where it does and no ids are known (Responses)."""
+    """What the final object says of the tokens, where no ids are known (Responses)."""
+    rebuilt: "ChoiceReading | None" = None
+    """This choice with the reconstructed tokens, where the server's count confirms them."""
     reconstructed: bool = False
-    """True where `tokens` are those of the reconstruction: nobody sent them."""
+    """True for `rebuilt` itself: nobody sent its tokens, and they have no events."""
 
     @property
     def has_ids(self) -> bool:
@@ -205,8 +208,8 @@ class Reader:
             self._truth = Tokens()
             self._truth.extend(truth, -1)
         self._folds: dict[int, _Fold] = {}
-        self._reconstruction: tuple[int, Reconstruction | None] | None = None
-        """What the final object of an event told."""
+        self._rebuilt: tuple[int, Reconstruction | None, _Fold | None] | None = None
+        """What the final object of an event told of the tokens."""
 
     def receive(self, events: Sequence[Event]) -> None:
         """Read some more events."""
@@ -231,8 +234,8 @@ class Reader:
     def _choice(self, choice: Choice) -> ChoiceReading:
         evidence, tokens = self._evidence(choice)
         known = evidence in {Evidence.TOKEN_IDS, Evidence.GIVEN_IDS, Evidence.LOGPROBS}
-        rebuilt = None if known else self._rebuilt()
-        if rebuilt is not None and rebuilt.confirmed:
+        told, again = (None, None) if known else self._reconstructed()
+        if again is not None:
             evidence = Evidence.FINAL_OBJECT_AND_COUNT
         fold = self._folds.get(choice.index)
         if fold is None or fold.tokens is not tokens or fold.told is not self.stream.prompt_ids:
@@ -244,7 +247,7 @@ class Reader:
         new = tokens.ids[transcript.count :] if transcript.count else tokens.ids
         if new:
             transcript.receive(fold.tracker.receive(new), len(tokens.ids))
-        return ChoiceReading(
+        found = ChoiceReading(
             index=choice.index,
             evidence=evidence,
             tokens=tokens,
@@ -253,17 +256,28 @@ class Reader:
             deltas=choice.deltas,
             finals=choice.item_finals if self.stream.final_event is None else choice.finals,
             finish_reason=choice.finish_reason,
-            reconstruction=rebuilt,
+            reconstruction=told,
         )
+        if again is not None:
+            found.rebuilt = replace(
+                found,
+                tokens=again.tokens,
+                transcript=again.transcript,
+                expected=expect(again.transcript),
+                reconstructed=True,
+            )
+        return found
 
-    def _rebuilt(self) -> Reconstruction | None:
+    def _reconstructed(self) -> tuple[Reconstruction | None, "_Fold | None"]:
+        """What the final object says of the tokens, and their messages where the count confirms it."""
         stream = self.stream
         if stream.final_object is None or stream.final_event is None or stream.final_status == "failed":
-            return None
-        if self._reconstruction is None or self._reconstruction[0] != stream.final_event:
-            limit = self.header.request.get("max_output_tokens")
-            self._reconstruction = stream.final_event, reconstructed(stream.final_object, limit=limit)
-        return self._reconstruction[1]
+            return None, None
+        if self._rebuilt is None or self._rebuilt[0] != stream.final_event:
+            found = reconstructed(stream.final_object, limit=self.header.request.get("max_output_tokens"))
+            fold = None if found is None or not found.confirmed else _folded(found)
+            self._rebuilt = stream.final_event, found, fold
+        return self._rebuilt[1:]
 
     def _evidence(self, choice: Choice) -> tuple[Evidence, Tokens]:
         if self._truth is not None and choice.index == 0:
@@ -315,6 +329,16 @@ def _prompt(request: Any, told: Sequence[int] | None, tokens: Tokens) -> Sequenc
         return prompt
     # No Harmony prompt known: a stream that opens with <|start|> brings its own role.
     return () if tokens.ids and tokens.ids[0] == Marker.START else None
+
+
+def _folded(found: Reconstruction) -> _Fold:
+    """The messages of reconstructed tokens, turn by turn: a later turn's prompt has what a tool answered."""
+    tokens, transcript, tracker = Tokens(), Transcript(), HarmonyTracker()
+    tokens.extend(found.ids, -1)
+    for start, end in zip(found.turns, (*found.turns[1:], len(found.ids)), strict=True):
+        tracker = HarmonyTracker()
+        transcript.receive([shifted(one, start) for one in tracker.receive(tokens.ids[start:end])], end)
+    return _Fold(tokens, None, tracker, transcript)
 
 
 def _texts(deltas: Sequence[Delta]) -> Texts:

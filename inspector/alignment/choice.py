@@ -11,15 +11,17 @@ from inspector.deltas import Delta
 from inspector.harmony.text import text_of
 from inspector.harmony.vocab import Marker
 from inspector.reading import ChoiceReading, Reading
-from inspector.tokens import Tokens
 from inspector.wire.stream import token_ids
 
 __all__ = ["align_choice", "alignments"]
 
 
 def alignments(reading: Reading) -> dict[int, Alignment | None]:
-    """The alignment of each choice, by its index; None where it cannot be determined."""
-    return {choice.index: align_choice(reading, choice) for choice in reading.choices}
+    """The alignment of each choice, by its index, of reconstructed tokens where none were sent.
+
+    None where it cannot be determined.
+    """
+    return {choice.index: align_choice(reading, choice.rebuilt or choice) for choice in reading.choices}
 
 
 def align_choice(reading: Reading, choice: ChoiceReading) -> Alignment | None:
@@ -27,8 +29,6 @@ def align_choice(reading: Reading, choice: ChoiceReading) -> Alignment | None:
     endpoint, request = reading.header.endpoint, reading.header.request
     if not choice.has_ids or endpoint is Endpoint.TOKENS:
         return None
-    if choice.reconstructed:  # its events are those of the deltas: field by field tells more
-        choice = replace(choice, tokens=Tokens(choice.tokens.ids, [-1] * len(choice.tokens.ids)))
     raw = endpoint is Endpoint.COMPLETIONS
     if raw:
         shown = _without_prompt(reading, choice)

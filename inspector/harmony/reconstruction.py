@@ -10,7 +10,7 @@ Pure and total; the work grows with the text, and the spellings weighed against 
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from itertools import chain
@@ -100,6 +100,8 @@ class Fit:
     """Harmony text, or words where the text is not known."""
     message: int | None
     """The message in whose header it would stand; None between messages or after them."""
+    untold: bool = False
+    """True where an output item leaves out what this is, so that it may well be there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +116,7 @@ class Reconstruction:
     spans: tuple[Span, ...] = ()
     uncertain: tuple[tuple[int, int], ...] = ()
     """Spans of ids in which spellings that fit differ, half-open."""
+    ending: Ending = Ending.STOPPED
     counted: int | None = None
     missing: int = 0
     """Tokens that the server counted beyond the ids; negative where it counted fewer."""
@@ -162,6 +165,12 @@ def reconstruct(
 
     `per_turn` is used where it has a count for each turn and adds up to `total`, else `total` alone.
     """
+    return replace(_chosen(turns, total, per_turn, ending), ending=ending)
+
+
+def _chosen(
+    turns: Sequence[Sequence[Told]], total: int | None, per_turn: Sequence[int] | None, ending: Ending
+) -> Reconstruction:
     rows = [
         list(_rows(turn, ending if number == len(turns) - 1 else None)) for number, turn in enumerate(turns)
     ]
@@ -371,9 +380,9 @@ def _fits(turns: Sequence[Sequence[Told]], turn: int | None, missing: int, endin
         kinds = _TYPE_OF_ANSWERS if told.channels[0] in {"final", "commentary"} else ()
         yield from (Fit(what=kind, message=place) for kind in kinds if len(_header(kind)) == missing)
         if told.as_item and missing == len(_header("commentary")) - len(_header("final")):
-            yield Fit(what=f"{Marker.CHANNEL.text}commentary", message=place)
+            yield Fit(what=f"{Marker.CHANNEL.text}commentary", message=place, untold=True)
         if told.as_item and told.channels[0] == "analysis" and missing == len(_header(_PYTHON)):
-            yield Fit(what=_PYTHON, message=place)
+            yield Fit(what=_PYTHON, message=place, untold=True)
     last = turn is None or turn == len(turns) - 1
     empty = not (turns[-1] if turns else ())
     ended = not empty and (turns[-1][-1].recipient is not None or turns[-1][-1].channels[0] == "final")

@@ -14,7 +14,7 @@ from inspector.diagnosis import issues
 from inspector.harmony.text import text_of, texts
 from inspector.harmony.vocab import token_bytes
 from inspector.metrics import Figures
-from inspector.reading import ChoiceReading, Evidence, Reading, Texts
+from inspector.reading import ChoiceReading, Reading, Texts
 
 __all__ = [
     "audit_row",
@@ -191,9 +191,9 @@ def field_rows(reading: Reading, choice: ChoiceReading | None = None) -> list[di
         generated = side.by_field()
         if "text" in delivered:
             generated = {"text": text_of(choice.tokens.ids)}
-    elif choice.evidence is Evidence.FINAL_OBJECT:
+    elif choice.has_finals:
         generated = dict(choice.finals)
-    known = choice.has_ids or choice.evidence is Evidence.FINAL_OBJECT
+    known = choice.has_ids or choice.has_finals
     fields = [field for field in {**generated, **delivered} if generated.get(field) or delivered.get(field)]
     return [
         {

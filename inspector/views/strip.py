@@ -18,7 +18,7 @@ from inspector.harmony.text import text_of, texts
 from inspector.harmony.transcript import Message, Refusal
 from inspector.harmony.vocab import VOCABULARY_SIZE, token_bytes
 from inspector.inspection import Examined
-from inspector.reading import ChoiceReading, Evidence, Reading
+from inspector.reading import ChoiceReading, Reading
 from inspector.views.rows import finding_row, finding_words, issue_row
 
 __all__ = [
@@ -297,7 +297,7 @@ def _piece_cells(reading: Reading, choice: ChoiceReading) -> dict[str, Any]:
         start = len(cells)
         deltas = [choice.deltas[number] for number in numbers]
         lost = _lost_before(choice, field, [delta.text for delta in deltas])
-        known = "ok" if choice.evidence is Evidence.FINAL_OBJECT else "unknown"
+        known = "ok" if choice.has_finals else "unknown"
         for place in range(len(deltas) + 1):
             event = deltas[min(place, len(deltas) - 1)].event if deltas else -1
             pieces: list[tuple[str, str | None, str]] = [

@@ -84,13 +84,15 @@ def _counts(usage: object) -> tuple[int | None, tuple[int, ...] | None]:
 
 
 def _ending(response: Mapping[str, Any], limit: object, total: int | None) -> Ending:
+    told = response.get("max_output_tokens") if limit is None else limit
+    most = told if type(told) is int else None
+    if most is not None and total is not None and total < most:
+        return Ending.STOPPED  # vLLM calls an answer without any item incomplete, whatever the limit
     if response.get("status") == "incomplete":
         details = response.get("incomplete_details")
         reason = details.get("reason") if isinstance(details, dict) else None
-        # vLLM calls an answer without any output incomplete too.
-        return Ending.CUT if reason == "max_output_tokens" and response.get("output") else Ending.EITHER
-    told = response.get("max_output_tokens") if limit is None else limit
-    return Ending.EITHER if type(told) is int and total is not None and total >= told else Ending.STOPPED
+        return Ending.CUT if reason == "max_output_tokens" else Ending.EITHER
+    return Ending.STOPPED if most is None or total is None else Ending.EITHER
 
 
 def _harmony_turns(
