@@ -2,15 +2,26 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import replace
 
 from inspector.alignment.cells import Part, Stray, cells_of
+from inspector.alignment.fields import parts_of
 from inspector.alignment.matching import Sent, match_field
 from inspector.reading import ChoiceReading
+from inspector.tokens import Tokens
 
-__all__ = ["reconstructed_events"]
+__all__ = ["reconstructed_cells"]
 
 
-def reconstructed_events(choice: ChoiceReading) -> list[int]:
+def reconstructed_cells(choice: ChoiceReading) -> ChoiceReading | None:
+    """A choice with its reconstructed tokens, each in the event that brought its text; None without them."""
+    rebuilt = choice.rebuilt
+    if rebuilt is None:
+        return None
+    return replace(rebuilt, tokens=Tokens(rebuilt.tokens.ids, _reconstructed_events(rebuilt)))
+
+
+def _reconstructed_events(choice: ChoiceReading) -> list[int]:
     """The event of each reconstructed token, in order.
 
     A token without text of its own has the event of the text after it in its message, else of what came
@@ -21,9 +32,9 @@ def reconstructed_events(choice: ChoiceReading) -> list[int]:
     for event, field, text in choice.deltas:
         sent[field].append((event, field, text))
     lanes: defaultdict[str, list[Part]] = defaultdict(list)
-    for one in choice.expected.segments:
-        if one.field is not None:
-            lanes[one.field].append(Part(one.start, one.end, one.field, one.field, one.message))
+    for part in parts_of(choice, sent):
+        if part.lane is not None:
+            lanes[part.lane].append(part)
     for field, parts in lanes.items():
         cells = [cell for part in parts for cell in cells_of(choice.tokens, part)]
         match_field(cells, [Stray(*one) for one in sent[field]], sent[field])

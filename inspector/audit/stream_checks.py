@@ -7,7 +7,8 @@ from inspector.audit.finding import Code, Facts, Finding
 from inspector.audit.kinds import Kind, Severity
 from inspector.audit.token_estimate import explained_tokens
 from inspector.capture import Endpoint, EventKind
-from inspector.harmony.reconstruction import Certainty, Ending, Reconstruction
+from inspector.harmony.reconstruction import Certainty, Reconstruction
+from inspector.harmony.spelling import Ending
 from inspector.harmony.text import text_of
 from inspector.reading import ChoiceReading, Evidence, Reading
 from inspector.wire.stream import Notice, ServerError, error_in, loads

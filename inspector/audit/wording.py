@@ -166,14 +166,15 @@ def explain(finding: Finding) -> str:
 def _beyond_final(facts: Facts) -> str:
     """What is open between the server's count and the messages of its final object, and where it may be."""
     missing = (facts.counted or 0) - (facts.seen or 0)
-    open_ones = f"{counted(missing, 'token')} {'is' if missing == 1 else 'are'} in no text of it"
+    amount_open = counted(missing, "token")
     said = (
-        f"The server counted {facts.counted:,} tokens. The messages of its final object take {facts.seen:,} when they "
-        f"are encoded again, so {open_ones}: in a header, or before, between or after the messages."
+        f"The server counted {facts.counted:,} tokens, but the messages of its final object take {facts.seen:,} when "
+        f"encoded again. The final object does not have the other {amount_open}: in a header, or before, between or "
+        "after the messages."
     )
     if not facts.fits:
         return said
-    return f"{said} Exactly as many: {', '.join(quote(one) for one in facts.fits)}."
+    return f"{said} This would fit: {' or '.join(quote(one) for one in facts.fits)}."
 
 
 def _where(finding: Finding) -> str:

@@ -101,7 +101,10 @@ def _lines(one: Inspection) -> list[str]:
     row: dict[str, Any] = audit_row(one.name, one.reading, one.findings, one.verdict)
     shown = figures(one.reading)
     version = f"vLLM {row['server_version']}" if row["server_version"] else "vLLM version unknown"
-    facts = [version, row["endpoint"], f"{row['tokens']['count']} tokens", f"evidence: {row['evidence']}"]
+    tokens = f"{row['tokens']['count']} tokens"
+    if row["tokens"]["reconstructed"]:
+        tokens = f"{row['reconstruction']['count']} tokens reconstructed"
+    facts = [version, row["endpoint"], tokens, f"evidence: {row['evidence']}"]
     if shown.tokens_per_event_max > 1:
         facts.append(f"up to {shown.tokens_per_event_max} tokens an event")
     if shown.first_token_s is not None:

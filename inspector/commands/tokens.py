@@ -13,6 +13,11 @@ from inspector.views.rows import token_rows
 
 __all__ = ["add_parser"]
 
+_NOTE = (
+    "reconstructed from the final object: its messages take as many tokens as the server counted. ? stands "
+    "where several spellings fit"
+)
+
 _EXAMPLE = """example:
   python -m inspector tokens fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl
 
@@ -50,7 +55,8 @@ def run(arguments: Namespace) -> int:
         return 0
     if not rows:
         ask = (
-            "vLLM sends none with Responses; ask chat or completions with return_token_ids: true"
+            "vLLM sends none with Responses, and the final object does not confirm them; ask with "
+            "enable_response_messages: true, or chat and completions with return_token_ids: true"
             if capture.header.endpoint is Endpoint.RESPONSES
             else "ask the server with return_token_ids: true"
         )
@@ -63,10 +69,13 @@ def run(arguments: Namespace) -> int:
         arrival = "" if row["arrival_s"] is None else f"{row['arrival_s'] * 1000:.1f}"
         text = printable(row["text"]) if row["text"] else f"({row['bytes'] or 'not in the vocabulary'})"
         cells = [row[key] if row[key] is not None else "" for key in ("event", "message", "channel")]
+        token_id = "?" if row["id"] is None else row["id"]
         print(
-            f"{row['index']:>7} {row['id']:>7} {arrival:>10} {cells[0]:>6} {cells[1]:>7} {cells[2]:<11} "
+            f"{row['index']:>7} {token_id:>7} {arrival:>10} {cells[0]:>6} {cells[1]:>7} {cells[2]:<11} "
             f"{row['state']:<8} {text}"
         )
+    if choice.rebuilt is not None:
+        print(_NOTE)
     stopped = rejection(reading)
     if stopped is not None and stopped.choice == choice.index:
         said = unsent_words(stopped)

@@ -8,24 +8,20 @@ the count mostly differs too.
 Pure and total; the work grows with the text, and the spellings weighed against each other are bounded.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import lru_cache
-from itertools import chain
 from typing import Final
 
+from inspector.harmony.spelling import Ending, Row, Spelling, Told, framing, spellings
 from inspector.harmony.text import text_of
-from inspector.harmony.vocab import Marker, encode, encode_plain
+from inspector.harmony.vocab import Marker
 
 __all__ = [
     "Certainty",
-    "Ending",
     "Fit",
     "Reconstruction",
     "Span",
-    "Told",
     "reconstruct",
 ]
 
@@ -34,10 +30,6 @@ _OFFSETS_AT_MOST: Final = 128
 _GARBLED: Final = "\ufffd"
 _TYPE_OF_ANSWERS: Final = (" <|constrain|>json", " json")
 _PYTHON: Final = " to=python code"
-_END_OF_TEXT: Final = "<|endoftext|>"
-_MARKER: Final = re.compile(
-    f"({'|'.join(re.escape(text) for text in (*(marker.text for marker in Marker), _END_OF_TEXT))})"
-)
 
 
 class Certainty(StrEnum):
@@ -51,34 +43,6 @@ class Certainty(StrEnum):
     """None has it: tokens are missing, or too many."""
     UNKNOWN = "unknown"
     """There is no count, or a text that cannot be encoded again."""
-
-
-class Ending(StrEnum):
-    """How the last message ended."""
-
-    STOPPED = "stopped"
-    """A stop token was sampled."""
-    CUT = "cut"
-    """The token limit ended it."""
-    EITHER = "either"
-    """The server used all of its limit and does not say."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """One message as the server told it."""
-
-    text: str
-    channels: tuple[str | None, ...]
-    """What its channel may be, likeliest first; one when it is told."""
-    recipient: str | None = None
-    content_types: tuple[str, ...] = ("",)
-    """What may stand in the header after the recipient, with its space, likeliest first."""
-    role: str = "assistant"
-    as_item: bool = False
-    """Told by an output item, which leaves out the header: channel and recipient are guessed."""
-    raw: bool = False
-    """The text may be tokens that never became a message, markers and all (vLLM from 0.27)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,27 +97,6 @@ class Reconstruction:
         return not any(start <= place < end for start, end in self.uncertain)
 
 
-@dataclass(frozen=True, slots=True)
-class _Spelling:
-    """One way to spell a message."""
-
-    header: tuple[int, ...]
-    body: tuple[int, ...]
-    stop: tuple[int, ...]
-
-    def __len__(self) -> int:
-        return len(self.header) + len(self.body) + len(self.stop)
-
-    @property
-    def parts(self) -> tuple[tuple[int, ...], ...]:
-        """Header, body and stop token; what the comparison of two spellings goes by."""
-        return self.header, self.body, self.stop
-
-
-_Row = tuple[_Spelling, ...]
-"""All spellings of one message, likeliest first."""
-
-
 def reconstruct(
     turns: Sequence[Sequence[Told]],
     *,
@@ -172,7 +115,8 @@ def _chosen(
     turns: Sequence[Sequence[Told]], total: int | None, per_turn: Sequence[int] | None, ending: Ending
 ) -> Reconstruction:
     rows = [
-        list(_rows(turn, ending if number == len(turns) - 1 else None)) for number, turn in enumerate(turns)
+        list(spellings(turn, ending if number == len(turns) - 1 else None))
+        for number, turn in enumerate(turns)
     ]
     likely = [row[0] for turn in rows for row in turn]
     if total is None or any(_GARBLED in one.text for turn in turns for one in turn):
@@ -197,82 +141,16 @@ def _chosen(
     return _laid(Certainty.DIFFERS, rows, likely, likely, total, fits=fits)
 
 
-def _rows(turn: Sequence[Told], ending: Ending | None) -> Iterator[_Row]:
-    """Spellings of each message of a turn; `ending` is that of the last turn, None for another."""
-    for place, told in enumerate(turn):
-        last = place == len(turn) - 1
-        yield tuple(dict.fromkeys(_spellings(told, first=place == 0, last=last, ending=ending)))
-
-
-def _spellings(told: Told, *, first: bool, last: bool, ending: Ending | None) -> Iterator[_Spelling]:
-    bodies = [tuple(encode_plain(told.text))]
-    if _MARKER.search(told.text) is not None:
-        pieces = [tuple(encode_plain(piece)) for piece in _MARKER.split(told.text)]
-        bodies += [tuple(chain.from_iterable(pieces)), tuple(encode(told.text))]
-    stops = list(_stops(told, last=last, ending=ending))
-    if last and told.text.endswith(_END_OF_TEXT):
-        stops.append(())  # it stopped the model, and stands in the text
-    for header in _headers(told):
-        opening = _header(header if first else f"<|start|>{told.role}{header}")
-        for body in bodies:
-            for stop in stops:
-                yield _Spelling(opening, body, stop)
-    if told.raw and last and len(bodies) > 1:
-        opened = first or told.text.startswith(Marker.START.text)
-        yield _Spelling(() if opened else _header(f"<|start|>{told.role}"), bodies[-1], ())
-
-
-def _headers(told: Told) -> Iterator[str]:
-    """The header's spellings after the role, likeliest first."""
-    recipient = told.recipient
-    for channel in told.channels:
-        where = "" if channel is None else f"{Marker.CHANNEL.text}{channel}"
-        for kind in told.content_types:
-            end = f"{kind}{Marker.MESSAGE.text}"
-            if recipient is None:
-                yield f"{where}{end}"
-            elif recipient.startswith("<|"):
-                # The Harmony library reads a content type, or a second channel, as a recipient.
-                if recipient.startswith(Marker.START.text):
-                    yield f"{recipient}{where}{end}"
-                yield f"{where} {recipient}{end}"
-                yield f"{where}{recipient}{end}"
-            else:
-                yield f"{where} to={recipient}{end}"
-                if channel is not None:
-                    yield f" to={recipient}{where}{end}"
-
-
-def _stops(told: Told, *, last: bool, ending: Ending | None) -> Iterator[tuple[int, ...]]:
-    if not last:
-        yield (Marker.END,)
-    elif ending is None:
-        yield (Marker.CALL,)  # the server ran a tool
-    else:
-        if ending is not Ending.CUT:
-            to = told.recipient
-            called = to is not None and (not to.startswith("<|") or "functions." in to)
-            yield (Marker.CALL if called else Marker.RETURN,)
-        if ending is not Ending.STOPPED:
-            yield ()
-            yield (Marker.END,)
-
-
-@lru_cache(maxsize=1024)
-def _header(text: str) -> tuple[int, ...]:
-    return tuple(encode(text))
-
-
 @dataclass(frozen=True, slots=True)
 class _Ways:
     """The ways to reach a count."""
 
-    rows: list[_Row]
+    rows: list[Row]
     """The spellings that some way takes."""
-    likeliest: list[_Spelling]
+    likeliest: list[Spelling]
 
 
-def _ways(group: Sequence[_Row], target: int) -> _Ways | None:
+def _ways(group: Sequence[Row], target: int) -> _Ways | None:
     """How spellings of these messages add up to `target` tokens; None when they do not."""
     need = target - sum(len(row[0]) for row in group)
     reached: list[set[int]] = [{0}]
@@ -285,14 +163,14 @@ def _ways(group: Sequence[_Row], target: int) -> _Ways | None:
         return None
     leading: list[set[int]] = [{need}]
     """What each message may start from, last one first, so that the count is met."""
-    rows: list[_Row] = []
+    rows: list[Row] = []
     for row, starts in zip(reversed(group), reversed(reached[:-1]), strict=True):
         ends = leading[-1]
         rows.append(tuple(one for one in row if any(end - _longer(one, row) in starts for end in ends)))
         leading.append({end - _longer(one, row) for end in ends for one in row} & starts)
     rows.reverse()
     leading.reverse()
-    likeliest: list[_Spelling] = []
+    likeliest: list[Spelling] = []
     here = 0
     for row, ends in zip(group, leading[1:], strict=True):
         one = next(one for one in row if here + _longer(one, row) in ends)
@@ -301,15 +179,15 @@ def _ways(group: Sequence[_Row], target: int) -> _Ways | None:
     return _Ways(rows, likeliest)
 
 
-def _longer(one: _Spelling, row: _Row) -> int:
+def _longer(one: Spelling, row: Row) -> int:
     return len(one) - len(row[0])
 
 
 def _laid(
     certainty: Certainty,
-    rows: Sequence[Sequence[_Row]],
-    chosen: Sequence[_Spelling],
-    viable: Sequence[_Row | _Spelling],
+    rows: Sequence[Sequence[Row]],
+    chosen: Sequence[Spelling],
+    viable: Sequence[Row | Spelling],
     counted: int | None,
     *,
     fits: tuple[Fit, ...] = (),
@@ -378,10 +256,10 @@ def _fits(turns: Sequence[Sequence[Told]], turn: int | None, missing: int, endin
         if turn not in (None, number) or told.recipient is not None:
             continue
         kinds = _TYPE_OF_ANSWERS if told.channels[0] in {"final", "commentary"} else ()
-        yield from (Fit(what=kind, message=place) for kind in kinds if len(_header(kind)) == missing)
-        if told.as_item and missing == len(_header("commentary")) - len(_header("final")):
+        yield from (Fit(what=kind, message=place) for kind in kinds if len(framing(kind)) == missing)
+        if told.as_item and missing == len(framing("commentary")) - len(framing("final")):
             yield Fit(what=f"{Marker.CHANNEL.text}commentary", message=place, untold=True)
-        if told.as_item and told.channels[0] == "analysis" and missing == len(_header(_PYTHON)):
+        if told.as_item and told.channels[0] == "analysis" and missing == len(framing(_PYTHON)):
             yield Fit(what=_PYTHON, message=place, untold=True)
     last = turn is None or turn == len(turns) - 1
     empty = not (turns[-1] if turns else ())
@@ -389,13 +267,13 @@ def _fits(turns: Sequence[Sequence[Told]], turn: int | None, missing: int, endin
     start = "" if empty else f"{Marker.START.text}assistant"
     for channel in ("analysis", "commentary", "final"):
         header = f"{start}{Marker.CHANNEL.text}{channel}"
-        if len(_header(f"{header}{Marker.MESSAGE.text}{Marker.END.text}")) == missing:
+        if len(framing(f"{header}{Marker.MESSAGE.text}{Marker.END.text}")) == missing:
             yield Fit(what=f"{header}{Marker.MESSAGE.text}{Marker.END.text}", message=None)
         stopped = last and not ended and ending is Ending.STOPPED
-        if stopped and len(_header(f"{header}{Marker.RETURN.text}")) == missing:
+        if stopped and len(framing(f"{header}{Marker.RETURN.text}")) == missing:
             yield Fit(what=f"{header}{Marker.RETURN.text}", message=None)
     if last and ending is not Ending.STOPPED and not empty:
-        opening = _header(f"{start}{Marker.CHANNEL.text}")
+        opening = framing(f"{start}{Marker.CHANNEL.text}")
         if missing <= len(opening):
             yield Fit(what=text_of(opening[:missing]), message=None)
     if last and missing == 1 and ending is Ending.STOPPED:

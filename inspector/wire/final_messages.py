@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from inspector.harmony.reconstruction import Certainty, Ending, Reconstruction, Told, reconstruct
+from inspector.harmony.reconstruction import Certainty, Reconstruction, reconstruct
+from inspector.harmony.spelling import Ending, Told
 from inspector.wire.stream import loads
 
 __all__ = ["FinalMessages", "final_messages", "reconstructed"]

@@ -6,7 +6,8 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.harmony.reconstruction import Certainty, Ending, Told, reconstruct
+from inspector.harmony.reconstruction import Certainty, reconstruct
+from inspector.harmony.spelling import Ending, Told
 from inspector.harmony.vocab import Marker, encode, encode_plain
 
 THOUGHT = Told(text="User greets.", channels=("analysis",))

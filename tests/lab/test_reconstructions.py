@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 import inspector
-from inspector.harmony.reconstruction import Told as Message
 from inspector.harmony.reconstruction import reconstruct
+from inspector.harmony.spelling import Told as Message
 from inspector.lab.reconstructions import Grade, Told, grade, run_reconstructions
 
 FLOORS = {Told.MESSAGES: 995, Told.ITEMS: 675}

@@ -82,6 +82,9 @@ def facts(seen: Inspection, choice: int = 0) -> Sequence[tuple[str, str, str]]:
         found.append(("choice", str(one.index), f"of {len(reading.choices)}"))
     if one.has_ids:
         found.append(("", f"{counted.tokens:,}", "token" if counted.tokens == 1 else "tokens"))
+    elif one.rebuilt is not None:
+        number = len(one.rebuilt.tokens)
+        found.append(("", f"{number:,}", f"{'token' if number == 1 else 'tokens'}, reconstructed"))
     if counted.tokens_per_event_max > 1:
         found.append(("up to", f"{counted.tokens_per_event_max:,}", "tokens an event"))
     elif counted.tokens_per_event_max == 1:
