@@ -60,7 +60,7 @@ def examine(reading: Reading) -> Examined:
 
 
 def inspect(capture: Capture, *, name: str = "", truth: Sequence[int] | None = None) -> Inspection:
-    """Read, audit and judge a capture; `truth` are token ids known from outside the stream."""
+    """Read, audit and judge a capture; `truth` are token IDs known from outside the stream."""
     seen = examine(read(capture, truth=truth))
     return Inspection(
         name=name,

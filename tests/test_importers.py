@@ -20,8 +20,8 @@ from tests.streams import chat
 FOREIGN = Path(__file__).parent / "foreign"
 BUILTIN = {row.name: row for row in builtin()}
 CHAT, RESPONSES = "chat-tool-call-leak-vllm-0.14.1", "responses-dropped-tokens-vllm-0.13.0"
-CUT = "The last event has no blank line after it: the stream or the file was cut there."
-ALONE = "Only an error came: the endpoint is not told by it and was taken to be chat completions."
+CUT = "The last event is not followed by a blank line: the stream or the file is truncated there."
+ALONE = "The response is only an error, which does not show the endpoint: assumed to be chat completions."
 
 
 def known(name: str) -> Capture:
@@ -279,15 +279,15 @@ def test_an_error_page_under_vllms_path_is_a_capture_and_other_pages_are_not() -
     [
         (
             (),
-            "f: no entry (of 0) is an answer of chat completions, Responses or completions; "
-            "record the request to vLLM itself",
+            "f: none of the 0 entries is a response of chat completions, Responses or completions; "
+            "record the request to vLLM",
         ),
-        (({},), "f: no entry (of 1) is an answer"),
-        ((1,), "f: log.entries[0] is 1, not an object; export it again"),
-        ((entry({}),), "f: it has requests to vLLM (1), but no answer's text; export it with content"),
+        (({},), "f: none of the 1 entries is a response"),
+        ((1,), "f: log.entries[0] is 1, not an object; export the HAR file again"),
+        ((entry({}),), "f: contains requests to vLLM (1) but no response bodies; export it with content"),
         (
             (entry({"text": "a", "encoding": "base64"}),),
-            "f: log.entries[0]: its content is damaged base64; export it again",
+            "f: log.entries[0]: its content is damaged base64; export the HAR file again",
         ),
     ],
 )
@@ -318,7 +318,7 @@ def test_a_har_file_without_a_stream_is_refused(entries: tuple[object, ...], sen
 )
 def test_lists_of_ids_are_one_event_of_the_tokens_endpoint(text: str, ids: str | None) -> None:
     if ids is None:
-        assert refusal(text).startswith("f:1: the JSON is damaged or cut off")
+        assert refusal(text).startswith("f:1: the JSON is invalid or truncated")
         return
     capture = read(text)
     assert capture.header.endpoint is Endpoint.TOKENS
@@ -329,7 +329,7 @@ def test_lists_of_ids_are_one_event_of_the_tokens_endpoint(text: str, ids: str |
 @pytest.mark.parametrize("text", ["[1, 2, 33", "[1 2", "(1, 2"])
 def test_a_list_without_its_end_is_read_with_a_doubt(text: str) -> None:
     assert read(text).notes == (
-        "The list has no closing bracket: it was cut off, perhaps within its last number.",
+        "The list has no closing bracket: it is truncated, perhaps inside its last number.",
     )
 
 
@@ -345,28 +345,28 @@ def test_a_million_ids_read() -> None:
     [
         (
             "[]",
-            "f: the list is empty; give a capture, a curl -N dump, a HAR file, a list of token ids or a",
+            "f: the list is empty; use a capture, curl -N output, a HAR file, a list of token IDs or a",
         ),
-        ("()", "f: the list is empty; give"),
-        ("[1, 2.0]", "f: item 1 of the list is 2.0, not a token id; give whole numbers"),
-        ("[1, true]", "f: item 1 of the list is True, not a token id; give whole numbers"),
-        ("[1, null]", "f: item 1 of the list is None, not a token id; give whole numbers"),
-        ('["1", 2]', "f: item 0 of the list is '1', not a token id; give whole numbers"),
-        ('["\\ud800", 2]', "f: item 0 of the list is '\\ud800', not a token id; give whole numbers"),
-        ("[[1, 2], [3]]", "f: item 0 of the list is a list, not a token id; give whole numbers"),
+        ("()", "f: the list is empty; use"),
+        ("[1, 2.0]", "f: item 1 of the list is 2.0, not a token ID; use integers"),
+        ("[1, true]", "f: item 1 of the list is True, not a token ID; use integers"),
+        ("[1, null]", "f: item 1 of the list is None, not a token ID; use integers"),
+        ('["1", 2]', "f: item 0 of the list is '1', not a token ID; use integers"),
+        ('["\\ud800", 2]', "f: item 0 of the list is '\\ud800', not a token ID; use integers"),
+        ("[[1, 2], [3]]", "f: item 0 of the list is a list, not a token ID; use integers"),
         (
             '{"token_ids": ["<script>\\u202e"]}',
-            "f: item 0 of the list is '<script>\\u202e', not a token id; give whole numbers",
+            "f: item 0 of the list is '<script>\\u202e', not a token ID; use integers",
         ),
-        ("1 2-3", "f: '2-3' is no token id; put spaces, commas or line ends between numbers"),
-        ("9" * 5000, f"f: '{'9' * 36}... is no token id; put spaces, commas or line ends between numbers"),
+        ("1 2-3", "f: '2-3' is not a token ID; separate IDs with spaces, commas or line breaks"),
+        ("9" * 5000, f"f: '{'9' * 36}... is not a token ID; separate IDs with spaces, commas or line breaks"),
         (
             f"[{'9' * 5000}]",
-            f"f: '{'9' * 36}... is no token id; put spaces, commas or line ends between numbers",
+            f"f: '{'9' * 36}... is not a token ID; separate IDs with spaces, commas or line breaks",
         ),
         (
             f'{{"tokens": [{"9" * 5000}]}}',
-            "f: the JSON holds a number of thousands of digits; no server sends that",
+            "f: the JSON contains a number with thousands of digits; no server sends that",
         ),
     ],
 )
@@ -427,7 +427,7 @@ def test_a_lab_recording_of_an_error_answer_is_a_body_and_a_proper_end() -> None
     [
         (
             {"endpoint": "/v1/embeddings"},
-            "f: endpoint is '/v1/embeddings', not one of vLLM's that generate text",
+            "f: endpoint is '/v1/embeddings', not a vLLM endpoint that generates text",
         ),
         ({"lines": [[0, "data: x"], "data: y"]}, "f: lines[1] is 'data: y', not [seconds, text]"),
         ({"lines": [[True, "data: x"]]}, "f: lines[0] is a list, not [seconds, text]"),
@@ -479,10 +479,10 @@ def test_the_newer_form_of_the_log_reads() -> None:
 
 def test_streamed_answers_of_a_log_are_left_out_with_a_note() -> None:
     first, second = sniff_and_read((LOG + STREAMED).encode(), "f")
-    assert first.notes == ("Streamed answers left out, as vLLM logs only some of their token ids: 1.",)
+    assert first.notes == ("Skipped 1 streamed responses, because vLLM logs only some of their token IDs.",)
     assert second.notes == ()
     assert refusal(STREAMED).startswith(
-        "f: it logs streamed answers only (1), of which vLLM tells but some token ids; ask"
+        "f: contains only streamed responses (1), for which vLLM logs only some of the token IDs; log"
     )
 
 
@@ -491,62 +491,62 @@ def test_a_log_that_bounds_or_cuts_its_lists_says_so() -> None:
     cut = "INFO [logger.py:76] Generated response d: output: '', output_token_ids: [1, 2"
     first, second = sniff_and_read((args + LOG + cut).encode(), "f")
     assert first.notes == (
-        "Lines of token ids cut off and left out: 1.",
-        "The server ran with --max-log-len 3: ids after these are not in the log.",
+        "Skipped 1 truncated lines with token IDs.",
+        "The server ran with --max-log-len 3: later token IDs are not in the log.",
     )
     assert second.notes == ()
-    assert refusal(cut).startswith("f: its output_token_ids lines hold no whole list of ids")
+    assert refusal(cut).startswith("f: no output_token_ids line has a complete list")
 
 
 # --- refusals
 
-KINDS = "a capture, a curl -N dump, a HAR file, a list of token ids or a vLLM log"
+KINDS = "a capture, curl -N output, a HAR file, a list of token IDs or a vLLM log"
 
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", f"f: the file is empty; give {KINDS}"),
-        (b" \r\n\t", f"f: the file is empty; give {KINDS}"),
-        (b"\xef\xbb\xbf", f"f: the file is empty; give {KINDS}"),
-        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", f"f: this is a PNG picture; give {KINDS}"),
-        (b"\xff\xd8\xff\xe0\x00\x10JFIF", f"f: this is a JPEG picture; give {KINDS}"),
-        (b"PK\x03\x04", f"f: this is a ZIP archive; unpack it first, or give {KINDS}"),
-        (b"\x1f\x8b\x08", f"f: this is a gzip file inside another file; unpack it first, or give {KINDS}"),
-        (b"abc\x00def", f"f: a NUL byte at 3: this is no text; give {KINDS}"),
-        (b"\x00" * 1000, f"f: a NUL byte at 0: this is no text; give {KINDS}"),
-        (b'{"a": "\x00"}', f"f: NUL bytes within JSON: the file is damaged; give {KINDS}"),
-        (b"[" * 10_000, "f: the JSON nests deeper than can be read; no server sends that"),
-        (b'{"a":' * 10_000, "f: the JSON nests deeper than can be read; no server sends that"),
-        (b"[" * 10_000 + b"]" * 10_000, "f: the JSON nests deeper than can be read; no server sends that"),
+        (b"", f"f: the file is empty; use {KINDS}"),
+        (b" \r\n\t", f"f: the file is empty; use {KINDS}"),
+        (b"\xef\xbb\xbf", f"f: the file is empty; use {KINDS}"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", f"f: this is a PNG image; use {KINDS}"),
+        (b"\xff\xd8\xff\xe0\x00\x10JFIF", f"f: this is a JPEG image; use {KINDS}"),
+        (b"PK\x03\x04", f"f: this is a ZIP archive; extract it first, or use {KINDS}"),
+        (b"\x1f\x8b\x08", f"f: this is a gzip file inside another file; decompress it first, or use {KINDS}"),
+        (b"abc\x00def", f"f: NUL byte at offset 3: this is not a text file; use {KINDS}"),
+        (b"\x00" * 1000, f"f: NUL byte at offset 0: this is not a text file; use {KINDS}"),
+        (b'{"a": "\x00"}', f"f: NUL bytes in the JSON: the file is damaged; use {KINDS}"),
+        (b"[" * 10_000, "f: the JSON is nested too deeply; no server sends that"),
+        (b'{"a":' * 10_000, "f: the JSON is nested too deeply; no server sends that"),
+        (b"[" * 10_000 + b"]" * 10_000, "f: the JSON is nested too deeply; no server sends that"),
         (
             b'{"harmony_capture": 1, "endp',
-            "f:1: the header line is cut off or no JSON; without it the events",
+            "f:1: the header line is truncated or not JSON; events need",
         ),
         (
             b'{"harmony_capture": 9, "endpoint": "chat"}',
-            "f:1: format 9 is newer than this program reads (1); update",
+            "f:1: format 9 is newer than the supported 1; update",
         ),
         (
             b'{"a": 1,\n "b"',
-            "f:2: the JSON is damaged or cut off at column 5 (Expecting ':' delimiter); save it again",
+            "f:2: the JSON is invalid or truncated at column 5 (Expecting ':' delimiter); save it again",
         ),
-        (b'{"a": "\xff"}', "f: the JSON is damaged: byte 7 is no UTF-8; save it again"),
-        (b"{}", f"f: a JSON object of an unknown kind (its keys: none); give {KINDS}"),
-        (b'{"<b>\\u202e": 1}', f"f: a JSON object of an unknown kind (its keys: '<b>\\u202e'); give {KINDS}"),
+        (b'{"a": "\xff"}', "f: the JSON is damaged: byte 7 is not valid UTF-8; save it again"),
+        (b"{}", f"f: unrecognized JSON object (keys: none); use {KINDS}"),
+        (b'{"<b>\\u202e": 1}', f"f: unrecognized JSON object (keys: '<b>\\u202e'); use {KINDS}"),
         (
             b"Dear diary",
-            "f: neither a capture, a curl -N dump, a HAR file, a list of token ids nor a vLLM log; save",
+            f"f: unrecognized format; use {KINDS}, or save",
         ),
         (
             b"data: hello\n\n",
-            "f: no event or body in it comes from chat completions, Responses or completions; give",
+            "f: contains no event or body of chat completions, Responses or completions; use",
         ),
-        (b"HTTP/1.1 200 OK\r\n\r\n", "f: headers without a body; let curl run to its end and save it again"),
-        (b"HTTP/1.1 200 OK\r\n\r\n<html></html>", "f: no event or body in it comes from chat completions"),
+        (b"HTTP/1.1 200 OK\r\n\r\n", "f: headers without a body; let curl finish and save the output again"),
+        (b"HTTP/1.1 200 OK\r\n\r\n<html></html>", "f: contains no event or body of chat completions"),
         (
             b'{"harmony_capture": 1, "endpoint": "chat"}\n{"data": "\xff"}\n{"data": ""}',
-            "f:2: byte 53 is no UTF-8; the file",
+            "f:2: byte 53 is not valid UTF-8; the file",
         ),
     ],
 )
@@ -567,7 +567,7 @@ def test_a_capture_file_cut_within_a_character_keeps_its_whole_lines() -> None:
     content = '{"harmony_capture": 1, "endpoint": "chat"}\n{"data": "naïve"}\n{"data": "東'.encode()[:-1]
     capture = read(content)
     assert capture.events == [Event("naïve")]
-    assert capture.notes == ("Line 3 is cut off after 11 characters; all lines before it were kept.",)
+    assert capture.notes == ("Line 3 is truncated after 11 characters; all lines before it were read.",)
 
 
 # --- any input is read or refused

@@ -75,6 +75,7 @@ class Echo:
         version: str = "0.99.0",
     ) -> None:
         self.version = version
+        self.owned_by = "vllm"
         self.pieces = pieces
         self.status = status
         self.headers = list(headers)
@@ -89,6 +90,11 @@ class Echo:
         if scope["path"].endswith("/version"):
             await send({"type": "http.response.start", "status": 200, "headers": []})
             await send({"type": "http.response.body", "body": json.dumps({"version": self.version}).encode()})
+            return
+        if scope["path"].endswith("/models"):
+            models = {"data": [{"id": "m", "owned_by": self.owned_by}]}
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": json.dumps(models).encode()})
             return
         body = b""
         while (message := await receive())["type"] == "http.request":
@@ -523,13 +529,13 @@ def test_ten_megabytes_in_one_event_pass_and_are_kept() -> None:
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", "a b", "é", "-x"])
 def test_an_upstream_has_a_name_that_an_address_can_hold(name: str) -> None:
-    with pytest.raises(InspectorError, match="an upstream cannot be called"):
+    with pytest.raises(InspectorError, match="invalid upstream name"):
         Upstream(name=name, server=Server(base_url="http://localhost:1"))
 
 
 def test_a_folder_that_cannot_be_written_is_refused_before_anything_passes(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="captures cannot be written there"):
+    with pytest.raises(StoreError, match="cannot write captures there"):
         FolderSink(tmp_path / "file" / "captures")
 
 
@@ -570,4 +576,4 @@ def test_a_folder_holds_one_file_an_answer(playback: str, tmp_path: Path) -> Non
     assert set(found) == {Endpoint.CHAT, Endpoint.RESPONSES}
     assert read(found[Endpoint.CHAT]).choice.delivered().content == TEXT
     assert len(said) == 2
-    assert all("events, whole" in line for line in said)
+    assert all("events, complete" in line for line in said)

@@ -54,7 +54,7 @@ def test_an_upstream_that_is_not_there() -> None:
         sentence = refused(address)
         capture = kept.capture()
         assert httpx.get(f"{address}/v1/models").status_code == 502
-    assert "nothing answers at http://127.0.0.1:" in sentence
+    assert "connection refused at http://127.0.0.1:" in sentence
     assert capture.end is not None
     assert capture.end.cut
     assert capture.end.detail == sentence
@@ -85,7 +85,7 @@ def test_an_upstream_that_speaks_something_else() -> None:
 
 def test_an_upstream_that_closes_without_an_answer() -> None:
     with raw_server({CHAT: lambda _: []}) as server, tapped(server.address) as (address, kept):
-        assert "closed the connection without an answer" in refused(address)
+        assert "closed the connection without a response" in refused(address)
         assert kept.capture().header.status is None
 
 
@@ -148,7 +148,7 @@ def test_a_cut_between_events_is_passed_on() -> None:
     assert len(capture.events) == 3
     assert capture.end is not None
     assert capture.end.cut
-    assert "broke the connection off in the middle of the answer" in capture.end.detail
+    assert "closed the connection in the middle of the response" in capture.end.detail
     assert Kind.DISCONNECTED in kinds(capture)
 
 
@@ -222,7 +222,7 @@ def test_the_command_records_and_ends_on_interrupt(tmp_path: Path) -> None:
     assert b'"token_ids": null' in passed.replace(b":null", b": null")
     assert process.returncode == 0
     (file,) = folder.iterdir()
-    assert f"{len(SAID) + 1} events, whole" in said
+    assert f"{len(SAID) + 1} events, complete" in said
     assert kinds(load(file)[0]) == set()
     assert load(file)[0].header.request == {"model": "m"}
     assert server.bodies(CHAT) == [{"return_token_ids": True, "model": "m"}]
@@ -246,7 +246,7 @@ def test_a_full_disk_ends_the_recording_and_not_the_answer(tmp_path: Path) -> No
 def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     said = refusal("--upstream", "http://localhost:1", "--captures", str(tmp_path / "file" / "x"))
-    assert "captures cannot be written there" in said
+    assert "cannot write captures there" in said
 
 
 def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
@@ -258,4 +258,4 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
 
 def test_two_upstreams_need_names(tmp_path: Path) -> None:
     upstreams = ("--upstream", "http://a:1", "--upstream", "http://b:1")
-    assert "give each --upstream a name" in refusal(*upstreams, "--captures", str(tmp_path))
+    assert "give each --upstream a unique name" in refusal(*upstreams, "--captures", str(tmp_path))

@@ -97,7 +97,7 @@ def test_a_chunk_of_logprobs_alone_is_kept_where_the_server_would_send_it(keeps:
 )
 def test_a_request_gets_one_key_and_stays_as_it_is(raw: bytes, asked: bytes | None) -> None:
     body: Any = json.loads(raw) if raw else None
-    assert ask_for_ids(raw, body) == asked
+    assert ask_for_ids(raw, body, "return_token_ids") == asked
     if asked is not None:
         assert json.loads(asked) == {**body, "return_token_ids": True}
 
@@ -177,7 +177,7 @@ def test_a_response_loses_its_messages_and_nothing_else() -> None:
     seen = 0
     for capture in recorded_with_messages():
         payloads = [event.data for event in capture.events]
-        rewriter = EventRewriter(keeps_logprobs=True, endpoint=Endpoint.RESPONSES)
+        rewriter = EventRewriter(keeps_logprobs=True, messages=True)
         passed = rewriter.receive(named(payloads)) + rewriter.close()
         assert passed == named([without_messages(one) for one in payloads])
         seen += passed != named(payloads)

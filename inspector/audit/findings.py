@@ -17,7 +17,6 @@ from inspector.audit.reconstructed import reconstructed_findings
 from inspector.audit.rejection import Rejection, rejection
 from inspector.audit.rejection_findings import rejection_findings
 from inspector.audit.stream_checks import end_findings
-from inspector.capture import Endpoint
 from inspector.deltas import tool_index
 from inspector.reading import ChoiceReading, Reading
 
@@ -53,21 +52,21 @@ def _findings(
                 lost = list(lost_findings(reading, choice, laid, ids_missing=holes))
                 yield from lost
                 yield from _nameless(reading, choice, lost)
-            if holes and reading.header.endpoint is Endpoint.CHAT:
+            if holes and reading.spec.deltas_only:
                 yield from broken_arguments(choice)
         elif choice.has_finals:
             found = list(final_findings(reading, choice))
             yield from found or reconstructed_findings(reading, choice, aligned[choice.index])
         else:
             yield from _nameless(reading, choice, ())
-            if reading.header.endpoint is Endpoint.CHAT:
+            if reading.spec.deltas_only:
                 yield from broken_arguments(choice)
     yield from rejection_findings(reading, stopped)
     yield from end_findings(reading, holes=holes)
 
 
 def _nameless(reading: Reading, choice: ChoiceReading, found: Iterable[Finding]) -> Iterator[Finding]:
-    if reading.header.endpoint is Endpoint.CHAT:
+    if reading.spec.deltas_only:
         told = {tool_index(field or "") for one in found for field in (one.field, one.delivered_in)}
         yield from nameless_calls(choice, told)
 

@@ -6,7 +6,6 @@ The weakest evidence: sampled tokens need not be the ones that encoding gives.
 from collections.abc import Iterator
 from typing import Final
 
-from inspector.capture import Endpoint
 from inspector.harmony.vocab import encode, encode_plain
 from inspector.reading import Reading
 
@@ -21,7 +20,7 @@ def explained_tokens(reading: Reading) -> int | None:
 
     For Responses see `harmony.reconstruction`.
     """
-    if reading.header.endpoint is not Endpoint.CHAT:
+    if not reading.spec.parsed or reading.spec.final_object:
         return None
     messages = list(_chat_messages(reading))
     framed = sum(len(encode(header)) + len(encode_plain(body)) + 1 for header, body in messages)

@@ -18,6 +18,7 @@ from inspector.lab.recording import Target, ask
 from inspector.lab.scripts import STOPS, Script
 from inspector.reading import read
 from inspector.report.shrink import minimal
+from inspector.wire.endpoints import spec_of
 
 __all__ = ["Shrunk", "asker", "shrink", "wanted"]
 
@@ -55,7 +56,7 @@ def wanted(capture: Capture) -> Finding:
     if errors:
         return errors[0]
     raise LabError(
-        "this capture has no error of the server; what tokens alone decide is shrunk by: inspector report"
+        "this capture has no server error; `inspector report` shrinks failures that depend only on tokens"
     )
 
 
@@ -98,8 +99,8 @@ def shrink(
 
     if shown(ids) is None:
         raise LabError(
-            "the server does not do it again with these tokens; try the capture's own version, with as many "
-            "tokens a step as its events have"
+            "the server does not reproduce the failure with these tokens; use the capture's version, and as "
+            "many tokens per step as its events have"
         )
     shortest, done = minimal(ids, lambda some: shown(some) is not None)
     last = shown(shortest)
@@ -126,7 +127,7 @@ def _stopped(ids: Sequence[int]) -> tuple[int, ...]:
 
 def _findings(capture: Capture, ids: Sequence[int] | None) -> list[Finding]:
     # Responses sends no ids; the lab knows what was sampled.
-    truth = ids if capture.header.endpoint is Endpoint.RESPONSES else None
+    truth = None if spec_of(capture.header.endpoint).carries_ids else ids
     return audit(read(capture, truth=truth))
 
 

@@ -41,10 +41,10 @@ def runs_routes(registry: Registry) -> list[BaseRoute]:
 
     async def feed(request: Request) -> Response:
         if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
-            return JSONResponse({"error": "runs are read by the dashboard's own pages only"}, 403)
+            return JSONResponse({"error": "only the dashboard's own pages can read runs"}, 403)
         run = registry.get(request.path_params["run"])
         if run is None:
-            return JSONResponse({"error": "no such run here (any more); its capture is on disk"}, 404)
+            return JSONResponse({"error": "this run is no longer in memory; its capture is on disk"}, 404)
         start = request.headers.get("last-event-id") or request.query_params.get("from", "0")
         lines = _Feed(registry, run, int(start) if start.isdecimal() and len(start) < 10 else 0).lines()
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}

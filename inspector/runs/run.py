@@ -38,7 +38,7 @@ _RATE_OVER_S: Final = 2.0
 class RunState(StrEnum):
     """How far a run is."""
 
-    WAITING = "waiting for the answer"
+    WAITING = "waiting for the response"
     STREAMING = "streaming"
     ENDED = "ended"
 
@@ -169,7 +169,7 @@ class Run:
         if self.end is None:
             if self.state is RunState.WAITING:
                 self.opened(self.header)
-            self.closed(End(at_s=None, cut=True, detail=outcome.failure or "it never began"))
+            self.closed(End(at_s=None, cut=True, detail=outcome.failure or "it never started"))
         with self.lock:
             self.outcome = outcome
             self.state = RunState.ENDED
@@ -181,7 +181,7 @@ class Run:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(
-                f"{path.parent}: cannot be made ({error.strerror}); choose another folder"
+                f"{path.parent}: cannot be created ({error.strerror}); choose another folder"
             ) from error
         self._writer = open_writer(path, self.header)
 

@@ -7,25 +7,20 @@ need no change are not touched: the request gets one key, an event loses one arr
 import json
 from typing import Any, Final
 
-from inspector.capture import Endpoint
 from inspector.wire.strip_ids import without_response_messages, without_token_ids
 
 __all__ = ["EventRewriter", "ask_for_ids", "body_without_ids"]
 
-_IDS: Final = "return_token_ids"
-_MESSAGES: Final = "enable_response_messages"
+_BACKGROUND: Final = "background"
 _WAITING_AT_MOST: Final = 64 * 2**20
 
 
-def ask_for_ids(raw: bytes, body: Any, endpoint: Endpoint = Endpoint.CHAT) -> bytes | None:
-    """The request with one more key; None when it says something about it already.
+def ask_for_ids(raw: bytes, body: Any, key: str) -> bytes | None:
+    """The request with `key` set to true; None when it says something about it already.
 
     A background response is left alone: it is fetched later by its id, where nothing tells who asked.
     """
-    key = _MESSAGES if endpoint is Endpoint.RESPONSES else _IDS
-    if not isinstance(body, dict) or key in body:
-        return None
-    if endpoint is Endpoint.RESPONSES and body.get("background"):
+    if not isinstance(body, dict) or key in body or body.get(_BACKGROUND):
         return None
     start = raw.find(b"{")
     rest = raw[start + 1 :]
@@ -33,31 +28,31 @@ def ask_for_ids(raw: bytes, body: Any, endpoint: Endpoint = Endpoint.CHAT) -> by
     return raw[: start + 1] + f'"{key}":true'.encode() + comma + rest
 
 
-def body_without_ids(raw: bytes, endpoint: Endpoint = Endpoint.CHAT) -> bytes:
-    """An unstreamed answer as the client would have got it."""
-    if _mark(endpoint) not in raw:
+def body_without_ids(raw: bytes, *, messages: bool = False) -> bytes:
+    """An unstreamed answer as the client would have got it; `messages` for one of Responses."""
+    if _mark(messages=messages) not in raw:
         return raw
     try:
         json.loads(raw)
         text = raw.decode("utf-8")
     except (ValueError, RecursionError):
         return raw
-    found = without_response_messages(text) if endpoint is Endpoint.RESPONSES else without_token_ids(text)
+    found = without_response_messages(text) if messages else without_token_ids(text)
     return raw if found is None else found.encode("utf-8")
 
 
-def _mark(endpoint: Endpoint) -> bytes:
+def _mark(*, messages: bool) -> bytes:
     """What stands in every event that has something to take out."""
-    return b'_messages"' if endpoint is Endpoint.RESPONSES else b"token_ids"
+    return b'_messages"' if messages else b"token_ids"
 
 
 class EventRewriter:
     """Takes token ids out of an event stream, event by event; bytes in, bytes out."""
 
-    def __init__(self, *, keeps_logprobs: bool, endpoint: Endpoint = Endpoint.CHAT) -> None:
+    def __init__(self, *, keeps_logprobs: bool, messages: bool = False) -> None:
         self._keeps_logprobs = keeps_logprobs
-        self._messages = endpoint is Endpoint.RESPONSES
-        self._mark = _mark(endpoint)
+        self._messages = messages
+        self._mark = _mark(messages=messages)
         self._rest = b""
 
     def receive(self, chunk: bytes) -> bytes:

@@ -13,10 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["keeps_logprobs", "without_response_messages", "without_token_ids"]
-
-_LOGPROBS_ALONE_FROM: Final = (0, 24)
-"""First vLLM release that may send a chunk of logprobs only; 0.23 does not, 0.32 does."""
+__all__ = ["without_response_messages", "without_token_ids"]
 
 # A quote inside a JSON string is escaped, so neither pattern can match text of the model.
 _IDS: Final = re.compile(r'("(?:prompt_)?token_ids"):\s*\[[\d,\s]*\]')
@@ -24,14 +21,6 @@ _MESSAGES: Final = frozenset({"input_messages", "output_messages"})
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
 _DECODER: Final = json.JSONDecoder()
 _NOTHING: Final = re.compile(r'"delta":\s*\{(?:\s*"\w+":\s*null\s*,?)*\s*\}')
-
-
-def keeps_logprobs(server_version: str | None) -> bool:
-    """True when that vLLM sends chunks of logprobs that deliver nothing else; true when unknown."""
-    parts = (server_version or "").split(".")
-    if len(parts) < 2 or not (parts[0].isdecimal() and parts[1].isdecimal()):
-        return True
-    return (int(parts[0]), int(parts[1])) >= _LOGPROBS_ALONE_FROM
 
 
 def without_token_ids(text: str, *, keeps_logprobs: bool = True) -> str | None:

@@ -121,7 +121,7 @@ def test_long_equal_stretches_can_be_folded() -> None:
     app.selectbox(key="compare_right").set_value("right.jsonl")
     app.run()
     [fold] = app.toggle
-    assert re.fullmatch(r"Fold 3\d\d equal tokens that lie far from any difference", fold.label)
+    assert re.fullmatch(r"Collapse 3\d\d equal tokens far from any difference", fold.label)
     counts = []
     for folded in (False, True):
         app.toggle[0].set_value(folded).run()

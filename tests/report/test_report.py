@@ -288,7 +288,7 @@ def test_the_command_prints_to_standard_output(leak: Path, capsys: pytest.Captur
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [([], "name a file to write"), (["--html", "missing/folder/out.html"], "cannot be written")],
+    [([], "no output selected"), (["--html", "missing/folder/out.html"], "cannot be written")],
 )
 def test_the_command_says_what_it_needs(
     leak: Path, options: list[str], words: str, capsys: pytest.CaptureFixture[str]
