@@ -4,7 +4,7 @@ from bisect import bisect_left
 from typing import Any
 
 from inspector.alignment import Alignment, FateState
-from inspector.audit import Finding, Kind
+from inspector.audit import KINDS, Finding, Kind
 
 __all__ = ["piece_span", "reconstructed_span"]
 
@@ -33,10 +33,18 @@ def reconstructed_span(
     """The cells of a finding from texts and events, among reconstructed tokens."""
     if finding.token_start is not None:
         return {}
-    for fate in () if laid is None else laid.fates:
-        lost = fate.state is not FateState.OK and fate.generated == finding.generated
-        if lost and (fate.field == finding.field or fate.delivered_in == finding.delivered_in is not None):
-            return {"cell_start": fate.start, "cell_end": fate.end}
+    lost = [] if laid is None else [fate for fate in laid.fates if fate.state is not FateState.OK]
+    for first in range(len(lost)):
+        # What the final object has in one field may be of several messages.
+        rest = finding.generated or ""
+        for fate in lost[first:]:
+            if not rest or not rest.startswith(fate.generated):
+                break
+            rest = rest.removeprefix(fate.generated)
+            if not rest:
+                return {"cell_start": lost[first].start, "cell_end": fate.end}
+    if KINDS[finding.kind].marks:
+        return {"cell_start": None, "cell_end": None}
     if finding.event_start is None:
         return {"cell_start": None, "cell_end": None}
     index, starts = shape["events"]["index"], [*shape["events"]["start"], shape["count"]]

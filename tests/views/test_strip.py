@@ -195,3 +195,14 @@ def test_tokens_of_a_tool_of_the_server_stand_in_their_own_turn() -> None:
 def test_tokens_that_the_count_does_not_confirm_are_not_drawn() -> None:
     made = payload(tool_response("0.32.0", 3, "text_between"))
     assert (made["unit"], made["reconstructed"], made["uncertain"]) == ("piece", False, [])
+
+
+def test_a_text_lost_over_several_messages_is_found_among_reconstructed_tokens() -> None:
+    """To 0.23 the final object has a preamble in the reasoning, and the tokens have it in its own message."""
+    made = payload(tool_response("0.14.1", 3, "preamble_tool_call"))
+    (lost,) = made["findings"]
+    assert (lost["generated"], lost["cell_start"], lost["cell_end"]) == (
+        " weather.Let me look that up.",
+        4,
+        19,
+    )
