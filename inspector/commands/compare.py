@@ -8,6 +8,7 @@ from inspector.commands.shared import Commands, captures, one_capture, print_jso
 from inspector.commands.trial import add_ask_options, asked, given_without_ask
 from inspector.compare import Comparison, Lane, compare, compare_all, pieces, repeats
 from inspector.errors import InspectorError
+from inspector.formats import clip, figure
 from inspector.inspection import Inspection, inspect
 from inspector.runs.trial import BY_HAND, brought
 from inspector.views.comparison_rows import (
@@ -187,7 +188,7 @@ def _lines(found: Comparison) -> Iterator[str]:
         yield f"  {printable(setting.name)}: {_value(setting.left)} | {_value(setting.right)}"
     for row in timing_rows(found):
         if row["left"] or row["right"]:
-            mine, other = (_figure(row[side], row["unit"]) for side in ("left", "right"))
+            mine, other = (figure(row[side], row["unit"]) for side in ("left", "right"))
             yield f"  {row['figure']}: {mine} | {other}"
 
 
@@ -197,11 +198,10 @@ def _tokens(one: Inspection) -> str:
 
 
 def _side(one: Inspection) -> str:
-    version = f"vLLM {one.reading.server_version}" if one.reading.server_version else "vLLM version unknown"
     choice = one.reading.choice
     return printable(
-        f"{one.name}: {version}, {one.reading.header.endpoint}, {_tokens(one)}, evidence: "
-        f"{choice.evidence}, findings: {len(one.findings)}"
+        f"{one.name}: {one.reading.server_label}, {one.reading.header.endpoint}, "
+        f"{_tokens(one)}, evidence: {choice.evidence}, findings: {len(one.findings)}"
     )
 
 
@@ -221,15 +221,7 @@ def _text_diff(left: str, right: str) -> str:
 def _value(text: str | None) -> str:
     if text is None:
         return "not set"
-    return printable(text if len(text) <= 80 else f"{text[:79]}…")
-
-
-def _figure(value: float | None, unit: str) -> str:
-    if value is None:
-        return "unknown"
-    if unit == "s":
-        return f"{value * 1000:,.1f} ms" if value < 10 else f"{value:,.1f} s"
-    return f"{value:,.1f} {unit}".rstrip() if isinstance(value, float) else f"{value:,}"
+    return printable(clip(text, 80))
 
 
 def _table(reference: Inspection, found: list[Comparison]) -> Iterator[str]:

@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 from inspector.audit import KINDS, Finding, Kind, Severity, Side
 from inspector.audit.wording import loss_clauses
 from inspector.audit.words import field_words, quote
-from inspector.capture import Endpoint
-from inspector.compare.causes import cause, listed
+from inspector.compare.causes import cause
 from inspector.compare.comparison import ChoiceComparison, Divergence, Outcome
 from inspector.compare.matching import FindingPairs
 from inspector.compare.settings import Setting
+from inspector.formats import listed
 from inspector.harmony.text import text_of
 from inspector.inspection import Inspection
 
@@ -87,7 +87,7 @@ def judge(pair: Pair) -> Judgement:
 
 def _same(pair: Pair) -> Judgement:
     subject = "The tokens are the same" if pair.by_token else "The servers' final texts are the same"
-    if Endpoint.TOKENS in {one.reading.header.endpoint for one in (pair.left, pair.right)}:
+    if not (pair.left.reading.spec.delivers and pair.right.reading.spec.delivers):
         return Judgement(
             Outcome.SAME, f"{subject}.", "A list of token IDs contains no delivered text to compare."
         )
@@ -212,14 +212,14 @@ def _untold(pair: Pair, known: Sequence[bool | None]) -> Judgement:
         if pair.apart
         else "the delivered texts are the same"
     )
-    blind = [
-        name
+    blind = {
+        name: one.reading.engine
         for name, one in (("left", pair.left), ("right", pair.right))
         if not all(choice.has_ids for choice in one.reading.choices)
-    ]
+    }
     why = (
-        f"The {' and the '.join(blind)} capture {'has' if len(blind) == 1 else 'have'} no token IDs. "
-        "Send the request with return_token_ids: true (chat and completions, vLLM 0.10.2 or newer)."
+        f"The {' and the '.join(blind)} capture {'has' if len(blind) == 1 else 'have'} no token IDs; "
+        f"{'; '.join(dict.fromkeys(engine.ids_hint() for engine in blind.values()))}."
         if blind
         else "Compare responses to the same request."
     )

@@ -9,7 +9,6 @@ import inspector
 from inspector import Endpoint, Inspection, InspectorError, LiveRequest, LiveRun, Server, Trial
 from pages.parts.compare import body as compare
 from pages.parts.live.asking import (
-    ENDPOINTS,
     PROMPT,
     TOOLS,
     built_in_address,
@@ -71,9 +70,8 @@ def _form(session: Session, trial: Trial | None) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.segmented_control(
             "Endpoint",
-            list(ENDPOINTS),
+            inspector.asked_endpoints(),
             default=Endpoint.CHAT,
-            format_func=ENDPOINTS.__getitem__,
             required=True,
             key="ask_endpoint",
         )

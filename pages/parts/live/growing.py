@@ -12,6 +12,7 @@ from pages.parts.live.runs import open_in_compare, open_in_replay
 from pages.ui.assets import inline
 from pages.ui.banner import banner
 from pages.ui.fields import field_words
+from pages.ui.palette import stylesheet
 from pages.ui.pickers import plain
 from pages.ui.state import Session
 from pages.ui.strip import Payload, pack, strip
@@ -21,11 +22,12 @@ __all__ = ["growing"]
 _EACH_S: Final = 1.0
 _MESSAGES: Final = 24
 _TEXT: Final = 3000
+_UNKNOWN: Final = "–"
 
 _now = st.components.v2.component(
     "inspector_now",
     html='<div class="now"></div>',
-    css=inline("live/live.css"),
+    css=stylesheet() + inline("live/live.css"),
     js=inline("text.js", "live/live.js"),
 )
 
@@ -198,21 +200,13 @@ def _state_words(run: LiveRun, reading: Reading) -> str:
 
 def _figures(pace: Pace) -> list[tuple[str, str]]:
     return [
-        ("tokens", f"{pace.tokens:,}"),
-        ("tokens/s", "–" if pace.tokens_per_s is None else f"{pace.tokens_per_s:,.0f}"),
-        ("first token", _time(pace.first_token_s)),
-        ("gap, median", _time(pace.gap_p50_s)),
-        ("gap, 95th percentile", _time(pace.gap_p95_s)),
-        ("events", f"{pace.events:,}"),
+        ("tokens", inspector.number(pace.tokens)),
+        ("tokens/s", _UNKNOWN if pace.tokens_per_s is None else inspector.number(pace.tokens_per_s)),
+        ("first token", inspector.duration(pace.first_token_s, _UNKNOWN)),
+        ("gap, median", inspector.duration(pace.gap_p50_s, _UNKNOWN)),
+        ("gap, 95th percentile", inspector.duration(pace.gap_p95_s, _UNKNOWN)),
+        ("events", inspector.number(pace.events)),
     ]
-
-
-def _time(seconds: float | None) -> str:
-    if seconds is None:
-        return "–"
-    if seconds < 0.01:
-        return f"{seconds * 1000:.1f} ms"
-    return f"{seconds * 1000:,.0f} ms" if seconds < 10 else f"{seconds:,.1f} s"
 
 
 def _cards(reading: Reading) -> list[Mapping[str, Any]]:
@@ -233,7 +227,7 @@ def _cards(reading: Reading) -> list[Mapping[str, Any]]:
                 "recipient": message.header.recipient or "",
                 "content_type": message.header.content_type or "",
                 "tokens": message.end - message.start,
-                "time": _time(took),
+                "time": inspector.duration(took, _UNKNOWN),
                 "open": not message.complete,
             }
         )
