@@ -64,7 +64,7 @@ def refusal(status: int, body: str, server: Server, *, path: str, model: str = "
         where = f"{server.root} does not serve the model{named}"
         return f"{where} (HTTP 404: {words}); use a name from its /v1/models"
     if status in {404, 405}:
-        return f"{server.v1} has no {path} (HTTP {status}); check the address: most end in /v1"
+        return f"{server.v1} has no {path} (HTTP {status}); check the address: most of them end in /v1"
     if status < 400:
         return (
             f"{server.v1}{path} did not return an API response ({words}); "

@@ -194,7 +194,7 @@ def _lines(found: Comparison) -> Iterator[str]:
 
 def _tokens(one: Inspection) -> str:
     choice = one.reading.choice
-    return f"{len(choice.tokens):,} tokens" if choice.has_ids else "token count unknown"
+    return count(len(choice.tokens), "token") if choice.has_ids else "token count unknown"
 
 
 def _side(one: Inspection) -> str:

@@ -218,8 +218,8 @@ def _untold(pair: Pair, known: Sequence[bool | None]) -> Judgement:
         if not all(choice.has_ids for choice in one.reading.choices)
     }
     why = (
-        f"The {' and the '.join(blind)} capture {'has' if len(blind) == 1 else 'have'} no token IDs; "
-        f"{'; '.join(dict.fromkeys(engine.ids_hint() for engine in blind.values()))}."
+        f"The {' and the '.join(blind)} capture {'has' if len(blind) == 1 else 'have'} no token IDs. "
+        f"To find out, {'; '.join(dict.fromkeys(engine.ids_hint() for engine in blind.values()))}."
         if blind
         else "Compare responses to the same request."
     )

@@ -219,7 +219,7 @@ def timing(found: Comparison, *, key: str) -> None:
     shown = pd.DataFrame(
         [
             {
-                "metric": row["figure"],
+                "figure": row["figure"],
                 "left": inspector.figure(row["left"], row["unit"]),
                 "right": inspector.figure(row["right"], row["unit"]),
             }

@@ -189,7 +189,7 @@ def nearest(found: Diagnosis) -> None:
     """For a failure that no entry makes: the entries that resemble it, as a place to look."""
     if found.sides or not found.failures:
         return
-    st.caption("No match. These known issues are the most similar; if none fits, report the failure.")
+    st.caption("Not a match. These entries resemble the text most; if none is it, report it as new.")
     for issue in found.failures[0].nearest:
         with st.expander(pickers.plain(issue.title)):
             _issue(issue, ())

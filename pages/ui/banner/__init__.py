@@ -78,7 +78,7 @@ def facts(seen: Inspection, choice: int = 0) -> Sequence[tuple[str, str, str]]:
     if one.has_ids:
         found.append(("", number(counted.tokens), plural(counted.tokens, "token")))
     if counted.tokens_per_event_max > 1:
-        found.append(("up to", number(counted.tokens_per_event_max), "tokens per event"))
+        found.append(("up to", number(counted.tokens_per_event_max), "tokens an event"))
     elif counted.tokens_per_event_max == 1:
         found.append(("", "1", "token per event"))
     if counted.first_token_s is not None:
