@@ -8,7 +8,7 @@ from inspector.commands.shared import Commands, captures, one_capture, print_jso
 from inspector.commands.trial import add_ask_options, asked, given_without_ask
 from inspector.compare import Comparison, Lane, compare, compare_all, pieces, repeats
 from inspector.errors import InspectorError
-from inspector.formats import clip, figure
+from inspector.formats import clip, count, figure
 from inspector.inspection import Inspection, inspect
 from inspector.runs.trial import BY_HAND, brought
 from inspector.views.comparison_rows import (
