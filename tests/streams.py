@@ -7,10 +7,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from inspector import matrix_capture, matrix_runs
 from inspector.capture import Capture, End, Endpoint, Event, Header
 from inspector.harmony.vocab import encode
 
-__all__ = ["CLOSED", "Step", "aborted", "chat", "chat_chunk", "completion"]
+__all__ = ["CLOSED", "Step", "aborted", "chat", "chat_chunk", "completion", "tool_response"]
 
 Step = tuple[str, Mapping[str, Any]]
 """Harmony text that the model sampled in one step, and the `delta` that the server sent for it."""
@@ -81,3 +82,11 @@ def completion(steps: Sequence[tuple[str, str]], *, request: Mapping[str, Any] |
     events = [Event(one, (number + 1) * 0.01) for number, one in enumerate([*data, "[DONE]"])]
     header = Header(endpoint=Endpoint.COMPLETIONS, status=200, request=request or {})
     return Capture(header=header, events=events, end=CLOSED)
+
+
+def tool_response(version: str, interval: int, script: str = "tool_call") -> Capture:
+    """What a real release answered to a script on Responses, by default reasoning and a call."""
+    run = next(one for one in matrix_runs() if (one.version, one.stream_interval) == (version, interval))
+    found = matrix_capture(run, Endpoint.RESPONSES, script)
+    assert found is not None
+    return found

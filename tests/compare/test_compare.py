@@ -14,7 +14,6 @@ from inspector.harmony.vocab import encode
 from inspector.inspection import Inspection, inspect
 from inspector.lab.results import all_runs as matrix_runs
 from inspector.lab.results import capture_of as matrix_capture
-from inspector.reading import Evidence
 from inspector.store import builtin, load
 from inspector.views.comparison_rows import comparison_row, comparison_summary, difference_rows, timing_rows
 from tests.streams import Step, chat, chat_chunk
@@ -123,7 +122,7 @@ def test_a_capture_is_the_same_as_itself(name: str) -> None:
     one = stored(name)
     found = compare(one, one)
     assert found.same
-    known = one.reading.choice.has_ids or one.reading.choice.evidence is Evidence.FINAL_OBJECT
+    known = one.reading.choice.has_ids or one.reading.choice.has_finals
     assert found.outcome is (Outcome.SAME if known else Outcome.UNKNOWN)
     assert len(found.findings.both) == len(one.findings)
     assert found.settings == ()
@@ -234,9 +233,7 @@ def test_without_ids_the_delivered_texts_are_all_that_can_be_compared() -> None:
     assert found.sentence == (
         "It is unknown whether the tokens are the same; the delivered texts differ in the reasoning."
     )
-    assert found.why.startswith(
-        "The left capture has no token IDs. To find out, "
-    )
+    assert found.why.startswith("The left capture has no token IDs. To find out, ")
     row = comparison_row(found)
     assert row["tokens"] == dict.fromkeys(("equal", "only_left", "only_right", "replaced"))
     assert row["first_divergence"] is None
