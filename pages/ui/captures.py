@@ -66,7 +66,7 @@ def title(name: str) -> str:
     built_in = _builtins().get(name)
     if built_in is None:
         run = _runs().get(name)
-        return f"{name} · opened by you" if run is None else _run_title(run)
+        return f"{name} · your file" if run is None else _run_title(run)
     return f"{built_in.title} · {built_in.server_label} · {built_in.shows}"
 
 

@@ -154,7 +154,7 @@ def test_a_moment_shows_what_was_known_then(mount: Mount) -> None:
     page.get_by_role("button", name="One token back").click()
     page.get_by_role("button", name="One token back").click()
     expect(drawn).to_have_count(3)
-    expect(page.locator(".block:not(.absent) .title")).to_have_text(["header"])
+    expect(page.locator(".block:not(.absent) .title")).to_have_text(["header: analysis"])
     page.get_by_role("button", name="show all tokens").click()
     expect(drawn).to_have_count(32)
 
@@ -336,7 +336,7 @@ def test_an_id_outside_the_vocabulary_is_shown_with_its_number(mount: Mount) -> 
 def test_a_refused_run_stands_in_a_block_of_its_own_with_the_parsers_words(mount: Mount) -> None:
     page = mount(built_in("chat-unknown-role-swallowed-vllm-0.32.0"))
     block = page.locator(".block[data-hue=loss]")
-    expect(block.locator(".title")).to_have_text("refused")
+    expect(block.locator(".title")).to_have_text("rejected by the parser")
     expect(block.locator(".words")).to_have_text("“Unknown role: assistantary”")
     expect(block.locator(".meta")).to_contain_text("nothing after it was parsed")
     page.locator(".findings button", has_text="bad header").click()
