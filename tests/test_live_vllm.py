@@ -95,7 +95,7 @@ def test_record_keeps_every_token_of_the_script(
     assert capture.header.server_version is not None
     assert NEWEST in capture.header.server_version
     if endpoint is Endpoint.RESPONSES:
-        assert read(capture).choice.evidence is Evidence.FINAL_OBJECT
+        assert read(capture).choice.evidence is Evidence.FINAL_OBJECT_AND_COUNT
     else:
         assert ids(capture) == found.sampled
         assert f"{len(found.sampled)} tokens" in printed
