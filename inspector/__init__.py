@@ -59,6 +59,8 @@ from inspector.tokens import Token
 from inspector.views.comparison_rows import comparison_row, comparison_summary, run_rows, timing_rows
 from inspector.views.comparison_strip import comparison_strip
 from inspector.views.growth import now
+from inspector.views.payload import Head as StripHead
+from inspector.views.payload import Payload as StripPayload
 from inspector.views.rows import (
     audit_row,
     event_rows,
@@ -68,7 +70,7 @@ from inspector.views.rows import (
     message_rows,
     token_rows,
 )
-from inspector.views.strip import strip
+from inspector.views.strip import empty_strip, strip
 from inspector.wire.endpoints import asked_endpoints, spec_of
 
 __all__ = [
@@ -117,6 +119,8 @@ __all__ = [
     "Server",
     "Severity",
     "StoreError",
+    "StripHead",
+    "StripPayload",
     "Token",
     "Trial",
     "Upstream",
@@ -138,6 +142,7 @@ __all__ = [
     "diagnose_text",
     "diagnosis_row",
     "duration",
+    "empty_strip",
     "event_rows",
     "examine",
     "field_rows",

@@ -7,8 +7,7 @@ where to go on), and one `end`. Serves same-origin pages only: no other site may
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
-from dataclasses import asdict
+from collections.abc import AsyncIterator, Mapping
 from itertools import takewhile
 from typing import Any, Final
 
@@ -20,10 +19,12 @@ from inspector.audit import Finding, rejection
 from inspector.audit.rejection_findings import is_rejection
 from inspector.inspection import Examined
 from inspector.runs.registry import Registry
-from inspector.runs.run import Look, Run, RunState
+from inspector.runs.run import Look, Pace, Run, RunState
 from inspector.views.growth import Growth, now, unchanged
-from inspector.views.rows import finding_row, finding_words
-from inspector.views.strip import rejected_span
+from inspector.views.payload import CellSpan, Increment, PaceRow
+from inspector.views.payload import Run as StripRun
+from inspector.views.strip_findings import strip_finding
+from inspector.views.strip_unsent import rejected_span
 
 __all__ = ["runs_routes"]
 
@@ -36,8 +37,8 @@ QUIET_S: Final = 15.0
 _PACE_EACH_S: Final = 0.1
 
 
-def runs_routes(registry: Registry) -> list[BaseRoute]:
-    """Routes to mount beside the dashboard."""
+def runs_routes(registry: Registry, base: str = "") -> list[BaseRoute]:
+    """Routes to mount beside the dashboard, below the path `base` where it names one."""
 
     async def feed(request: Request) -> Response:
         if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
@@ -50,7 +51,7 @@ def runs_routes(registry: Registry) -> list[BaseRoute]:
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(lines, media_type="text/event-stream", headers=headers)
 
-    return [Route("/inspector/runs/{run}/feed", feed, methods=["GET"])]
+    return [Route(base + "/inspector/runs/{run}/feed", feed, methods=["GET"])]
 
 
 class _Feed:
@@ -61,7 +62,7 @@ class _Feed:
         self._run = run
         self._growth = Growth(start)
         self._look: Look | None = None
-        self._lane: list[Any] = []
+        self._lane: list[StripRun] = []
         self._paced_at = 0.0
 
     async def lines(self) -> AsyncIterator[str]:
@@ -90,10 +91,10 @@ class _Feed:
         finally:
             run.unwatch(watch)
 
-    def _message(self, name: str, content: dict[str, Any]) -> str:
+    def _message(self, name: str, content: Mapping[str, object]) -> str:
         return f"id: {self._growth.count}\nevent: {name}\ndata: {json.dumps(content)}\n\n"
 
-    def _grown(self) -> dict[str, Any] | None:
+    def _grown(self) -> Increment | None:
         run = self._run
         with run.lock:
             reading = run.live()
@@ -106,15 +107,14 @@ class _Feed:
                 reading.stream.errors and "unsent" not in columns
             )
         if not columns["more"] and time.monotonic() - self._paced_at > _PACE_EACH_S:
-            columns["pace"] = asdict(run.pace())
+            columns["pace"] = _pace_row(run.pace())
             self._paced_at = time.monotonic()
         return columns
 
-    def _looked(self, look: Look) -> dict[str, Any]:
+    def _looked(self, look: Look) -> Increment:
         """What an audit found, in columns that add no cell."""
         self._look = look
-        columns = unchanged(self._growth.count)
-        columns["unit"] = self._growth.unit
+        columns = unchanged(self._growth.count, self._growth.unit)
         runs = [] if look.lane is None else look.lane["runs"]
         if look.lane is not None and self._growth.unit == "token":
             shown = [run for run in runs if run[1] <= self._growth.count]
@@ -122,9 +122,9 @@ class _Feed:
             kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
             columns["ribbons"] = [{"label": look.lane["label"], "from": kept, "runs": shown[kept:]}]
             self._lane = shown
+        version = look.seen.reading.server_version
         columns["findings"] = [
-            {**finding_row(one), **finding_words(one), **self._span(one, look.seen)}
-            for one in look.seen.findings
+            strip_finding(one, version, self._span(one, look.seen)) for one in look.seen.findings
         ]
         columns["verdict"] = {
             "level": str(look.seen.verdict.level),
@@ -135,7 +135,7 @@ class _Feed:
         columns["audited"] = look.tokens
         return columns
 
-    def _span(self, finding: Finding, seen: Examined) -> dict[str, int]:
+    def _span(self, finding: Finding, seen: Examined) -> CellSpan:
         """The cells of a rejection; the other findings are placed by their tokens."""
         if seen.stopped is None or not is_rejection(finding):
             return {}
@@ -147,5 +147,17 @@ class _Feed:
             "count": self._growth.count,
             "failure": run.outcome.failure,
             "notes": list(run.outcome.notes),
-            "pace": asdict(run.pace()),
+            "pace": _pace_row(run.pace()),
         }
+
+
+def _pace_row(pace: Pace) -> PaceRow:
+    return {
+        "tokens": pace.tokens,
+        "events": pace.events,
+        "tokens_per_s": pace.tokens_per_s,
+        "first_token_s": pace.first_token_s,
+        "last_token_s": pace.last_token_s,
+        "gap_p50_s": pace.gap_p50_s,
+        "gap_p95_s": pace.gap_p95_s,
+    }

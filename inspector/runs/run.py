@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 from threading import Event as Flag
 from threading import Lock
-from typing import Any, Final
+from typing import Final
 
 from inspector.capture import Capture, End, Event, Header
 from inspector.client.asking import Outcome
@@ -27,6 +27,7 @@ from inspector.reading import ChoiceReading, Reader, Reading
 from inspector.runs.event_log import PackedEvents
 from inspector.store import CaptureWriter, open_writer
 from inspector.tokens import Tokens
+from inspector.views.payload import Ribbon
 from inspector.views.strip import ribbon
 
 __all__ = ["Look", "Pace", "Run", "RunState", "Watch"]
@@ -66,7 +67,7 @@ class Look:
     """Tokens that the audit saw."""
     seen: Examined
     """The reading at that moment, with its findings and its verdict."""
-    lane: dict[str, Any] | None
+    lane: Ribbon | None
     """The delivery lane of the strip, see `strip.ribbon`."""
     cost_s: float
     final: bool

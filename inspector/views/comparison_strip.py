@@ -6,15 +6,19 @@ Folded, the middle of long equal stretches is left out, and the next block says 
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TypeVar
 
 from inspector.compare import ChoiceComparison, Comparison, Fold, Lane, Stretch, folds
 from inspector.formats import count
 from inspector.harmony.text import text_of
-from inspector.views.rows import finding_row, finding_words, issue_row
+from inspector.views.payload import Block, CellSpan, Events, FindingRow, Payload, Run, UnsentCell
+from inspector.views.placing import event_of_cells
 from inspector.views.strip import strip
+from inspector.views.strip_findings import strip_finding
 
 __all__ = ["comparison_strip"]
+
+_Value = TypeVar("_Value")
 
 _SHOWN = 120
 _HIDDEN = -1
@@ -25,7 +29,7 @@ _CONTEXT = 24
 
 def comparison_strip(
     comparison: Comparison, *, key: str, choice: int = 0, folded: bool = False
-) -> dict[str, Any] | None:
+) -> Payload | None:
     """The payload of one choice; None where a side has no token ids.
 
     `folded` leaves out equal tokens far from any difference; cells then count what is shown, and `hidden`
@@ -43,7 +47,7 @@ def comparison_strip(
     if folded:
         parts = list(folds(compared.tokens, context=_CONTEXT, keep=_kept(comparison, compared)))
     parts = list(_with_unsent(parts, mine, other))
-    row = _Row(parts, len(mine["ids"]), len(other["ids"]))
+    row = _Row(parts, mine["count"], other["count"])
     texts = {
         str(places[int(place)]): text
         for payload, places in ((mine, row.left), (other, row.right))
@@ -54,8 +58,8 @@ def comparison_strip(
         **mine,
         "count": row.count,
         "hidden": sum(row.folded.values()),
-        "ids": row.merged(mine["ids"], other["ids"]),
-        "vocab": {**other["vocab"], **mine["vocab"]},
+        "ids": row.merged(mine["ids"] or (), other["ids"] or ()),
+        "vocab": {**(other["vocab"] or {}), **(mine["vocab"] or {})},
         "texts": texts,
         "events": _events(row, comparison, mine, other),
         "blocks": list(_blocks(row, mine["blocks"], other["blocks"])),
@@ -66,7 +70,7 @@ def comparison_strip(
         ],
         "findings": sorted(
             _differences(comparison, compared, row, (mine, other)),
-            key=lambda one: (one["cell_start"] is None, one["cell_start"] or 0),
+            key=lambda one: (one.get("cell_start") is None, one.get("cell_start") or 0),
         ),
         "unsent": [
             {**cell, "at": places[cell["at"]]}
@@ -78,9 +82,7 @@ def comparison_strip(
     }
 
 
-def _with_unsent(
-    parts: Sequence[Stretch | Fold], left: dict[str, Any], right: dict[str, Any]
-) -> Iterator[Stretch | Fold]:
+def _with_unsent(parts: Sequence[Stretch | Fold], left: Payload, right: Payload) -> Iterator[Stretch | Fold]:
     """The parts with the cells that each side's server never sent, each behind the side's last token."""
     (a, b), (c, d) = ((one["sent"], one["count"]) for one in (left, right))
     same = [_unsent_key(one) for one in left["unsent"]] == [_unsent_key(one) for one in right["unsent"]]
@@ -102,7 +104,7 @@ def _with_unsent(
                 yield one[1]
 
 
-def _unsent_key(cell: dict[str, Any]) -> tuple[object, ...]:
+def _unsent_key(cell: UnsentCell) -> tuple[object, ...]:
     return cell["kind"], cell["id"], cell["text"]
 
 
@@ -157,36 +159,29 @@ class _Row:
         """True when a part belongs to the right side alone."""
         return any(side == "right" for _, side, *_ in self.parts)
 
-    def merged(self, left: Sequence[int], right: Sequence[int]) -> list[int]:
+    def merged(self, left: Sequence[_Value], right: Sequence[_Value]) -> list[_Value]:
         """A column of the row from the columns of both sides."""
-        found: list[int] = []
+        found: list[_Value] = []
         for _, side, start, end, _ in self.parts:
             found.extend((left if side == "left" else right)[start:end])
         return found
 
 
-def _events(row: _Row, comparison: Comparison, mine: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    events = row.merged(_event_of_cells(mine), _event_of_cells(other))
+def _events(row: _Row, comparison: Comparison, mine: Payload, other: Payload) -> Events:
+    events = row.merged(event_of_cells(mine), event_of_cells(other))
     edges = {at for *_, at in row.parts}
     starts = [place for place in range(len(events)) if place in edges or events[place] != events[place - 1]]
     # Two streams have no common clock: times are shown only while the row is the left stream itself.
-    at = [] if row.split else [comparison.left.reading.arrival_s(events[place]) for place in starts]
+    times = [] if row.split else [comparison.left.reading.arrival_s(events[place]) for place in starts]
+    at = [time for time in times if time is not None]
     return {
         "index": [events[place] for place in starts],
         "start": starts,
-        "at": at if at and None not in at else None,
+        "at": at if at and len(at) == len(starts) else None,
     }
 
 
-def _event_of_cells(payload: dict[str, Any]) -> list[int]:
-    index, starts = payload["events"]["index"], payload["events"]["start"]
-    ends = [*starts[1:], payload["count"]]
-    return [event for event, start, end in zip(index, starts, ends, strict=True) for _ in range(start, end)]
-
-
-def _blocks(
-    row: _Row, left: Sequence[dict[str, Any]], right: Sequence[dict[str, Any]]
-) -> Iterator[dict[str, Any]]:
+def _blocks(row: _Row, left: Sequence[Block], right: Sequence[Block]) -> Iterator[Block]:
     at = {"left": 0, "right": 0}
     for lane, side, start, end, place in row.parts:
         blocks = left if side == "left" else right
@@ -201,15 +196,14 @@ def _blocks(
                     words = f"after {hidden:,} equal tokens"
                 elif last + shift == row.count and (hidden := row.folded.get(row.count)):
                     words = " · ".join(filter(None, (words, f"{hidden:,} equal tokens follow")))
-                yield {
-                    **block,
-                    "start": first + shift,
-                    "body": min(max(block["body"], first), last) + shift,
-                    "end": last + shift,
-                    "role": " · ".join(filter(None, (words, block["role"]))) or None,
-                    "complete": block["complete"] or last < block["end"],
-                    "culprit": _shifted(block.get("culprit"), first, last, shift),
-                }
+                part = block.copy()
+                part["start"] = first + shift
+                part["body"] = min(max(block["body"], first), last) + shift
+                part["end"] = last + shift
+                part["role"] = " · ".join(filter(None, (words, block["role"]))) or None
+                part["complete"] = block["complete"] or last < block["end"]
+                part["culprit"] = _shifted(block.get("culprit"), first, last, shift)
+                yield part
             if block["end"] > end:
                 break
             number += 1
@@ -223,14 +217,14 @@ def _shifted(span: tuple[int, int] | None, first: int, last: int, shift: int) ->
     return max(span[0], first) + shift, min(span[1], last) + shift
 
 
-def _runs(runs: Sequence[Sequence[Any]], places: Sequence[int]) -> Iterator[list[Any]]:
+def _runs(runs: Sequence[Run], places: Sequence[int]) -> Iterator[Run]:
     """Runs of one side, cut where the row has tokens of the other between them."""
     for start, end, field, state in runs:
         first = None
         for place in range(start, end + 1):
             at = _HIDDEN if place == end else places[place]
             if first is not None and at != places[place - 1] + 1:
-                yield [places[first], places[place - 1] + 1, field, state]
+                yield places[first], places[place - 1] + 1, field, state
                 first = None
             if first is None and at != _HIDDEN:
                 first = place
@@ -261,8 +255,8 @@ def _differences(
     comparison: Comparison,
     compared: ChoiceComparison,
     row: _Row,
-    payloads: tuple[dict[str, Any], dict[str, Any]],
-) -> Iterator[dict[str, Any]]:
+    payloads: tuple[Payload, Payload],
+) -> Iterator[FindingRow]:
     first = True
     for lane, side, start, end, place in row.parts:
         if lane is Lane.SAME:
@@ -270,7 +264,7 @@ def _differences(
         payload = payloads[0 if side == "left" else 1]
         if start >= payload["sent"]:
             continue  # what was not sent differs as a finding
-        ids = payload["ids"][start : min(end, start + _SHOWN)]
+        ids = [one for one in (payload["ids"] or ())[start : min(end, start + _SHOWN)] if one is not None]
         words = str(lane) if lane is not Lane.REPLACED else f"replaced, {side}"
         size = count(end - start, "token")
         title = f"{'first divergence: ' if first else ''}{words}, {size}"
@@ -286,20 +280,14 @@ def _differences(
         for finding in findings:
             if finding.choice != compared.index:
                 continue
-            shown = finding_words(finding)
-            span = None
+            span: CellSpan = {"cell_start": None, "cell_end": None}
             if finding.token_start is not None and finding.token_end is not None:
                 last = finding.token_end - 1 if finding.sent else len(places) - 1
-                span = (places[finding.token_start if finding.sent else last], places[last] + 1)
-                told.append(span)
-            yield {
-                **finding_row(finding),
-                "known_issues": [issue_row(issue, version) for issue in finding.known_issues],
-                "title": f"only {side}: {shown['title']}",
-                "line": shown["line"],
-                "cell_start": None if span is None else span[0],
-                "cell_end": None if span is None else span[1],
-            }
+                cells = (places[finding.token_start if finding.sent else last], places[last] + 1)
+                told.append(cells)
+                span = {"cell_start": cells[0], "cell_end": cells[1]}
+            shown = strip_finding(finding, version, span)
+            yield {**shown, "title": f"only {side}: {shown['title']}"}
     for apart in compared.apart:
         start, end = row.left[apart.start], row.left[apart.end - 1] + 1
         if any(a < end and start < b for a, b in told):
@@ -313,7 +301,7 @@ def _differences(
         )
 
 
-def _difference(kind: str, title: str, line: str, span: tuple[int, int]) -> dict[str, Any]:
+def _difference(kind: str, title: str, line: str, span: tuple[int, int]) -> FindingRow:
     return {
         "kind": kind.replace(", ", "_").replace(" ", "_"),
         "severity": "warning",
@@ -324,6 +312,9 @@ def _difference(kind: str, title: str, line: str, span: tuple[int, int]) -> dict
         "event_end": None,
         "generated": None,
         "delivered": None,
+        "delivered_in": None,
+        "choice": 0,
+        "sent": True,
         "explanation": line,
         "known_issues": [],
         "title": title,

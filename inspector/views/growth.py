@@ -6,7 +6,7 @@ tokens, or delivered pieces in the order of their arrival while no token id is k
 
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from inspector.alignment import reconstructed_cells
 from inspector.audit import Rejection
@@ -15,7 +15,10 @@ from inspector.harmony.reconstruction import Reconstruction
 from inspector.harmony.transcript import Message, Refusal
 from inspector.harmony.vocab import VOCABULARY_SIZE, token_bytes
 from inspector.reading import ChoiceReading
-from inspector.views.strip import block, reconstruction_row, rejected_blocks, unsent, vocabulary
+from inspector.views.payload import Block, BlockChange, Events, Increment, StreamState, Unit
+from inspector.views.strip import block, field_block, reconstruction_row
+from inspector.views.strip_unsent import rejected_blocks, unsent
+from inspector.views.strip_vocabulary import vocabulary
 
 __all__ = ["CELLS_AT_MOST", "Growth", "now", "unchanged"]
 
@@ -38,7 +41,7 @@ class Growth:
 
     def _begin(self, start: int) -> None:
         self.count = start
-        self.unit: str | None = None
+        self.unit: Unit | None = None
         """`token` or `piece`, once a cell is known."""
         self._known: set[int] | None = None if start else set()
         self._split = _SplitText()
@@ -63,7 +66,7 @@ class Growth:
         choice: ChoiceReading,
         at_s: Callable[[int], float | None],
         stopped: Rejection | None = None,
-    ) -> dict[str, Any] | None:
+    ) -> Increment | None:
         """The columns of what is new, None when nothing is; `at_s` gives the arrival of an event.
 
         `stopped` is what the server's error says that its parser rejected: it comes after all that was sent.
@@ -73,7 +76,10 @@ class Growth:
         if rebuilt is not None and self.unit is None:
             self._begin(0)  # a reader that comes back may have pieces
         columns = self._step(rebuilt or choice, at_s, mine)
-        return columns if columns is None or rebuilt is None else {**columns, **reconstruction_row(choice)}
+        if columns is not None and rebuilt is not None:
+            told = reconstruction_row(choice)
+            columns["reconstructed"], columns["uncertain"] = told["reconstructed"], told["uncertain"]
+        return columns
 
     def left(self, choice: ChoiceReading) -> bool:
         """Whether tokens of the choice are still to come in further steps."""
@@ -90,8 +96,10 @@ class Growth:
 
     def _step(
         self, choice: ChoiceReading, at_s: Callable[[int], float | None], mine: Rejection | None
-    ) -> dict[str, Any] | None:
-        unit = "token" if choice.has_ids else "piece" if choice.deltas or mine is not None else None
+    ) -> Increment | None:
+        unit: Unit | None = (
+            "token" if choice.has_ids else "piece" if choice.deltas or mine is not None else None
+        )
         if unit is None:
             return None
         if unit != self.unit and self.unit is not None:
@@ -110,12 +118,12 @@ class Growth:
 
     def _rejected(
         self, choice: ChoiceReading, at_s: Callable[[int], float | None], stopped: Rejection
-    ) -> dict[str, Any]:
+    ) -> Increment:
         """The cells after the last one sent, and the block that they end."""
         start = self.count
         added = unsent(stopped, start, at_s)
         cells = added["unsent"]
-        blocks: dict[str, Any] = {"from": self._blocks, "items": []}
+        blocks: BlockChange = {"from": self._blocks, "items": []}
         if self.unit == "token":
             blocks = self._changed_blocks(choice, start)
         self._stopped, self._unsent = True, len(cells)
@@ -135,7 +143,7 @@ class Growth:
             "finish": choice.finish_reason,
         }
 
-    def _tokens(self, choice: ChoiceReading, at_s: Callable[[int], float | None]) -> dict[str, Any] | None:
+    def _tokens(self, choice: ChoiceReading, at_s: Callable[[int], float | None]) -> Increment | None:
         ids, events = choice.tokens.ids, choice.tokens.events
         start = min(self.count, len(ids))
         end = min(start + CELLS_AT_MOST, len(ids))
@@ -152,7 +160,7 @@ class Growth:
             "unit": "token",
             "from": start,
             "count": end,
-            "ids": new,
+            "ids": [*new],
             "vocab": vocabulary(unknown),
             "texts": self._split.step(ids, start, end),
             "events": _events(events[start:end], start, before, at_s),
@@ -162,7 +170,7 @@ class Growth:
             "finish": choice.finish_reason if end == len(ids) else None,
         }
 
-    def _changed_blocks(self, choice: ChoiceReading, end: int) -> dict[str, Any]:
+    def _changed_blocks(self, choice: ChoiceReading, end: int) -> BlockChange:
         """Blocks after those that are settled; all but the last one are, when something follows them."""
         transcript, ids = choice.transcript, choice.tokens.ids
         changed: list[Message | Refusal] = [
@@ -170,7 +178,7 @@ class Growth:
             *transcript.refusals[self._refusals :],
         ]
         changed.sort(key=lambda item: item.start)
-        found = {
+        found: BlockChange = {
             "from": self._blocks,
             "items": [_within(item, ids, end) for item in changed if item.start < end],
         }
@@ -183,7 +191,7 @@ class Growth:
                     self._messages += 1
         return found
 
-    def _pieces(self, choice: ChoiceReading, at_s: Callable[[int], float | None]) -> dict[str, Any] | None:
+    def _pieces(self, choice: ChoiceReading, at_s: Callable[[int], float | None]) -> Increment | None:
         deltas = choice.deltas
         if not self.count:
             self._deltas = 0
@@ -198,12 +206,12 @@ class Growth:
         if not new:
             return None
         start, self.count = self.count, self.count + len(new)
-        fields: list[list[Any]] = []
+        fields: list[tuple[int, int, str]] = []
         for place, delta in enumerate(new, start):
+            begin = place
             if fields and fields[-1][2] == delta.field:
-                fields[-1][1] = place + 1
-            else:
-                fields.append([place, place + 1, delta.field, "unknown"])
+                begin = fields.pop()[0]
+            fields.append((begin, place + 1, delta.field))
         first = self._blocks
         self._blocks += len(fields)
         before, self._last_event = self._last_event, new[-1].event
@@ -215,8 +223,8 @@ class Growth:
             "vocab": {},
             "texts": {str(place): delta.text for place, delta in enumerate(new, start)},
             "events": _events([delta.event for delta in new], start, before, at_s),
-            "blocks": {"from": first, "items": [_field_block(*run[:3]) for run in fields]},
-            "ribbons": [{"label": "delivered", "from": first, "runs": fields}],
+            "blocks": {"from": first, "items": [field_block(*run) for run in fields]},
+            "ribbons": [{"label": "delivered", "from": first, "runs": [(*run, "unknown") for run in fields]}],
             "last_at": at_s(new[-1].event),
             "finish": choice.finish_reason,
         }
@@ -258,25 +266,10 @@ def _partial(token_id: int) -> bool:
     return False
 
 
-def _within(item: Message | Refusal, ids: Sequence[int], end: int) -> dict[str, Any]:
+def _within(item: Message | Refusal, ids: Sequence[int], end: int) -> Block:
     """The block of an item, no further than the cells that are sent."""
     found = block(item, ids)
     return {**found, "body": min(found["body"], end), "end": min(found["end"], end)}
-
-
-def _field_block(start: int, end: int, field: str) -> dict[str, Any]:
-    return {
-        "kind": "field",
-        "start": start,
-        "body": start,
-        "end": end,
-        "role": None,
-        "channel": field,
-        "recipient": None,
-        "content_type": None,
-        "complete": True,
-        "reason": "",
-    }
 
 
 def _pieces_of(deltas: Sequence[Delta], asked: bool) -> int:
@@ -296,23 +289,24 @@ def _place(deltas: Sequence[Delta], cells: int) -> int:
 
 def _events(
     events: Sequence[int], first: int, before: int | None, at_s: Callable[[int], float | None]
-) -> dict[str, Any]:
+) -> Events:
     """The events of cells from `first` on; the one that brought the cell before has its entry already."""
     starts = [
         place for place, event in enumerate(events) if event != (events[place - 1] if place else before)
     ]
     index = [events[place] for place in starts]
-    at = [at_s(event) if event >= 0 else None for event in index]
+    at = [time for event in index if event >= 0 and (time := at_s(event)) is not None]
     return {
         "index": index,
         "start": [first + place for place in starts],
-        "at": None if None in at else at,
+        "at": at if len(at) == len(index) else None,
     }
 
 
-def unchanged(count: int) -> dict[str, Any]:
+def unchanged(count: int, unit: Unit | None = None) -> Increment:
     """Columns that add no cell and change no block: what a look at the run is sent in."""
     return {
+        "unit": unit,
         "from": count,
         "count": count,
         "ids": [],
@@ -324,7 +318,7 @@ def unchanged(count: int) -> dict[str, Any]:
     }
 
 
-def now(choice: ChoiceReading) -> dict[str, Any]:
+def now(choice: ChoiceReading) -> StreamState:
     """Where the stream is: state, channel and recipient of the open message or refused run."""
     transcript = choice.transcript
     last = transcript.messages[-1] if transcript.messages else None

@@ -1,35 +1,43 @@
 """The cells of findings that rest on texts and events, where no token was sent."""
 
 from bisect import bisect_left
-from typing import Any
+from collections.abc import Sequence
+from typing import Final
 
 from inspector.alignment import Alignment, FateState
 from inspector.audit import KINDS, Finding, Kind
+from inspector.views.payload import Cells, CellSpan
 
-__all__ = ["piece_span", "reconstructed_span"]
+__all__ = ["event_of_cells", "piece_span", "reconstructed_span"]
+
+_NOWHERE: Final[CellSpan] = {"cell_start": None, "cell_end": None}
 
 
-def piece_span(finding: Finding, shape: dict[str, Any]) -> dict[str, int | None]:
-    """The cells of a finding that has no tokens."""
-    cells, blocks, runs, events = shape["places"]
-    block = next((one for one in blocks if one["channel"] == finding.field), None)
+def event_of_cells(cells: Cells) -> list[int]:
+    """The event that brought each cell."""
+    index, starts = cells["events"]["index"], cells["events"]["start"]
+    ends = [*starts[1:], cells["count"]]
+    spans = zip(index, starts, ends, strict=False)  # without events the count alone is left over
+    return [event for event, start, end in spans for _ in range(start, end)]
+
+
+def piece_span(finding: Finding, cells: Cells, events: Sequence[int]) -> CellSpan:
+    """The cells of a finding that has no tokens; `events` has the event of each cell."""
+    texts, runs = cells["texts"], cells["ribbons"][0]["runs"]
+    block = next((one for one in cells["blocks"] if one["channel"] == finding.field), None)
     if finding.kind is Kind.DROPPED and block is not None:
         for place in range(block["start"], block["end"]):
             around = finding.event_start is None or abs(events[place] - finding.event_start) <= 1
-            if runs[place][3] == "dropped" and cells[place] == finding.generated and around:
+            if runs[place][3] == "dropped" and texts[str(place)] == finding.generated and around:
                 return {"cell_start": place, "cell_end": place + 1}
     if finding.event_start is None:
-        return {"cell_start": None, "cell_end": None}
+        return _NOWHERE
     end = finding.event_end or finding.event_start + 1
     inside = [place for place, event in enumerate(events) if finding.event_start <= event < end]
-    if not inside:
-        return {"cell_start": None, "cell_end": None}
-    return {"cell_start": inside[0], "cell_end": inside[-1] + 1}
+    return {"cell_start": inside[0], "cell_end": inside[-1] + 1} if inside else _NOWHERE
 
 
-def reconstructed_span(
-    finding: Finding, shape: dict[str, Any], laid: Alignment | None
-) -> dict[str, int | None]:
+def reconstructed_span(finding: Finding, cells: Cells, laid: Alignment | None) -> CellSpan:
     """The cells of a finding from texts and events, among reconstructed tokens."""
     if finding.token_start is not None:
         return {}
@@ -43,13 +51,9 @@ def reconstructed_span(
             rest = rest.removeprefix(fate.generated)
             if not rest:
                 return {"cell_start": lost[first].start, "cell_end": fate.end}
-    if KINDS[finding.kind].marks:
-        return {"cell_start": None, "cell_end": None}
-    if finding.event_start is None:
-        return {"cell_start": None, "cell_end": None}
-    index, starts = shape["events"]["index"], [*shape["events"]["start"], shape["count"]]
+    if KINDS[finding.kind].marks or finding.event_start is None:
+        return _NOWHERE
+    index, starts = cells["events"]["index"], [*cells["events"]["start"], cells["count"]]
     first = bisect_left(index, finding.event_start)
     last = bisect_left(index, finding.event_end or finding.event_start + 1)
-    if first == last:
-        return {"cell_start": None, "cell_end": None}
-    return {"cell_start": starts[first], "cell_end": starts[last]}
+    return {"cell_start": starts[first], "cell_end": starts[last]} if first < last else _NOWHERE

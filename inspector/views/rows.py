@@ -17,6 +17,7 @@ from inspector.harmony.text import text_of, texts
 from inspector.harmony.vocab import token_bytes
 from inspector.metrics import Figures
 from inspector.reading import ChoiceReading, Reading, Texts
+from inspector.views.payload import IssueRow
 
 __all__ = [
     "audit_row",
@@ -47,7 +48,7 @@ def finding_words(finding: Finding) -> dict[str, str]:
     return {"title": title(finding), "line": explain(finding)}
 
 
-def issue_row(issue_id: str, version: str | None) -> dict[str, str]:
+def issue_row(issue_id: str, version: str | None) -> IssueRow:
     """A known issue as lists show it: id, title, whose side, and the first thing to do at this version."""
     issue = issues()[issue_id]
     step = issue.first_step(version)

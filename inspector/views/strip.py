@@ -5,33 +5,40 @@ capture without token ids shows pieces instead: the deltas, with the lost parts 
 between them.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from inspector.alignment import embed_or_align, reconstructed_cells
-from inspector.audit import KINDS, Finding, Rejection
-from inspector.audit.rejection import UnsentKind, culprit
+from inspector.audit import KINDS, Finding
+from inspector.audit.rejection import culprit
 from inspector.audit.rejection_findings import is_rejection
-from inspector.audit.wording import unsent_words
 from inspector.harmony.parser_errors import parser_error
-from inspector.harmony.text import text_of, texts
 from inspector.harmony.transcript import Message, Refusal
-from inspector.harmony.vocab import VOCABULARY_SIZE, token_bytes
 from inspector.inspection import Examined
-from inspector.reading import ChoiceReading, Reading
-from inspector.views.placing import piece_span, reconstructed_span
-from inspector.views.rows import finding_row, finding_words, issue_row
+from inspector.reading import ChoiceReading, Evidence, Reading
+from inspector.views.payload import (
+    Block,
+    Cells,
+    CellSpan,
+    Events,
+    KindRow,
+    Payload,
+    ReconstructionRow,
+    Ribbon,
+    Run,
+)
+from inspector.views.placing import event_of_cells, piece_span, reconstructed_span
+from inspector.views.strip_findings import strip_finding
+from inspector.views.strip_unsent import rejected_span, unsent, with_unsent
+from inspector.views.strip_vocabulary import split_texts, vocabulary
 
 __all__ = [
     "block",
+    "empty_strip",
+    "field_block",
     "kind_rows",
     "reconstruction_row",
-    "rejected_blocks",
-    "rejected_span",
     "ribbon",
     "strip",
-    "unsent",
-    "vocabulary",
 ]
 
 
@@ -41,7 +48,7 @@ def strip(
     key: str,
     choice: ChoiceReading | None = None,
     findings: Sequence[Finding] | None = None,
-) -> dict[str, Any]:
+) -> Payload:
     """The payload of one choice, the first when none is named; `key` names the capture.
 
     `findings` stand in for those of the examination, as a comparison has its own.
@@ -52,32 +59,36 @@ def strip(
     mine = [finding for finding in shown if finding.choice == choice.index]
     rebuilt = None if choice.has_ids else reconstructed_cells(choice)
     if choice.has_ids or rebuilt is not None:
-        shape = _token_cells(seen, rebuilt or choice)
+        cells = _token_cells(seen, rebuilt or choice)
     else:
-        shape = _piece_cells(reading, choice)
-    shape["sent"] = shape["count"]
+        cells = _piece_cells(reading, choice)
+    sent = cells["count"]
+    added = None
     if stopped is not None and stopped.choice == choice.index:
-        shape = _with_unsent(shape, unsent(stopped, shape["count"], reading.arrival_s), stopped)
+        added = unsent(stopped, sent, reading.arrival_s)
     times = [event.at_s for event in reading.events if event.at_s is not None]
+    pieces = event_of_cells(cells) if cells["unit"] == "piece" else None
     rows = []
     for finding in mine:
-        row = {**finding_row(finding), **finding_words(finding)}
-        row["known_issues"] = [issue_row(issue, reading.server_version) for issue in finding.known_issues]
+        span: CellSpan = {}
         if rebuilt is not None:
-            row |= reconstructed_span(finding, shape, seen.alignments[choice.index])
-        elif not choice.has_ids:
-            row |= piece_span(finding, shape)
+            span = reconstructed_span(finding, cells, seen.alignments[choice.index])
+        elif pieces is not None:
+            span = piece_span(finding, cells, pieces)
         if stopped is not None and is_rejection(finding):
-            row |= rejected_span(stopped, shape["sent"])
-        rows.append(row)
-    shape.pop("places", None)
-    shape.setdefault("unsent", [])
-    shape["kinds"] = kind_rows()
+            span = rejected_span(stopped, sent)
+        rows.append(strip_finding(finding, reading.server_version, span))
+    if stopped is not None and added is not None:
+        cells = with_unsent(cells, added, stopped)
     return {
         "key": key,
-        **shape,
+        **cells,
         **reconstruction_row(choice),
+        "sent": sent,
+        "hidden": 0,
+        "unsent": [] if added is None else added["unsent"],
         "findings": rows,
+        "kinds": kind_rows(),
         "first_at": times[0] if times else None,
         "last_at": times[-1] if times else None,
         "finish": choice.finish_reason,
@@ -85,108 +96,47 @@ def strip(
     }
 
 
-def reconstruction_row(choice: ChoiceReading) -> dict[str, Any]:
-    """Whether the cells are reconstructed tokens, and the spans of those whose id is not certain."""
+def empty_strip(key: str) -> Payload:
+    """The payload of a stream before its first token."""
+    return {
+        "key": key,
+        "unit": "token",
+        "count": 0,
+        "sent": 0,
+        "hidden": 0,
+        "ids": [],
+        "vocab": {},
+        "texts": {},
+        "events": {"index": [], "start": [], "at": []},
+        "blocks": [],
+        "ribbons": [],
+        "reconstructed": False,
+        "uncertain": [],
+        "unsent": [],
+        "findings": [],
+        "kinds": kind_rows(),
+        "first_at": None,
+        "last_at": None,
+        "finish": None,
+        "evidence": str(Evidence.NONE),
+    }
+
+
+def reconstruction_row(choice: ChoiceReading) -> ReconstructionRow:
+    """Whether the cells are reconstructed tokens, and the spans of those whose ID is not certain."""
     told = None if choice.rebuilt is None else choice.reconstruction
     return {
         "reconstructed": told is not None,
-        "uncertain": [] if told is None else [list(span) for span in told.uncertain],
+        "uncertain": [] if told is None else list(told.uncertain),
     }
 
 
-def kind_rows() -> dict[str, dict[str, Any]]:
-    """The table of kinds as a page needs it: label, and whether a finding's cells themselves are wrong."""
+def kind_rows() -> dict[str, KindRow]:
+    """The table of kinds as a page needs it."""
     return {str(kind): {"label": info.label, "marks": info.marks} for kind, info in KINDS.items()}
 
 
-def unsent(stopped: Rejection, count: int, at_s: Callable[[int], float | None]) -> dict[str, Any]:
-    """Columns of the cells after the last of `count` sent ones: a gap, the rejected token or header."""
-    said = unsent_words(stopped)
-    token_id = stopped.token_id
-    shown = {
-        UnsentKind.GAP: "",
-        UnsentKind.TOKEN: "" if token_id is None else text_of([token_id]),
-        UnsentKind.HEADER: stopped.error.quoted,
-    }
-    cells = [
-        {
-            "at": place,
-            "kind": str(kind),
-            "id": token_id if kind is UnsentKind.TOKEN else None,
-            "text": shown[kind],
-            "words": said[kind],
-        }
-        for place, kind in enumerate(stopped.unsent, count)
-    ]
-    at = at_s(stopped.event)
-    return {
-        "ids": [cell["id"] for cell in cells],
-        "vocab": vocabulary(() if token_id is None else (token_id,)),
-        "events": {"index": [stopped.event], "start": [count], "at": None if at is None else [at]}
-        if cells
-        else {"index": [], "start": [], "at": []},
-        "unsent": cells,
-    }
-
-
-def rejected_blocks(
-    blocks: Sequence[dict[str, Any]], stopped: Rejection, count: int, cells: int
-) -> list[dict[str, Any]]:
-    """Blocks with the rejected one at their end; `count` cells were sent, `cells` follow them."""
-    found = list(blocks)
-    start = count
-    if stopped.header is not None and found and found[-1]["start"] == stopped.header[0]:
-        start = found.pop()["start"]
-    if start < count + cells:
-        found.append(
-            {
-                "kind": "refused",
-                "start": start,
-                "body": count,
-                "end": count + cells,
-                "role": None,
-                "channel": None,
-                "recipient": None,
-                "content_type": None,
-                "complete": False,
-                "reason": stopped.words,
-                "state": "header" if stopped.error.reason.in_header else "between messages",
-                "culprit": stopped.culprit
-                or (None if stopped.header is not None else (count, count + cells)),
-            }
-        )
-    return found
-
-
-def rejected_span(stopped: Rejection, count: int) -> dict[str, int]:
-    """The cells of the finding of a rejection; `count` cells were sent."""
-    end = count + len(stopped.unsent)
-    return {"cell_start": end - 1 if stopped.header is None else stopped.header[0], "cell_end": end}
-
-
-def _with_unsent(shape: dict[str, Any], added: dict[str, Any], stopped: Rejection) -> dict[str, Any]:
-    count = shape["count"]
-    cells = added["unsent"]
-    events, more = shape["events"], added["events"]
-    at = None if events["at"] is None or more["at"] is None else [*events["at"], *more["at"]]
-    if not events["index"]:
-        at = more["at"]
-    return {
-        **shape,
-        "count": count + len(cells),
-        "ids": None if shape["ids"] is None else [*shape["ids"], *added["ids"]],
-        "vocab": added["vocab"] if shape["vocab"] is None else {**shape["vocab"], **added["vocab"]},
-        "events": {
-            "index": [*events["index"], *more["index"]],
-            "start": [*events["start"], *more["start"]],
-            "at": at,
-        },
-        "blocks": rejected_blocks(shape["blocks"], stopped, count, len(cells)),
-        "unsent": cells,
-    }
-
-
-def ribbon(seen: Examined, choice: ChoiceReading) -> dict[str, Any] | None:
+def ribbon(seen: Examined, choice: ChoiceReading) -> Ribbon | None:
     """The delivery lane of a choice; None when nothing says where its tokens were delivered."""
     laid = seen.alignments[choice.index]
     if laid is None:
@@ -194,14 +144,14 @@ def ribbon(seen: Examined, choice: ChoiceReading) -> dict[str, Any] | None:
     return {
         "label": seen.reading.server_label if seen.reading.server_version else "delivered",
         "runs": [
-            [fate.start, fate.end, fate.delivered_in, str(fate.state)]
+            (fate.start, fate.end, fate.delivered_in, str(fate.state))
             for fate in laid.fates
             if fate.start < fate.end
         ],
     }
 
 
-def _token_cells(seen: Examined, choice: ChoiceReading) -> dict[str, Any]:
+def _token_cells(seen: Examined, choice: ChoiceReading) -> Cells:
     reading, ids = seen.reading, choice.tokens.ids
     vocab = vocabulary(ids)
     lane = ribbon(seen, choice)
@@ -210,60 +160,28 @@ def _token_cells(seen: Examined, choice: ChoiceReading) -> dict[str, Any]:
         "count": len(ids),
         "ids": list(ids),
         "vocab": vocab,
-        "texts": dict(_split_texts(ids, vocab)),
+        "texts": dict(split_texts(ids, vocab)),
         "events": _events(reading, choice.tokens.events),
         "blocks": _blocks(choice),
         "ribbons": [] if lane is None else [lane],
     }
 
 
-def vocabulary(ids: Iterable[int]) -> dict[str, list[str | None]]:
-    """Text, None for partial UTF-8, and bytes as hex of each distinct id; none for unknown ids."""
-    found: dict[str, list[str | None]] = {}
-    for token_id in dict.fromkeys(ids):
-        if 0 <= token_id < VOCABULARY_SIZE:
-            added = token_bytes(token_id)
-            try:
-                shown: str | None = added.decode()
-            except UnicodeDecodeError:
-                shown = None
-            found[str(token_id)] = [shown, added.hex()]
-    return found
-
-
-def _split_texts(ids: Sequence[int], vocab: dict[str, list[str | None]]) -> Iterator[tuple[str, str]]:
-    """Texts of tokens around split characters: the runs of ids whose bytes alone are no text."""
-    partial = {int(token_id) for token_id, (shown, _) in vocab.items() if shown is None}
-    if not partial:
-        return
-    places = [place for place, token_id in enumerate(ids) if token_id in partial]
-    start = 0
-    while start < len(places):
-        end = start
-        while end + 1 < len(places) and places[end + 1] == places[end] + 1:
-            end += 1
-        first, last = places[start], places[end] + 1
-        for place, text in enumerate(texts(ids[first:last]), first):
-            yield str(place), text
-        start = end + 1
-
-
-def _events(reading: Reading, events: Sequence[int]) -> dict[str, Any]:
+def _events(reading: Reading, events: Sequence[int]) -> Events:
     starts = [place for place in range(len(events)) if place == 0 or events[place] != events[place - 1]]
     index = [events[place] for place in starts]
-    at = [reading.arrival_s(event) for event in index]
-    timed = bool(at) and all(time is not None for time in at)
-    return {"index": index, "start": starts, "at": at if timed else None}
+    at = [time for event in index if (time := reading.arrival_s(event)) is not None]
+    return {"index": index, "start": starts, "at": at if at and len(at) == len(index) else None}
 
 
-def _blocks(choice: ChoiceReading) -> list[dict[str, Any]]:
+def _blocks(choice: ChoiceReading) -> list[Block]:
     transcript = choice.transcript
     items: list[Message | Refusal] = [one for one in transcript.messages if one.start < one.end]
     items.extend(transcript.refusals)
     return [block(item, choice.tokens.ids) for item in sorted(items, key=lambda item: item.start)]
 
 
-def block(item: Message | Refusal, ids: Sequence[int]) -> dict[str, Any]:
+def block(item: Message | Refusal, ids: Sequence[int]) -> Block:
     """The block of a message or of a refused run; `culprit` is what the parser rejected in it."""
     if isinstance(item, Refusal):
         error = parser_error(item.words) if item.in_header else None
@@ -297,12 +215,28 @@ def block(item: Message | Refusal, ids: Sequence[int]) -> dict[str, Any]:
     }
 
 
-def _piece_cells(reading: Reading, choice: ChoiceReading) -> dict[str, Any]:
+def field_block(start: int, end: int, field: str) -> Block:
+    """The block of pieces of one field."""
+    return {
+        "kind": "field",
+        "start": start,
+        "body": start,
+        "end": end,
+        "role": None,
+        "channel": field,
+        "recipient": None,
+        "content_type": None,
+        "complete": True,
+        "reason": "",
+    }
+
+
+def _piece_cells(reading: Reading, choice: ChoiceReading) -> Cells:
     """Cells without ids: each field a block, its deltas and what the final text has between them."""
     cells: list[str] = []
     events: list[int] = []
-    blocks: list[dict[str, Any]] = []
-    runs: list[list[Any]] = []
+    blocks: list[Block] = []
+    runs: list[Run] = []
     fields: dict[str, list[int]] = {}
     for number, delta in enumerate(choice.deltas):
         fields.setdefault(delta.field, []).append(number)
@@ -323,24 +257,11 @@ def _piece_cells(reading: Reading, choice: ChoiceReading) -> dict[str, Any]:
             if place < len(deltas):
                 pieces.append((deltas[place].text, field, known))
             for text, arrived_in, state in pieces:
-                runs.append([len(cells), len(cells) + 1, arrived_in, state])
+                runs.append((len(cells), len(cells) + 1, arrived_in, state))
                 cells.append(text)
                 events.append(event)
         if len(cells) > start:
-            blocks.append(
-                {
-                    "kind": "field",
-                    "start": start,
-                    "body": start,
-                    "end": len(cells),
-                    "role": None,
-                    "channel": field,
-                    "recipient": None,
-                    "content_type": None,
-                    "complete": True,
-                    "reason": "",
-                }
-            )
+            blocks.append(field_block(start, len(cells), field))
     return {
         "unit": "piece",
         "count": len(cells),
@@ -350,7 +271,6 @@ def _piece_cells(reading: Reading, choice: ChoiceReading) -> dict[str, Any]:
         "events": _events(reading, events),
         "blocks": blocks,
         "ribbons": [{"label": reading.server_label if reading.server_version else "delivered", "runs": runs}],
-        "places": (cells, blocks, runs, events),
     }
 
 

@@ -11,15 +11,22 @@ from inspector.harmony.vocab import encode
 from inspector.inspection import inspect
 from inspector.store import builtin, load
 from inspector.views.comparison_strip import comparison_strip
+from inspector.views.payload import Payload
 from tests.compare.test_compare import PIECES
 from tests.streams import Step, aborted, chat
 from tests.test_verdict import GOOD, LEAK
 
 
+def as_json(made: Payload) -> dict[str, Any]:
+    """As the browser gets it."""
+    found: dict[str, Any] = json.loads(json.dumps(made))
+    return found
+
+
 def row(left: Capture, right: Capture) -> dict[str, Any]:
     made = comparison_strip(compare(inspect(left), inspect(right)), key="k")
     assert made is not None
-    return made
+    return as_json(made)
 
 
 def test_equal_tokens_are_one_row_over_two_ribbons() -> None:
@@ -104,7 +111,7 @@ def words(*, lost: int | None = None, other: int | None = None) -> Capture:
 def folded(left: Capture, right: Capture) -> dict[str, Any]:
     made = comparison_strip(compare(inspect(left), inspect(right)), key="k", folded=True)
     assert made is not None
-    return made
+    return as_json(made)
 
 
 def test_folded_long_equal_stretches_are_left_out_and_told() -> None:

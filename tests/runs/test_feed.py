@@ -7,11 +7,12 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from inspector.capture import End, Event, Header
+from inspector.capture import Capture, End, Event, Header
 from inspector.client.address import Server
 from inspector.client.request import LiveRequest
 from inspector.runs.feed import runs_routes
 from inspector.runs.registry import Registry
+from inspector.store import builtin, load
 from tests.listening import listening
 from tests.raw_server import Asked, raw_server, sse, stream
 from tests.streams import aborted, chat
@@ -51,9 +52,9 @@ def messages(lines: Iterator[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
             found = {}
 
 
-def record(registry: Registry, *, end: bool = True, events: int = 100) -> str:
-    run = registry.opened(CAPTURE.header)
-    for event in CAPTURE.events[:events]:
+def record(registry: Registry, *, end: bool = True, events: int = 100, capture: Capture = CAPTURE) -> str:
+    run = registry.opened(capture.header)
+    for event in capture.events[:events]:
         registry.event(run, event)
     if end:
         registry.ended(run, End(at_s=1.0, cut=False))
@@ -88,6 +89,15 @@ def test_an_ended_run_is_sent_whole_with_its_findings_and_its_end(registry: Regi
     [lane] = looked["ribbons"]
     assert lane["from"] == 0
     assert [row[3] for row in lane["runs"]].count("dropped") == 1
+
+
+def test_known_issues_are_sent_with_their_title_and_what_to_do(registry: Registry, address: str) -> None:
+    (capture,) = load(next(one.path for one in builtin() if "leak-vllm-0.14.1" in one.name))
+    run = record(registry, capture=capture)
+    looked = next(columns for _, _, columns in read(address, run) if "verdict" in columns)
+    issues = [issue for one in looked["findings"] for issue in one["known_issues"]]
+    assert issues
+    assert all(issue["title"] and issue["fix"] for issue in issues)
 
 
 def test_a_reader_that_reconnects_gets_what_it_has_not_seen(registry: Registry, address: str) -> None:

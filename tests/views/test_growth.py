@@ -11,6 +11,7 @@ from inspector.harmony.vocab import encode
 from inspector.inspection import examine
 from inspector.reading import Reader, read
 from inspector.views.growth import Growth, now
+from inspector.views.payload import Increment
 from inspector.views.strip import strip
 from tests.streams import aborted, chat, chat_chunk, tool_response
 
@@ -44,7 +45,7 @@ class Reads:
         self.cells: dict[str, Any] = {}
         self.has: dict[str, Any] = {}
 
-    def take(self, columns: dict[str, Any]) -> None:
+    def take(self, columns: Increment) -> None:
         if columns["from"] == 0 and columns["count"]:
             self.has = {"ids": [], "vocab": {}, "texts": {}, "index": [], "start": [], "at": [], "blocks": []}
             self.has["unsent"] = []
@@ -55,8 +56,8 @@ class Reads:
         has["unsent"].extend(columns.get("unsent", []))
         has["vocab"].update(columns["vocab"])
         has["texts"].update(columns["texts"])
-        for key in ("index", "start", "at"):
-            has[key].extend(columns["events"][key] or [])
+        for key, column in columns["events"].items():
+            has[key].extend(column or [])
         has["blocks"][columns["blocks"]["from"] :] = columns["blocks"]["items"]
 
 
@@ -73,7 +74,7 @@ def grown(capture: Capture, cuts: list[int], growth: Growth, reads: Reads) -> No
 
 
 def all_at_once(capture: Capture) -> dict[str, Any]:
-    return strip(examine(read(capture)), key="k")
+    return {**strip(examine(read(capture)), key="k")}
 
 
 def cuts() -> st.SearchStrategy[list[int]]:
@@ -217,8 +218,8 @@ def test_pieces_make_way_for_tokens_when_the_final_object_confirms_them() -> Non
         choice = reader.reading().choice
         columns = growth.step(choice, lambda place: capture.events[place].at_s)
         if columns is not None:
-            units.append(columns["unit"])
-            has = columns
+            units.append(str(columns["unit"]))
+            has = {**columns}
             assert not growth.left(choice)
     assert set(units[:-1]) == {"piece"}
     whole = all_at_once(capture)

@@ -11,8 +11,7 @@ from tests.test_verdict import GOOD, LEAK, LOSS
 
 def payload(capture: Capture) -> dict[str, Any]:
     seen = inspect(capture)
-    made = strip(seen, key="k")
-    json.dumps(made)  # a component's data is JSON
+    made: dict[str, Any] = json.loads(json.dumps(strip(seen, key="k")))
     return made
 
 
@@ -114,7 +113,7 @@ def test_a_token_that_was_never_sent_is_a_cell_after_the_last_one() -> None:
     (cell,) = made["unsent"]
     assert (cell["at"], cell["kind"], cell["id"], cell["text"]) == (5, "token", 12606, "comment")
     block = made["blocks"][-1]
-    assert (block["kind"], block["start"], block["end"], block["culprit"]) == ("refused", 5, 6, (5, 6))
+    assert (block["kind"], block["start"], block["end"], block["culprit"]) == ("refused", 5, 6, [5, 6])
     rejected = next(one for one in made["findings"] if one["kind"] == "unexpected_token")
     assert (rejected["cell_start"], rejected["cell_end"], rejected["token_start"]) == (5, 6, 5)
     assert rejected["title"] == "unexpected token 5, not sent"
@@ -134,7 +133,7 @@ def test_a_rejected_header_becomes_a_block_of_its_own_with_its_culprit() -> None
     made = payload(aborted([THINK + "<|end|>", "<|start|>assistantary"], "Unknown role: assistantary"))
     block = made["blocks"][-1]
     assert (block["kind"], block["start"], block["end"]) == ("refused", 5, 9)
-    assert (block["culprit"], block["reason"]) == ((6, 8), "Unknown role: assistantary")
+    assert (block["culprit"], block["reason"]) == ([6, 8], "Unknown role: assistantary")
     assert [(cell["at"], cell["id"]) for cell in made["unsent"]] == [(8, 200008)]
 
 
@@ -149,7 +148,7 @@ def test_pieces_are_followed_by_the_token_that_the_error_names() -> None:
 def test_in_a_refused_block_the_culprit_is_apart_from_what_follows() -> None:
     made = payload(chat((*GOOD[:2], ("comment here", {}))))
     block = made["blocks"][-1]
-    assert block["culprit"] == (block["start"], block["start"] + 1)
+    assert block["culprit"] == [block["start"], block["start"] + 1]
     assert block["end"] > block["culprit"][1]
 
 

@@ -1,0 +1,290 @@
+"""What the token strip of the dashboard receives, whole and as increments: the one description of both.
+
+Spans are half-open and count cells. `python -m tools.make_payload_types` writes these types as
+pages/ui/strip/payload.d.ts, against which the JavaScript is checked.
+"""
+
+from typing import Literal, NotRequired, TypeAlias, TypedDict
+
+__all__ = [
+    "Block",
+    "BlockChange",
+    "CellSpan",
+    "Cells",
+    "Entry",
+    "Events",
+    "FindingRow",
+    "Head",
+    "Increment",
+    "IssueRow",
+    "KindRow",
+    "LaneChange",
+    "PaceRow",
+    "Payload",
+    "ReconstructionRow",
+    "Ribbon",
+    "Run",
+    "Selected",
+    "StreamState",
+    "Unit",
+    "UnsentCell",
+    "UnsentColumns",
+    "VerdictRow",
+]
+
+Unit: TypeAlias = Literal["token", "piece"]
+"""What a cell is: a token, or a delivered piece of text where no token ids are known."""
+
+Entry: TypeAlias = tuple[str | None, str]
+"""A token of the vocabulary: its text, None for a part of a character, and its bytes as hex."""
+
+Run: TypeAlias = tuple[int, int, str | None, str]
+"""Neighbouring cells of one fate: start, end, the field that they were delivered in, and a `FateState`."""
+
+_From = TypedDict("_From", {"from": int})
+
+
+class Events(TypedDict):
+    """The events that brought the cells, as columns."""
+
+    index: list[int]
+    """Number of each event in the capture; -1 when it is not known."""
+    start: list[int]
+    """First cell that it brought."""
+    at: list[float] | None
+    """Seconds from the request; None when some are not known."""
+
+
+class Block(TypedDict):
+    """Cells of one message, of one refused run, or of one field where no token ids are known."""
+
+    kind: Literal["message", "refused", "field"]
+    start: int
+    body: int
+    """First cell of the body."""
+    end: int
+    role: str | None
+    channel: str | None
+    """The channel of a message, the name of a field."""
+    recipient: str | None
+    content_type: str | None
+    in_body: NotRequired[bool]
+    """False for a message that ends inside its header."""
+    complete: bool
+    reason: str
+    """The parser's words on a refused run."""
+    state: NotRequired[str]
+    """State of the parser at a refused run."""
+    culprit: NotRequired[tuple[int, int] | None]
+    """Cells that the parser rejected."""
+
+
+class BlockChange(_From):
+    """Blocks that follow the first `from` ones, which stay."""
+
+    items: list[Block]
+
+
+class Ribbon(TypedDict):
+    """A delivery lane: where the text of each cell arrived."""
+
+    label: str
+    runs: list[Run]
+
+
+class LaneChange(_From):
+    """Runs of a lane that follow the first `from` ones, which stay."""
+
+    label: str
+    runs: list[Run]
+
+
+class UnsentCell(TypedDict):
+    """A cell that stands for what the server never sent and its error names."""
+
+    at: int
+    """The cell."""
+    kind: Literal["gap", "token", "header"]
+    id: int | None
+    text: str
+    words: str
+    """What it is, in a sentence."""
+
+
+class UnsentColumns(TypedDict):
+    """Columns of such cells."""
+
+    ids: list[int | None]
+    vocab: dict[str, Entry]
+    events: Events
+    unsent: list[UnsentCell]
+
+
+class IssueRow(TypedDict):
+    """A known issue that a finding belongs to."""
+
+    id: str
+    title: str
+    side: str
+    fix: str
+
+
+class KindRow(TypedDict):
+    """A kind of finding, as the page needs it."""
+
+    label: str
+    """As a title says it."""
+    marks: bool
+    """True when the cells of its findings themselves are wrong."""
+
+
+class CellSpan(TypedDict, total=False):
+    """Where a finding lies, given where cells are not tokens; then it counts, not its tokens."""
+
+    cell_start: int | None
+    cell_end: int | None
+
+
+class FindingRow(CellSpan):
+    """A finding, or a difference of two captures."""
+
+    kind: str
+    severity: str
+    title: str
+    line: str
+    explanation: str
+    field: str | None
+    token_start: int | None
+    token_end: int | None
+    event_start: int | None
+    event_end: int | None
+    generated: str | None
+    delivered: str | None
+    delivered_in: str | None
+    choice: int
+    sent: bool
+    known_issues: list[IssueRow]
+
+
+class Cells(TypedDict):
+    """Columns of the cells."""
+
+    unit: Unit
+    count: int
+    """Cells."""
+    ids: list[int | None] | None
+    """Token ids; None for pieces."""
+    vocab: dict[str, Entry] | None
+    """The distinct ids; those outside the vocabulary have no entry."""
+    texts: dict[str, str]
+    """Texts by cell where the vocabulary does not have them: of pieces, and around split characters."""
+    events: Events
+    blocks: list[Block]
+    ribbons: list[Ribbon]
+
+
+class ReconstructionRow(TypedDict, total=False):
+    """Whether the cells are tokens that nobody sent, as the final object of Responses tells them."""
+
+    reconstructed: bool
+    uncertain: list[tuple[int, int]]
+    """Spans of reconstructed tokens whose ID is one of several that fit."""
+
+
+class Payload(Cells, ReconstructionRow):
+    """Everything that the strip shows of one choice of a capture, or of two captures compared."""
+
+    key: str
+    """Identity of what is shown; the same key keeps place and selection."""
+    sent: int
+    """Cells that the server sent; those after them are `unsent`."""
+    hidden: int
+    """Cells of a comparison that are folded away."""
+    unsent: list[UnsentCell]
+    findings: list[FindingRow]
+    kinds: dict[str, KindRow]
+    """The kinds of finding; differences of captures have others."""
+    first_at: float | None
+    last_at: float | None
+    finish: str | None
+    evidence: str
+
+
+class StreamState(TypedDict):
+    """Where a growing stream is."""
+
+    state: str
+    channel: str | None
+    recipient: str | None
+    message: int | None
+
+
+class PaceRow(TypedDict):
+    """Figures of a run so far; times in seconds."""
+
+    tokens: int
+    events: int
+    tokens_per_s: float | None
+    first_token_s: float | None
+    last_token_s: float | None
+    gap_p50_s: float | None
+    gap_p95_s: float | None
+
+
+class VerdictRow(TypedDict):
+    """The verdict on a run so far."""
+
+    level: str
+    sentence: str
+    why: str
+    known: str
+
+
+class Increment(_From, ReconstructionRow):
+    """What changes when a run grows: columns of the cells after the first `from`, and what else is new."""
+
+    unit: Unit | None
+    """None while no cell is known."""
+    count: int
+    """Cells then."""
+    ids: list[int | None] | None
+    vocab: dict[str, Entry]
+    texts: dict[str, str]
+    events: Events
+    blocks: BlockChange
+    ribbons: list[LaneChange]
+    unsent: NotRequired[list[UnsentCell]]
+    findings: NotRequired[list[FindingRow]]
+    """All findings, when an audit has told them."""
+    last_at: NotRequired[float | None]
+    finish: NotRequired[str | None]
+    now: NotRequired[StreamState]
+    pace: NotRequired[PaceRow]
+    verdict: NotRequired[VerdictRow]
+    audited: NotRequired[int]
+    """Tokens that the audit saw."""
+    more: NotRequired[bool]
+    """True when another increment follows at once."""
+
+
+class Head(TypedDict):
+    """What comes with a payload: its identity, and what the page wants to be selected."""
+
+    digest: str
+    """Another one means another payload."""
+    nonce: int
+    """Another one means a new wish."""
+    token: int | None
+    finding: int | None
+    feed: str | None
+    """Address of the increments of a growing run."""
+
+
+class Selected(TypedDict):
+    """What the strip tells the page: where the user is in it."""
+
+    key: str
+    token: int | None
+    finding: int | None
+    at: int
+    """Milliseconds of the browser's clock."""

@@ -1,0 +1,34 @@
+"""A finding as the token strip shows it."""
+
+from inspector.audit import Finding
+from inspector.views.payload import CellSpan, FindingRow
+from inspector.views.rows import finding_words, issue_row
+
+__all__ = ["strip_finding"]
+
+
+def strip_finding(finding: Finding, version: str | None, span: CellSpan) -> FindingRow:
+    """One finding with its words and what is known of its issues at a server's version.
+
+    `span` is empty where the cells are tokens.
+    """
+    words = finding_words(finding)
+    return {
+        "kind": str(finding.kind),
+        "severity": str(finding.severity),
+        "title": words["title"],
+        "line": words["line"],
+        "explanation": words["line"],
+        "field": finding.field,
+        "token_start": finding.token_start,
+        "token_end": finding.token_end,
+        "event_start": finding.event_start,
+        "event_end": finding.event_end,
+        "generated": finding.generated,
+        "delivered": finding.delivered,
+        "delivered_in": finding.delivered_in,
+        "choice": finding.choice,
+        "sent": finding.sent,
+        "known_issues": [issue_row(issue, version) for issue in finding.known_issues],
+        **span,
+    }
