@@ -1,8 +1,8 @@
 """The dashboard and its HTTP routes, one process on one port: `streamlit run app.py`.
 
-Streamlit finds `app` here; the screens are in pages/. Beside them stand the built-in server that plays
-captures (`/playback/v1/...`), the feed of live runs that the Live page reads, and the tap
-(`/tap/<name>/v1/...`) for the upstreams that the environment names.
+Streamlit finds `app` here; the screens are in pages/. Beside them stand the JavaScript of the components,
+the feed of live runs that the Live page reads, the built-in server that plays captures
+(`/playback/v1/...`), and the tap (`/tap/<name>/v1/...`) for the upstreams that the environment names.
 """
 
 import sys
@@ -12,6 +12,7 @@ import streamlit as st
 
 import inspector
 from inspector import Capture, DashboardTap, InspectorError
+from pages.ui.modules import module_routes
 
 __all__ = ["app"]
 
@@ -29,10 +30,23 @@ def _tap() -> DashboardTap:
         sys.exit(str(error))
 
 
+def _page_paths() -> list[str]:
+    """Paths below which the browser finds the pages: the root, and `server.baseUrlPath` where it is set."""
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    return ["", f"/{base}"] if base else [""]
+
+
 tap = _tap()
 app = st.App(
     "pages/frame.py",
-    routes=[*inspector.playback_routes(_builtins), *inspector.runs_routes(inspector.registry())],
+    routes=[
+        *inspector.playback_routes(_builtins),
+        *(
+            route
+            for path in _page_paths()
+            for route in [*inspector.runs_routes(inspector.registry(), path), *module_routes(path)]
+        ),
+    ],
     middleware=tap.middleware,
     lifespan=tap.lifespan,
 )

@@ -1,4 +1,4 @@
-"""Times, counts, cut texts and lists as people read them; `pages/ui/text.js` says the same in the browser.
+"""Times, counts, cut texts and lists as people read them; `pages/ui/numbers.js` says the same in the browser.
 
 `tests/formats.json` holds both to one table of cases.
 """

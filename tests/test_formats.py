@@ -9,7 +9,7 @@ from inspector.formats import clip, clip_counted, count, duration, figure, fine_
 CASES: dict[str, list[list[Any]]] = json.loads(
     Path(__file__).with_name("formats.json").read_text(encoding="utf-8")
 )
-"""The cases that tests/browser/test_formats.py puts to the browser's copy."""
+"""The cases that tests/pages/ui/numbers.test.js puts to the browser's copy."""
 
 
 def test_times_and_counts_read_as_the_shared_table_says() -> None:

@@ -9,17 +9,20 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Dialog, Error, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Dialog, Error, Locator, Page, Route, expect, sync_playwright
 
-from pages.ui.palette import stylesheet
-from pages.ui.strip import PARTS
+from pages.ui import modules
+from pages.ui.strip import styles
 
 ROOT = Path(__file__).parents[2]
 UI = ROOT / "pages" / "ui"
+ALONE = "http://127.0.0.1:9/alone/"
+"""Where the strip is drawn without Streamlit: requests there are answered here."""
 STARTS_WITHIN_S = 90
 ANSWERS_WITHIN_MS = 60_000
 OPENED_WITHIN_MS = 5_000
@@ -43,11 +46,20 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of the app, started as the README says, on a free port."""
+    with started(tmp_path_factory.mktemp("app"), "app.py") as address:
+        yield address
+
+
+@contextmanager
+def started(folder: Path, script: str, *, base: str = "") -> Iterator[str]:
+    """Run a script of the dashboard below a base path; its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    log = tmp_path_factory.mktemp("app") / "log"
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    log = folder / "log"
+    command = [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port)]
+    command += ["--server.baseUrlPath", base] if base else []
+    address = f"http://127.0.0.1:{port}/{base}/" if base else f"http://127.0.0.1:{port}/"
     with log.open("wb") as out:
         server = subprocess.Popen(
             command,
@@ -57,8 +69,8 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             env={**os.environ, "HARMONY_INSPECTOR_CAPTURES": str(log.parent / "captures")},
         )
         try:
-            _wait(server, f"http://127.0.0.1:{port}/_stcore/health", log)
-            yield f"http://127.0.0.1:{port}/"
+            _wait(server, f"{address}_stcore/health", log)
+            yield address
         finally:
             server.terminate()
             try:
@@ -148,8 +160,21 @@ def open_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
 def bench(chromium: Browser) -> Iterator[Watched]:
     """One page for the strip alone, emptied for each test."""
     context = chromium.new_context()
+    context.route(f"{ALONE}**", _answer)
     yield Watched(context.new_page())
     context.close()
+
+
+def _answer(route: Route) -> None:
+    """The empty page and the modules, without a server."""
+    name = route.request.url.removeprefix(ALONE)
+    if not name:
+        body = "<!doctype html><body style='margin:12px'><div id=host></div></body>"
+        route.fulfill(body=body, content_type="text/html")
+    elif (content := modules.FILES.get(name)) is not None:
+        route.fulfill(body=content, content_type="text/javascript")
+    else:
+        route.fulfill(status=404, body="")
 
 
 @pytest.fixture
@@ -159,29 +184,27 @@ def mount(bench: Watched) -> Iterator[Callable[..., Page]]:
 
     def mount_one(payload: dict[str, Any], *, width: int = 1100, height: int = 860, **head: Any) -> Page:
         page.set_viewport_size({"width": width, "height": height})
-        page.goto("about:blank")
-        page.set_content("<body style='margin:12px'><div id=host></div></body>")
-        script = "\n".join((UI / name).read_text("utf-8") for name in PARTS)
+        page.goto(ALONE)
         page.evaluate(
-            """async ([script, html, css]) => {
+            """async ([html, css]) => {
               const root = document.getElementById("host").attachShadow({ mode: "open" });
               root.innerHTML = `<style>${css}</style><div id="place">${html}</div>`;
-              const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
-              const draw = (await import(url)).default;
+              const draw = (await import("./ui/strip/component.js")).default;
               window.told = [];
+              window.closings = [];
               window.show = (head, payload) => {
-                draw({
+                const close = draw({
                   data: new TextEncoder().encode(JSON.stringify(head) + "\\n" + payload),
                   parentElement: root.getElementById("place"),
                   setStateValue: (name, value) => window.told.push(value),
                 });
+                window.closings.push(close);
                 window.strip = root.querySelector(".hi").strip;
               };
             }""",
             [
-                script,
                 (UI / "strip/strip.html").read_text("utf-8"),
-                stylesheet() + (UI / "strip/strip.css").read_text("utf-8"),
+                styles(),
             ],
         )
         show(page, payload, **head)

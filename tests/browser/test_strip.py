@@ -21,7 +21,7 @@ LEAK = "chat-tool-call-leak-vllm-0.14.1"
 
 def payload(capture: inspector.Capture, key: str = "one") -> dict[str, Any]:
     seen = inspector.inspect(capture)
-    found: dict[str, Any] = inspector.strip(seen, key=key)
+    found: dict[str, Any] = json.loads(json.dumps(inspector.strip(seen, key=key)))
     return found
 
 
@@ -63,6 +63,7 @@ def long_stream(count: int) -> dict[str, Any]:
         "blocks": [message],
         "ribbons": [{"label": "vLLM", "runs": [[3, count - 1, "content", "ok"]]}],
         "findings": [],
+        "kinds": {},
         "first_at": 0.0,
         "last_at": count * 0.01,
         "finish": "stop",
@@ -393,6 +394,18 @@ def test_the_same_payload_again_keeps_place_and_selection(mount: Mount) -> None:
     expect(page.locator("#cell-21 .text")).to_have_text("changed")
     show(page, drawn | {"key": "another"}, nonce=2)
     assert selected(page) is None
+
+
+def test_a_cleanup_after_the_next_call_leaves_the_strip_and_the_last_one_ends_it(mount: Mount) -> None:
+    drawn = built_in(LEAK)
+    page = mount(drawn)
+    show(page, drawn, nonce=2)
+    page.evaluate("closings[0]()")
+    page.locator("#cell-21").click()
+    assert selected(page) == "cell-21"
+    page.evaluate("closings[1]()")
+    page.locator("#cell-4").click()
+    assert selected(page) == "cell-21"
 
 
 def pieces_of(drawn: dict[str, Any], cuts: list[int]) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from pages.parts.live.runs import open_in_compare, open_in_replay
 from pages.ui.assets import inline
 from pages.ui.banner import banner
 from pages.ui.fields import field_words
+from pages.ui.modules import loader
 from pages.ui.palette import stylesheet
 from pages.ui.pickers import plain
 from pages.ui.state import Session
@@ -28,7 +29,7 @@ _now = st.components.v2.component(
     "inspector_now",
     html='<div class="now"></div>',
     css=stylesheet() + inline("live/live.css"),
-    js=inline("text.js", "live/live.js"),
+    js=loader("parts/live/live.js"),
 )
 
 
@@ -38,7 +39,7 @@ def growing(session: Session, run: LiveRun, *, ended: bool) -> None:
         _ended(session, run)
     else:
         st.fragment(_head, run_every=_EACH_S)(run)
-    payload = _whole(run) if ended else _empty(run.id)
+    payload = _whole(run) if ended else pack(inspector.empty_strip(run.id), digest=run.id)
     strip(
         payload,
         session.strip_of("live"),
@@ -52,8 +53,8 @@ def growing(session: Session, run: LiveRun, *, ended: bool) -> None:
 
 
 def feed_address(run: LiveRun) -> str:
-    """Where the browser reads the run's increments."""
-    return f"/inspector/runs/{run.id}/feed"
+    """Where the browser reads the run's increments, relative to the page."""
+    return f"inspector/runs/{run.id}/feed"
 
 
 def _head(run: LiveRun) -> None:
@@ -158,22 +159,6 @@ def _seen(run: LiveRun) -> Inspection:
 def _inspected(digest: str, name: str, _run: LiveRun, _truth: tuple[int, ...] | None) -> Inspection:
     del digest
     return inspector.inspect(_run.capture(), name=name, truth=_truth)
-
-
-def _empty(run: str) -> Payload:
-    """The strip before its first token; the feed brings all others."""
-    nothing: dict[str, Any] = {"index": [], "start": [], "at": []}
-    shape = {
-        "unit": "token",
-        "count": 0,
-        "ids": [],
-        "vocab": {},
-        "texts": {},
-        "events": nothing,
-        "blocks": [],
-    }
-    rest: dict[str, Any] = {"ribbons": [], "findings": [], "first_at": None, "last_at": None, "finish": None}
-    return pack({"key": run, **shape, **rest}, digest=run)
 
 
 def _whole(run: LiveRun) -> Payload:

@@ -1,10 +1,44 @@
-// State now, figures, message cards and delivered text of a run; drawn again whenever Python tells.
+// State now, figures, message cards and delivered text of a run; drawn again whenever Python tells, and between
+// two words from Python whenever the strip's feed does.
 
-const TOLD = "inspector-feed"; // from the strip's feed, between two words from Python
+import { make, paint } from "../../ui/dom.js";
+import { count, duration, NUMBER } from "../../ui/numbers.js";
+import { TOLD } from "../../ui/strip/feed.js";
+import { visibleParts } from "../../ui/text.js";
+
+/** @import { Component } from "../../ui/component.d.ts" */
+/** @import { Told } from "../../ui/strip/feed.js" */
+
+/**
+ * @typedef {object} Card
+ * @property {string} role
+ * @property {string} channel
+ * @property {string} recipient
+ * @property {string} content_type
+ * @property {number} tokens
+ * @property {string} time
+ * @property {boolean} open
+ */
+/** @typedef {[label: string, value: string]} Figure */
+/** @typedef {[name: string, text: string, length: number]} Field */
+/**
+ * What Python tells: the head of a run, or its text.
+ * @typedef {object} Now
+ * @property {string} [state]
+ * @property {string} [feed] the address of the strip's feed
+ * @property {Figure[]} [figures]
+ * @property {string | null} [verdict]
+ * @property {Card[]} [cards]
+ * @property {Field[]} [fields]
+ */
+
+const UNKNOWN = "–";
+/** @type {WeakMap<HTMLElement, string>} the feed that each place listens to */
 const listening = new WeakMap();
 
+/** @param {Component<Now>} component */
 export default function ({ data, parentElement }) {
-  const root = parentElement.querySelector(".now");
+  const root = /** @type {HTMLElement} */ (parentElement.querySelector(".now"));
   const parts = [];
   if (data.state) {
     const state = make("p", "state");
@@ -13,47 +47,68 @@ export default function ({ data, parentElement }) {
     parts.push(state);
   }
   if (data.figures) parts.push(figures(data.figures));
-  if (data.verdict) parts.push(paint(make("p", "found"), visibleParts(data.verdict, { spaces: false, most: 400 })));
+  if (data.verdict) {
+    parts.push(paint(make("p", "found"), visibleParts(data.verdict, { spaces: false, most: 400 })));
+  }
   if (data.cards?.length) parts.push(cards(data.cards));
   if (data.fields?.length) parts.push(fields(data.fields));
   root.replaceChildren(...parts);
-  if (data.feed && listening.get(root) !== data.feed) {
-    listening.set(root, data.feed);
-    const hear = ({ detail }) => {
-      if (!root.isConnected || listening.get(root) !== data.feed) { window.removeEventListener(TOLD, hear); return; }
-      if (detail.feed === data.feed) update(root, detail);
-    };
-    window.addEventListener(TOLD, hear);
-  }
+  if (data.feed) listen(root, data.feed);
 }
 
+/**
+ * @param {HTMLElement} root
+ * @param {string} feed
+ */
+function listen(root, feed) {
+  if (listening.get(root) === feed) return;
+  listening.set(root, feed);
+  /** @param {Event} event */
+  const hear = (event) => {
+    const { detail } = /** @type {CustomEvent<Told>} */ (event);
+    if (!root.isConnected || listening.get(root) !== feed) window.removeEventListener(TOLD, hear);
+    else if (detail.feed === feed) update(root, detail);
+  };
+  window.addEventListener(TOLD, hear);
+}
+
+/** @param {string} words */
 function stateWords(words) {
   return paint(make("b"), visibleParts(words, { spaces: false, most: 200 }));
 }
 
+/**
+ * @param {HTMLElement} root
+ * @param {Told} told
+ */
 function update(root, { now, pace }) {
   const framed = now.state === "body" || now.state === "header";
   const of = framed && now.channel ? ` of ${now.channel}` : "";
   const to = framed && now.recipient ? ` to ${now.recipient}` : "";
   root.querySelector(".state b")?.replaceWith(stateWords(now.state + of + to));
   if (!pace) return;
-  const count = (number) => Math.round(number).toLocaleString("en");
-  root.querySelector(".figures")?.replaceWith(figures([
-    ["tokens", count(pace.tokens)],
-    ["tokens/s", pace.tokens_per_s === null ? "–" : count(pace.tokens_per_s)],
+  const rows = /** @type {Figure[]} */ ([
+    ["tokens", rounded(pace.tokens)],
+    ["tokens/s", pace.tokens_per_s === null ? UNKNOWN : rounded(pace.tokens_per_s)],
     ["first token", time(pace.first_token_s)],
     ["gap, median", time(pace.gap_p50_s)],
     ["gap, 95th percentile", time(pace.gap_p95_s)],
-    ["events", count(pace.events)],
-  ]));
+    ["events", rounded(pace.events)],
+  ]);
+  root.querySelector(".figures")?.replaceWith(figures(rows));
 }
 
+/** @param {number} number */
+function rounded(number) {
+  return NUMBER.format(Math.round(number));
+}
+
+/** @param {number | null} seconds */
 function time(seconds) {
-  if (seconds === null) return "–";
-  if (seconds < 0.01) return `${(seconds * 1000).toFixed(1)} ms`;
-  return seconds < 10 ? `${Math.round(seconds * 1000).toLocaleString("en")} ms` : `${seconds.toFixed(1)} s`;
+  return duration(seconds) || UNKNOWN;
 }
 
+/** @param {Figure[]} rows */
 function figures(rows) {
   const list = make("dl", "figures");
   for (const [label, value] of rows) {
@@ -64,6 +119,7 @@ function figures(rows) {
   return list;
 }
 
+/** @param {Card[]} all */
 function cards(all) {
   const list = make("ol", "cards");
   list.setAttribute("aria-label", "Messages");
@@ -72,22 +128,24 @@ function cards(all) {
     item.dataset.channel = card.recipient.startsWith("functions.") ? "tool" : card.channel;
     if (card.open) item.dataset.open = "";
     item.append(paint(make("b"), visibleParts(card.channel || "no channel", { spaces: false, most: 60 })));
-    const words = [card.recipient && `to ${card.recipient}`, card.content_type, card.role].filter(Boolean).join(" · ");
+    const recipient = card.recipient && `to ${card.recipient}`;
+    const words = [recipient, card.content_type, card.role].filter(Boolean).join(" · ");
     item.append(paint(make("span", "who"), visibleParts(words, { spaces: false, most: 160 })));
-    const tokens = `${card.tokens.toLocaleString("en")} token${card.tokens === 1 ? "" : "s"}`;
-    item.append(make("span", "size", `${tokens} · ${card.time}${card.open ? " · open" : ""}`));
+    const size = `${count(card.tokens, "token")} · ${card.time}${card.open ? " · open" : ""}`;
+    item.append(make("span", "size", size));
     list.append(item);
   }
   return list;
 }
 
+/** @param {Field[]} all */
 function fields(all) {
   const box = make("div", "fields");
   for (const [name, text, length] of all) {
     const one = make("section");
     one.dataset.field = name.split(" ")[0];
     const head = make("h3", "", `delivered in ${name}`);
-    head.append(make("span", "quiet", ` ${length.toLocaleString("en")} characters`));
+    head.append(make("span", "quiet", ` ${NUMBER.format(length)} characters`));
     const body = make("pre");
     if (text.length < length) body.append(make("span", "quiet", "… "));
     body.append(text);

@@ -9,6 +9,7 @@ import streamlit as st
 
 from inspector import Evidence, Inspection, Level, duration, figures, number, plural
 from pages.ui.assets import inline
+from pages.ui.modules import loader
 from pages.ui.palette import stylesheet
 
 __all__ = ["banner", "facts", "sentence_banner"]
@@ -17,7 +18,7 @@ _component = st.components.v2.component(
     "inspector_banner",
     html='<div class="banner"></div>',
     css=stylesheet() + inline("banner/banner.css"),
-    js=inline("text.js", "banner/banner.js"),
+    js=loader("ui/banner/banner.js"),
 )
 
 

@@ -1,10 +1,31 @@
-const LEVELS = {
-  error: ["✕", "error"], warning: ["!", "warning"], clean: ["✓", "clean"], unknown: ["?", "no verdict"],
-};
+// The verdict of a capture: a sentence with its level, why, and facts.
 
+import { make, paint } from "../dom.js";
+import { visibleParts } from "../text.js";
+
+/** @import { Component } from "../component.d.ts" */
+
+/**
+ * @typedef {object} Judgement
+ * @property {string} level
+ * @property {string} sentence
+ * @property {string} why
+ * @property {string} known
+ * @property {[before: string, value: string, after: string][]} facts
+ * @property {string[]} notes
+ */
+
+const UNKNOWN = { sign: "?", word: "no verdict" };
+const LEVELS = new Map([
+  ["error", { sign: "✕", word: "error" }],
+  ["warning", { sign: "!", word: "warning" }],
+  ["clean", { sign: "✓", word: "clean" }],
+]);
+
+/** @param {Component<Judgement>} component */
 export default function ({ data, parentElement }) {
-  const root = parentElement.querySelector(".banner");
-  const [sign, word] = LEVELS[data.level] ?? LEVELS.unknown;
+  const root = /** @type {HTMLElement} */ (parentElement.querySelector(".banner"));
+  const { sign, word } = LEVELS.get(data.level) ?? UNKNOWN;
   const card = make("section", "card");
   card.dataset.level = data.level;
   card.setAttribute("aria-label", "Verdict");
@@ -12,17 +33,25 @@ export default function ({ data, parentElement }) {
   bullet.setAttribute("role", "img");
   bullet.setAttribute("aria-label", word);
   const sentence = paint(make("h1"), visibleParts(data.sentence, { spaces: false, most: 600 }));
-  const why = paint(make("p", "why"), visibleParts(data.why, { spaces: false, most: 900 }));
-  card.append(bullet, sentence, why);
-  if (data.known) card.append(paint(make("p", "why"), visibleParts(data.known, { spaces: false, most: 600 })));
-  for (const note of data.notes) card.append(paint(make("p", "note"), visibleParts(note, { spaces: false, most: 600 })));
+  card.append(bullet, sentence, paragraph("why", data.why, 900));
+  if (data.known) card.append(paragraph("why", data.known, 600));
+  for (const note of data.notes) card.append(paragraph("note", note, 600));
   const facts = make("ul", "facts");
   facts.setAttribute("aria-label", "Facts");
   for (const [before, value, after] of data.facts) {
     const fact = make("li");
     const strong = paint(make("b"), visibleParts(value, { spaces: false, most: 60 }));
-    fact.append(before ? before + " " : "", strong, after ? " " + after : "");
+    fact.append(before ? `${before} ` : "", strong, after ? ` ${after}` : "");
     facts.append(fact);
   }
   root.replaceChildren(card, facts);
+}
+
+/**
+ * @param {string} style
+ * @param {string} words
+ * @param {number} most
+ */
+function paragraph(style, words, most) {
+  return paint(make("p", style), visibleParts(words, { spaces: false, most }));
 }

@@ -10,6 +10,7 @@ import streamlit as st
 
 from inspector import Lane, Piece, pieces
 from pages.ui.assets import inline
+from pages.ui.modules import loader
 from pages.ui.palette import stylesheet
 
 __all__ = ["field_words", "fields", "parts", "sides"]
@@ -18,7 +19,7 @@ _component = st.components.v2.component(
     "inspector_fields",
     html='<div class="fields"></div>',
     css=stylesheet() + inline("fields/fields.css"),
-    js=inline("text.js", "fields/fields.js"),
+    js=loader("ui/fields/fields.js"),
 )
 
 _FOLDED_OVER: Final = 600

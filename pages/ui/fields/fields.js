@@ -1,7 +1,22 @@
 // Table of fields: what each side has is marked, what it lacks is a dashed gap; shapes differ, not hues alone.
 
+import { make, paint } from "../dom.js";
+import { visibleParts } from "../text.js";
+
+/** @import { Component } from "../component.d.ts" */
+
+/** @typedef {[kind: "same" | "mark" | "gap" | "fold", words: string]} FieldPart */
+/**
+ * @typedef {object} FieldRow
+ * @property {string[]} field its name, and the part of a call
+ * @property {FieldPart[] | null} left null when it is not known
+ * @property {FieldPart[]} right
+ * @property {boolean | null} equal
+ */
+
+/** @param {Component<{ heads: [string, string], rows: FieldRow[] }>} component */
 export default function ({ data, parentElement }) {
-  const root = parentElement.querySelector(".fields");
+  const root = /** @type {HTMLElement} */ (parentElement.querySelector(".fields"));
   if (!data.rows.length) {
     root.replaceChildren(make("p", "quiet", "No field carries text."));
     return;
@@ -10,42 +25,68 @@ export default function ({ data, parentElement }) {
   table.setAttribute("role", "table");
   const head = make("div", "row head");
   head.setAttribute("role", "row");
-  for (const words of ["field", ...data.heads]) cell(head, "columnheader", make("span", "", words));
-  table.append(head);
-  for (const row of data.rows) {
-    const line = make("div", "row");
-    line.setAttribute("role", "row");
-    const name = make("div", "field");
-    name.append(...row.field.map((words, k) => paint(make("span", k ? "part" : "whole"), visibleParts(words, { spaces: false, most: 80 }))));
-    if (row.equal !== null) name.append(make("span", row.equal ? "same-sign" : "differs-sign", row.equal ? "✓ equal" : "≠ differs"));
-    cell(line, "rowheader", name);
-    cell(line, "cell", side(row.left, "lost", data.heads[0]));
-    cell(line, "cell", side(row.right, "found", data.heads[1]));
-    table.append(line);
-  }
+  for (const words of ["field", ...data.heads]) head.append(cell("columnheader", make("span", "", words)));
+  table.append(head, ...data.rows.map((row) => line(row, data.heads)));
   root.replaceChildren(table);
 }
 
-function cell(line, role, content) {
+/**
+ * @param {FieldRow} row
+ * @param {[string, string]} heads
+ */
+function line({ field, left, right, equal }, heads) {
+  const element = make("div", "row");
+  element.setAttribute("role", "row");
+  const name = make("div", "field");
+  for (const [k, words] of field.entries()) {
+    name.append(paint(make("span", k ? "part" : "whole"), visibleParts(words, { spaces: false, most: 80 })));
+  }
+  if (equal !== null) {
+    name.append(make("span", equal ? "same-sign" : "differs-sign", equal ? "✓ equal" : "≠ differs"));
+  }
+  element.append(
+    cell("rowheader", name),
+    cell("cell", side(left, "lost", heads[0])),
+    cell("cell", side(right, "found", heads[1])),
+  );
+  return element;
+}
+
+/**
+ * @param {string} role
+ * @param {HTMLElement} content
+ */
+function cell(role, content) {
   const box = make("div", "cell");
   box.setAttribute("role", role);
   box.append(content);
-  line.append(box);
+  return box;
 }
 
+/**
+ * @param {FieldPart[] | null} parts
+ * @param {string} style of what only this side has
+ * @param {string} label
+ */
 function side(parts, style, label) {
   const text = make("div", "text");
   text.dataset.label = label;
   if (parts === null) text.append(make("span", "quiet", "not known: the stream has no token ids"));
   else if (!parts.some(([kind]) => kind !== "gap")) text.append(make("span", "quiet", "empty"));
-  else for (const [kind, words] of parts) {
-    if (kind === "gap") {
-      const gap = make("span", "gap");
-      gap.setAttribute("role", "img");
-      gap.setAttribute("aria-label", "the other side has text here");
-      text.append(gap);
-    } else if (kind === "fold") text.append(make("span", "fold", "⋯ " + words + " ⋯"));
-    else text.append(paint(make(kind === "mark" ? "mark" : "span", kind === "mark" ? style : ""), visibleParts(words, { spaces: false })));
-  }
+  else text.append(...parts.map((part) => stretch(part, style)));
   return text;
+}
+
+/**
+ * @param {FieldPart} part
+ * @param {string} style
+ */
+function stretch([kind, words], style) {
+  if (kind === "fold") return make("span", "fold", `⋯ ${words} ⋯`);
+  if (kind === "mark") return paint(make("mark", style), visibleParts(words, { spaces: false }));
+  if (kind === "same") return paint(make("span"), visibleParts(words, { spaces: false }));
+  const gap = make("span", "gap");
+  gap.setAttribute("role", "img");
+  gap.setAttribute("aria-label", "the other side has text here");
+  return gap;
 }

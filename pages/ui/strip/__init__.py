@@ -8,26 +8,32 @@ Text of a model reaches the page through `textContent` only.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Final
 
 import streamlit as st
 
+from inspector import StripHead, StripPayload
 from pages.ui.assets import inline
+from pages.ui.modules import loader
 from pages.ui.palette import stylesheet
 from pages.ui.state import Place, Session
 
-__all__ = ["Payload", "pack", "strip"]
+__all__ = ["Payload", "pack", "strip", "styles"]
 
-PARTS = (
-    "text.js",
-    *(f"strip/{name}.js" for name in ("model", "layout", "view", "time", "panels", "feed", "strip")),
-)
+_SHEETS: Final = ("strip", "time", "tokens", "ribbons", "panels", "narrow")
+"""In this order: a later sheet overrides an earlier one."""
+
+
+def styles() -> str:
+    """The style sheet of the strip."""
+    return stylesheet() + inline(*(f"strip/{name}.css" for name in _SHEETS))
+
 
 _component = st.components.v2.component(
     "inspector_strip",
     html=inline("strip/strip.html"),
-    css=stylesheet() + inline("strip/strip.css"),
-    js=inline(*PARTS),
+    css=styles(),
+    js=loader("ui/strip/component.js"),
 )
 
 
@@ -42,19 +48,20 @@ class Payload:
     content: bytes
 
 
-def pack(payload: Mapping[str, Any], *, digest: str) -> Payload:
+def pack(payload: StripPayload, *, digest: str) -> Payload:
     """A payload as bytes; lone surrogates, which JSON may hold, stay escapes."""
     content = json.dumps(payload, separators=(",", ":")).encode()
-    return Payload(key=str(payload["key"]), digest=digest, content=content)
+    return Payload(key=payload["key"], digest=digest, content=content)
 
 
 def strip(payload: Payload, session: Session, *, key: str, feed: str | None = None) -> None:
     """Draw the strip; where the user goes in it, the session learns, and the other way round.
 
-    `feed` is the address of a run's increments, see `inspector.runs_routes`; the strip grows by them.
+    `feed` is the address of a run's increments relative to the page, see `inspector.runs_routes`; the
+    strip grows by them.
     """
     asked = session.asked
-    head = {
+    head: StripHead = {
         "digest": payload.digest,
         "nonce": session.visit,
         "token": asked.token,

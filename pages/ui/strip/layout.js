@@ -1,124 +1,53 @@
-// Where each cell stands, exactly, without drawing it: widths are measured on a canvas with the very fonts
-// of the strip, rows are filled from left to right, and only the first row of a block carries its header.
+// Where each cell stands, exactly, without drawing it: rows are filled from left to right, and only the first
+// row of a block carries its header. Texts are measured by a function, so this needs no browser.
 
-const FONTS = {
-  mono: 'ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace',
-  sans: 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif',
-};
-const SIZE = {
-  text: 13, id: 10, label: 10, name: 9,
-  cellPad: 6, cellGap: 3, eventGap: 9, leastCell: 18,
-  textHeight: 23, idHeight: 14, laneHeight: 16, rowGap: 9,
-  blockPadX: 14, blockPadY: 9, headerHeight: 26, wordsHeight: 17, metaHeight: 18, blockGap: 9, gutter: 16,
-  mostCharacters: 30,
-};
+import { blockWords } from "./blocks.js";
+import { Cells, endsLine } from "./cells.js";
+import { lastAtMost } from "./columns.js";
+import { FONT, SIZE } from "./sizes.js";
 
-const measuring = document.createElement("canvas").getContext("2d");
-const widths = new Map();
+/** @import { Placed } from "./blocks.js" */
+/** @import { Model } from "./model.js" */
+/** @import { TextWidth } from "./sizes.js" */
 
-function textWidth(text, font) {
-  const key = font + "\n" + text;
-  let width = widths.get(key);
-  if (width === undefined) {
-    if (widths.size > 50000) widths.clear();
-    measuring.font = font;
-    width = measuring.measureText(text).width;
-    widths.set(key, width);
-  }
-  return width;
-}
+/** @typedef {{ i: number, x: number, width: number, rule: boolean }} CellPlace */
+/** @typedef {{ row: number, first: number, i: number, y: number }} Resumed */
 
-const FONT = {
-  text: `${SIZE.text}px ${FONTS.mono}`,
-  id: `${SIZE.id}px ${FONTS.mono}`,
-  label: `500 ${SIZE.label}px ${FONTS.sans}`,
-  name: `500 ${SIZE.name}px ${FONTS.sans}`,
-  words: `12px ${FONTS.sans}`,
-  title: `600 14px ${FONTS.sans}`,
-  meta: `12.5px ${FONTS.sans}`,
-};
+const META_LINES = 3;
+const WORD_LINES = 4;
 
-// What a cell shows: parts of its text, or the bytes of an unfinished character.
-function cellParts(model, i) {
-  const unsent = model.unsentOf(i);
-  if (unsent) return unsentParts(model, unsent);
-  const text = model.textOf(i);
-  if (text === undefined) return [{ text: "not in vocabulary", name: true }];
-  if (text === null) return [{ text: spacedHex(model.bytesOf(i)).toUpperCase() || "no bytes", name: true }];
-  if (text === "") return [{ text: "empty", name: true }];
-  return visibleParts(text, { most: SIZE.mostCharacters });
-}
-
-// A token that was not sent, with its id where the cells have none; a header by the words that the error quotes.
-function unsentParts(model, unsent) {
-  if (unsent.kind === "gap") return [{ text: "tokens not sent", name: true }];
-  const id = unsent.id === null || model.ids ? [] : [{ text: String(unsent.id), name: true }];
-  const kind = unsent.kind === "header" ? [{ text: "header", name: true }] : [];
-  if (!unsent.text) return kind.length || id.length ? [...kind, ...id] : [{ text: "not in vocabulary", name: true }];
-  return [...kind, ...visibleParts(unsent.text, { most: SIZE.mostCharacters }), ...id];
-}
-
-class Layout {
-  constructor(model) {
+export class Layout {
+  /**
+   * @param {Model} model
+   * @param {TextWidth} textWidth
+   */
+  constructor(model, textWidth) {
     this.model = model;
-    this.cellWidths = new Column(Uint16Array);
-    this.shapes = new Map(); // by id: width and parts, shared by all cells of that id
+    this.textWidth = textWidth;
+    this.cells = new Cells(model, textWidth);
+    /** @type {number[]} first cell of each row */
     this.rowStart = [];
+    /** @type {number[]} */
     this.rowTop = [];
-    this.rowTall = []; // 1 when some lane has a run in the row
+    /** @type {number[]} 1 when some lane has a run in the row */
+    this.rowTall = [];
+    /** @type {number[]} */
     this.rowBlock = [];
+    /** @type {number[]} */
     this.blockTop = [];
+    /** @type {number[]} */
     this.blockFirstRow = [];
-    this.blockHead = []; // heights of the heads
+    /** @type {number[]} heights of the heads */
+    this.blockHead = [];
     this.width = 0;
     this.breaks = false;
     this.height = 0;
   }
 
-  partsOf(i) {
-    const shape = this.#shape(i);
-    return shape.parts;
-  }
-
-  #shape(i) {
-    const { model } = this;
-    const shared = model.ids && model.texts[i] === undefined && !model.unsent.has(i);
-    const key = shared ? model.ids[i] : null;
-    let shape = shared ? this.shapes.get(key) : undefined;
-    if (!shape) {
-      const parts = cellParts(model, i);
-      let width = 0;
-      for (const part of parts) width += part.name ? textWidth(part.text, FONT.name) + 8 : textWidth(part.text, FONT.text);
-      width += SIZE.cellPad * 2;
-      if (model.ids) width = Math.max(width, textWidth(String(model.ids[i] ?? ""), FONT.id) + 2);
-      shape = { parts, width: Math.min(Math.max(Math.ceil(width), SIZE.leastCell), 2000) };
-      if (shared) this.shapes.set(key, shape);
-    }
-    return shape;
-  }
-
-  // Widths from cell `from` on. A run with a label that must be read is at least as wide as its label.
-  measure(from = 0) {
-    const { model } = this;
-    this.cellWidths.grow(model.count);
-    const values = this.cellWidths.values;
-    for (let i = from; i < model.count; i++) values[i] = this.#shape(i).width;
-    for (const lane of model.lanes) {
-      for (let k = lane.runs.length - 1; k >= 0; k--) {
-        const [start, end, , state] = lane.runs[k];
-        if (end <= from) break;
-        if (state === "ok" || state === "unknown" || end - start > 12) continue;
-        let sum = SIZE.cellGap * (end - start - 1);
-        for (let i = start; i < end; i++) sum += values[i];
-        const missing = Math.ceil(textWidth(runLabel(lane.runs[k]), FONT.label)) + 13 - sum;
-        if (missing <= 0) continue;
-        const each = Math.ceil(missing / (end - start));
-        for (let i = start; i < end; i++) values[i] += each;
-      }
-    }
-  }
-
-  // Fill rows for a width, from the row that holds cell `from` on.
+  /**
+   * Fill rows for a width, from the row that holds cell `from` on.
+   * @param {number} width
+   */
   fill(width, from = 0) {
     const { model } = this;
     let first = 0;
@@ -128,15 +57,19 @@ class Layout {
     this.width = width;
     const resumed = from > 0 ? this.#rowToResume(first, from) : null;
     const row = resumed ? resumed.row : first === 0 ? 0 : this.blockFirstRow[first];
-    const top = first === 0 ? 0 : this.blockTop[first];
+    let y = first === 0 ? 0 : this.blockTop[first];
     for (const list of [this.rowStart, this.rowTop, this.rowTall, this.rowBlock]) list.length = row;
-    this.blockTop.length = this.blockFirstRow.length = this.blockHead.length = first;
-    let y = top;
+    for (const list of [this.blockTop, this.blockFirstRow, this.blockHead]) list.length = first;
     for (let b = first; b < model.blocks.length; b++) y = this.#fillBlock(b, y, b === first ? resumed : null);
     this.height = Math.max(0, y - SIZE.blockGap);
   }
 
-  // The row of a block that holds cell `from`, where the rows before it can stay: a block that grew.
+  /**
+   * The row of a block that holds cell `from`, where the rows before it can stay: a block that grew.
+   * @param {number} b
+   * @param {number} from
+   * @returns {Resumed | null}
+   */
   #rowToResume(b, from) {
     const first = this.blockFirstRow[b];
     const block = this.model.blocks[b];
@@ -152,129 +85,164 @@ class Layout {
     return row === first ? null : { row, first, i: this.rowStart[row], y: this.rowTop[row] };
   }
 
-  // Title and meta on one line where they fit, else the title over as many lines of meta as it takes.
-  headerHeight(block) {
-    const { meta } = this.headerLines(block);
-    const words = block.kind === "refused" ? this.wordLines(block) * SIZE.wordsHeight + 4 : 0;
-    return SIZE.headerHeight + meta * SIZE.metaHeight + words;
-  }
-
-  headerLines(block) {
-    const words = blockWords(this.model, block, this.model.count, false);
-    const room = this.width - SIZE.blockPadX * 2 - 6;
-    const meta = textWidth(words.meta, FONT.meta);
-    if (textWidth(words.title, FONT.title) + 14 + meta <= room) return { meta: 0 };
-    return { meta: Math.min(3, Math.ceil((meta * 1.06) / room)) };
-  }
-
-  get inner() {
-    return this.width - SIZE.blockPadX * 2 - 4 - (this.model.lanes.length > 1 ? SIZE.gutter : 0);
-  }
-
-  wordLines(block) {
-    const wide = textWidth(block.reason, FONT.words) * 1.08;
-    return Math.min(4, Math.max(1, Math.ceil(wide / Math.max(80, this.inner))));
-  }
-
-  #fillBlock(b, top, resumed = null) {
+  /**
+   * @param {number} b
+   * @param {number} top
+   * @param {Resumed | null} resumed
+   */
+  #fillBlock(b, top, resumed) {
     const { model } = this;
     const block = model.blocks[b];
-    const values = this.cellWidths.values;
-    const inner = this.inner;
     this.blockTop.push(top);
     this.blockFirstRow.push(resumed?.first ?? this.rowStart.length);
     this.blockHead.push(this.headerHeight(block));
     let y = resumed?.y ?? top + SIZE.blockPadY + this.blockHead[b];
     let i = resumed?.i ?? block.start;
-    let event = model.eventOf(i) + 1;
-    if (model.startsEvent(i)) event -= 1;
-    const starts = model.events.start;
-    const rules = this.rules;
     while (i < block.end) {
-      let x = 0;
-      let tall = 0;
+      const { end, tall } = this.#fillRow(i, block.end);
       this.rowStart.push(i);
       this.rowTop.push(y);
       this.rowBlock.push(b);
-      const begin = i;
-      while (i < block.end) {
-        let lead = x === 0 ? 0 : SIZE.cellGap;
-        const opens = starts[event] === i;
-        if (opens && rules) lead = SIZE.eventGap;
-        const width = Math.min(values[i], inner - SIZE.eventGap);
-        if (x > 0 && x + lead + width > inner) break;
-        if (opens) event++;
-        x += lead + width;
-        if (!tall) for (const lane of model.lanes) if (lane.at.values[i] >= 0) tall = 1;
-        i++;
-        if (this.breaks && endsLine(model, i - 1)) break;
-      }
-      if (i === begin) i++;
       this.rowTall.push(tall);
       y += this.rowHeight(tall) + SIZE.rowGap;
+      i = end;
     }
     return y - SIZE.rowGap + SIZE.blockPadY + SIZE.blockGap + 2;
   }
 
+  /**
+   * How far a row reaches that begins with cell i, and whether some lane has a run in it.
+   * @param {number} i
+   * @param {number} last
+   */
+  #fillRow(i, last) {
+    const { model, inner } = this;
+    const { rules } = model;
+    const starts = model.events.start;
+    let event = model.events.of(i);
+    if (starts[event] !== i) event++;
+    let x = 0;
+    let tall = 0;
+    let end = i;
+    while (end < last) {
+      const opens = starts[event] === end;
+      const lead = opens && rules ? SIZE.eventGap : x === 0 ? 0 : SIZE.cellGap;
+      const width = this.#cellWidth(end, inner);
+      if (x > 0 && x + lead + width > inner) break;
+      if (opens) event++;
+      x += lead + width;
+      if (!tall && model.hasRun(end)) tall = 1;
+      end++;
+      if (this.breaks && endsLine(model, end - 1)) break;
+    }
+    return { end, tall };
+  }
+
+  /**
+   * Left edges of a row's cells, and where an event's rule stands.
+   * @param {number} r
+   */
+  cellsOf(r) {
+    const { model, inner } = this;
+    const { rules } = model;
+    /** @type {CellPlace[]} */
+    const cells = [];
+    const left = model.lanes.length > 1 ? SIZE.gutter : 0;
+    let x = left;
+    for (let i = this.rowStart[r]; i < this.rowEnd(r); i++) {
+      const rule = rules && model.events.startsAt(i);
+      if (rule) x += SIZE.eventGap;
+      else if (x !== left) x += SIZE.cellGap;
+      const width = this.#cellWidth(i, inner);
+      cells.push({ i, x, width, rule });
+      x += width;
+    }
+    return cells;
+  }
+
+  /**
+   * @param {number} i
+   * @param {number} inner
+   */
+  #cellWidth(i, inner) {
+    return Math.min(this.cells.width(i), inner - SIZE.eventGap);
+  }
+
+  /** Pixels that a row of cells has. */
+  get inner() {
+    return this.width - SIZE.blockPadX * 2 - 4 - (this.model.lanes.length > 1 ? SIZE.gutter : 0);
+  }
+
+  /** @param {Placed} block */
+  headerHeight(block) {
+    const words = block.kind === "refused" ? this.wordLines(block) * SIZE.wordsHeight + 4 : 0;
+    return SIZE.headerHeight + this.metaLines(block) * SIZE.metaHeight + words;
+  }
+
+  /**
+   * Lines of meta under the title; 0 where both fit on one line.
+   * @param {Placed} block
+   */
+  metaLines(block) {
+    const words = blockWords(this.model, block, this.model.count, false);
+    const room = this.width - SIZE.blockPadX * 2 - 6;
+    const meta = this.textWidth(words.meta, FONT.meta);
+    if (this.textWidth(words.title, FONT.title) + 14 + meta <= room) return 0;
+    return Math.min(META_LINES, Math.ceil((meta * 1.06) / room));
+  }
+
+  /**
+   * Lines of the parser's words in the head of a refused run.
+   * @param {Placed} block
+   */
+  wordLines(block) {
+    const wide = this.textWidth(block.reason, FONT.words) * 1.08;
+    return Math.min(WORD_LINES, Math.max(1, Math.ceil(wide / Math.max(80, this.inner))));
+  }
+
+  /** @param {number} tall */
   rowHeight(tall) {
     const ids = this.model.ids ? SIZE.idHeight : 0;
     return SIZE.textHeight + ids + (tall ? this.model.lanes.length * SIZE.laneHeight + 2 : 0);
   }
 
-  // Rules between events say nothing when each event brought one cell.
-  get rules() {
-    return this.model.mostPerEvent > 1 && this.model.events.index[0] >= 0;
-  }
-
+  /** @param {number} r */
   rowEnd(r) {
     const block = this.model.blocks[this.rowBlock[r]];
     const next = this.rowStart[r + 1];
     return next !== undefined && next < block.end ? next : block.end;
   }
 
+  /** @param {number} i */
   rowOf(i) {
     return lastAtMost(this.rowStart, i, (start) => start);
   }
 
+  /** @param {number} y */
   rowAt(y) {
-    return Math.max(0, lastAtMost(this.rowTop, y, (top) => top));
+    return Math.max(
+      0,
+      lastAtMost(this.rowTop, y, (top) => top),
+    );
   }
 
+  /** @param {number} r */
   rowBottom(r) {
     return this.rowTop[r] + this.rowHeight(this.rowTall[r]);
   }
 
-  // Left edges of a row's cells, and where an event's rule stands.
-  cellsOf(r) {
-    const { model } = this;
-    const inner = this.inner;
-    const cells = [];
-    let x = model.lanes.length > 1 ? SIZE.gutter : 0;
-    const left = x;
-    for (let i = this.rowStart[r]; i < this.rowEnd(r); i++) {
-      const opens = this.rules && model.startsEvent(i);
-      x += opens ? SIZE.eventGap : x === left ? 0 : SIZE.cellGap;
-      const width = Math.min(this.cellWidths.values[i], inner - SIZE.eventGap);
-      cells.push({ i, x, width, rule: opens });
-      x += width;
-    }
-    return cells;
+  /**
+   * The cell that many rows below, or above, nearest in x.
+   * @param {number} i
+   * @param {number} rows
+   */
+  beside(i, rows) {
+    const r = this.rowOf(i);
+    const target = Math.max(0, Math.min(this.rowStart.length - 1, r + rows));
+    const here = this.cellsOf(r).find((cell) => cell.i === i);
+    if (target === r || !here) return i;
+    const away = (/** @type {CellPlace} */ cell) =>
+      Math.abs(cell.x + cell.width / 2 - here.x - here.width / 2);
+    return this.cellsOf(target).reduce((best, cell) => (away(cell) < away(best) ? cell : best)).i;
   }
-}
-
-// Whether any cell ends a line, as far as the first texts tell.
-function endsLines(model) {
-  const seen = new Set();
-  for (let i = 0; i < model.count && seen.size < 5000; i++) {
-    const id = model.ids && model.texts[i] === undefined ? model.ids[i] : "cell " + i;
-    if (seen.has(id)) continue;
-    seen.add(id);
-    if (endsLine(model, i)) return true;
-  }
-  return false;
-}
-
-function endsLine(model, i) {
-  const text = model.textOf(i);
-  return typeof text === "string" && text.endsWith("\n");
 }

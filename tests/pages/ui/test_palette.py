@@ -16,13 +16,13 @@ def test_colours_are_written_in_the_palette_alone() -> None:
     assert {one.name: found for one in sheets if (found := HEX.findall(one.read_text("utf-8")))} == {}
 
 
-def test_every_custom_property_of_a_sheet_is_defined_in_it_or_in_the_palette() -> None:
+def test_every_custom_property_of_a_sheet_is_defined_in_its_component_or_in_the_palette() -> None:
     given = {"st-" + name for name in ("background-color", "text-color", "primary-color", "border-color")}
     given |= {"st-font", "st-secondary-background-color", "hue", *PALETTE}
-    for sheet in PAGES.rglob("*.css"):
-        text = sheet.read_text("utf-8")
+    for folder in {sheet.parent for sheet in PAGES.rglob("*.css")}:
+        text = "".join(sheet.read_text("utf-8") for sheet in folder.glob("*.css"))
         defined = set(re.findall(r"--([\w-]+):", text))
-        assert set(re.findall(r"var\(--([\w-]+)", text)) <= defined | given, sheet.name
+        assert set(re.findall(r"var\(--([\w-]+)", text)) <= defined | given, folder.name
 
 
 def test_the_style_sheet_holds_every_shade_and_the_dark_ones_where_they_differ() -> None:

@@ -1,0 +1,25 @@
+// Numbers, counts and times for the eye.
+
+export const NUMBER = new Intl.NumberFormat("en-US");
+
+/**
+ * @param {number} number
+ * @param {string} one the noun, `token`
+ * @param {string} [many] its plural where it does not end in s
+ */
+export function count(number, one, many) {
+  return `${NUMBER.format(number)} ${number === 1 ? one : (many ?? `${one}s`)}`;
+}
+
+/**
+ * Below ten seconds milliseconds, then seconds with one decimal, then minutes.
+ * @param {number | null | undefined} seconds
+ */
+export function duration(seconds) {
+  if (seconds === null || seconds === undefined) return "";
+  const ms = seconds * 1000;
+  if (ms < 9.95) return `${ms.toFixed(1)} ms`;
+  if (ms < 10000) return `${NUMBER.format(Math.round(ms))} ms`;
+  if (seconds < 600) return `${seconds.toFixed(1)} s`;
+  return `${NUMBER.format(Math.round(seconds / 60))} min`;
+}

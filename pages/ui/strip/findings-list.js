@@ -1,0 +1,126 @@
+// The list of findings beside the tokens.
+
+import { make, paint } from "../dom.js";
+import { count, NUMBER } from "../numbers.js";
+import { plainText, visibleParts } from "../text.js";
+
+/** @import { PlacedFinding } from "./findings.js" */
+/** @import { Parts } from "./parts.js" */
+
+const MOST = 200; // findings listed at once; n and p reach the others
+const STRIDE = 50; // by which that stretch of them moves
+
+/**
+ * @typedef {object} ListState
+ * @property {number | null} chosen
+ * @property {number} shown cells that had arrived
+ * @property {number} version another one builds the list again
+ * @property {(number: number) => void} choose
+ */
+
+/**
+ * The list is built once for a capture (or a stretch of a very long list); what is not known yet is hidden in it.
+ * @param {Parts} parts
+ * @param {PlacedFinding[]} findings
+ * @param {ListState} state
+ */
+export function paintFindings(parts, findings, { chosen, shown, choose, version }) {
+  const list = parts.findings;
+  const first = firstListed(findings.length, chosen ?? 0);
+  const built = `${version} ${first}`;
+  if (list.dataset.built !== built) {
+    list.dataset.built = built;
+    list.replaceChildren(...listed(findings, first, choose));
+  }
+  let known = 0;
+  for (const finding of findings) if (finding.knownAt <= shown) known++;
+  parts["findings-count"].textContent = known ? NUMBER.format(known) : "";
+  for (const item of /** @type {Iterable<HTMLElement>} */ (list.children)) {
+    const { finding, role } = item.dataset;
+    if (finding !== undefined) paintItem(list, item, findings[Number(finding)], chosen, shown);
+    else if (role !== "none") item.hidden = known < findings.length;
+    else {
+      item.hidden = known > 0;
+      item.textContent = findings.length ? "none yet at this moment" : "none";
+    }
+  }
+}
+
+/**
+ * @param {number} all
+ * @param {number} chosen
+ */
+function firstListed(all, chosen) {
+  if (all <= MOST) return 0;
+  return Math.max(0, Math.min(Math.floor((chosen - MOST / 2) / STRIDE) * STRIDE, all - MOST));
+}
+
+/**
+ * @param {PlacedFinding[]} findings
+ * @param {number} first
+ * @param {(number: number) => void} choose
+ */
+function listed(findings, first, choose) {
+  /** @type {HTMLElement[]} */
+  const items = findings.slice(first, first + MOST).map((finding) => findingItem(finding, choose));
+  const after = findings.length - first - items.length;
+  if (first > 0) items.unshift(make("p", "quiet", `${count(first, "finding")} before`));
+  if (after > 0) items.push(make("p", "quiet", `${count(after, "finding")} more: n and p go through them`));
+  const none = make("p", "quiet none");
+  none.dataset.role = "none";
+  return [...items, none];
+}
+
+/**
+ * @param {PlacedFinding} finding
+ * @param {(number: number) => void} choose
+ */
+function findingItem(finding, choose) {
+  const { label: kind } = finding;
+  const item = make("button", `item ${finding.severity}`);
+  item.setAttribute("role", "listitem");
+  item.dataset.finding = String(finding.number);
+  const place = paint(
+    make("span", "place"),
+    visibleParts(placeWords(finding, kind), { spaces: false, most: 60 }),
+  );
+  const title = make("span", "title");
+  title.append(make("b", "", kind), " ", place);
+  const line = paint(make("span", "line"), visibleParts(finding.line, { spaces: false, most: 220 }));
+  item.append(make("i", "bullet"), title, line);
+  const label = `${finding.severity}: ${plainText(finding.title, 100)}. ${plainText(finding.line, 300)}`;
+  item.setAttribute("aria-label", label);
+  item.onclick = () => choose(finding.number);
+  return item;
+}
+
+/**
+ * The title without the kind that it begins with: `tokens 4–5`.
+ * @param {PlacedFinding} finding
+ * @param {string} kind
+ */
+function placeWords({ title }, kind) {
+  return title.startsWith(kind) ? title.slice(kind.length).trim() : title;
+}
+
+/**
+ * @param {HTMLElement} list
+ * @param {HTMLElement} item
+ * @param {PlacedFinding} finding
+ * @param {number | null} chosen
+ * @param {number} shown
+ */
+function paintItem(list, item, finding, chosen, shown) {
+  item.hidden = finding.knownAt > shown;
+  const current = finding.number === chosen;
+  if (current === item.hasAttribute("aria-current")) return;
+  if (!current) {
+    item.removeAttribute("aria-current");
+    return;
+  }
+  item.setAttribute("aria-current", "true");
+  const up = item.offsetTop - list.scrollTop;
+  const down = up + item.offsetHeight - list.clientHeight;
+  if (up < 0) list.scrollTop += up;
+  else if (down > 0) list.scrollTop += down;
+}

@@ -1,0 +1,49 @@
+// The elements of strip.html, by what they are for.
+
+/**
+ * @typedef {object} Parts
+ * @property {HTMLElement} root
+ * @property {HTMLElement} scroller the window over the tokens, a listbox
+ * @property {HTMLElement} canvas what scrolls in it
+ * @property {HTMLElement} legend
+ * @property {HTMLElement} breaks-label
+ * @property {HTMLInputElement} breaks
+ * @property {HTMLFormElement} goto
+ * @property {HTMLInputElement} goto-number
+ * @property {HTMLElement} readout
+ * @property {HTMLElement} finding the chosen finding
+ * @property {HTMLElement} findings the list of them
+ * @property {HTMLElement} findings-count
+ * @property {HTMLElement} token-title
+ * @property {HTMLElement} token
+ * @property {HTMLDialogElement} help
+ * @property {HTMLButtonElement} back
+ * @property {HTMLButtonElement} play
+ * @property {HTMLElement} play-word
+ * @property {HTMLButtonElement} forward
+ * @property {HTMLSelectElement} speed
+ * @property {HTMLCanvasElement} track
+ * @property {HTMLInputElement} scrub
+ * @property {HTMLElement} clock
+ * @property {HTMLElement} pace
+ * @property {HTMLElement} gaps-label
+ * @property {HTMLInputElement} gaps
+ * @property {HTMLButtonElement} all
+ */
+
+/**
+ * @param {HTMLElement} root
+ * @returns {Parts}
+ */
+export function partsOf(root) {
+  /** @type {Record<string, HTMLElement>} */
+  const found = { root };
+  for (const element of /** @type {NodeListOf<HTMLElement>} */ (
+    root.querySelectorAll("[data-part], [data-do]")
+  )) {
+    const { part, do: action } = element.dataset;
+    if (part) found[part] = element;
+    if (action) found[action] = element;
+  }
+  return /** @type {Parts} */ (/** @type {unknown} */ (found));
+}

@@ -1,0 +1,42 @@
+// The panel of the chosen token, or of the one under the pointer.
+
+import { make, paint } from "../dom.js";
+import { NUMBER } from "../numbers.js";
+import { visibleParts } from "../text.js";
+import { cellRows, unitOf } from "./cell-words.js";
+
+/** @import { WordRow } from "./cell-words.js" */
+/** @import { Model } from "./model.js" */
+/** @import { Parts } from "./parts.js" */
+
+/**
+ * @param {Parts} parts
+ * @param {Model} model
+ * @param {number | null} i
+ */
+export function paintToken(parts, model, i) {
+  parts["token-title"].textContent = titleOf(model, i);
+  if (i === null) {
+    const words = model.count ? "Click one, or move with the arrow keys." : "This capture shows none.";
+    parts.token.replaceChildren(make("p", "quiet", words));
+  } else parts.token.replaceChildren(...cellRows(model, i).flatMap(pair));
+}
+
+/**
+ * @param {Model} model
+ * @param {number | null} i
+ */
+function titleOf(model, i) {
+  const noun = unitOf(model) === "piece" ? "Piece" : "Token";
+  if (i === null) return noun;
+  const unsent = model.unsentOf(i);
+  if (!unsent) return `${noun} ${NUMBER.format(i)}`;
+  return unsent.kind === "gap" ? "Tokens not sent" : `Rejected ${unsent.kind}`;
+}
+
+/** @param {WordRow} row */
+function pair([name, value, style]) {
+  const term = paint(make("dt"), visibleParts(name, { spaces: false, most: 40 }));
+  const text = make("dd", style === "bytes" ? "mono" : (style ?? ""));
+  return [term, paint(text, visibleParts(value, { spaces: style === "mono", most: 400 }))];
+}

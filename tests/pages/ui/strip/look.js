@@ -1,0 +1,22 @@
+// All that a strip would draw of a model, for comparing two.
+
+/** @import { Model } from "../../../../pages/ui/strip/model.js" */
+
+/** @param {Model} model */
+export function look(model) {
+  return {
+    unit: model.unit,
+    blocks: model.blocks,
+    findings: model.findings,
+    cells: Array.from({ length: model.count }, (_, i) => ({
+      text: model.textOf(i),
+      state: model.stateOf(i),
+      block: model.blockOf(i),
+      event: model.events.of(i),
+      time: model.events.time(i),
+      rank: model.rankOf(i),
+      runs: model.lanes.map((lane) => lane.runAt(i)),
+      wrong: model.wrong.values[i],
+    })),
+  };
+}
