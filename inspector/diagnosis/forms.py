@@ -6,19 +6,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from inspector.audit import KINDS, Finding, Side, rejection, server_errors
+from inspector.alignment import embed_or_align
+from inspector.audit import KINDS, Finding, Rejection, Side, rejection, server_errors
 from inspector.audit.finding import Missing
+from inspector.audit.kinds import Kind
+from inspector.audit.missing_ids import ids_missing
 from inspector.capture import EventKind
+from inspector.deltas import CONTENT, tool_index
+from inspector.diagnosis.final_messages import final_texts, told_messages
 from inspector.diagnosis.issue import STATES, Asked, Element, FindingForm, Issue, TokenForm
+from inspector.harmony.parser_errors import Reason
 from inspector.harmony.states import State, after
 from inspector.harmony.text import text_of
 from inspector.harmony.transcript import Message
-from inspector.harmony.vocab import Marker, is_marker
+from inspector.harmony.vocab import Marker, encode_plain, is_marker
 from inspector.reading import ChoiceReading, Reading
 
-__all__ = ["Evidence", "Place", "finding_holds", "request_holds", "token_places"]
+__all__ = ["Evidence", "Place", "finding_holds", "request_holds", "token_places", "told_words"]
 
-
+_WHOLE: Final = frozenset({Kind.COUNT_MISMATCH, Kind.TRUNCATED})
+"""Kinds that are about the response as a whole."""
 _REFUSALS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
 
 
@@ -34,15 +41,27 @@ class Place(NamedTuple):
 class Evidence:
     """A reading with what the forms ask of it, computed once."""
 
-    def __init__(self, reading: Reading, choice: ChoiceReading | None = None) -> None:
+    def __init__(
+        self,
+        reading: Reading,
+        choice: ChoiceReading | None = None,
+        *,
+        supposed: Sequence[int] | None = None,
+        stopped: Rejection | None = None,
+    ) -> None:
         self.reading = reading
         self.choice = choice or reading.choice
-        found = rejection(reading)
+        self._supposed = supposed
+        found = rejection(reading) if stopped is None else stopped
         self.rejection = found if found is not None and found.choice == self.choice.index else None
         """What the server's error says that its parser rejected, if it is of this choice."""
-        self.ids: Sequence[int] = self.choice.tokens.ids if self.choice.has_ids else ()
+        self.holes = ids_missing(reading)
+        """True when ids are missing inside the stream: then no form of tokens can be judged."""
+        self.ids: Sequence[int] = self.choice.tokens.ids if self.choice.has_ids and not self.holes else ()
         """The ids sent, and the rejected one where nothing but it can be missing."""
-        if (
+        if supposed is not None:
+            self.ids = supposed
+        elif (
             self.rejected_at is not None
             and self.rejection is not None
             and self.rejection.token_id is not None
@@ -59,8 +78,10 @@ class Evidence:
     @cached_property
     def rejected_at(self) -> int | None:
         """Where the rejected token stands after the ids sent; None when others are missing before it."""
+        if self._supposed is not None:
+            return len(self._supposed) - 1
         stopped = self.rejection
-        if stopped is None or not stopped.sent or stopped.token_id is None:
+        if stopped is None or not stopped.sent or stopped.token_id is None or self.holes:
             return None
         # Words of a header may be missing before its end; between messages nothing but the token is rejected.
         next_one = stopped.missing is Missing.NONE or (
@@ -71,6 +92,98 @@ class Evidence:
     def has_all(self, finding: Finding) -> bool:
         """True when the ids hold all that a finding is about."""
         return self.rejection is None or finding.kind not in _REFUSALS or self.rejected_at is not None
+
+    @cached_property
+    def supposed(self) -> tuple["Evidence", ...]:
+        """The rejected token after each stop token that can have closed the open message, usual one first.
+
+        Empty where the rejected token is known with what stands before it, or where a header was rejected.
+        """
+        stopped = self.rejection
+        if stopped is None or stopped.error.reason is not Reason.NOT_START or stopped.token_id is None:
+            return ()
+        if self._supposed is not None or self.rejected_at is not None:
+            return ()
+        last = stopped.token_id
+        return tuple(
+            Evidence(self.reading, self.choice, supposed=(Marker.MESSAGE, stop, last), stopped=stopped)
+            for stop in self._stops()
+        )
+
+    def _stops(self) -> tuple[int, ...]:
+        """How the message that was open can have ended, by its header or by the field of its text."""
+        messages = self.choice.transcript.messages if self.ids else ()
+        header = messages[-1].header if messages else None
+        if header is not None and (messages[-1].in_body or header.channel or header.recipient):
+            called, final = header.recipient is not None, header.channel == "final"
+        elif self.choice.deltas:
+            field = self.choice.deltas[-1].field
+            called, final = tool_index(field) is not None, field == CONTENT
+        else:
+            return (Marker.END, Marker.RETURN, Marker.CALL)
+        if called:
+            return (Marker.CALL, Marker.END)
+        return (Marker.RETURN, Marker.END) if final else (Marker.END, Marker.RETURN)
+
+    @cached_property
+    def opened(self) -> bool:
+        """True when the completion began with a header, so that a rejected one is not its first."""
+        ids = self.choice.tokens.ids if self.choice.has_ids else ()
+        return bool(self.choice.deltas) or (bool(ids) and ids[0] in (Marker.CHANNEL, Marker.START))
+
+    @cached_property
+    def told_messages(self) -> list[dict[str, str]]:
+        """Messages as the final object of Responses has them, with the parts of `parts` and a name."""
+        return [] if self.ids else list(told_messages(self.reading))
+
+    def told_at(self, finding: Finding) -> list[dict[str, str]]:
+        """Those of them that a finding is about; all, for a finding about the response as a whole."""
+        if finding.kind in _WHOLE:
+            return self.told_messages
+        text = (finding.generated or finding.delivered or "").strip()
+        if not text:
+            return []
+        # A gap may be laid a character off where texts begin and end alike: a rotation of the same text.
+        return [
+            one
+            for one in self.told_messages
+            if text == one["name"] or (one["body"] and (text in one["body"] or one["body"] in text * 2))
+        ]
+
+    @cached_property
+    def inner(self) -> bool:
+        """True when text is missing inside a message that goes on after it."""
+        if self.ids:
+            return False
+        return any(
+            _inside(final, [delta.text for delta in self.choice.deltas if delta.field == field], ends)
+            for field, final, ends in final_texts(self.reading, self.choice)
+        )
+
+    @cached_property
+    def whole_step(self) -> bool:
+        """True when one delta brought the text of several tokens.
+
+        Only ASCII counts: a character of several tokens comes as one delta with the last of them.
+        """
+        return any(
+            delta.text.isascii() and len(delta.text) > 1 and len(encode_plain(delta.text)) > 1
+            for delta in self.choice.deltas
+            if not delta.field.endswith(".name")
+        )
+
+    def second_copy(self, finding: Finding) -> bool:
+        """True when a finding's text stands in another field, or twice in the final object."""
+        text = finding.generated or ""
+        if not text or self.ids:
+            return False
+        whole: dict[str, int] = {}
+        for field, body in self.choice.delivered().other.items():
+            whole[body] = whole.get(body, 0) + (field != finding.field)
+        for one in self.told_messages:
+            whole[one["body"]] = whole.get(one["body"], 0) + bool(one["recipient"])
+        copies = [body for body, times in whole.items() if body and times]
+        return any(not text.replace(body, "") for body in copies)
 
     @cached_property
     def streamed(self) -> bool:
@@ -188,11 +301,39 @@ def token_places(issue: Issue, evidence: Evidence) -> list[Place]:
     return sorted({place for form in issue.tokens for place in _places(form, evidence)})
 
 
+def told_words(issue: Issue, finding: Finding, evidence: Evidence) -> str:
+    """Where a message form of the issue holds among the messages of the final object; empty for nowhere."""
+    if evidence.ids:
+        return ""
+    for form in issue.tokens:
+        if not form.message or (form.alone and len(evidence.told_messages) != 1):
+            continue
+        for one in evidence.told_at(finding):
+            if _has_parts(form.message, one):
+                return f"the final object has {_message_words(one)}"
+    return ""
+
+
 def request_holds(issue: Issue, request: Mapping[str, object]) -> bool | None:
     """Whether the request is as the issue needs it; None when the issue asks nothing or nobody kept it."""
     if not issue.request or not request:
         return None
     return all(_asked(request.get(key)) is wanted for key, wanted in issue.request.items())
+
+
+def _inside(final: str, deltas: Sequence[str], ends: frozenset[int]) -> bool:
+    """Whether a gap of the deltas against a final text ends inside one of its messages."""
+    if "".join(deltas) == final:
+        return False
+    gaps, _ = embed_or_align(final, deltas)
+    return any(not _reaches(final, start, end, ends) for start, end, _before, _after in gaps)
+
+
+def _reaches(final: str, start: int, end: int, ends: frozenset[int]) -> bool:
+    """Whether a gap ends with a message, laid further on while its two edges have the same characters."""
+    while end < len(final) and end not in ends and final[start] == final[end]:
+        start, end = start + 1, end + 1
+    return end >= len(final) or end in ends
 
 
 def _asked(value: object) -> Asked:
@@ -227,6 +368,12 @@ def finding_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bo
         return False
     if form.boundary is not None and evidence.boundary(finding) is (not form.boundary):
         return False
+    if form.inner is not None and evidence.inner is not form.inner:
+        return False
+    if form.whole_step is not None and evidence.whole_step is not form.whole_step:
+        return False
+    if form.second_copy is not None and evidence.second_copy(finding) is not form.second_copy:
+        return False
     return _message_holds(form, finding, evidence)
 
 
@@ -235,7 +382,8 @@ def _message_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> b
         return True
     message = evidence.message_at(finding.token_start)
     if message is None:
-        return False
+        told = evidence.told_at(finding) if form.whole is None else []
+        return any(_has_parts(form.message, one) for one in told)
     if form.message and not _has_parts(form.message, evidence.parts(message)):
         return False
     if form.whole is None:
@@ -265,6 +413,8 @@ def _places(form: TokenForm, evidence: Evidence) -> Iterator[Place]:
 
 def _headers(form: TokenForm, wanted: re.Pattern[str], evidence: Evidence) -> Iterator[Place]:
     for start, end, text, refused in evidence.headers:
+        if form.first and start:
+            return
         if (form.refused is None or form.refused is refused) and wanted.search(text):
             shown = text if len(text) <= 80 else text[:79] + "…"
             yield Place(start, end, f"the header “{shown}” (tokens {start} to {end - 1})")
@@ -277,14 +427,16 @@ def _messages(form: TokenForm, evidence: Evidence) -> Iterator[Place]:
     for message in messages:
         parts = evidence.parts(message)
         if _has_parts(form.message, parts):
-            said = [f"channel {parts['channel'] or 'none'}"]
-            if parts["recipient"]:
-                said.append(f"recipient {parts['recipient']}")
-            yield Place(
-                message.start,
-                message.end,
-                f"a message with {' and '.join(said)} (tokens {message.start} to {message.end - 1})",
-            )
+            words = f"{_message_words(parts)} (tokens {message.start} to {message.end - 1})"
+            yield Place(message.start, message.end, words)
+
+
+def _message_words(parts: Mapping[str, str]) -> str:
+    said = [f"role {parts['role']}"] if parts["role"] != "assistant" else []
+    said.append(f"channel {parts['channel'] or 'none'}")
+    if parts["recipient"]:
+        said.append(f"recipient {parts['recipient']}")
+    return f"a message with {' and '.join(said)}"
 
 
 def _sequences(form: TokenForm, evidence: Evidence) -> Iterator[Place]:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from inspector.diagnosis.issue import Confidence, Issue, Side
+from inspector.diagnosis.release_bounds import Bounds
 from inspector.diagnosis.versions import as_version
 
 __all__ = ["Answer", "Because", "Reason", "ranked", "sides", "version_reason"]
@@ -22,6 +23,8 @@ class Because(StrEnum):
     MESSAGE = "message"
     PART_OF_MESSAGE = "message of several issues"
     TOKENS = "tokens"
+    SUPPOSED = "tokens that were not sent"
+    """Tokens that the format puts before the rejected one, in the place of those that were not sent."""
     FINDING = "finding"
     REQUEST = "request"
     HINT = "hint"
@@ -36,6 +39,7 @@ _WEIGHTS: Final = {
     Because.MESSAGE: 40,
     Because.TOKENS: 40,
     Because.FINDING: 30,
+    Because.SUPPOSED: 30,
     Because.RATE: 20,
     Because.REQUEST: 15,
     Because.HINT: 14,
@@ -46,8 +50,11 @@ _WEIGHTS: Final = {
     Because.OUTSIDE: -30,
 }
 _GENERAL: Final = -25
+_ASKED_FOR: Final = 30
+"""More for a request that is known to make what the tokens show."""
 _LESS_LIKELY: Final = -6
 """For each entry that shares the text and is likelier."""
+_OPEN: Final = Bounds()
 _CONFIDENCE: Final = {Confidence.HIGH: 2, Confidence.MEDIUM: 1, Confidence.LOW: 0}
 
 
@@ -77,6 +84,8 @@ class Answer:
         if Because.OUTSIDE in kinds and Because.TOKENS in kinds:
             # The tokens are there whatever the server's release makes of them.
             weight -= _WEIGHTS[Because.OUTSIDE]
+        if Because.REQUEST in kinds and kinds & {Because.TOKENS, Because.SUPPOSED} and not self.issue.general:
+            weight += _ASKED_FOR
         if self.issue.general:
             weight += _GENERAL
         weight += _LESS_LIKELY * len(self.issue.shares_text_with)
@@ -93,14 +102,21 @@ def sides(answers: Sequence[Answer]) -> tuple[Side, ...]:
     return answers[0].issue.sides if answers else ()
 
 
-def version_reason(issue: Issue, version: str | None, source: str = "") -> Reason | None:
-    """What the server's version says about an issue; None when one of the two is not known."""
+def version_reason(
+    issue: Issue, version: str | None, source: str = "", bounds: Bounds = _OPEN
+) -> Reason | None:
+    """What the server's version says about an issue; `bounds` where it is not known, None when nothing is."""
     affected = issue.affected.get("vllm")
-    if affected is None or version is None or as_version(version) is None:
+    if affected is None:
         return None
-    said = f"vLLM {version}{f' ({source})' if source else ''}"
+    if version is None or as_version(version) is None:
+        inside, said = bounds.within(affected), f"vLLM {bounds.words} (by the stream)"
+    else:
+        inside, said = version in affected, f"vLLM {version}{f' ({source})' if source else ''}"
+    if inside is None:
+        return None
     fixed = issue.fixed_in.get("vllm")
     cure = f", fixed in {fixed}" if fixed else ""
-    if version in affected:
+    if inside:
         return Reason(Because.INSIDE, f"{said} is inside the affected versions {affected.text}{cure}")
     return Reason(Because.OUTSIDE, f"{said} is outside the affected versions {affected.text}{cure}")
