@@ -44,7 +44,7 @@ def _header(channel: str, recipient: str | None = None, content_type: str | None
 
 def _response_messages(response: Mapping[str, Any]) -> list[tuple[str, str]] | None:
     told = response.get("output_messages")
-    if isinstance(told, list) and told:
+    if isinstance(told, list) and told and _told_whole(told):
         return list(_harmony_messages(told))
     output = response.get("output")
     if not isinstance(output, list):
@@ -65,6 +65,11 @@ def _response_messages(response: Mapping[str, Any]) -> list[tuple[str, str]] | N
             case _:
                 return None  # a server-side tool took turns of its own
     return found
+
+
+def _told_whole(told: list[Any]) -> bool:
+    """Whether every message has its role; those of unstreamed answers to 0.18 are empty shells."""
+    return all(isinstance(one, dict) and isinstance(one.get("role"), str) for one in told)
 
 
 def _harmony_messages(told: list[Any]) -> Iterator[tuple[str, str]]:

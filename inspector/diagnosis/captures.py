@@ -45,11 +45,19 @@ _LOOK_BACK: Final = 8
 _REFUSALS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
 _WORDS: Final = _REFUSALS | {Kind.SERVER_ERROR}
 """Kinds whose `delivered` holds the parser's or the server's own words."""
+_BY_FINAL: Final = frozenset({Kind.MISROUTED, Kind.DROPPED, Kind.GARBLED, Kind.COUNT_MISMATCH})
+"""Kinds that a header in the final object of Responses can explain."""
 _SERVERS: Final = frozenset(kind for kind, info in KINDS.items() if info.side in {Side.TEXT, Side.ABORT}) | {
     Kind.SERVER_ERROR
 }
 """Kinds that are about what the server did."""
-_BY_TOKENS: Final = _REFUSALS | {Kind.UNSERVED, Kind.TRUNCATED, Kind.GARBLED, Kind.DISCONNECTED}
+_BY_TOKENS: Final = _REFUSALS | {
+    Kind.UNSERVED,
+    Kind.TRUNCATED,
+    Kind.GARBLED,
+    Kind.DISCONNECTED,
+    Kind.SPECIAL_TOKEN_IN_BODY,
+}
 """Kinds that a token form alone can explain."""
 
 
@@ -112,7 +120,8 @@ def _of_rejection(told: Sequence[Answer], rejected: Sequence[Answer]) -> list[An
     by_form = [
         answer
         for answer in told
-        if answer.issue.id not in named and Because.FINDING in {one.because for one in answer.reasons}
+        if answer.issue.id not in named
+        and not {Because.FINDING, Because.EXACT_FINDING}.isdisjoint(one.because for one in answer.reasons)
     ]
     return ranked([*rejected, *by_form]) if rejected else list(told)
 
@@ -171,6 +180,7 @@ class _Candidate:
 
 def _candidates(known: Sequence[Issue], reading: Reading, by_choice: Sequence[Evidence]) -> list[_Candidate]:
     found = []
+    told = _BY_FINAL if any(one.told_messages for one in by_choice) else frozenset[Kind]()
     guessed = ENDPOINT_GUESSED in reading.notes
     bounds = release_bounds(reading) if reading.server_version is None else Bounds()
     for issue in known:
@@ -183,7 +193,8 @@ def _candidates(known: Sequence[Issue], reading: Reading, by_choice: Sequence[Ev
         places = {one.choice.index: token_places(issue, one) for one in by_choice} if issue.tokens else {}
         candidate = _Candidate(
             issue=issue,
-            kinds=_kinds(issue, any(places.values())),
+            kinds=_kinds(issue, any(places.values()))
+            | (told if any(form.message for form in issue.tokens) else set()),
             places=places,
             version=version_reason(issue, reading.server_version, bounds=bounds),
             asked=Reason(Because.REQUEST, f"the request has {words}") if asked else None,
@@ -213,7 +224,8 @@ def _answer(one: _Candidate, finding: Finding, evidence: Evidence) -> Answer | N
     if not reasons:
         return None
     if one.version is not None and _release_counts(one.issue, finding, evidence):
-        if one.version.because is Because.OUTSIDE and not _by_tokens(reasons):
+        did = one.issue.sides[0] is IssueSide.SERVER and finding.kind in _SERVERS
+        if one.version.because is Because.OUTSIDE and (did or not _by_tokens(reasons)):
             return None
         reasons.append(one.version)
     if one.asked is not None:
@@ -240,14 +252,18 @@ def _release_counts(issue: Issue, finding: Finding, evidence: Evidence) -> bool:
 def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | None) -> list[Reason]:
     reasons: list[Reason] = []
     by_ids = finding.kind in _REFUSALS and bool(evidence.ids) and evidence.has_all(finding)
-    if any(finding_holds(form, finding, evidence) for form in issue.findings):
-        reasons.append(Reason(Because.FINDING, f"the finding {finding.kind.replace('_', ' ')} fits it"))
-    elif issue.findings and finding.kind not in _WORDS:
+    told = told_words(issue, finding, evidence)
+    held = [form for form in issue.findings if finding_holds(form, finding, evidence)]
+    if held:
+        exact = any(form.codes or form.message for form in held)
+        because = Because.EXACT_FINDING if exact else Because.FINDING
+        reasons.append(Reason(because, f"the finding {finding.kind.replace('_', ' ')} fits it"))
+    elif issue.findings and finding.kind not in _WORDS and not told:
         return []
     supposed = _supposed(issue, finding, evidence)
     if near is not None and finding.kind in _BY_TOKENS:
         reasons.append(Reason(Because.TOKENS, near.words))
-    elif told := told_words(issue, finding, evidence):
+    elif told:
         reasons.append(Reason(Because.TOKENS, told))
     elif by_ids and not issue.patterns:
         return reasons

@@ -16,6 +16,7 @@ _EVIDENCE: Final[Mapping[Because, int]] = {
     Because.TOKENS: 4,
     Because.MESSAGE: 3,
     Because.SUPPOSED: 2,
+    Because.EXACT_FINDING: 3,
     Because.FINDING: 2,
     Because.PART_OF_MESSAGE: 1,
 }

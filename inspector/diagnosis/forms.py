@@ -112,9 +112,9 @@ class Evidence:
 
     def _stops(self) -> tuple[int, ...]:
         """How the message that was open can have ended, by its header or by the field of its text."""
-        messages = self.choice.transcript.messages if self.ids else ()
-        header = messages[-1].header if messages else None
-        if header is not None and (messages[-1].in_body or header.channel or header.recipient):
+        last = next(reversed(self.choice.transcript.messages), None) if self.ids else None
+        header = None if last is None else last.header
+        if last is not None and header is not None and (last.in_body or header.channel or header.recipient):
             called, final = header.recipient is not None, header.channel == "final"
         elif self.choice.deltas:
             field = self.choice.deltas[-1].field
@@ -128,8 +128,8 @@ class Evidence:
     @cached_property
     def opened(self) -> bool:
         """True when the completion began with a header, so that a rejected one is not its first."""
-        ids = self.choice.tokens.ids if self.choice.has_ids else ()
-        return bool(self.choice.deltas) or (bool(ids) and ids[0] in (Marker.CHANNEL, Marker.START))
+        first = next(iter(self.choice.tokens.ids), None) if self.choice.has_ids else None
+        return bool(self.choice.deltas) or first in (Marker.CHANNEL, Marker.START)
 
     @cached_property
     def told_messages(self) -> list[dict[str, str]]:
@@ -177,12 +177,10 @@ class Evidence:
         text = finding.generated or ""
         if not text or self.ids:
             return False
-        whole: dict[str, int] = {}
-        for field, body in self.choice.delivered().other.items():
-            whole[body] = whole.get(body, 0) + (field != finding.field)
-        for one in self.told_messages:
-            whole[one["body"]] = whole.get(one["body"], 0) + bool(one["recipient"])
-        copies = [body for body, times in whole.items() if body and times]
+        other = self.choice.delivered().other
+        copies = [body for field, body in other.items() if body and field != finding.field]
+        called = [one["body"] for one in self.told_messages if one["recipient"]]
+        copies += [body for body in called if body and called.count(body) > 1]
         return any(not text.replace(body, "") for body in copies)
 
     @cached_property
@@ -252,6 +250,7 @@ class Evidence:
             "recipient": header.recipient or "",
             "content_type": header.content_type or "",
             "body": text_of(self.ids[message.body : message.body_end]),
+            "name": "",
         }
         return self._parts[message.start]
 
@@ -309,9 +308,14 @@ def told_words(issue: Issue, finding: Finding, evidence: Evidence) -> str:
         if not form.message or (form.alone and len(evidence.told_messages) != 1):
             continue
         for one in evidence.told_at(finding):
-            if _has_parts(form.message, one):
+            if _misread(one) and _has_parts(form.message, one):
                 return f"the final object has {_message_words(one)}"
     return ""
+
+
+def _misread(told: Mapping[str, str]) -> bool:
+    """True for a header that no server makes of well-formed tokens."""
+    return "<|" in told["recipient"] or (told["role"] == "tool" and told["name"].startswith("assistant"))
 
 
 def request_holds(issue: Issue, request: Mapping[str, object]) -> bool | None:

@@ -26,6 +26,7 @@ class Because(StrEnum):
     SUPPOSED = "tokens that were not sent"
     """Tokens that the format puts before the rejected one, in the place of those that were not sent."""
     FINDING = "finding"
+    EXACT_FINDING = "finding by code or message"
     REQUEST = "request"
     HINT = "hint"
     ENDPOINT = "endpoint against"
@@ -38,6 +39,7 @@ class Because(StrEnum):
 _WEIGHTS: Final = {
     Because.MESSAGE: 40,
     Because.TOKENS: 40,
+    Because.EXACT_FINDING: 40,
     Because.FINDING: 30,
     Because.SUPPOSED: 30,
     Because.RATE: 20,
@@ -88,6 +90,8 @@ class Answer:
             weight += _ASKED_FOR
         if self.issue.general:
             weight += _GENERAL
+            if {Because.TOKENS, Because.MESSAGE} <= kinds:  # one thing, told twice
+                weight -= _WEIGHTS[Because.MESSAGE]
         weight += _LESS_LIKELY * len(self.issue.shares_text_with)
         return weight + _CONFIDENCE[self.issue.confidence]
 
