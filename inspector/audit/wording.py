@@ -6,13 +6,14 @@ Nothing decides by reading what this module writes.
 from collections.abc import Sequence
 from typing import Final, assert_never
 
+from inspector.audit.answer_words import below_limit_words, ended_words, special_token_words, stopped_words
 from inspector.audit.finding import Code, Facts, Finding, Implied, Missing
 from inspector.audit.kinds import KINDS, Kind
 from inspector.audit.rejection import Rejection, UnsentKind
 from inspector.audit.words import amount, field_words, joined, per_field, quote, tokens_words
 from inspector.deltas import CONTENT, REASONING
 from inspector.harmony.text import text_of
-from inspector.harmony.vocab import Marker, token_bytes
+from inspector.harmony.vocab import token_bytes
 
 __all__ = ["aborted", "explain", "loss_clauses", "model_clause", "title", "unsent_words", "warning_clause"]
 
@@ -131,7 +132,7 @@ def explain(finding: Finding) -> str:
         case Code.SPECIAL_TOKEN_IN_BODY:
             return f"{_upper(special_token_words(finding))}."
         case Code.ENDED_IN_REASONING | Code.ENDED_WITH_EMPTY_ANSWER | Code.ENDED_WITHOUT_TEXT:
-            return f"The turn {_ended(finding)}; {_stopped(facts)}."
+            return f"The turn {ended_words(finding)}; {stopped_words(facts)}."
         case Code.INCOMPLETE_BELOW_LIMIT:
             return (
                 f"The server calls the response incomplete ({facts.reason}), but it has {facts.counted:,} of "
@@ -348,10 +349,7 @@ def warning_clause(kind: Kind, findings: Sequence[Finding]) -> str:
             return "some generated text has no field and was not delivered"
         case Kind.TRUNCATED:
             if first.code is Code.INCOMPLETE_BELOW_LIMIT:
-                return (
-                    f"the response has no output, and the server blames a limit that was not reached "
-                    f"({first.facts.counted:,} of {first.facts.limit:,} tokens)"
-                )
+                return below_limit_words(first.facts)
             if (
                 first.code is Code.OPEN_AT_END
                 and first.facts.in_header
@@ -372,7 +370,7 @@ def warning_clause(kind: Kind, findings: Sequence[Finding]) -> str:
         case Kind.UNEXPECTED_TOKEN | Kind.BAD_HEADER:
             return f"the model {model_clause(findings)}"
         case Kind.NO_ANSWER:
-            return f"the turn {_ended(first)} ({_stopped(first.facts)}): there is no answer and no tool call"
+            return f"the turn {ended_words(first)} ({stopped_words(first.facts)}): there is no answer and no tool call"
         case Kind.SPECIAL_TOKEN_IN_BODY:
             return special_token_words(first)
         case Kind.SERVER_ERROR:
@@ -381,31 +379,6 @@ def warning_clause(kind: Kind, findings: Sequence[Finding]) -> str:
             return "the connection was closed before the response ended"
         case _:
             assert_never(kind)
-
-
-def special_token_words(finding: Finding) -> str:
-    """A special token inside a body, as a clause."""
-    facts = finding.facts
-    missing = "; an <|end|> before it is missing" if facts.token_id == Marker.START else ""
-    where = f" of a message on {facts.channel}" if facts.channel else ""
-    return (
-        f"the model wrote {finding.generated} inside the body{where} (token {finding.token_start:,}), where it is "
-        f"text and frames nothing{missing}"
-    )
-
-
-def _ended(finding: Finding) -> str:
-    match finding.code:
-        case Code.ENDED_IN_REASONING:
-            return "ended in its reasoning"
-        case Code.ENDED_WITH_EMPTY_ANSWER:
-            return "ended with an empty answer"
-        case _:
-            return "ended before any text"
-
-
-def _stopped(facts: Facts) -> str:
-    return "no finish_reason" if facts.finish_reason is None else f"finish_reason: {facts.finish_reason}"
 
 
 def _count_clause(finding: Finding) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from inspector.audit import KINDS, Finding, Kind, Side, explain
+from inspector.audit import KINDS, Finding, Kind, Severity, Side, explain
 from inspector.capture import ENDPOINT_GUESSED, Endpoint
 from inspector.diagnosis.catalogue import catalogue
 from inspector.diagnosis.cause import Cause, cause_of
@@ -130,19 +130,24 @@ def answers_of_capture(
     findings: Sequence[Finding], reading: Reading, issues: Sequence[Issue] | None = None
 ) -> list[Answer]:
     """Ranked answers for a capture as a whole; of equal ones the one that explains more findings is first."""
-    return _together(answers_of_findings(findings, reading, issues))
+    return _together(findings, answers_of_findings(findings, reading, issues))
 
 
-def _together(found: Sequence[Sequence[Answer]]) -> list[Answer]:
+def _together(findings: Sequence[Finding], found: Sequence[Sequence[Answer]]) -> list[Answer]:
     best: dict[str, Answer] = {}
     explained: dict[str, int] = {}
-    for answers in found:
+    errors: set[str] = set()
+    for finding, answers in zip(findings, found, strict=True):
+        if finding.severity is Severity.ERROR:
+            errors |= {answer.issue.id for answer in answers[:_SHOWN]}
         for answer in answers[:_SHOWN]:
             name = answer.issue.id
             explained[name] = explained.get(name, 0) + 1
             if name not in best or answer.weight > best[name].weight:
                 best[name] = answer
-    return sorted(best.values(), key=lambda answer: (-answer.weight, -explained[answer.issue.id]))
+    return sorted(
+        best.values(), key=lambda one: (one.issue.id not in errors, -one.weight, -explained[one.issue.id])
+    )
 
 
 def diagnose_capture(findings: Sequence[Finding], reading: Reading) -> Diagnosis:
@@ -152,7 +157,7 @@ def diagnose_capture(findings: Sequence[Finding], reading: Reading) -> Diagnosis
         Failure(message=explain(finding), count=1, answers=tuple(answers[:_SHOWN]))
         for finding, answers in zip(findings, found, strict=True)
     )
-    answers = tuple(_together(found))
+    answers = tuple(_together(findings, found))
     version = reading.server_version
     return Diagnosis(
         sentence=sentence(answers, failures),
@@ -187,7 +192,7 @@ def _candidates(known: Sequence[Issue], reading: Reading, by_choice: Sequence[Ev
         if issue.endpoints and reading.header.endpoint not in issue.endpoints and not guessed:
             continue
         asked = request_holds(issue, reading.header.request)
-        if asked is False:
+        if asked is False or (asked is None and issue.request and issue.findings and not issue.tokens):
             continue
         words = ", ".join(f"{key} {wanted}" for key, wanted in issue.request.items())
         places = {one.choice.index: token_places(issue, one) for one in by_choice} if issue.tokens else {}

@@ -86,7 +86,8 @@ class Answer:
         if Because.OUTSIDE in kinds and Because.TOKENS in kinds:
             # The tokens are there whatever the server's release makes of them.
             weight -= _WEIGHTS[Because.OUTSIDE]
-        if Because.REQUEST in kinds and kinds & {Because.TOKENS, Because.SUPPOSED} and not self.issue.general:
+        shown = {Because.TOKENS, Because.SUPPOSED, Because.MESSAGE, Because.PART_OF_MESSAGE}
+        if Because.REQUEST in kinds and kinds & shown and not self.issue.general:
             weight += _ASKED_FOR
         if self.issue.general:
             weight += _GENERAL
