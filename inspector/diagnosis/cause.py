@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from inspector.diagnosis.issue import Confidence, Issue
+from inspector.diagnosis.issue import Confidence, Issue, Side
 from inspector.diagnosis.ranking import Answer, Because
 
 __all__ = ["Alternative", "Cause", "cause_of"]
@@ -90,7 +90,7 @@ def _confidence(best: Answer, *, alone: bool) -> Confidence:
     elif strength >= 3:
         sure = Confidence.HIGH
     elif strength == 2:
-        released = "vllm" in best.issue.affected
+        released = best.issue.sides[0] is Side.SERVER and "vllm" in best.issue.affected
         sure = Confidence.MEDIUM if not released or Because.INSIDE in kinds else Confidence.LOW
     else:
         sure = Confidence.LOW

@@ -100,9 +100,8 @@ def _chat(reading: Reading) -> Iterator[_Pair]:
             yield None, "0.18.0"
         elif error.code == 500:
             yield "0.17.1", None
-    if reading.stream.usage is not None:
-        detailed = "completion_tokens_details" in reading.stream.usage
-        yield ("0.27.2", None) if detailed else (None, "0.31.0")
+    if "completion_tokens_details" in (reading.stream.usage or {}):
+        yield "0.27.2", None  # its absence says nothing: a server without reasoning parser leaves it out
 
 
 def _responses(reading: Reading) -> Iterator[_Pair]:
