@@ -192,7 +192,7 @@ def _candidates(known: Sequence[Issue], reading: Reading, by_choice: Sequence[Ev
         if issue.endpoints and reading.header.endpoint not in issue.endpoints and not guessed:
             continue
         asked = request_holds(issue, reading.header.request)
-        if asked is False or (asked is None and issue.request and issue.findings and not issue.tokens):
+        if asked is False or (asked is None and issue.request and not (issue.patterns or issue.may_match)):
             continue
         words = ", ".join(f"{key} {wanted}" for key, wanted in issue.request.items())
         places = {one.choice.index: token_places(issue, one) for one in by_choice} if issue.tokens else {}
