@@ -6,6 +6,7 @@ Nothing decides by reading what this module writes.
 from collections.abc import Sequence
 from typing import Final, assert_never
 
+from inspector.audit.answer_words import below_limit_words, ended_words, special_token_words, stopped_words
 from inspector.audit.finding import Code, Facts, Finding, Implied, Missing
 from inspector.audit.kinds import KINDS, Kind
 from inspector.audit.rejection import Rejection, UnsentKind
@@ -125,6 +126,17 @@ def explain(finding: Finding) -> str:
             return (
                 f"The call of the function {quote(facts.name or '')} with {quote(facts.detail or '')} was delivered as "
                 "an mcp_call, which no client runs as a function."
+            )
+        case Code.CALL_WITHOUT_EVENTS:
+            return f"The call of {quote(facts.name or '')} is in the final object, and no event of the stream told it."
+        case Code.SPECIAL_TOKEN_IN_BODY:
+            return f"{_upper(special_token_words(finding))}."
+        case Code.ENDED_IN_REASONING | Code.ENDED_WITH_EMPTY_ANSWER | Code.ENDED_WITHOUT_TEXT:
+            return f"The turn {ended_words(finding)}; {stopped_words(facts)}."
+        case Code.INCOMPLETE_BELOW_LIMIT:
+            return (
+                f"The server calls the response incomplete ({facts.reason}), but it has {facts.counted:,} of "
+                f"{facts.limit:,} tokens and no output item."
             )
         case Code.SERVER_ERROR:
             return f"The server reported an error: {quote(finding.delivered or '', 200)}."
@@ -352,6 +364,14 @@ def warning_clause(kind: Kind, findings: Sequence[Finding]) -> str:
                 return f"text without a field of its own was delivered in {field_words(first.delivered_in)}"
             return "some generated text has no field and was not delivered"
         case Kind.TRUNCATED:
+            if first.code is Code.INCOMPLETE_BELOW_LIMIT:
+                return below_limit_words(first.facts)
+            if (
+                first.code is Code.OPEN_AT_END
+                and first.facts.in_header
+                and first.facts.finish_reason == "stop"
+            ):
+                return "the response ends inside a header (finish_reason: stop)"
             return "the response was cut short"
         case Kind.COUNT_MISMATCH:
             return _count_clause(first)
@@ -365,6 +385,10 @@ def warning_clause(kind: Kind, findings: Sequence[Finding]) -> str:
             return f"the server {joined(loss_clauses(findings))}"
         case Kind.UNEXPECTED_TOKEN | Kind.BAD_HEADER:
             return f"the model {model_clause(findings)}"
+        case Kind.NO_ANSWER:
+            return f"the turn {ended_words(first)} ({stopped_words(first.facts)}): there is no answer and no tool call"
+        case Kind.SPECIAL_TOKEN_IN_BODY:
+            return special_token_words(first)
         case Kind.SERVER_ERROR:
             return f"the server {aborted(first.delivered or '', status=None)}"
         case Kind.DISCONNECTED:
