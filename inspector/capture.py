@@ -36,9 +36,9 @@ VERSION: Final = 1
 """Number of the file format, incremented with each change."""
 
 ENDPOINT_GUESSED: Final = (
-    "Only an error came: the endpoint is not told by it and was taken to be chat completions."
+    "The response is only an error, which does not show the endpoint: assumed to be chat completions."
 )
-"""The note of a capture whose endpoint nobody told."""
+"""The note of a capture whose endpoint is a guess."""
 
 MIGRATIONS: Final[Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {}
 """A header of format n to one of format n + 1; each old format has a file in fixtures/formats/."""

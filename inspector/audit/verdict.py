@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, assert_never
 
+from inspector.audit.clauses import aborted, loss_clauses, model_clause, warning_clause
 from inspector.audit.finding import Code, Finding, Missing
 from inspector.audit.kinds import KINDS, Kind, Severity, Side
 from inspector.audit.missing_ids import ids_missing
 from inspector.audit.rejection import Rejection
 from inspector.audit.stream_checks import server_errors
-from inspector.audit.wording import aborted, loss_clauses, model_clause, warning_clause
 from inspector.audit.words import counted, joined
 from inspector.formats import clip
 from inspector.harmony.reconstruction import Certainty, Reconstruction

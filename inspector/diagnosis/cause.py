@@ -9,6 +9,7 @@ from typing import Final
 
 from inspector.diagnosis.issue import Confidence, Issue, Side
 from inspector.diagnosis.ranking import Answer, Because
+from inspector.engines import DEFAULT
 
 __all__ = ["Alternative", "Cause", "cause_of"]
 
@@ -90,7 +91,7 @@ def _confidence(best: Answer, *, alone: bool) -> Confidence:
     elif strength >= 3:
         sure = Confidence.HIGH
     elif strength == 2:
-        released = best.issue.sides[0] is Side.SERVER and "vllm" in best.issue.affected
+        released = best.issue.sides[0] is Side.SERVER and DEFAULT.program in best.issue.affected
         sure = Confidence.MEDIUM if not released or Because.INSIDE in kinds else Confidence.LOW
     else:
         sure = Confidence.LOW
@@ -118,7 +119,11 @@ def _experiment(first: Answer, second: Answer) -> str:
     """A command that separates two answers: the release where it tells, else what the catalogue knows."""
     released = {Because.INSIDE, Because.OUTSIDE}
     decided = any(reason.because in released for reason in (*first.reasons, *second.reasons))
-    texts = [one.issue.affected["vllm"].text for one in (first, second) if "vllm" in one.issue.affected]
+    texts = [
+        one.issue.affected[DEFAULT.program].text
+        for one in (first, second)
+        if DEFAULT.program in one.issue.affected
+    ]
     if not decided and len(set(texts)) == 2:
         releases = f"{texts[0]} means the first, {texts[1]} the second"
         return f"curl -s http://localhost:8000/version  # {releases}"

@@ -12,7 +12,7 @@ from inspector.formats import clip
 from inspector.harmony.text import text_of
 from inspector.harmony.vocab import is_marker
 
-__all__ = ["Evidence", "Place", "finding_holds", "request_holds", "token_places", "told_words"]
+__all__ = ["Place", "finding_holds", "request_holds", "token_places", "told_words"]
 
 _WHOLE: Final = frozenset({Kind.COUNT_MISMATCH, Kind.TRUNCATED})
 """Kinds that are about the response as a whole."""
