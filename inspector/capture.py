@@ -16,6 +16,7 @@ from inspector.errors import CaptureError
 from inspector.redaction import redact
 
 __all__ = [
+    "ENDPOINT_GUESSED",
     "MIGRATIONS",
     "VERSION",
     "Capture",
@@ -33,6 +34,11 @@ __all__ = [
 
 VERSION: Final = 1
 """Number of the file format, incremented with each change."""
+
+ENDPOINT_GUESSED: Final = (
+    "The response is only an error, which does not show the endpoint: assumed to be chat completions."
+)
+"""The note of a capture whose endpoint is a guess."""
 
 MIGRATIONS: Final[Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {}
 """A header of format n to one of format n + 1; each old format has a file in fixtures/formats/."""

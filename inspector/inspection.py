@@ -10,7 +10,7 @@ from inspector.alignment import Alignment, alignments
 from inspector.audit import Finding, Rejection, Severity, audit, rejection
 from inspector.audit.verdict import Verdict, clauses, verdict
 from inspector.capture import Capture
-from inspector.diagnosis import issues, with_known_issues
+from inspector.diagnosis import Cause, named_causes
 from inspector.reading import Reading, read
 
 __all__ = ["Examined", "Inspection", "examine", "inspect"]
@@ -26,7 +26,11 @@ class Examined:
     stopped: Rejection | None
     """What the server's own error says that its parser rejected."""
     findings: list[Finding]
+    causes: Sequence[Cause | None]
+    """The cause of each finding; None where none is known."""
     verdict: Verdict
+    cause: Cause | None
+    """The cause of the verdict's first clause that has one."""
 
     @property
     def worst(self) -> Severity | None:
@@ -48,14 +52,17 @@ def examine(reading: Reading) -> Examined:
     """Align, audit and judge a reading."""
     aligned = alignments(reading)
     stopped = rejection(reading)
-    findings = with_known_issues(audit(reading, aligned, stopped), reading)
+    findings, causes = named_causes(audit(reading, aligned, stopped), reading)
     judged = verdict(reading, findings, stopped)
+    cause = _cause(reading, findings, causes)
     return Examined(
         reading=reading,
         alignments=aligned,
         stopped=stopped,
         findings=findings,
-        verdict=replace(judged, known=_known(reading, findings)),
+        causes=causes,
+        verdict=replace(judged, known="" if cause is None else cause.sentence),
+        cause=cause,
     )
 
 
@@ -69,15 +76,17 @@ def inspect(capture: Capture, *, name: str = "", truth: Sequence[int] | None = N
         alignments=seen.alignments,
         stopped=seen.stopped,
         findings=seen.findings,
+        causes=seen.causes,
         verdict=seen.verdict,
+        cause=seen.cause,
     )
 
 
-def _known(reading: Reading, findings: Sequence[Finding]) -> str:
-    """The issue behind the first clause of the verdict, and what to do about it."""
+def _cause(reading: Reading, findings: Sequence[Finding], causes: Sequence[Cause | None]) -> Cause | None:
+    """The cause of the first clause of the verdict that has one, by its first finding that has one."""
+    by_finding = {id(finding): cause for finding, cause in zip(findings, causes, strict=True)}
     for clause in clauses(reading, findings):
         for finding in clause.findings:
-            if finding.known_issues:
-                issue = issues()[finding.known_issues[0]]
-                return f"Known issue: {issue.title}. {issue.first_step(reading.server_version)}"
-    return ""
+            if (cause := by_finding[id(finding)]) is not None:
+                return cause
+    return None

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from inspector.audit import Kind
 from inspector.audit.verdict import Level
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.inspection import inspect
@@ -114,7 +115,7 @@ def test_a_marker_inside_a_body_is_said_although_nothing_was_lost() -> None:
         ("<|return|>", {}),
     ]
     seen = inspect(chat(steps))
-    assert seen.findings == []
+    assert [one.kind for one in seen.findings] == [Kind.SPECIAL_TOKEN_IN_BODY]
     assert seen.verdict.level is Level.WARNING
     assert seen.verdict.sentence.startswith(
         "The model wrote <|start|> inside the body of a message on analysis (token 4)"

@@ -59,11 +59,17 @@ def _names(choice: ChoiceReading, sent: Mapping[str, list[Delta]]) -> Iterator[F
             continue
         got = "".join(delta.text for delta in sent.get(field, []))
         if got != final:
+            arguments = tool_arguments(index)
+            untold = not got and not choice.finals.get(arguments) and arguments not in sent
             yield Finding(
-                code=Code.CALL_RENAMED if got else Code.CALL_NAME_LOST,
+                code=Code.CALL_RENAMED
+                if got
+                else Code.CALL_WITHOUT_EVENTS
+                if untold
+                else Code.CALL_NAME_LOST,
                 kind=Kind.GARBLED if got else Kind.DROPPED,
                 severity=Severity.ERROR,
-                facts=Facts(call=index, by_final=True),
+                facts=Facts(call=index, name=final, by_final=True),
                 field=field,
                 generated=final,
                 delivered=got,

@@ -47,6 +47,8 @@ class Code(StrEnum):
     """Left out as the request asked: `parallel_tool_calls: false`."""
     CALL_RENAMED = "call_renamed"
     CALL_NAME_LOST = "call_name_lost"
+    CALL_WITHOUT_EVENTS = "call_without_events"
+    """A call without arguments that no event told, only the final object."""
     CALL_INDEX_UNNAMED = "call_index_unnamed"
     CALL_INDEX_OUT_OF_PLACE = "call_index_out_of_place"
     ARGUMENTS_BROKEN = "arguments_broken"
@@ -63,6 +65,13 @@ class Code(StrEnum):
     """A call whose name holds a special token: the header was misread, or written wrong."""
     FINAL_FUNCTION_AS_MCP = "final_function_as_mcp"
 
+    # what the model wrote, or did not write
+    SPECIAL_TOKEN_IN_BODY = "special_token_in_body"
+    """A special token inside a body, where it is text and frames nothing."""
+    ENDED_IN_REASONING = "ended_in_reasoning"
+    ENDED_WITH_EMPTY_ANSWER = "ended_with_empty_answer"
+    ENDED_WITHOUT_TEXT = "ended_without_text"
+
     # the stream itself
     SERVER_ERROR = "server_error"
     CUT = "cut"
@@ -70,6 +79,8 @@ class Code(StrEnum):
     CUT_AFTER_ERROR = "cut_after_error"
     INCOMPLETE = "incomplete"
     """The server itself calls the response incomplete."""
+    INCOMPLETE_BELOW_LIMIT = "incomplete_below_limit"
+    """The server blames a token limit that was not reached, for a response without output."""
     LIMIT_REACHED = "limit_reached"
     LIMIT_REACHED_UNREPORTED = "limit_reached_unreported"
     OPEN_AT_END = "open_at_end"

@@ -7,6 +7,7 @@ final texts are held against its deltas. One cause is one finding.
 from collections.abc import Iterable, Iterator, Mapping
 
 from inspector.alignment import Alignment, alignments
+from inspector.audit.answer_checks import no_answer, special_tokens
 from inspector.audit.calls import broken_arguments, nameless_calls
 from inspector.audit.final_object import final_findings
 from inspector.audit.finding import Finding
@@ -35,6 +36,10 @@ def audit(
     if aligned is None:
         aligned, stopped = alignments(reading), rejection(reading)
     found = list(_findings(reading, aligned, stopped))
+    if not ids_missing(reading):
+        for choice in reading.choices:
+            others = [one for one in found if one.choice == choice.index]
+            found += no_answer(reading, choice, others)
     found.sort(key=_order)
     return found
 
@@ -47,6 +52,7 @@ def _findings(
         if choice.has_ids:
             if not holes:
                 yield from refusal_findings(choice)
+                yield from special_tokens(choice)
             laid = aligned[choice.index]
             if laid is not None:
                 lost = list(lost_findings(reading, choice, laid, ids_missing=holes))

@@ -34,6 +34,8 @@ class Kind(StrEnum):
     DISCONNECTED = "disconnected"
     PROTOCOL = "protocol"
     COUNT_MISMATCH = "count_mismatch"
+    NO_ANSWER = "no_answer"
+    SPECIAL_TOKEN_IN_BODY = "special_token_in_body"
 
 
 class Side(StrEnum):
@@ -164,5 +166,19 @@ KINDS: Final[dict[Kind, KindInfo]] = {
         side=Side.STREAM,
         marks=False,
         when="the server's token count differs from the token IDs seen, or from what its texts account for",
+    ),
+    Kind.NO_ANSWER: KindInfo(
+        label="no answer",
+        severity=Severity.WARNING,
+        side=Side.STREAM,
+        marks=False,
+        when="the turn ended by itself, not by a limit, and brought neither an answer nor a tool call",
+    ),
+    Kind.SPECIAL_TOKEN_IN_BODY: KindInfo(
+        label="special token in a body",
+        severity=Severity.WARNING,
+        side=Side.STREAM,
+        marks=True,
+        when="a special token such as `<|start|>` or `<|endoftext|>` inside a body, where it is text",
     ),
 }

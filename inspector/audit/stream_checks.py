@@ -1,6 +1,7 @@
 """Findings about the stream itself: errors told, connections cut, streams cut short, counts, order."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from inspector.audit.finding import Code, Facts, Finding
@@ -95,11 +96,13 @@ def _truncated(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
     reason = choice.finish_reason
     if not choice.has_ids:
         if reading.stream.final_status in {"incomplete", "cancelled"}:
+            below = _below_limit(reading)
+            facts = Facts(reason=reading.stream.incomplete_reason)
             yield Finding(
-                code=Code.INCOMPLETE,
+                code=Code.INCOMPLETE if below is None else Code.INCOMPLETE_BELOW_LIMIT,
                 kind=Kind.TRUNCATED,
                 severity=Severity.WARNING,
-                facts=Facts(reason=reading.stream.incomplete_reason),
+                facts=facts if below is None else replace(facts, counted=below[0], limit=below[1]),
                 event_start=reading.stream.final_event,
                 event_end=(reading.stream.final_event or 0) + 1,
                 choice=choice.index,
@@ -143,6 +146,16 @@ def _truncated(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
         generated=text_of(choice.tokens.ids[last.body : last.body_end]) if last.in_body else None,
         choice=choice.index,
     )
+
+
+def _below_limit(reading: Reading) -> tuple[int, int] | None:
+    """Tokens and limit, where the server blames a limit that was not reached for an empty output."""
+    told = reading.stream.final_object or {}
+    limit, counted = told.get("max_output_tokens"), (reading.stream.usage or {}).get("output_tokens")
+    blamed = reading.stream.incomplete_reason == "max_output_tokens"
+    if not blamed or told.get("output") or type(limit) is not int or type(counted) is not int:
+        return None
+    return (counted, limit) if counted < limit else None
 
 
 def _limit_reached(reading: Reading) -> int | None:

@@ -5,17 +5,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, assert_never
 
+from inspector.audit.clauses import aborted, loss_clauses, model_clause, warning_clause
 from inspector.audit.finding import Code, Finding, Missing
 from inspector.audit.kinds import KINDS, Kind, Severity, Side
 from inspector.audit.missing_ids import ids_missing
 from inspector.audit.rejection import Rejection
 from inspector.audit.stream_checks import server_errors
-from inspector.audit.wording import aborted, loss_clauses, model_clause, warning_clause
 from inspector.audit.words import counted, joined
 from inspector.formats import clip
 from inspector.harmony.reconstruction import Certainty, Reconstruction
-from inspector.harmony.vocab import MARKERS, Marker
-from inspector.reading import ChoiceReading, Evidence, Reading
+from inspector.reading import Evidence, Reading
 
 __all__ = ["Clause", "Level", "Verdict", "clauses", "verdict"]
 
@@ -50,6 +49,8 @@ class Clause(NamedTuple):
     findings: tuple[Finding, ...]
 
 
+_LOSSES: Final = (Kind.MISROUTED, Kind.DROPPED, Kind.GARBLED, Kind.REORDERED, Kind.DUPLICATED)
+"""The order in which a clause mentions losses, as `wording.loss_clauses` does."""
 _SHOWN: Final = 3
 _MESSAGE_SHOWN: Final = 120
 _HTTP_ERROR: Final = 400
@@ -59,6 +60,8 @@ _WARNINGS: Final = (
     Kind.TRUNCATED,
     Kind.COUNT_MISMATCH,
     Kind.INVALID_TOOL_ARGUMENTS,
+    Kind.SPECIAL_TOKEN_IN_BODY,
+    Kind.NO_ANSWER,
     Kind.PROTOCOL,
 )
 """The order in which a verdict mentions warnings; kinds that are not here follow."""
@@ -93,10 +96,6 @@ def verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection | 
             sentence="No loss found, but the server sent only some of its token IDs.",
             why=reading.engine.evidence_hint(reading.spec),
         )
-    if (said_in_body := _special_token_in_body(reading.choice.rebuilt or reading.choice)) is not None:
-        return Verdict(
-            level=Level.WARNING, sentence=said_in_body, why=f"Nothing was lost. {_checked(reading)}"
-        )
     return Verdict(level=Level.CLEAN, sentence=_clean(reading), why=_checked(reading))
 
 
@@ -119,6 +118,7 @@ def _errors(reading: Reading, errors: Sequence[Finding]) -> list[Clause]:
     text = text or [one for one in errors if one.kind is Kind.INVALID_TOOL_ARGUMENTS]
     if lost := loss_clauses(text):
         subject = "it also" if told else "the server"
+        text.sort(key=lambda one: _LOSSES.index(one.kind) if one.kind in _LOSSES else len(_LOSSES))
         found.append(Clause(f"{subject} {joined(lost[:_SHOWN])}", tuple(text)))
     rejected = [one for one in errors if KINDS[one.kind].side is Side.MODEL]
     if rejected:
@@ -139,26 +139,6 @@ def _warnings(reading: Reading, findings: Sequence[Finding]) -> list[Clause]:
     if only and reading.choice.evidence not in _BLIND:
         return [Clause(f"the texts are complete, but {found[0].words}", found[0].findings)]
     return found
-
-
-def _special_token_in_body(choice: ChoiceReading) -> str | None:
-    """What to say of the first special token inside a body, where the reference parser takes it for text.
-
-    No finding: the parser allows it, and the text arrived where its message says. But a person reads
-    `<|start|>assistant` in the reasoning and wants to know why.
-    """
-    ids = choice.tokens.ids
-    for message in choice.transcript.messages if choice.has_ids else ():
-        if message.in_body and not MARKERS.isdisjoint(ids[message.body : message.body_end]):
-            at = next(place for place in range(message.body, message.body_end) if ids[place] in MARKERS)
-            marker = Marker(ids[at])
-            missing = "; an <|end|> before it is missing" if marker is Marker.START else ""
-            where = f" of a message on {message.header.channel}" if message.header.channel else ""
-            return (
-                f"The model wrote {marker.text} inside the body{where} (token {at:,}), where it is text and "
-                f"frames nothing{missing}."
-            )
-    return None
 
 
 def _clean(reading: Reading) -> str:
@@ -247,6 +227,8 @@ def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | Non
             return f"The model's stream is well formed, so the loss is the server's.{json} {checked}"
     if any(one.kind is Kind.MISROUTED and one.event_start == reading.stream.final_event for one in findings):
         return f"The final object has it as well: the server misread a header, or the model wrote it wrong. {checked}"
+    if kinds and kinds <= {Kind.SPECIAL_TOKEN_IN_BODY, Kind.NO_ANSWER}:
+        return f"Nothing was lost. {checked}"
     if lost:
         return f"The final object is complete; only the streamed deltas lost text. {checked}"
     return checked

@@ -1,22 +1,20 @@
-"""Every sentence about findings, from their codes and facts: explanations, titles, and the clauses of verdicts.
+"""Every sentence about findings, from their codes and facts: explanations and titles.
 
 Nothing decides by reading what this module writes.
 """
 
-from collections.abc import Sequence
 from typing import Final, assert_never
 
+from inspector.audit.answer_words import ended_words, special_token_words, stopped_words
 from inspector.audit.finding import Code, Facts, Finding, Implied, Missing
-from inspector.audit.kinds import KINDS, Kind
+from inspector.audit.kinds import KINDS
 from inspector.audit.rejection import Rejection, UnsentKind
-from inspector.audit.words import amount, counted, field_words, joined, per_field, quote, tokens_words
-from inspector.deltas import CONTENT, REASONING
+from inspector.audit.words import counted, field_words, quote, tokens_words
 from inspector.harmony.text import text_of
 from inspector.harmony.vocab import token_bytes
 
-__all__ = ["aborted", "explain", "loss_clauses", "model_clause", "title", "unsent_words", "warning_clause"]
+__all__ = ["explain", "sent_as", "title", "unsent_words"]
 
-_SERVER_CALL: Final = "mcp_call["
 _IMPLIED: Final = {
     Implied.MESSAGE: "a whole message",
     Implied.HEADER_END: "the end of the open header",
@@ -126,6 +124,17 @@ def explain(finding: Finding) -> str:
                 f"The call of the function {quote(facts.name or '')} with {quote(facts.detail or '')} was delivered as "
                 "an mcp_call, which no client runs as a function."
             )
+        case Code.CALL_WITHOUT_EVENTS:
+            return f"The call of {quote(facts.name or '')} is in the final object, and no event of the stream told it."
+        case Code.SPECIAL_TOKEN_IN_BODY:
+            return f"{_upper(special_token_words(finding))}."
+        case Code.ENDED_IN_REASONING | Code.ENDED_WITH_EMPTY_ANSWER | Code.ENDED_WITHOUT_TEXT:
+            return f"The turn {ended_words(finding)}; {stopped_words(facts)}."
+        case Code.INCOMPLETE_BELOW_LIMIT:
+            return (
+                f"The server calls the response incomplete ({facts.reason}), but it has {facts.counted:,} of "
+                f"{facts.limit:,} tokens and no output item."
+            )
         case Code.SERVER_ERROR:
             return f"The server reported an error: {quote(finding.delivered or '', 200)}."
         case Code.CUT:
@@ -147,7 +156,7 @@ def explain(finding: Finding) -> str:
             return "The stream has a finish_reason, but no [DONE]."
         case Code.COUNT_ABOVE_SENT | Code.COUNT_ABOVE_LOGPROBS | Code.COUNT_BELOW_SENT:
             unknown = "" if finding.code is Code.COUNT_BELOW_SENT else "; the others are unknown"
-            return f"The server counted {facts.counted:,} tokens and sent {facts.seen:,} {_sent_as(facts)}{unknown}."
+            return f"The server counted {facts.counted:,} tokens and sent {facts.seen:,} {sent_as(facts)}{unknown}."
         case Code.COUNT_UNEXPLAINED if facts.reconstructed:
             return _beyond_final(facts)
         case Code.COUNT_UNEXPLAINED:
@@ -195,7 +204,8 @@ def _words(facts: Facts) -> str:
     return f" ({facts.words})" if facts.words else ""
 
 
-def _sent_as(facts: Facts) -> str:
+def sent_as(facts: Facts) -> str:
+    """What the server sent of its tokens."""
     return "logprob entries" if facts.logprobs else "token IDs"
 
 
@@ -282,113 +292,3 @@ def unsent_words(stopped: Rejection) -> dict[UnsentKind, str]:
         UnsentKind.TOKEN: "not sent, the parser stopped here",
         UnsentKind.HEADER: "not sent, the parser rejected this header",
     }
-
-
-# --- clauses of verdicts ---------------------------------------------------------------------------
-
-
-def aborted(words: str, *, status: int | None) -> str:
-    """What the server did with its error, as a clause after "the server"; `status` when it answered with one."""
-    said = f"“{words.rstrip('.')}”"
-    if status is None:
-        return f"aborted the stream: {said}"
-    what = "rejected the request" if status < 500 else "failed"
-    return f"{what} (HTTP {status}): {said}"
-
-
-def loss_clauses(errors: Sequence[Finding]) -> list[str]:
-    """What a server did to the texts, each a clause after "the server"."""
-    found = _misrouted(errors)
-    if dropped := _of(errors, Kind.DROPPED):
-        found.append(f"lost {per_field(dropped, 'of')}")
-    if garbled := _of(errors, Kind.GARBLED):
-        found.append(f"garbled {per_field(garbled, 'in')}")
-    if reordered := _of(errors, Kind.REORDERED):
-        found.append(f"reordered {per_field(reordered, 'in')}")
-    if duplicated := _of(errors, Kind.DUPLICATED):
-        found.append(f"repeated or invented {per_field(duplicated, 'in')}")
-    broken = _of(errors, Kind.INVALID_TOOL_ARGUMENTS)
-    if broken and not found:
-        found.append(f"broke the JSON of {field_words(broken[0].field)}")
-    return found
-
-
-def _misrouted(errors: Sequence[Finding]) -> list[str]:
-    groups: dict[tuple[str | None, str | None], list[Finding]] = {}
-    for one in _of(errors, Kind.MISROUTED):
-        groups.setdefault((one.field, one.delivered_in), []).append(one)
-    words: list[str] = []
-    for (field, where), group in groups.items():
-        if field is None and (where or "").startswith(_SERVER_CALL):
-            words.append(f"turned {amount(group)} into a call of a tool that does not exist")
-        elif field is None:
-            words.append(f"delivered {amount(group)} of message framing as text in {field_words(where)}")
-        elif field == REASONING and where == CONTENT:
-            words.append(f"leaked {amount(group, 'reasoning')} into the answer")
-        else:
-            words.append(f"delivered {amount(group)} of {field_words(field)} in {field_words(where)}")
-    return words
-
-
-def model_clause(rejected: Sequence[Finding]) -> str:
-    """What the model wrote that the parser rejects, a clause after "the model"."""
-    first = rejected[0]
-    what = (
-        "wrote a header that Harmony does not allow"
-        if first.kind is Kind.BAD_HEADER
-        else "emitted a token where only <|start|> is allowed"
-    )
-    more = f", {len(rejected):,} times in all" if len(rejected) > 1 else ""
-    return f"{what} (token {first.token_start:,}{more})" if first.sent else f"{what} (not sent)"
-
-
-def warning_clause(kind: Kind, findings: Sequence[Finding]) -> str:
-    """What the warnings of a kind amount to, a whole clause; `findings` are those of the kind, at least one."""
-    first = findings[0]
-    match kind:
-        case Kind.UNSERVED:
-            places = {one.delivered_in for one in findings}
-            if None not in places and len(places) == 1:
-                return f"text without a field of its own was delivered in {field_words(first.delivered_in)}"
-            return "some generated text has no field and was not delivered"
-        case Kind.TRUNCATED:
-            return "the response was cut short"
-        case Kind.COUNT_MISMATCH:
-            return _count_clause(first)
-        case Kind.INVALID_TOOL_ARGUMENTS:
-            if first.code is Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN:
-                return "tool arguments arrived that are not valid JSON"
-            return "the model generated tool arguments that are not valid JSON"
-        case Kind.PROTOCOL:
-            return "the stream breaks its protocol"
-        case Kind.DROPPED | Kind.MISROUTED | Kind.GARBLED | Kind.REORDERED | Kind.DUPLICATED:
-            return f"the server {joined(loss_clauses(findings))}"
-        case Kind.UNEXPECTED_TOKEN | Kind.BAD_HEADER:
-            return f"the model {model_clause(findings)}"
-        case Kind.SERVER_ERROR:
-            return f"the server {aborted(first.delivered or '', status=None)}"
-        case Kind.DISCONNECTED:
-            return "the connection was closed before the response ended"
-        case _:
-            assert_never(kind)
-
-
-def _count_clause(finding: Finding) -> str:
-    facts = finding.facts
-    match finding.code:
-        case Code.COUNT_ABOVE_SENT | Code.COUNT_ABOVE_LOGPROBS:
-            return f"the server sent {facts.seen:,} of {facts.counted:,} {_sent_as(facts)}, so losses may be hidden"
-        case Code.COUNT_BELOW_SENT:
-            return f"the server counted {facts.counted:,} tokens and sent {facts.seen:,} {_sent_as(facts)}"
-        case Code.COUNT_UNEXPLAINED if facts.reconstructed:
-            missing = (facts.counted or 0) - (facts.seen or 0)
-            return f"the server counted {counted(missing, 'token')} more than its final object accounts for"
-        case _:
-            seen = facts.seen or 0
-            return (
-                f"the server counted {facts.counted or 0:,} tokens, but its texts account for about {seen:,}"
-            )
-
-
-def _of(findings: Sequence[Finding], kind: Kind) -> list[Finding]:
-    return [one for one in findings if one.kind is kind]

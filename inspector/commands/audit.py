@@ -70,7 +70,7 @@ def run(arguments: Namespace) -> int:
             continue
         seen.extend(found)
     if arguments.json:
-        rows = [audit_row(one.name, one.reading, one.findings, one.verdict) for one in seen]
+        rows = [audit_row(one.name, one) for one in seen]
         if seen or len(arguments.files) > 1:
             print_json(rows[0] if len(rows) == 1 and len(arguments.files) == 1 else rows)
     elif seen:
@@ -101,7 +101,7 @@ def _fails(finding: Finding, level: str) -> bool:
 
 
 def _lines(one: Inspection) -> list[str]:
-    row: dict[str, Any] = audit_row(one.name, one.reading, one.findings, one.verdict)
+    row: dict[str, Any] = audit_row(one.name, one)
     shown = figures(one.reading)
     tokens = count(row["tokens"]["count"], "token") if one.reading.choice.has_ids else "token count unknown"
     if row["tokens"]["reconstructed"]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from inspector.audit import KINDS, Finding, Kind, Severity, Side
-from inspector.audit.wording import loss_clauses
+from inspector.audit.clauses import loss_clauses
 from inspector.audit.words import field_words, quote
 from inspector.compare.causes import cause
 from inspector.compare.comparison import ChoiceComparison, Divergence, Outcome

@@ -8,9 +8,11 @@ from inspector.diagnosis.captures import (
     answers_of_findings,
     diagnose_capture,
     match_findings,
+    named_causes,
     with_known_issues,
 )
 from inspector.diagnosis.catalogue import catalogue, issues, read_catalogue
+from inspector.diagnosis.cause import Alternative, Cause
 from inspector.diagnosis.decompress import unpacked
 from inspector.diagnosis.issue import Issue, Side
 from inspector.diagnosis.lines import lines_of_file
@@ -21,8 +23,10 @@ from inspector.diagnosis.rows import diagnosis_row, failure_row, issue_row
 from inspector.diagnosis.text import diagnose_text
 
 __all__ = [
+    "Alternative",
     "Answer",
     "Because",
+    "Cause",
     "Diagnosis",
     "DiagnosisOutcome",
     "Failure",
@@ -42,6 +46,7 @@ __all__ = [
     "issues",
     "lines_of_file",
     "match_findings",
+    "named_causes",
     "read_catalogue",
     "unpacked",
     "with_known_issues",

@@ -6,14 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from inspector.audit import KINDS, Finding, Kind, Side, explain
+from inspector.audit import KINDS, Finding, Kind, Severity, Side, explain
+from inspector.capture import ENDPOINT_GUESSED, Endpoint
 from inspector.diagnosis.catalogue import catalogue
-from inspector.diagnosis.forms import Evidence, Place, finding_holds, request_holds, token_places
+from inspector.diagnosis.cause import Cause, cause_of
+from inspector.diagnosis.evidence import Evidence
+from inspector.diagnosis.forms import Place, finding_holds, request_holds, token_places, told_words
 from inspector.diagnosis.issue import Issue
+from inspector.diagnosis.issue import Side as IssueSide
 from inspector.diagnosis.judges import Judgement, judgements
 from inspector.diagnosis.ranking import Answer, Because, Reason, ranked, sides, version_reason
+from inspector.diagnosis.release_bounds import Bounds, release_bounds
 from inspector.diagnosis.result import Diagnosis, Failure, sentence
 from inspector.diagnosis.scan import VersionSeen
+from inspector.harmony.parser_errors import parser_error
+from inspector.harmony.text import text_of
 from inspector.reading import Reading
 
 __all__ = [
@@ -21,6 +28,7 @@ __all__ = [
     "answers_of_findings",
     "diagnose_capture",
     "match_findings",
+    "named_causes",
     "with_known_issues",
 ]
 
@@ -31,7 +39,19 @@ _LOOK_BACK: Final = 8
 _REFUSALS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
 _WORDS: Final = _REFUSALS | {Kind.SERVER_ERROR}
 """Kinds whose `delivered` holds the parser's or the server's own words."""
-_BY_TOKENS: Final = _REFUSALS | {Kind.UNSERVED, Kind.TRUNCATED, Kind.GARBLED, Kind.DISCONNECTED}
+_BY_FINAL: Final = frozenset({Kind.MISROUTED, Kind.DROPPED, Kind.GARBLED, Kind.COUNT_MISMATCH})
+"""Kinds that a header in the final object of Responses can explain."""
+_SERVERS: Final = frozenset(kind for kind, info in KINDS.items() if info.side in {Side.TEXT, Side.ABORT}) | {
+    Kind.SERVER_ERROR
+}
+"""Kinds that are about what the server did."""
+_BY_TOKENS: Final = _REFUSALS | {
+    Kind.UNSERVED,
+    Kind.TRUNCATED,
+    Kind.GARBLED,
+    Kind.DISCONNECTED,
+    Kind.SPECIAL_TOKEN_IN_BODY,
+}
 """Kinds that a token form alone can explain."""
 
 
@@ -53,6 +73,17 @@ def with_known_issues(findings: Sequence[Finding], reading: Reading) -> list[Fin
     ]
 
 
+def named_causes(findings: Sequence[Finding], reading: Reading) -> tuple[list[Finding], list[Cause | None]]:
+    """The findings with their `known_issues`, and the cause of each; None where none is known."""
+    answers = answers_of_findings(findings, reading)
+    bounds = release_bounds(reading) if reading.server_version is None else Bounds()
+    named = [
+        dataclasses.replace(finding, known_issues=tuple(one.issue.id for one in found[:_SHOWN]))
+        for finding, found in zip(findings, answers, strict=True)
+    ]
+    return named, [cause_of(found, reading.server_version or bounds.at_least) for found in answers]
+
+
 def answers_of_findings(
     findings: Sequence[Finding], reading: Reading, issues: Sequence[Issue] | None = None
 ) -> list[list[Answer]]:
@@ -66,26 +97,51 @@ def answers_of_findings(
         evidence = by_choice.get(finding.choice, by_choice[reading.choice.index])
         answers = (_answer(one, finding, evidence) for one in known if finding.kind in one.kinds)
         found.append(ranked(answer for answer in answers if answer is not None))
+    rejected = next((place for place, one in enumerate(findings) if one.kind in _REFUSALS), None)
+    for place, finding in enumerate(findings):
+        if (
+            finding.kind is Kind.SERVER_ERROR
+            and rejected is not None
+            and parser_error(finding.delivered or "") is not None
+        ):
+            found[place] = _of_rejection(found[place], found[rejected])
     return found
+
+
+def _of_rejection(told: Sequence[Answer], rejected: Sequence[Answer]) -> list[Answer]:
+    """Answers to a parser's error: those to what it rejected, whose tokens decide; its words alone do not."""
+    named = {answer.issue.id for answer in rejected}
+    by_form = [
+        answer
+        for answer in told
+        if answer.issue.id not in named
+        and not {Because.FINDING, Because.EXACT_FINDING}.isdisjoint(one.because for one in answer.reasons)
+    ]
+    return ranked([*rejected, *by_form]) if rejected else list(told)
 
 
 def answers_of_capture(
     findings: Sequence[Finding], reading: Reading, issues: Sequence[Issue] | None = None
 ) -> list[Answer]:
     """Ranked answers for a capture as a whole; of equal ones the one that explains more findings is first."""
-    return _together(answers_of_findings(findings, reading, issues))
+    return _together(findings, answers_of_findings(findings, reading, issues))
 
 
-def _together(found: Sequence[Sequence[Answer]]) -> list[Answer]:
+def _together(findings: Sequence[Finding], found: Sequence[Sequence[Answer]]) -> list[Answer]:
     best: dict[str, Answer] = {}
     explained: dict[str, int] = {}
-    for answers in found:
+    errors: set[str] = set()
+    for finding, answers in zip(findings, found, strict=True):
+        if finding.severity is Severity.ERROR:
+            errors |= {answer.issue.id for answer in answers[:_SHOWN]}
         for answer in answers[:_SHOWN]:
             name = answer.issue.id
             explained[name] = explained.get(name, 0) + 1
             if name not in best or answer.weight > best[name].weight:
                 best[name] = answer
-    return sorted(best.values(), key=lambda answer: (-answer.weight, -explained[answer.issue.id]))
+    return sorted(
+        best.values(), key=lambda one: (one.issue.id not in errors, -one.weight, -explained[one.issue.id])
+    )
 
 
 def diagnose_capture(findings: Sequence[Finding], reading: Reading) -> Diagnosis:
@@ -95,7 +151,7 @@ def diagnose_capture(findings: Sequence[Finding], reading: Reading) -> Diagnosis
         Failure(message=explain(finding), count=1, answers=tuple(answers[:_SHOWN]))
         for finding, answers in zip(findings, found, strict=True)
     )
-    answers = tuple(_together(found))
+    answers = tuple(_together(findings, found))
     version = reading.server_version
     return Diagnosis(
         sentence=sentence(answers, failures),
@@ -124,21 +180,25 @@ class _Candidate:
 
 def _candidates(known: Sequence[Issue], reading: Reading, by_choice: Sequence[Evidence]) -> list[_Candidate]:
     found = []
+    told = _BY_FINAL if any(one.told_messages for one in by_choice) else frozenset[Kind]()
+    guessed = ENDPOINT_GUESSED in reading.notes
+    bounds = release_bounds(reading) if reading.server_version is None else Bounds()
     for issue in known:
-        if issue.endpoints and reading.header.endpoint not in issue.endpoints:
+        if issue.endpoints and reading.header.endpoint not in issue.endpoints and not guessed:
             continue
         if issue.engines and reading.engine.name not in issue.engines:
             continue
         asked = request_holds(issue, reading.header.request)
-        if asked is False:
+        if asked is False or (asked is None and issue.request and not (issue.patterns or issue.may_match)):
             continue
         words = ", ".join(f"{key} {wanted}" for key, wanted in issue.request.items())
         places = {one.choice.index: token_places(issue, one) for one in by_choice} if issue.tokens else {}
         candidate = _Candidate(
             issue=issue,
-            kinds=_kinds(issue, any(places.values())),
+            kinds=_kinds(issue, any(places.values()))
+            | (told if any(form.message for form in issue.tokens) else set()),
             places=places,
-            version=version_reason(issue, reading.server_version, engine=reading.engine),
+            version=version_reason(issue, reading.server_version, engine=reading.engine, bounds=bounds),
             asked=Reason(Because.REQUEST, f"the request has {words}") if asked else None,
         )
         if candidate.kinds:
@@ -165,10 +225,9 @@ def _answer(one: _Candidate, finding: Finding, evidence: Evidence) -> Answer | N
     reasons = _reasons(one.issue, finding, evidence, near)
     if not reasons:
         return None
-    outside = one.version is not None and one.version.because is Because.OUTSIDE
-    if one.version is not None and not (outside and finding.kind in _REFUSALS and finding.sent):
-        # A refusal is our own judge's word; whether the server raises for it says nothing about the cause.
-        if outside and Because.TOKENS not in {reason.because for reason in reasons}:
+    if one.version is not None and _release_counts(one.issue, finding, evidence):
+        did = one.issue.sides[0] is IssueSide.SERVER and finding.kind in _SERVERS
+        if one.version.because is Because.OUTSIDE and (did or not _by_tokens(reasons)):
             return None
         reasons.append(one.version)
     if one.asked is not None:
@@ -176,19 +235,48 @@ def _answer(one: _Candidate, finding: Finding, evidence: Evidence) -> Answer | N
     return Answer(issue=one.issue, reasons=tuple(reasons))
 
 
+def _by_tokens(reasons: Sequence[Reason]) -> bool:
+    return not {Because.TOKENS, Because.SUPPOSED}.isdisjoint(reason.because for reason in reasons)
+
+
+def _release_counts(issue: Issue, finding: Finding, evidence: Evidence) -> bool:
+    """Whether the server's release can speak for or against an issue.
+
+    It says what a server did, and nothing about what the model wrote; plain completions are not parsed.
+    """
+    if evidence.reading.header.endpoint is Endpoint.COMPLETIONS:
+        return False
+    if issue.sides[0] is IssueSide.SERVER:
+        return not (finding.kind in _REFUSALS and finding.sent)
+    return finding.kind in _SERVERS
+
+
 def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | None) -> list[Reason]:
     reasons: list[Reason] = []
     by_ids = finding.kind in _REFUSALS and bool(evidence.ids) and evidence.has_all(finding)
-    if any(finding_holds(form, finding, evidence) for form in issue.findings):
-        reasons.append(Reason(Because.FINDING, f"the finding {finding.kind.replace('_', ' ')} fits it"))
-    elif issue.findings and finding.kind not in _WORDS:
+    told = told_words(issue, finding, evidence)
+    held = [form for form in issue.findings if finding_holds(form, finding, evidence)]
+    if held:
+        exact = any(form.codes or form.message for form in held)
+        because = Because.EXACT_FINDING if exact else Because.FINDING
+        reasons.append(Reason(because, f"the finding {finding.kind.replace('_', ' ')} fits it"))
+    elif issue.findings and finding.kind not in _WORDS and not told:
         return []
+    supposed = _supposed(issue, finding, evidence)
     if near is not None and finding.kind in _BY_TOKENS:
         reasons.append(Reason(Because.TOKENS, near.words))
+    elif told:
+        reasons.append(Reason(Because.TOKENS, told))
     elif by_ids and not issue.patterns:
         return reasons
     elif by_ids and issue.tokens:
         return []  # the ids are known and have another form: the words alone would mislead
+    elif supposed is not None:
+        if not supposed:
+            return []  # no token that the format allows before the rejected one makes the form
+        reasons.append(supposed[0])
+    elif finding.kind in _REFUSALS and evidence.opened and _opens(issue):
+        return []
     if finding.kind in _WORDS:
         words = finding.delivered or ""
         for patterns, because in (
@@ -199,6 +287,33 @@ def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | N
                 reasons.append(Reason(because, f"the message is “{words}”"))
                 break
     return reasons
+
+
+def _supposed(issue: Issue, finding: Finding, evidence: Evidence) -> list[Reason] | None:
+    """Whether the rejected token makes the issue's form after a stop token that the format allows before it.
+
+    None where that says nothing: the tokens are known, or the issue's form is not one between messages.
+    """
+    between = [form for form in issue.tokens if form.sequence and form.state == "between"]
+    if not between or not evidence.supposed or finding.kind not in _REFUSALS or finding.sent:
+        return None
+    found: list[Reason] = []
+    for number, one in enumerate(evidence.supposed):
+        for place in token_places(issue, one):
+            if place.end == len(one.ids):
+                stop = text_of([one.ids[-2]])
+                said = f"{text_of([one.ids[-1]])} was rejected, and the open message ends in {stop}"
+                found.append(
+                    Reason(Because.SUPPOSED, said)
+                    if number == 0
+                    else Reason(Because.PART_OF_MESSAGE, f"{said}, if it was closed so")
+                )
+    return found
+
+
+def _opens(issue: Issue) -> bool:
+    """True for an issue that shows at the beginning of a completion only."""
+    return bool(issue.tokens) and all(form.first for form in issue.tokens)
 
 
 def _near(places: Sequence[Place], finding: Finding, evidence: Evidence) -> Place | None:

@@ -148,6 +148,12 @@ class FindingForm:
     """Whether the finding covers the whole body of its message."""
     crowded: bool | None = None
     """Whether an event at the finding brought several tokens."""
+    inner: bool | None = None
+    """Whether text of the choice is missing inside a message that goes on after it."""
+    whole_step: bool | None = None
+    """Whether a delta of the choice brought the text of several tokens."""
+    second_copy: bool | None = None
+    """Whether the finding's text stands elsewhere in what was delivered."""
     boundary: bool | None = None
     """Whether such an event holds tokens of more than one message, or of header and body."""
     told: bool | None = None
@@ -204,6 +210,8 @@ class Issue:
     """Versions by program; empty where no version is known to be free of it."""
     fixed_in: Mapping[str, str] = dataclasses.field(default_factory=dict)
     rate: Rate | None = None
+    experiment: str = ""
+    """A command whose result tells this issue from those that look the same."""
     examples: tuple[str, ...] = ()
     """Error text as it was seen."""
     shares_text_with: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from inspector.diagnosis.issue import Confidence, Issue, Side
+from inspector.diagnosis.release_bounds import Bounds
 from inspector.diagnosis.versions import as_version
 from inspector.engines import DEFAULT, ENGINES, Engine
 from inspector.formats import listed
@@ -24,7 +25,10 @@ class Because(StrEnum):
     MESSAGE = "message"
     PART_OF_MESSAGE = "message of several issues"
     TOKENS = "tokens"
+    SUPPOSED = "tokens that were not sent"
+    """Tokens that the format puts before the rejected one, in the place of those that were not sent."""
     FINDING = "finding"
+    EXACT_FINDING = "finding by code or message"
     REQUEST = "request"
     SYMPTOM = "symptom"
     BEGINNING = "beginning of the message"
@@ -39,7 +43,9 @@ class Because(StrEnum):
 _WEIGHTS: Final = {
     Because.MESSAGE: 40,
     Because.TOKENS: 40,
+    Because.EXACT_FINDING: 40,
     Because.FINDING: 30,
+    Because.SUPPOSED: 30,
     Because.RATE: 20,
     Because.REQUEST: 15,
     Because.HINT: 14,
@@ -55,11 +61,14 @@ _MESSAGES: Final = frozenset(
     {Because.MESSAGE, Because.PART_OF_MESSAGE, Because.BEGINNING, Because.TOKENS, Because.FINDING}
 )
 _GENERAL: Final = -25
+_ASKED_FOR: Final = 30
+"""More for a request that is known to make what the tokens show."""
 _LESS_LIKELY: Final = -6
 """For each entry that shares the text and is likelier."""
 _SUPPORT: Final = frozenset({Because.TOKENS, Because.REQUEST, Because.HINT, Because.RATE, Because.INSIDE})
 """What tells entries of one text apart."""
 _AGAINST: Final = frozenset({Because.NOT_RATE, Because.ENDPOINT, Because.OUTSIDE})
+_OPEN: Final = Bounds()
 _CONFIDENCE: Final = {Confidence.HIGH: 2, Confidence.MEDIUM: 1, Confidence.LOW: 0}
 
 
@@ -112,8 +121,13 @@ class Answer:
         if Because.OUTSIDE in kinds and Because.TOKENS in kinds:
             # The tokens are there whatever the server's release makes of them.
             weight -= _WEIGHTS[Because.OUTSIDE]
+        shown = {Because.TOKENS, Because.SUPPOSED, Because.MESSAGE, Because.PART_OF_MESSAGE}
+        if Because.REQUEST in kinds and kinds & shown and not self.issue.general:
+            weight += _ASKED_FOR
         if self.issue.general:
             weight += _GENERAL
+            if {Because.TOKENS, Because.MESSAGE} <= kinds:  # one thing, told twice
+                weight -= _WEIGHTS[Because.MESSAGE]
         weight += _LESS_LIKELY * len(self.issue.shares_text_with)
         return weight + _CONFIDENCE[self.issue.confidence]
 
@@ -129,22 +143,33 @@ def sides(answers: Sequence[Answer]) -> tuple[Side, ...]:
 
 
 def version_reason(
-    issue: Issue, version: str | None, source: str = "", engine: Engine | None = None
+    issue: Issue,
+    version: str | None,
+    source: str = "",
+    engine: Engine | None = None,
+    bounds: Bounds = _OPEN,
 ) -> Reason | None:
     """What the server and its version say about an issue; None when they say nothing.
 
-    Without `engine` the default is meant, and an issue of another one is not ruled out.
+    Without `engine` the default is meant, and an issue of another one is not ruled out. `bounds` are those of
+    a release that is not known.
     """
     server = DEFAULT if engine is None else engine
     affected = issue.affected.get(server.program)
     others = [one.label for one in ENGINES if one.program in issue.affected]
     if affected is None and engine is not None and others:
         return Reason(Because.OUTSIDE, f"it is an issue of {listed(others)}, and this is {server.label}")
-    if affected is None or version is None or as_version(version) is None:
+    if affected is None:
         return None
-    said = f"{server.labelled(version)}{f' ({source})' if source else ''}"
+    if version is None or as_version(version) is None:
+        inside, said = bounds.within(affected), f"{server.label} {bounds.words} (by the stream)"
+    else:
+        inside = version in affected
+        said = f"{server.labelled(version)}{f' ({source})' if source else ''}"
+    if inside is None:
+        return None
     fixed = issue.fixed_in.get(server.program)
     cure = f", fixed in {fixed}" if fixed else ""
-    if version in affected:
+    if inside:
         return Reason(Because.INSIDE, f"{said} is inside the affected versions {affected.text}{cure}")
     return Reason(Because.OUTSIDE, f"{said} is outside the affected versions {affected.text}{cure}")

@@ -43,7 +43,7 @@ PROGRAMS: Final = (*(engine.program for engine in ENGINES), "openai-harmony", "o
 """Programs that `affected` and `fixed_in` may name."""
 
 _ID: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_MESSAGE_PARTS: Final = ("role", "channel", "recipient", "content_type", "body")
+_MESSAGE_PARTS: Final = ("role", "channel", "recipient", "content_type", "body", "name")
 _WORDS: Final[Mapping[str, frozenset[int]]] = {
     **{marker.name.lower(): frozenset({int(marker)}) for marker in Marker},
     "stop": STOPS,

@@ -8,16 +8,13 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
-from inspector.capture import Capture, Endpoint, Event, EventKind, Header
+from inspector.capture import ENDPOINT_GUESSED, Capture, Endpoint, Event, EventKind, Header
 from inspector.errors import CaptureError
 from inspector.importers.payloads import KINDS, answer
 
 __all__ = ["read_dump"]
 
 _HEADERS: Final = re.compile(rb"HTTP/[0-9.]+ ([0-9]{3})[^\n]*\n(?:[^\r\n]+\r?\n)*(?:\r?\n|\Z)")
-_ALONE: Final = (
-    "The response is only an error, which does not show the endpoint: assumed to be chat completions."
-)
 
 
 def read_dump(content: bytes, name: str) -> list[Capture]:
@@ -33,7 +30,7 @@ def read_dump(content: bytes, name: str) -> list[Capture]:
     endpoint, notes = read.endpoint, read.notes
     refused = read.failed or (status is not None and status >= 400)
     if endpoint is None and refused:
-        endpoint, notes = Endpoint.CHAT, (*notes, _ALONE)
+        endpoint, notes = Endpoint.CHAT, (*notes, ENDPOINT_GUESSED)
     if endpoint is None and not read.events:
         raise CaptureError(name, "headers without a body; let curl finish and save the output again")
     if endpoint is None:

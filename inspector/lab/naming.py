@@ -13,7 +13,6 @@ from pathlib import Path
 from inspector.audit import Severity
 from inspector.audit.verdict import Level
 from inspector.capture import Capture, Event, EventKind
-from inspector.diagnosis import issues
 from inspector.errors import CaptureError
 from inspector.importers import sniff_and_read
 from inspector.inspection import Inspection, inspect
@@ -126,6 +125,5 @@ def first_finding(inspection: Inspection) -> str:
 
 
 def of_verdict(inspection: Inspection) -> str:
-    """The id of the issue whose title the verdict's last line has."""
-    known = inspection.verdict.known
-    return next((one.id for one in issues().values() if f"Known issue: {one.title}. " in known), NONE)
+    """The id of the verdict's cause."""
+    return NONE if inspection.cause is None else inspection.cause.id

@@ -4,23 +4,24 @@ The keys of `audit_row`, `finding_row` and `token_rows` are the command line's c
 on them. Spans are half-open.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
 from inspector.alignment import reconstructed_cells
 from inspector.audit import Finding, explain, server_errors, title
-from inspector.audit.verdict import Verdict
-from inspector.diagnosis import issues
+from inspector.diagnosis import Cause, issues
 from inspector.harmony.reconstruction import Reconstruction
 from inspector.harmony.text import text_of, texts
 from inspector.harmony.vocab import token_bytes
+from inspector.inspection import Examined
 from inspector.metrics import Figures
 from inspector.reading import ChoiceReading, Reading, Texts
 from inspector.views.payload import IssueRow
 
 __all__ = [
     "audit_row",
+    "cause_row",
     "event_rows",
     "field_rows",
     "figure_row",
@@ -33,8 +34,19 @@ __all__ = [
 ]
 
 
+def cause_row(cause: Cause | None) -> dict[str, Any] | None:
+    """The cause of a finding or a verdict; None where none is known."""
+    if cause is None:
+        return None
+    return asdict(cause) | {
+        "confidence": str(cause.confidence),
+        "evidence": list(cause.evidence),
+        "alternatives": [asdict(one) for one in cause.alternatives],
+    }
+
+
 def finding_row(finding: Finding) -> dict[str, Any]:
-    """One finding, as the schema in docs/audit.schema.json has it."""
+    """One finding, as the schema in docs/audit.schema.json has it, but for its cause."""
     row = asdict(finding)
     row["code"], row["kind"], row["severity"] = str(finding.code), str(finding.kind), str(finding.severity)
     row["facts"] = finding.facts.known()
@@ -89,8 +101,9 @@ def texts_row(side: Texts | None) -> dict[str, Any] | None:
     return row
 
 
-def audit_row(name: str, reading: Reading, findings: Sequence[Finding], judged: Verdict) -> dict[str, Any]:
+def audit_row(name: str, seen: Examined) -> dict[str, Any]:
     """What `audit --json` prints for one capture."""
+    reading, judged = seen.reading, seen.verdict
     choice = reading.choice
     error = next(iter(server_errors(reading)), None)
     row: dict[str, Any] = {
@@ -99,13 +112,16 @@ def audit_row(name: str, reading: Reading, findings: Sequence[Finding], judged: 
         "model": reading.header.model or reading.stream.model or reading.header.request.get("model"),
         "server_version": reading.server_version,
         "evidence": str(choice.evidence),
-        "verdict": asdict(judged) | {"level": str(judged.level)},
+        "verdict": asdict(judged) | {"level": str(judged.level), "cause": cause_row(seen.cause)},
         **_choice_row(choice),
         "error": None
         if error is None
         else {"message": error.message, "type": error.type, "code": error.code, "event": error.event},
         "finish_reason": choice.finish_reason,
-        "findings": [finding_row(finding) for finding in findings],
+        "findings": [
+            finding_row(finding) | {"cause": cause_row(cause)}
+            for finding, cause in zip(seen.findings, seen.causes, strict=True)
+        ],
         "notes": list(reading.notes),
     }
     if len(reading.choices) > 1:

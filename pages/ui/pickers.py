@@ -159,7 +159,7 @@ def capture_lines(seen: Inspection) -> str:
 
 def findings_json(seen: Inspection) -> str:
     """What `audit --json` prints for the capture."""
-    row = inspector.audit_row(seen.name, seen.reading, seen.findings, seen.verdict)
+    row = inspector.audit_row(seen.name, seen)
     return json.dumps(row, indent=2) + "\n"
 
 

@@ -30,6 +30,9 @@ SCRIPTS = {
     "a long body": f"<|channel|>analysis<|message|>{' '.join(map(str, range(60)))}<|end|>"
     f"{START}<|channel|>final<|message|>{' '.join(map(str, range(60, 0, -1)))}<|return|>",
 }
+NO_LOSS = {Kind.UNSERVED, Kind.SPECIAL_TOKEN_IN_BODY}
+"""Warnings about what the model wrote, where the server delivered all that it has a field for."""
+
 STEPS = (1, 2, 3, 4, 5, 8, 16, 64)
 
 
@@ -75,7 +78,7 @@ def test_findings_name_exactly_the_tokens_that_were_lost_or_went_elsewhere(habit
 )
 def test_a_stream_of_one_token_an_event_is_whole(habit: str, script: str) -> None:
     one, _ = served(habit, script, 1)
-    assert [finding for finding in audit(read(one.capture)) if finding.kind is not Kind.UNSERVED] == []
+    assert [finding for finding in audit(read(one.capture)) if finding.kind not in NO_LOSS] == []
 
 
 @pytest.mark.parametrize("at_once", STEPS)
@@ -83,7 +86,7 @@ def test_a_server_that_parses_each_token_loses_nothing_however_many_come_at_once
     for script in SCRIPTS:
         one, _ = served("0.32", script, at_once)
         kinds = {finding.kind for finding in audit(read(one.capture))}
-        assert kinds <= {Kind.UNSERVED, Kind.UNEXPECTED_TOKEN}, script
+        assert kinds <= {*NO_LOSS, Kind.UNEXPECTED_TOKEN}, script
 
 
 def test_one_cause_is_one_finding() -> None:

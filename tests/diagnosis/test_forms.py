@@ -12,7 +12,8 @@ from inspector.audit import audit
 from inspector.capture import Capture, Endpoint, Event, Header
 from inspector.diagnosis.captures import answers_of_findings
 from inspector.diagnosis.catalogue import catalogue, read_catalogue
-from inspector.diagnosis.forms import Evidence, request_holds, token_places
+from inspector.diagnosis.evidence import Evidence
+from inspector.diagnosis.forms import request_holds, token_places
 from inspector.diagnosis.issue import Issue
 from inspector.harmony.vocab import MARKERS, encode
 from inspector.lab import scripts

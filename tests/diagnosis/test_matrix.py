@@ -16,6 +16,13 @@ LOSSES = {Kind.DROPPED, Kind.MISROUTED, Kind.GARBLED, Kind.REORDERED, Kind.DUPLI
 UNSENT = {"constrain_twice"}
 """Scripts whose telling token, here the second <|constrain|>, may be in the step that was not sent."""
 
+WITHOUT_ENTRY = {
+    (Endpoint.RESPONSES, name)
+    for name in ("doubled_channel_first", "end_of_text", "json_answer", "missing_end", "prompt_tail")
+}
+"""With the lab's ids these malformed streams show losses that no entry explains as a whole; without them the
+stream's own evidence names one (test_first_causes)."""
+
 Seen = tuple[MatrixRun, list[tuple[Script, Inspection]]]
 
 
@@ -40,7 +47,7 @@ def test_every_finding_of_a_real_release_has_an_entry(seen: Seen) -> None:
         (script.name, str(one.reading.header.endpoint), explain(finding))
         for script, one in seen[1]
         for finding in one.findings
-        if not finding.known_issues
+        if not finding.known_issues and (one.reading.header.endpoint, script.name) not in WITHOUT_ENTRY
     ]
     assert unknown == []
 

@@ -187,9 +187,10 @@ def test_the_token_that_it_rejects_is_placed_after_the_stream() -> None:
 def test_an_issue_of_the_python_front_end_is_not_named_for_the_rust_one() -> None:
     steps: list[Step] = [
         ("<|channel|>analysis<|message|>", {}),
-        ("One", {}),
-        (" two", {"reasoning": " two"}),
-        ("<|return|>", {}),
+        ("Need", {"reasoning": "Need"}),
+        (" weather.<|end|><|start|>", {}),
+        ("assistant<|channel|>final<|message|>", {}),
+        ("Hi<|return|>", {"content": "Hi"}),
     ]
     python_only = {issue.id for issue in catalogue() if issue.affected.get("vllm") and not issue.tokens}
     named = {

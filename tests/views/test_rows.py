@@ -19,7 +19,7 @@ TOOL = (
 
 def test_an_audit_row_has_the_keys_of_the_contract() -> None:
     one = inspect(chat(LEAK), name="leak.jsonl")
-    row = audit_row(one.name, one.reading, one.findings, one.verdict)
+    row = audit_row(one.name, one)
     contract = {"file", "endpoint", "model", "server_version", "evidence", "tokens", "messages", "generated"}
     assert contract | {"delivered", "error", "findings"} <= set(row)
     assert (row["file"], row["endpoint"], row["model"]) == ("leak.jsonl", "chat", "gpt-oss")
@@ -40,7 +40,7 @@ def test_an_audit_row_has_the_keys_of_the_contract() -> None:
 
 def test_tool_calls_are_listed_with_name_and_arguments() -> None:
     row = inspect(chat(TOOL, finish="tool_calls"))
-    shown = audit_row("", row.reading, row.findings, row.verdict)
+    shown = audit_row("", row)
     call = {"name": "get_weather", "arguments": '{"city":"Paris"}'}
     assert shown["generated"]["tool_calls"] == shown["delivered"]["tool_calls"] == [call]
     assert shown["findings"] == []
@@ -54,7 +54,7 @@ def test_tool_calls_are_listed_with_name_and_arguments() -> None:
 
 def test_without_ids_generated_is_null() -> None:
     one = inspect(chat(GOOD, with_ids=False))
-    row = audit_row("", one.reading, one.findings, one.verdict)
+    row = audit_row("", one)
     assert row["generated"] is None
     assert row["evidence"] == "none"
 
@@ -81,7 +81,7 @@ def test_token_rows_name_state_message_channel_event_and_arrival() -> None:
 def test_reconstructed_tokens_are_rows_that_say_so() -> None:
     lossy = tool_response("0.14.1", 3)
     one = inspect(lossy)
-    row = audit_row("", one.reading, one.findings, one.verdict)
+    row = audit_row("", one)
     assert row["tokens"] == {"count": 0, "by_channel": {}, "reconstructed": True}
     assert row["reconstruction"] == {
         "certainty": "ambiguous",
@@ -119,7 +119,7 @@ def test_several_choices_are_kept_apart() -> None:
     ]
     capture = Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(one) for one in data], end=CLOSED)
     one = inspect(capture)
-    row = audit_row("", one.reading, one.findings, one.verdict)
+    row = audit_row("", one)
     assert [choice["generated"]["content"] for choice in row["choices"]] == ["Hello", "Hi"]
     assert one.findings == []
 

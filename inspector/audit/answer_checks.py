@@ -1,0 +1,100 @@
+"""Warnings about well-formed turns that help nobody: no answer at all, special tokens inside a text."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from inspector.audit.finding import Code, Facts, Finding
+from inspector.audit.kinds import Kind, Severity
+from inspector.audit.words import events_of
+from inspector.capture import Endpoint
+from inspector.harmony.text import text_of
+from inspector.harmony.vocab import MARKERS
+from inspector.reading import ChoiceReading, Evidence, Reading
+
+__all__ = ["no_answer", "special_tokens"]
+
+_FIRST_SPECIAL: Final = 199_998
+"""Ids from here on are special tokens, named or reserved."""
+_ENDED: Final = frozenset({"stop", "completed"})
+"""Finish reasons of a turn that ended by itself."""
+_REASONING_ITEMS: Final = frozenset({"reasoning"})
+
+
+def special_tokens(choice: ChoiceReading) -> Iterator[Finding]:
+    """The first special token of each body; the last token of all only where it was delivered as text."""
+    ids = choice.tokens.ids
+    for message in choice.transcript.messages:
+        if not message.in_body:
+            continue
+        body = range(message.body, message.body_end)
+        at = next((place for place in body if ids[place] >= _FIRST_SPECIAL or ids[place] in MARKERS), None)
+        if at is None:
+            continue
+        text = text_of([ids[at]]) or f"the token ID {ids[at]}"
+        if at == len(ids) - 1 and not any(text in delta.text for delta in choice.deltas[-1:]):
+            continue
+        event_start, event_end = events_of(choice, at, at + 1)
+        yield Finding(
+            code=Code.SPECIAL_TOKEN_IN_BODY,
+            kind=Kind.SPECIAL_TOKEN_IN_BODY,
+            severity=Severity.WARNING,
+            facts=Facts(token_id=ids[at], channel=message.header.channel),
+            token_start=at,
+            token_end=at + 1,
+            event_start=event_start,
+            event_end=event_end,
+            generated=text,
+            choice=choice.index,
+        )
+
+
+def no_answer(reading: Reading, choice: ChoiceReading, found: Iterable[Finding]) -> Iterator[Finding]:
+    """At most one, for a turn that ended by itself without answer or call.
+
+    `found` are the other findings: where text was lost, refused or is unaccounted for, an answer may have
+    been there, and that is the finding.
+    """
+    if reading.header.endpoint not in {Endpoint.CHAT, Endpoint.RESPONSES} or not reading.ended:
+        return
+    if choice.finish_reason not in _ENDED or any(one.kind is not Kind.PROTOCOL for one in found):
+        return
+    got = choice.delivered()
+    if (
+        got.content.strip()
+        or got.tool_calls
+        or any(got.other.values())
+        or not _only_reasoning(reading, choice)
+    ):
+        return
+    if not choice.has_ids and reading.header.request.get("include_reasoning") is False and not got.reasoning:
+        code = Code.ENDED_WITHOUT_TEXT
+    elif any(one.header.channel == "final" for one in choice.transcript.messages if choice.has_ids):
+        code = Code.ENDED_WITH_EMPTY_ANSWER
+    else:
+        code = Code.ENDED_IN_REASONING if got.reasoning else Code.ENDED_WITHOUT_TEXT
+    yield Finding(
+        code=code,
+        kind=Kind.NO_ANSWER,
+        severity=Severity.WARNING,
+        facts=Facts(finish_reason=choice.finish_reason),
+        choice=choice.index,
+    )
+
+
+def _only_reasoning(reading: Reading, choice: ChoiceReading) -> bool:
+    """Whether nothing but reasoning is known to have been generated."""
+    if choice.has_ids:
+        return not choice.expected.calls and all(
+            message.header.recipient is None and message.header.channel in {"analysis", "final"}
+            for message in choice.transcript.messages
+            if message.body_end > message.body
+        )
+    if choice.evidence is Evidence.FINAL_OBJECT or reading.stream.final_object is not None:
+        output = (reading.stream.final_object or {}).get("output")
+        items = (
+            [one.get("type") for one in output if isinstance(one, dict)] if isinstance(output, list) else []
+        )
+        return all(isinstance(kind, str) and kind in _REASONING_ITEMS for kind in items) or not any(
+            text.strip() for field, text in choice.finals.items() if field != "reasoning"
+        )
+    return True

@@ -1,0 +1,130 @@
+"""The cause named for a finding: what it rests on, how sure the match is, and what looks the same.
+
+The confidence is that of the match on this stream, not of the catalogue's entry.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from inspector.diagnosis.issue import Confidence, Issue, Side
+from inspector.diagnosis.ranking import Answer, Because
+from inspector.engines import DEFAULT
+
+__all__ = ["Alternative", "Cause", "cause_of"]
+
+_EVIDENCE: Final[Mapping[Because, int]] = {
+    Because.TOKENS: 4,
+    Because.MESSAGE: 3,
+    Because.SUPPOSED: 2,
+    Because.EXACT_FINDING: 3,
+    Because.FINDING: 2,
+    Because.PART_OF_MESSAGE: 1,
+}
+"""What can lead to an answer, by strength."""
+_ASIDE: Final = frozenset({Because.RATE, Because.NOT_RATE, Because.HINT, Because.INSIDE})
+_ALTERNATIVES: Final = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternative:
+    """A cause that looks the same on this stream."""
+
+    id: str
+    sentence: str
+    experiment: str
+    """A command whose result tells it from the cause."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """An issue of the catalogue named for a finding."""
+
+    id: str
+    title: str
+    sentence: str
+    """The issue, what else it may be, and the first step."""
+    evidence: tuple[str, ...]
+    """Each ends the sentence "This matches because ..."."""
+    confidence: Confidence
+    first_step: str
+    alternatives: tuple[Alternative, ...] = ()
+
+
+def cause_of(answers: Sequence[Answer], version: str | None) -> Cause | None:
+    """The first answer, or None; `version` is the release, or the oldest that it can be."""
+    if not answers:
+        return None
+    best = answers[0]
+    others = tuple(_alternatives(best, answers[1:]))
+    issue = best.issue
+    sure = _confidence(best, alone=not others)
+    step = issue.first_step(version)
+    return Cause(
+        id=issue.id,
+        title=issue.title,
+        sentence=_sentence(issue, step, sure, others),
+        evidence=tuple(reason.words for reason in best.reasons),
+        confidence=sure,
+        first_step=step,
+        alternatives=others,
+    )
+
+
+def _sentence(issue: Issue, step: str, sure: Confidence, others: Sequence[Alternative]) -> str:
+    if not others:
+        opening = "Looks like" if sure is Confidence.LOW else "Known issue"
+        return f"{opening}: {issue.title}. {step}"
+    other = others[0]
+    return f"Looks like: {issue.title}. {step} Or: {other.sentence} To tell them apart: `{other.experiment}`"
+
+
+def _strength(answer: Answer) -> int:
+    return max((_EVIDENCE.get(reason.because, 0) for reason in answer.reasons), default=0)
+
+
+def _confidence(best: Answer, *, alone: bool) -> Confidence:
+    kinds = {reason.because for reason in best.reasons}
+    strength = _strength(best)
+    if best.issue.general or (Because.OUTSIDE in kinds and Because.TOKENS not in kinds):
+        sure = Confidence.MEDIUM if strength >= 2 else Confidence.LOW
+    elif strength >= 3:
+        sure = Confidence.HIGH
+    elif strength == 2:
+        released = best.issue.sides[0] is Side.SERVER and DEFAULT.program in best.issue.affected
+        sure = Confidence.MEDIUM if not released or Because.INSIDE in kinds else Confidence.LOW
+    else:
+        sure = Confidence.LOW
+    if alone:
+        return sure
+    return Confidence.MEDIUM if sure is Confidence.HIGH else Confidence.LOW
+
+
+def _alternatives(best: Answer, answers: Sequence[Answer]) -> list[Alternative]:
+    """Answers that rest on the same evidence, where an experiment tells them from the best."""
+    found: list[Alternative] = []
+    kinds = {reason.because for reason in best.reasons} - _ASIDE
+    for one in answers:
+        if {reason.because for reason in one.reasons} - _ASIDE != kinds:
+            continue
+        if one.issue.general and not best.issue.general:
+            continue
+        experiment = _experiment(best, one)
+        if experiment:
+            found.append(Alternative(id=one.issue.id, sentence=f"{one.issue.title}.", experiment=experiment))
+    return found[:_ALTERNATIVES]
+
+
+def _experiment(first: Answer, second: Answer) -> str:
+    """A command that separates two answers: the release where it tells, else what the catalogue knows."""
+    released = {Because.INSIDE, Because.OUTSIDE}
+    decided = any(reason.because in released for reason in (*first.reasons, *second.reasons))
+    texts = [
+        one.issue.affected[DEFAULT.program].text
+        for one in (first, second)
+        if DEFAULT.program in one.issue.affected
+    ]
+    if not decided and len(set(texts)) == 2:
+        releases = f"{texts[0]} means the first, {texts[1]} the second"
+        return f"curl -s http://localhost:8000/version  # {releases}"
+    return second.issue.experiment or first.issue.experiment

@@ -1,0 +1,297 @@
+"""What the forms ask of a reading, computed once: states, headers, events, what a loss looks like."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Final
+
+from inspector.alignment import embed_or_align
+from inspector.audit import KINDS, Finding, Rejection, Side, rejection, server_errors
+from inspector.audit.finding import Missing
+from inspector.audit.kinds import Kind
+from inspector.audit.missing_ids import ids_missing
+from inspector.capture import EventKind
+from inspector.deltas import CONTENT, tool_index
+from inspector.diagnosis.final_messages import final_texts, told_messages
+from inspector.harmony.parser_errors import Reason
+from inspector.harmony.states import State, after
+from inspector.harmony.text import text_of
+from inspector.harmony.transcript import Message
+from inspector.harmony.vocab import Marker, encode_plain, is_marker
+from inspector.reading import ChoiceReading, Reading
+
+__all__ = ["Evidence"]
+
+_WHOLE: Final = frozenset({Kind.COUNT_MISMATCH, Kind.TRUNCATED})
+"""Kinds that are about the response as a whole."""
+_REFUSALS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
+
+
+class Evidence:
+    """A reading with what the forms ask of it, computed once."""
+
+    def __init__(
+        self,
+        reading: Reading,
+        choice: ChoiceReading | None = None,
+        *,
+        supposed: Sequence[int] | None = None,
+        stopped: Rejection | None = None,
+    ) -> None:
+        self.reading = reading
+        self.choice = choice or reading.choice
+        self._supposed = supposed
+        found = rejection(reading) if stopped is None else stopped
+        self.rejection = found if found is not None and found.choice == self.choice.index else None
+        """What the server's error says that its parser rejected, if it is of this choice."""
+        self.holes = ids_missing(reading)
+        """True when ids are missing inside the stream: then no form of tokens can be judged."""
+        self.ids: Sequence[int] = self.choice.tokens.ids if self.choice.has_ids and not self.holes else ()
+        """The ids sent, and the rejected one where nothing but it can be missing."""
+        if supposed is not None:
+            self.ids = supposed
+        elif (
+            self.rejected_at is not None
+            and self.rejection is not None
+            and self.rejection.token_id is not None
+        ):
+            self.ids = [*self.ids, self.rejection.token_id]
+        self._parts: dict[int, dict[str, str]] = {}  # by first token of the message
+        self._mixtures: dict[int, bool] = {}  # by first token of the event
+
+    @cached_property
+    def told(self) -> bool:
+        """True when the server told the client of an error."""
+        return bool(server_errors(self.reading))
+
+    @cached_property
+    def rejected_at(self) -> int | None:
+        """Where the rejected token stands after the ids sent; None when others are missing before it."""
+        if self._supposed is not None:
+            return len(self._supposed) - 1
+        stopped = self.rejection
+        if stopped is None or not stopped.sent or stopped.token_id is None or self.holes:
+            return None
+        # Words of a header may be missing before its end; between messages nothing but the token is rejected.
+        next_one = stopped.missing is Missing.NONE or (
+            stopped.missing is Missing.POSSIBLE and not stopped.error.reason.in_header
+        )
+        return stopped.sent if next_one else None
+
+    def has_all(self, finding: Finding) -> bool:
+        """True when the ids hold all that a finding is about."""
+        return self.rejection is None or finding.kind not in _REFUSALS or self.rejected_at is not None
+
+    @cached_property
+    def supposed(self) -> tuple["Evidence", ...]:
+        """The rejected token after each stop token that can have closed the open message, usual one first.
+
+        Empty where the rejected token is known with what stands before it, or where a header was rejected.
+        """
+        stopped = self.rejection
+        if stopped is None or stopped.error.reason is not Reason.NOT_START or stopped.token_id is None:
+            return ()
+        if self._supposed is not None or self.rejected_at is not None:
+            return ()
+        last = stopped.token_id
+        return tuple(
+            Evidence(self.reading, self.choice, supposed=(Marker.MESSAGE, stop, last), stopped=stopped)
+            for stop in self._stops()
+        )
+
+    def _stops(self) -> tuple[int, ...]:
+        """How the message that was open can have ended, by its header or by the field of its text."""
+        last = next(reversed(self.choice.transcript.messages), None) if self.ids else None
+        header = None if last is None else last.header
+        if last is not None and header is not None and (last.in_body or header.channel or header.recipient):
+            called, final = header.recipient is not None, header.channel == "final"
+        elif self.choice.deltas:
+            field = self.choice.deltas[-1].field
+            called, final = tool_index(field) is not None, field == CONTENT
+        else:
+            return (Marker.END, Marker.RETURN, Marker.CALL)
+        if called:
+            return (Marker.CALL, Marker.END)
+        return (Marker.RETURN, Marker.END) if final else (Marker.END, Marker.RETURN)
+
+    @cached_property
+    def opened(self) -> bool:
+        """True when the completion began with a header, so that a rejected one is not its first."""
+        first = next(iter(self.choice.tokens.ids), None) if self.choice.has_ids else None
+        return bool(self.choice.deltas) or first in (Marker.CHANNEL, Marker.START)
+
+    @cached_property
+    def told_messages(self) -> list[dict[str, str]]:
+        """Messages as the final object of Responses has them, with the parts of `parts` and a name."""
+        return [] if self.ids else list(told_messages(self.reading))
+
+    def told_at(self, finding: Finding) -> list[dict[str, str]]:
+        """Those of them that a finding is about; all, for a finding about the response as a whole."""
+        if finding.kind in _WHOLE:
+            return self.told_messages
+        text = (finding.generated or finding.delivered or "").strip()
+        if not text:
+            return []
+        # A gap may be laid a character off where texts begin and end alike: a rotation of the same text.
+        return [
+            one
+            for one in self.told_messages
+            if text == one["name"] or (one["body"] and (text in one["body"] or one["body"] in text * 2))
+        ]
+
+    @cached_property
+    def inner(self) -> bool:
+        """True when text is missing inside a message that goes on after it."""
+        if self.ids:
+            return False
+        return any(
+            _inside(final, [delta.text for delta in self.choice.deltas if delta.field == field], ends)
+            for field, final, ends in final_texts(self.reading, self.choice)
+        )
+
+    @cached_property
+    def whole_step(self) -> bool:
+        """True when one delta brought the text of several tokens.
+
+        Only ASCII counts: a character of several tokens comes as one delta with the last of them.
+        """
+        return any(
+            delta.text.isascii() and len(delta.text) > 1 and len(encode_plain(delta.text)) > 1
+            for delta in self.choice.deltas
+            if not delta.field.endswith(".name")
+        )
+
+    def second_copy(self, finding: Finding) -> bool:
+        """True when a finding's text stands in another field, or twice in the final object."""
+        text = finding.generated or ""
+        if not text or self.ids:
+            return False
+        other = self.choice.delivered().other
+        copies = [body for field, body in other.items() if body and field != finding.field]
+        called = [one["body"] for one in self.told_messages if one["recipient"]]
+        copies += [body for body in called if body and called.count(body) > 1]
+        return any(not text.replace(body, "") for body in copies)
+
+    @cached_property
+    def streamed(self) -> bool:
+        """True when the answer came as server-sent events."""
+        return any(event.kind is EventKind.SSE for event in self.reading.events)
+
+    @cached_property
+    def cut(self) -> bool:
+        """True when the connection broke off without an end."""
+        reading = self.reading
+        return reading.stream.terminal_event is None and reading.end is not None and reading.end.cut
+
+    @cached_property
+    def states(self) -> list[State]:
+        """The state before each token, and the one after the last."""
+        refused: set[int | None] = {refusal.at for refusal in self.choice.transcript.refusals}
+        refused.add(self.rejected_at)
+        # A completion that brings its own <|start|> begins between messages.
+        state = State.BETWEEN if self.ids and self.ids[0] == Marker.START else State.ROLE
+        found = [state]
+        for place, token_id in enumerate(self.ids):
+            state = State.REFUSED if place in refused else after(state, token_id)
+            found.append(state)
+        if self.rejection is not None and self.rejected_at is None:
+            found[-1] = State.REFUSED
+        return found
+
+    @cached_property
+    def places_of(self) -> dict[int, list[int]]:
+        """Where each id stands."""
+        found: dict[int, list[int]] = {}
+        for place, token_id in enumerate(self.ids):
+            found.setdefault(token_id, []).append(place)
+        return found
+
+    @cached_property
+    def headers(self) -> list[tuple[int, int, str, bool]]:
+        """Start, end, text and whether it was refused, of each header."""
+        transcript = self.choice.transcript
+        rejected = None if self.rejection is None else self.rejection.header
+        spans = [
+            (one.start, len(self.ids), True)
+            if rejected is not None and one.start == rejected[0]
+            else (one.start, one.body, False)
+            for one in transcript.messages
+        ]
+        spans += [(one.start, one.at + 1, True) for one in transcript.refusals if one.in_header]
+        return [(start, end, text_of(self.ids[start:end]), refused) for start, end, refused in sorted(spans)]
+
+    def message_at(self, token: int | None) -> Message | None:
+        """The message that a token belongs to."""
+        if token is None:
+            return None
+        messages = self.choice.transcript.messages
+        before = bisect_right(messages, token, key=lambda one: one.start) - 1
+        return messages[before] if before >= 0 and token < messages[before].end else None
+
+    def parts(self, message: Message) -> dict[str, str]:
+        """Role, channel, recipient, content type and body of a message; what is absent is ''."""
+        if message.start in self._parts:
+            return self._parts[message.start]
+        header = message.header
+        self._parts[message.start] = {
+            "role": header.role or "",
+            "channel": header.channel or "",
+            "recipient": header.recipient or "",
+            "content_type": header.content_type or "",
+            "body": text_of(self.ids[message.body : message.body_end]),
+            "name": "",
+        }
+        return self._parts[message.start]
+
+    @cached_property
+    def tokens_by_event(self) -> dict[int, list[int]]:
+        """Tokens that came in each event."""
+        found: dict[int, list[int]] = {}
+        if self.ids:
+            for place, event in enumerate(self.choice.tokens.events):
+                if event >= 0:
+                    found.setdefault(event, []).append(place)
+        return found
+
+    def crowded(self, finding: Finding) -> bool | None:
+        """Whether an event at the finding brought several tokens; None when that is not known."""
+        counts = [len(places) for places in self._events(finding)]
+        return any(count > 1 for count in counts) if counts else None
+
+    def boundary(self, finding: Finding) -> bool | None:
+        """Whether such an event holds body tokens and framing; None when that is not known."""
+        groups = self._events(finding)
+        return any(self._mixed(places) for places in groups) if groups else None
+
+    def _mixed(self, places: list[int]) -> bool:
+        """Whether the tokens of an event are of body and framing both."""
+        known = self._mixtures.get(places[0])
+        if known is None:
+            known = len({self.states[place] is State.BODY for place in places}) > 1 or (
+                len(places) > 1 and any(is_marker(self.ids[place]) for place in places)
+            )
+            self._mixtures[places[0]] = known
+        return known
+
+    def _events(self, finding: Finding) -> list[list[int]]:
+        if finding.event_start is None or finding.event_end is None:
+            return []
+        by_event = self.tokens_by_event
+        return [
+            by_event[event] for event in range(finding.event_start, finding.event_end) if event in by_event
+        ]
+
+
+def _inside(final: str, deltas: Sequence[str], ends: frozenset[int]) -> bool:
+    """Whether a gap of the deltas against a final text ends inside one of its messages."""
+    if "".join(deltas) == final:
+        return False
+    gaps, _ = embed_or_align(final, deltas)
+    return any(not _reaches(final, start, end, ends) for start, end, _before, _after in gaps)
+
+
+def _reaches(final: str, start: int, end: int, ends: frozenset[int]) -> bool:
+    """Whether a gap ends with a message, laid further on while its two edges have the same characters."""
+    while end < len(final) and end not in ends and final[start] == final[end]:
+        start, end = start + 1, end + 1
+    return end >= len(final) or end in ends
