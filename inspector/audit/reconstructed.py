@@ -9,6 +9,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from inspector.alignment import Alignment
+from inspector.audit.answer_checks import special_tokens
 from inspector.audit.finding import Finding
 from inspector.audit.kinds import Kind
 from inspector.audit.losses import lost_findings, refusal_findings
@@ -25,7 +26,8 @@ def reconstructed_findings(
     if rebuilt is None or told is None or alignment is None:
         return
     run_here = {before.body for before, span in pairwise(told.spans) if before.turn < span.turn}
-    for finding in (*refusal_findings(rebuilt), *lost_findings(reading, rebuilt, alignment)):
+    found = (*refusal_findings(rebuilt), *special_tokens(rebuilt), *lost_findings(reading, rebuilt, alignment))
+    for finding in found:
         if finding.kind is Kind.UNSERVED and finding.token_start in run_here:
             continue  # a call of a tool that the server ran itself: its item need not have the text
         yield replace(finding, facts=replace(finding.facts, reconstructed=True))

@@ -39,7 +39,9 @@ _LOOK_BACK: Final = 8
 _REFUSALS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
 _WORDS: Final = _REFUSALS | {Kind.SERVER_ERROR}
 """Kinds whose `delivered` holds the parser's or the server's own words."""
-_BY_FINAL: Final = frozenset({Kind.MISROUTED, Kind.DROPPED, Kind.GARBLED, Kind.COUNT_MISMATCH})
+_BY_FINAL: Final = frozenset(
+    {Kind.MISROUTED, Kind.DROPPED, Kind.GARBLED, Kind.COUNT_MISMATCH, Kind.UNSERVED, Kind.PROTOCOL}
+)
 """Kinds that a header in the final object of Responses can explain."""
 _SERVERS: Final = frozenset(kind for kind, info in KINDS.items() if info.side in {Side.TEXT, Side.ABORT}) | {
     Kind.SERVER_ERROR
@@ -90,11 +92,15 @@ def answers_of_findings(
     """Ranked answers for each finding."""
     if not findings:
         return []
-    by_choice = {choice.index: Evidence(reading, choice) for choice in reading.choices}
+    by_choice = {(choice.index, False): Evidence(reading, choice) for choice in reading.choices}
+    if any(finding.facts.reconstructed for finding in findings):
+        rebuilt = (choice.rebuilt for choice in reading.choices)
+        by_choice |= {(one.index, True): Evidence(reading, one) for one in rebuilt if one is not None}
     known = _candidates(catalogue() if issues is None else issues, reading, list(by_choice.values()))
     found: list[list[Answer]] = []
     for finding in findings:
-        evidence = by_choice.get(finding.choice, by_choice[reading.choice.index])
+        key = (finding.choice, bool(finding.facts.reconstructed))
+        evidence = by_choice.get(key, by_choice[reading.choice.index, False])
         answers = (_answer(one, finding, evidence) for one in known if finding.kind in one.kinds)
         found.append(ranked(answer for answer in answers if answer is not None))
     rejected = next((place for place, one in enumerate(findings) if one.kind in _REFUSALS), None)
@@ -172,8 +178,8 @@ class _Candidate:
     issue: Issue
     kinds: frozenset[Kind]
     """Kinds of finding that it can explain at all."""
-    places: Mapping[int, Sequence[Place]]
-    """Where its token forms hold, by choice."""
+    places: Mapping[tuple[int, bool], Sequence[Place]]
+    """Where its token forms hold, by choice and whether its tokens were reconstructed."""
     version: Reason | None
     asked: Reason | None
 
@@ -192,7 +198,7 @@ def _candidates(known: Sequence[Issue], reading: Reading, by_choice: Sequence[Ev
         if asked is False or (asked is None and issue.request and not (issue.patterns or issue.may_match)):
             continue
         words = ", ".join(f"{key} {wanted}" for key, wanted in issue.request.items())
-        places = {one.choice.index: token_places(issue, one) for one in by_choice} if issue.tokens else {}
+        places = {_key(one): token_places(issue, one) for one in by_choice} if issue.tokens else {}
         candidate = _Candidate(
             issue=issue,
             kinds=_kinds(issue, any(places.values()))
@@ -204,6 +210,10 @@ def _candidates(known: Sequence[Issue], reading: Reading, by_choice: Sequence[Ev
         if candidate.kinds:
             found.append(candidate)
     return found
+
+
+def _key(evidence: Evidence) -> tuple[int, bool]:
+    return evidence.choice.index, evidence.choice.reconstructed
 
 
 def _kinds(issue: Issue, shown: bool) -> frozenset[Kind]:
@@ -221,7 +231,7 @@ def _judges(findings: Sequence[Finding], reading: Reading) -> tuple[Judgement, .
 
 
 def _answer(one: _Candidate, finding: Finding, evidence: Evidence) -> Answer | None:
-    near = _near(one.places.get(evidence.choice.index, ()), finding, evidence)
+    near = _near(one.places.get(_key(evidence), ()), finding, evidence)
     reasons = _reasons(one.issue, finding, evidence, near)
     if not reasons:
         return None
