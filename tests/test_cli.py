@@ -9,7 +9,7 @@ import pytest
 
 from inspector.lab.process import free_port
 from inspector.store import save
-from tests.streams import chat
+from tests.support.streams import chat
 from tests.test_verdict import GOOD, LEAK
 
 ROOT = Path(__file__).parent.parent

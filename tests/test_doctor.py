@@ -8,8 +8,8 @@ from inspector.cli import main
 from inspector.client.address import Server
 from inspector.doctor import Check, CheckState, Checkup, examine
 from inspector.lab.process import free_port
-from tests.raw_server import Answer, Asked, page, raw_server, sse, stream
-from tests.streams import Step, chat
+from tests.support.raw_server import Answer, Asked, page, raw_server, sse, stream
+from tests.support.streams import Step, chat
 
 THINK: Step = ("<|channel|>analysis<|message|>", {})
 WHOLE: list[Step] = [

@@ -11,7 +11,7 @@ from inspector.audit import Finding, Kind, Severity, audit
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.harmony.vocab import encode
 from inspector.reading import Evidence, read
-from tests.streams import CLOSED, Step, chat, chat_chunk, completion
+from tests.support.streams import CLOSED, Step, chat, chat_chunk, completion
 
 ANALYSIS: Step = ("<|channel|>analysis<|message|>", {"role": "assistant", "content": ""})
 FINAL: Step = ("<|end|><|start|>assistant<|channel|>final<|message|>", {})

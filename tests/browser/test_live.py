@@ -14,8 +14,8 @@ from playwright.sync_api import Browser, Page, expect
 from inspector.lab.process import free_port
 from inspector.store import load
 from tests.browser.conftest import pick
-from tests.listening import listening
-from tests.raw_server import Answer, raw_server, sse, stream
+from tests.support.listening import listening
+from tests.support.raw_server import Answer, raw_server, sse, stream
 from tests.test_tap import Echo
 
 pytestmark = pytest.mark.browser

@@ -8,7 +8,7 @@ from playwright.sync_api import FilePayload, Page, expect
 
 import inspector
 from tests.browser.conftest import pick
-from tests.streams import chat
+from tests.support.streams import chat
 
 pytestmark = pytest.mark.browser
 

@@ -17,7 +17,7 @@ from inspector.lab.results import capture_of as matrix_capture
 from inspector.reading import Evidence
 from inspector.store import builtin, load
 from inspector.views.comparison_rows import comparison_row, comparison_summary, difference_rows, timing_rows
-from tests.streams import Step, chat, chat_chunk
+from tests.support.streams import Step, chat, chat_chunk
 from tests.test_verdict import GOOD, LEAK, LOSS
 
 STORED = {one.name: one.path for one in builtin()}

@@ -7,7 +7,7 @@ import pytest
 from inspector.compare import repeats
 from inspector.compare.significance import fisher_exact
 from inspector.inspection import inspect
-from tests.streams import chat
+from tests.support.streams import chat
 from tests.test_verdict import GOOD, LEAK
 
 

@@ -12,7 +12,7 @@ import inspector
 from pages.ui.charts import both_over_time
 from tests.compare.test_strip import words
 from tests.pages.test_replay import as_file, drawn
-from tests.streams import chat
+from tests.support.streams import chat
 from tests.test_verdict import GOOD, LEAK
 
 PAGE = str(Path(__file__).parents[2] / "pages" / "compare.py")

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import inspector
-from tests.streams import chat, chat_chunk
+from tests.support.streams import chat, chat_chunk
 
 PAGE = str(Path(__file__).parents[2] / "pages" / "replay.py")
 NAMES = [one.name for one in inspector.builtin()]

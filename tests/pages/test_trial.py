@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 import inspector
 from inspector.lab.process import free_port
 from inspector.runs.registry import FOLDER_VARIABLE
-from tests.listening import listening
+from tests.support.listening import listening
 from tests.pages.test_compare import PAGE, banner
 from tests.pages.test_replay import drawn
 

@@ -17,7 +17,7 @@ from inspector.harmony.vocab import encode
 from inspector.inspection import Inspection, inspect
 from inspector.report import html_report, markdown_report
 from inspector.store import builtin, load, save
-from tests.streams import Step, chat
+from tests.support.streams import Step, chat
 from tests.test_verdict import GOOD, LEAK
 
 STORED = {one.name: one.path for one in builtin()}

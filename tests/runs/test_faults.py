@@ -24,8 +24,8 @@ from inspector.lab.process import free_port
 from inspector.runs.registry import Registry
 from inspector.runs.run import Run, RunState
 from inspector.store import load
-from tests.raw_server import Answer, Asked, RawServer, page, raw_server, sse, stream
-from tests.streams import chat_chunk
+from tests.support.raw_server import Answer, Asked, RawServer, page, raw_server, sse, stream
+from tests.support.streams import chat_chunk
 
 REQUEST = LiveRequest(model="openai/gpt-oss-20b", prompt="Hello")
 CHAT = "/v1/chat/completions"

@@ -12,9 +12,9 @@ from inspector.client.address import Server
 from inspector.client.request import LiveRequest
 from inspector.runs.feed import runs_routes
 from inspector.runs.registry import Registry
-from tests.listening import listening
-from tests.raw_server import Asked, raw_server, sse, stream
-from tests.streams import chat
+from tests.support.listening import listening
+from tests.support.raw_server import Asked, raw_server, sse, stream
+from tests.support.streams import chat
 
 CAPTURE = chat(
     [

@@ -11,7 +11,7 @@ from inspector.harmony.vocab import encode
 from inspector.reading import Reader, read
 from inspector.views.growth import Growth, now
 from inspector.views.strip import strip
-from tests.streams import chat
+from tests.support.streams import chat
 
 THINK = "<|channel|>analysis<|message|>"
 SPLIT = [

@@ -12,7 +12,7 @@ from inspector.inspection import inspect
 from inspector.store import builtin, load
 from inspector.views.comparison_strip import comparison_strip
 from tests.compare.test_compare import PIECES
-from tests.streams import Step, chat
+from tests.support.streams import Step, chat
 from tests.test_verdict import GOOD, LEAK
 
 

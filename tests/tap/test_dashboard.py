@@ -26,10 +26,10 @@ from inspector.reading import read
 from inspector.runs.registry import Registry
 from inspector.store import load
 from inspector.tap import DashboardTap, parse_upstreams
-from tests.listening import Kept, listening
+from tests.support.listening import Kept, listening
 from tests.test_tap import CAPTURES, RESPONSES, SSE, TEXT, WHOLE, Echo, Flood, raw, sent
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 VARIABLE = "HARMONY_INSPECTOR_UPSTREAMS"
 
 

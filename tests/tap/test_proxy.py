@@ -27,7 +27,7 @@ from inspector.playback import Settings, playback_routes
 from inspector.reading import read
 from inspector.store import builtin, load
 from inspector.tap import FolderSink, Tap, Upstream, tap_routes
-from tests.listening import Kept, listening
+from tests.support.listening import Kept, listening
 
 CAPTURES = {row.name: load(row.path)[0] for row in builtin()}
 CHATS = [name for name, one in CAPTURES.items() if one.header.endpoint is Endpoint.CHAT]

@@ -28,7 +28,7 @@ from inspector.runs.feed import runs_routes
 from inspector.runs.registry import Registry
 from inspector.runs.run import Run
 from inspector.store import load
-from tests.listening import listening
+from tests.support.listening import listening
 
 pytestmark = pytest.mark.vllm
 

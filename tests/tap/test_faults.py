@@ -18,11 +18,11 @@ from inspector.capture import Capture, EventKind
 from inspector.inspection import inspect
 from inspector.lab.process import free_port
 from inspector.store import load
-from tests.raw_server import chunked, page, raw_server, sse, stream
+from tests.support.raw_server import chunked, page, raw_server, sse, stream
 from tests.runs.test_faults import CHAT, DONE, SAID, answering, certificate
 from tests.test_tap import ask, tapped
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 WHOLE = b"".join([*SAID, DONE])
 
 

@@ -23,7 +23,7 @@ from inspector.playback.faults import parse_faults
 from inspector.playback.sending import due_times
 from inspector.reading import read
 from inspector.store import builtin, load
-from tests.listening import Kept, listening
+from tests.support.listening import Kept, listening
 
 CAPTURES: Mapping[str, Capture] = {row.name: load(row.path)[0] for row in builtin()}
 CHATS = [name for name, one in CAPTURES.items() if one.header.endpoint is Endpoint.CHAT]

@@ -7,7 +7,7 @@ import pytest
 from inspector.audit.verdict import Level
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.inspection import inspect
-from tests.streams import CLOSED, Step, chat, chat_chunk, completion
+from tests.support.streams import CLOSED, Step, chat, chat_chunk, completion
 
 GOOD: Sequence[Step] = (
     ("<|channel|>analysis<|message|>Need", {"reasoning": "Need"}),

@@ -15,7 +15,7 @@ from inspector.errors import CaptureError
 from inspector.importers import sniff_and_read
 from inspector.inspection import inspect
 from inspector.store import Builtin, builtin, load
-from tests.streams import chat
+from tests.support.streams import chat
 
 FOREIGN = Path(__file__).parent / "foreign"
 BUILTIN = {row.name: row for row in builtin()}
