@@ -1,3 +1,5 @@
+"""The one sentence over the findings: what it names, and what it never claims."""
+
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,16 +9,7 @@ import pytest
 from inspector.audit.verdict import Level
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.inspection import inspect
-from tests.support.streams import CLOSED, Step, chat, chat_chunk, completion
-
-GOOD: Sequence[Step] = (
-    ("<|channel|>analysis<|message|>Need", {"reasoning": "Need"}),
-    (" weather.<|end|>", {"reasoning": " weather."}),
-    ("<|start|>assistant<|channel|>final<|message|>Sunny", {"content": "Sunny"}),
-    ("<|return|>", {}),
-)
-LEAK: Sequence[Step] = (GOOD[0], (" weather.<|end|>", {"content": " weather."}), *GOOD[2:])
-LOSS: Sequence[Step] = (GOOD[0], (" weather.<|end|>", {}), *GOOD[2:])
+from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, Step, chat, chat_chunk, completion
 
 
 def test_a_whole_stream_is_clean_and_names_its_evidence() -> None:

@@ -16,7 +16,7 @@ from inspector.store import load
 from tests.browser.conftest import pick
 from tests.support.listening import listening
 from tests.support.raw_server import Answer, raw_server, sse, stream
-from tests.test_tap import Echo
+from tests.support.upstreams import Echo
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]

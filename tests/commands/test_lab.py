@@ -9,7 +9,7 @@ from inspector.cli import main
 from inspector.lab.results import Shelf
 from inspector.lab.scripts import load
 from inspector.store import FIXTURES
-from tests.lab.test_results import run as made_run
+from tests.support.results import made_run
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_a_page_that_cannot_be_written_is_told(results: Path, capsys: pytest.Cap
     ("name", "words"),
     [
         ("fixtures/chat-whole-vllm-0.14.1.jsonl", "no error of the server"),
-        ("tests/foreign/curl-i-responses.txt", "holds no token ids"),
+        ("tests/importers/foreign/curl-i-responses.txt", "holds no token ids"),
     ],
 )
 def test_shrink_says_what_it_cannot_do_before_it_starts_a_server(

@@ -13,8 +13,8 @@ import pytest
 from inspector.cli import main
 from inspector.lab.process import free_port
 from inspector.store import load
+from tests.support.answers import CHAT, DONE, SAID
 from tests.support.raw_server import Answer, Asked, RawServer, page, raw_server, stream
-from tests.runs.test_faults import CHAT, DONE, SAID
 
 WHOLE: dict[str, Answer] = {CHAT: lambda _: stream([*SAID, DONE])}
 EMPTIED: dict[str, Answer] = {

@@ -7,8 +7,7 @@ import pytest
 from inspector.compare import repeats
 from inspector.compare.significance import fisher_exact
 from inspector.inspection import inspect
-from tests.support.streams import chat
-from tests.test_verdict import GOOD, LEAK
+from tests.support.streams import GOOD, LEAK, chat
 
 
 def test_the_test_gives_the_published_values() -> None:

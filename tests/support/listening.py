@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-import uvicorn
 from starlette.types import ASGIApp
 
 from inspector.capture import Capture, End, Event, Header
+from inspector.commands.serving import uvicorn_server
 
 __all__ = ["Kept", "listening"]
 
@@ -17,16 +17,7 @@ __all__ = ["Kept", "listening"]
 @contextmanager
 def listening(app: ASGIApp) -> Iterator[str]:
     """Serve an app on a free port; its address."""
-    config = uvicorn.Config(
-        app,
-        log_level="critical",
-        access_log=False,
-        server_header=False,
-        date_header=False,
-        lifespan="on",
-        timeout_graceful_shutdown=2,
-    )
-    server = uvicorn.Server(config)
+    server = uvicorn_server(app)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]}, daemon=True)
         thread.start()

@@ -16,7 +16,7 @@ from inspector.capture import Capture, End, Endpoint, Event, Header
 from inspector.deltas import tool_arguments, tool_index
 from inspector.harmony.vocab import encoding
 
-__all__ = ["HABITS", "Habit", "Said", "Served", "promised", "serve", "whole"]
+__all__ = ["HABITS", "Served", "serve", "whole"]
 
 Delta = dict[str, Any]
 

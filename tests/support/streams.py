@@ -7,10 +7,23 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hypothesis import strategies as st
+
 from inspector.capture import Capture, End, Endpoint, Event, Header
 from inspector.harmony.vocab import encode
 
-__all__ = ["CLOSED", "Step", "chat", "chat_chunk", "completion"]
+__all__ = [
+    "CLOSED",
+    "GOOD",
+    "LEAK",
+    "LOSS",
+    "PIECES",
+    "Step",
+    "chat",
+    "chat_chunk",
+    "completion",
+    "long_answer",
+]
 
 Step = tuple[str, Mapping[str, Any]]
 """Harmony text that the model sampled in one step, and the `delta` that the server sent for it."""
@@ -63,3 +76,44 @@ def completion(steps: Sequence[tuple[str, str]], *, request: Mapping[str, Any] |
     events = [Event(one, (number + 1) * 0.01) for number, one in enumerate([*data, "[DONE]"])]
     header = Header(endpoint=Endpoint.COMPLETIONS, status=200, request=request or {})
     return Capture(header=header, events=events, end=CLOSED)
+
+
+GOOD: Sequence[Step] = (
+    ("<|channel|>analysis<|message|>Need", {"reasoning": "Need"}),
+    (" weather.<|end|>", {"reasoning": " weather."}),
+    ("<|start|>assistant<|channel|>final<|message|>Sunny", {"content": "Sunny"}),
+    ("<|return|>", {}),
+)
+LEAK: Sequence[Step] = (GOOD[0], (" weather.<|end|>", {"content": " weather."}), *GOOD[2:])
+LOSS: Sequence[Step] = (GOOD[0], (" weather.<|end|>", {}), *GOOD[2:])
+
+
+PIECES = st.lists(
+    st.tuples(
+        st.sampled_from(
+            [
+                "<|channel|>",
+                "analysis",
+                "final",
+                "<|message|>",
+                "Hi",
+                "<|end|>",
+                "<|start|>",
+                "assistant",
+                "\u202e",
+            ]
+        ),
+        st.sampled_from([{}, {"content": "Hi"}, {"reasoning": "Hi"}, {"content": "\u202e"}]),
+    ),
+    min_size=1,
+    max_size=14,
+)
+
+
+def long_answer(*, lost: int | None = None, other: int | None = None) -> Capture:
+    """An answer of many tokens, one an event; one may be lost on the way, one may be another."""
+    steps: list[Step] = [("<|channel|>final<|message|>", {})]
+    for number in range(400):
+        text = " other" if number == other else " word"
+        steps.append((text, {} if number == lost else {"content": text}))
+    return chat([*steps, ("<|return|>", {})])

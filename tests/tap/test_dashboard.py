@@ -26,8 +26,9 @@ from inspector.reading import read
 from inspector.runs.registry import Registry
 from inspector.store import load
 from inspector.tap import DashboardTap, parse_upstreams
+from tests.support.builtin import CAPTURES, RESPONSES, TEXT, WHOLE
 from tests.support.listening import Kept, listening
-from tests.test_tap import CAPTURES, RESPONSES, SSE, TEXT, WHOLE, Echo, Flood, raw, sent
+from tests.support.upstreams import SSE, Echo, Flood, raw, sent
 
 ROOT = Path(__file__).parents[2]
 VARIABLE = "HARMONY_INSPECTOR_UPSTREAMS"

@@ -18,7 +18,7 @@ from inspector.lab.install import NEWEST
 from inspector.lab.process import ServerProcess
 from inspector.lab.scripts import named
 from inspector.reading import read
-from tests.test_tap import tapped
+from tests.support.upstreams import tapped
 
 pytestmark = pytest.mark.vllm
 

@@ -15,8 +15,9 @@ from inspector.inspection import inspect
 from inspector.reading import read
 from inspector.tap.rewriting import EventRewriter, ask_for_ids, body_without_ids
 from inspector.wire.strip_ids import without_token_ids
+from tests.support.builtin import CAPTURES, CHATS
 from tests.support.listening import listening
-from tests.test_tap import CAPTURES, CHATS, SSE, Echo, ask, sent, tapped
+from tests.support.upstreams import SSE, Echo, ask, sent, tapped
 
 
 def would_have_got(capture: Capture) -> list[str]:

@@ -1,3 +1,5 @@
+"""Two captures in one row of tokens, over a ribbon for each side."""
+
 import json
 from collections.abc import Sequence
 from itertools import pairwise
@@ -11,9 +13,7 @@ from inspector.harmony.vocab import encode
 from inspector.inspection import inspect
 from inspector.store import builtin, load
 from inspector.views.comparison_strip import comparison_strip
-from tests.compare.test_compare import PIECES
-from tests.support.streams import Step, chat
-from tests.test_verdict import GOOD, LEAK
+from tests.support.streams import GOOD, LEAK, PIECES, Step, chat, long_answer
 
 
 def row(left: Capture, right: Capture) -> dict[str, Any]:
@@ -92,15 +92,6 @@ def test_all_built_in_pairs_of_one_endpoint_make_a_row_or_say_none() -> None:
             assert (made is not None) == known
 
 
-def words(*, lost: int | None = None, other: int | None = None) -> Capture:
-    """An answer of many tokens, one an event; one may be lost on the way, one may be another."""
-    steps: list[Step] = [("<|channel|>final<|message|>", {})]
-    for number in range(400):
-        text = " other" if number == other else " word"
-        steps.append((text, {} if number == lost else {"content": text}))
-    return chat([*steps, ("<|return|>", {})])
-
-
 def folded(left: Capture, right: Capture) -> dict[str, Any]:
     made = comparison_strip(compare(inspect(left), inspect(right)), key="k", folded=True)
     assert made is not None
@@ -108,7 +99,7 @@ def folded(left: Capture, right: Capture) -> dict[str, Any]:
 
 
 def test_folded_long_equal_stretches_are_left_out_and_told() -> None:
-    made = folded(words(), words(lost=200))
+    made = folded(long_answer(), long_answer(lost=200))
     assert made["hidden"] > 300
     assert made["count"] + made["hidden"] == 404
     [finding] = made["findings"]
@@ -121,7 +112,7 @@ def test_folded_long_equal_stretches_are_left_out_and_told() -> None:
 
 
 def test_folded_differences_stand_where_the_tokens_differ() -> None:
-    made = folded(words(), words(other=390))
+    made = folded(long_answer(), long_answer(other=390))
     assert made["hidden"] > 300
     left, right = made["findings"]
     assert made["ids"][left["cell_start"]] == encode(" word")[0]
@@ -129,7 +120,7 @@ def test_folded_differences_stand_where_the_tokens_differ() -> None:
 
 
 def test_the_same_on_both_sides_folds_to_its_edges_and_says_what_follows() -> None:
-    made = folded(words(), words())
+    made = folded(long_answer(), long_answer())
     assert made["count"] + made["hidden"] == 404
     assert made["count"] <= 2 * 24
 
