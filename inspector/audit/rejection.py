@@ -42,7 +42,7 @@ class Implied(StrEnum):
     MESSAGE_END = "message end"
     """The stop token of the open message."""
     HEADER_WORDS = "header words"
-    """Words of the header that the error quotes."""
+    """The rest of the open header, with what the error is about."""
 
 
 class UnsentKind(StrEnum):
@@ -109,10 +109,13 @@ def _placed(reading: Reading, told: ServerError, error: ParserError) -> Rejectio
     if len(open_choices) != 1:
         return None
     choice = open_choices[0]
+    if any(places and places[-1] > told.event for places in (choice.tokens.events, _events(choice))):
+        return None  # the server went on: its error does not end what it sent
     holes = ids_missing(reading)
     if choice.transcript.refusals and not holes:
         return None
-    where = _Where(choice, exact=not holes and not _several_per_event(choice))
+    exact = bool(choice.tokens) and not holes and not _several_per_event(choice)
+    where = _Where(choice, exact=exact)
     found = Rejection(
         error=error, words=told.message, event=told.event, choice=choice.index, sent=where.count
     )
@@ -129,6 +132,10 @@ def _placed(reading: Reading, told: ServerError, error: ParserError) -> Rejectio
     implied = where.implied(error)
     missing = Missing.CERTAIN if implied else Missing.NONE if where.exact else Missing.POSSIBLE
     return replace(found, missing=missing, implied=implied)
+
+
+def _events(choice: ChoiceReading) -> list[int]:
+    return [delta.event for delta in choice.deltas[-1:]]
 
 
 def _several_per_event(choice: ChoiceReading) -> bool:

@@ -16,7 +16,7 @@ _IMPLIED: Final = {
     Implied.MESSAGE: "a whole message",
     Implied.HEADER_END: "the end of the open header",
     Implied.MESSAGE_END: "the stop token of the message before it",
-    Implied.HEADER_WORDS: "the words of the header that the error quotes",
+    Implied.HEADER_WORDS: "the rest of the header",
 }
 
 

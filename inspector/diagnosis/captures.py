@@ -175,15 +175,16 @@ def _answer(one: _Candidate, finding: Finding, evidence: Evidence) -> Answer | N
 
 def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | None) -> list[Reason]:
     reasons: list[Reason] = []
+    by_ids = finding.kind in _REFUSALS and bool(evidence.ids) and evidence.has_all(finding)
     if any(finding_holds(form, finding, evidence) for form in issue.findings):
         reasons.append(Reason(Because.FINDING, f"the finding {finding.kind.replace('_', ' ')} fits it"))
     elif issue.findings and finding.kind not in _WORDS:
         return []
     if near is not None and finding.kind in _BY_TOKENS:
         reasons.append(Reason(Because.TOKENS, near.words))
-    elif evidence.ids and finding.kind in _REFUSALS and finding.sent and not issue.patterns:
+    elif by_ids and not issue.patterns:
         return reasons
-    elif issue.tokens and evidence.ids and finding.kind in _REFUSALS and finding.sent:
+    elif by_ids and issue.tokens:
         return []  # the ids are known and have another form: the words alone would mislead
     if finding.kind in _WORDS:
         words = finding.delivered or ""

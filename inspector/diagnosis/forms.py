@@ -4,9 +4,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from inspector.audit import Finding, Rejection, rejection, server_errors
+from inspector.audit import Finding, Kind, rejection, server_errors
+from inspector.audit.rejection import Missing
 from inspector.capture import EventKind
 from inspector.diagnosis.issue import STATES, Asked, Element, FindingForm, Issue, TokenForm
 from inspector.harmony.states import State, after
@@ -16,6 +17,9 @@ from inspector.harmony.vocab import Marker, is_marker
 from inspector.reading import ChoiceReading, Reading
 
 __all__ = ["Evidence", "Place", "finding_holds", "request_holds", "token_places"]
+
+
+_REFUSALS: Final = frozenset({Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER})
 
 
 class Place(NamedTuple):
@@ -33,7 +37,17 @@ class Evidence:
     def __init__(self, reading: Reading, choice: ChoiceReading | None = None) -> None:
         self.reading = reading
         self.choice = choice or reading.choice
+        found = rejection(reading)
+        self.rejection = found if found is not None and found.choice == self.choice.index else None
+        """What the server's error says that its parser rejected, if it is of this choice."""
         self.ids: Sequence[int] = self.choice.tokens.ids if self.choice.has_ids else ()
+        """The ids sent, and the rejected one where nothing but it can be missing."""
+        if (
+            self.rejected_at is not None
+            and self.rejection is not None
+            and self.rejection.token_id is not None
+        ):
+            self.ids = [*self.ids, self.rejection.token_id]
         self._parts: dict[int, dict[str, str]] = {}  # by first token of the message
         self._mixtures: dict[int, bool] = {}  # by first token of the event
 
@@ -43,10 +57,20 @@ class Evidence:
         return bool(server_errors(self.reading))
 
     @cached_property
-    def rejection(self) -> Rejection | None:
-        """What the server's error says that its parser rejected, if it is of this choice."""
-        found = rejection(self.reading)
-        return found if found is not None and found.choice == self.choice.index else None
+    def rejected_at(self) -> int | None:
+        """Where the rejected token stands after the ids sent; None when others are missing before it."""
+        stopped = self.rejection
+        if stopped is None or not stopped.sent or stopped.token_id is None:
+            return None
+        # Words of a header may be missing before its end; between messages nothing but the token is rejected.
+        next_one = stopped.missing is Missing.NONE or (
+            stopped.missing is Missing.POSSIBLE and not stopped.error.reason.in_header
+        )
+        return stopped.sent if next_one else None
+
+    def has_all(self, finding: Finding) -> bool:
+        """True when the ids hold all that a finding is about."""
+        return self.rejection is None or finding.kind not in _REFUSALS or self.rejected_at is not None
 
     @cached_property
     def streamed(self) -> bool:
@@ -62,14 +86,15 @@ class Evidence:
     @cached_property
     def states(self) -> list[State]:
         """The state before each token, and the one after the last."""
-        refused = {refusal.at for refusal in self.choice.transcript.refusals}
+        refused: set[int | None] = {refusal.at for refusal in self.choice.transcript.refusals}
+        refused.add(self.rejected_at)
         # A completion that brings its own <|start|> begins between messages.
         state = State.BETWEEN if self.ids and self.ids[0] == Marker.START else State.ROLE
         found = [state]
         for place, token_id in enumerate(self.ids):
             state = State.REFUSED if place in refused else after(state, token_id)
             found.append(state)
-        if self.rejection is not None:
+        if self.rejection is not None and self.rejected_at is None:
             found[-1] = State.REFUSED
         return found
 
@@ -86,7 +111,12 @@ class Evidence:
         """Start, end, text and whether it was refused, of each header."""
         transcript = self.choice.transcript
         rejected = None if self.rejection is None else self.rejection.header
-        spans = [(one.start, one.body, (one.start, one.body) == rejected) for one in transcript.messages]
+        spans = [
+            (one.start, len(self.ids), True)
+            if rejected is not None and one.start == rejected[0]
+            else (one.start, one.body, False)
+            for one in transcript.messages
+        ]
         spans += [(one.start, one.at + 1, True) for one in transcript.refusals if one.in_header]
         return [(start, end, text_of(self.ids[start:end]), refused) for start, end, refused in sorted(spans)]
 

@@ -71,7 +71,8 @@ class Growth:
         if unit != self.unit and self.unit is not None:
             self._begin(0)  # ids came after pieces, or the other way round
         self.unit = unit
-        sent = len(choice.tokens.ids) if unit == "token" else _pieces_of(choice.deltas, mine is not None)
+        asked = mine is not None or self._stopped
+        sent = len(choice.tokens.ids) if unit == "token" else _pieces_of(choice.deltas, asked)
         if self._stopped and sent > self.count - self._unsent:
             self._begin(0)  # more was sent after the error
         elif mine is not None and self.count > sent:

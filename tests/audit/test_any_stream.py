@@ -106,7 +106,11 @@ def sound(findings: Sequence[Finding], capture: Capture, tokens: Sequence[int]) 
         if finding.token_start is not None or finding.token_end is not None:
             assert finding.token_start is not None
             assert finding.token_end is not None
-            assert 0 <= finding.token_start <= finding.token_end <= tokens[finding.choice]
+            sent = tokens[finding.choice]
+            if finding.sent:
+                assert 0 <= finding.token_start <= finding.token_end <= sent
+            else:
+                assert (finding.token_start, finding.token_end) == (sent, sent + 1)
         if finding.event_start is not None and finding.event_end is not None:
             assert 0 <= finding.event_start < finding.event_end <= len(capture.events)
 

@@ -70,7 +70,10 @@ def test_an_error_that_the_server_told_comes_first() -> None:
         ],
         end=CLOSED,
     )
-    assert inspect(capture).verdict.sentence == "The server gave up with “Unknown role: assistantary”."
+    assert inspect(capture).verdict.sentence == (
+        "The server gave up with “Unknown role: assistantary” and the model wrote a header that Harmony does "
+        "not allow (not sent)."
+    )
 
 
 def test_a_cut_connection_is_said() -> None:

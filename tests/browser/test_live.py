@@ -206,3 +206,14 @@ def test_a_page_of_another_site_reads_the_server_but_not_the_tap(
     assert page.evaluate(read, f"{there}/v1/models") == "ok"
     assert page.evaluate(read, f"{address}/tap/lenient/v1/models") == "refused"
     page.close()
+
+
+def test_the_token_that_stopped_the_parser_shows_in_a_live_run(page: Page) -> None:
+    choose_pace(page, "as recorded")
+    pick(page, page.get_by_role("combobox", name="Model"), "chat-unexpected-token-12606-vllm-0.13.0")
+    page.get_by_role("button", name="Start").click()
+    rejected = page.locator(".cell.unsent-token")
+    expect(rejected).to_contain_text("12606", timeout=SLOW_MS)
+    expect(page.get_by_role("button", name="Open in Replay")).to_be_visible(timeout=SLOW_MS)
+    expect(rejected).to_have_count(1)
+    assert count(page) == 6

@@ -1,5 +1,6 @@
 """The Replay page of the running app, in a real browser."""
 
+import re
 from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
@@ -8,7 +9,7 @@ from playwright.sync_api import FilePayload, Page, expect
 
 import inspector
 from tests.browser.conftest import pick
-from tests.support.streams import chat
+from tests.support.streams import Step, chat
 
 pytestmark = pytest.mark.browser
 
@@ -164,3 +165,38 @@ def test_downloads_are_the_capture_its_findings_and_reports(app: str, open_page:
     seen = inspector.inspect(capture, name=LEAK)
     assert got[f"{LEAK}-report.html"].decode() == inspector.html_report(seen)
     assert got[f"{LEAK}-bug-report.md"].decode() == inspector.markdown_report(seen)
+
+
+def test_the_token_that_stopped_the_parser_is_selected_and_reached_by_keys(app: str, open_page: Open) -> None:
+    page = goto(open_page(), f"{app}?capture=chat-unexpected-token-12606-vllm-0.13.0")
+    rejected = page.locator(".cell.unsent-token")
+    expect(rejected).to_have_count(1)
+    expect(rejected).to_contain_text("comment")
+    expect(rejected).to_contain_text("12606")
+    expect(rejected).to_have_class(re.compile("selected"))
+    expect(page.locator(".findings [aria-current]")).to_contain_text("unexpected token")
+    expect(page.locator(".token")).to_contain_text("not sent, the parser stopped here")
+    expect(page.locator(".clock")).to_contain_text("4 tokens")
+    page.locator(".scroller").press("ArrowLeft")
+    expect(page.locator(".cell.unsent-gap")).to_have_class(re.compile("selected"))
+    expect(page.locator(".token")).to_contain_text("at least the stop token")
+    page.locator(".scroller").press("Home")
+    page.locator(".scroller").press("End")
+    expect(rejected).to_have_class(re.compile("selected"))
+    expect(rejected).to_have_attribute("aria-label", re.compile("not sent"))
+
+
+def test_a_rejected_header_is_marked_where_it_stands(app: str, open_page: Open) -> None:
+    page = goto(open_page(), f"{app}?capture=chat-unknown-role-vllm-0.13.0")
+    expect(page.locator(".findings [aria-current]")).to_contain_text("bad header")
+    expect(page.locator('.cell[data-i="6"]')).to_have_class(re.compile("selected"))
+    expect(page.locator(".cell.culprit")).to_have_text(["assistant173781", "ary815"])
+    expect(page.locator(".block[data-hue=loss] .title")).to_have_text("rejected by the parser")
+    expect(page.locator(".cell.unsent-token")).to_contain_text("<|message|>")
+
+
+def test_a_header_that_never_ended_shows_what_it_has(app: str, open_page: Open) -> None:
+    page = goto(open_page(), app)
+    steps: list[Step] = [("<|channel|>commentary to=functions.x", {})]
+    upload(page, "open.jsonl", as_file(chat(steps, finish="length")))
+    expect(page.locator(".block .title").first).to_have_text("header: commentary to=functions.x")

@@ -6,10 +6,15 @@ import pytest
 
 import inspector
 from inspector import Endpoint, Inspection, Kind, MatrixRun, Script
+from inspector.audit import rejection
+from inspector.audit.rejection import Missing
 from inspector.diagnosis.catalogue import issues
 
 REFUSALS = {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER}
 LOSSES = {Kind.DROPPED, Kind.MISROUTED, Kind.GARBLED, Kind.REORDERED, Kind.DUPLICATED}
+
+UNSENT = {"constrain_twice"}
+"""Scripts whose telling token, here the second <|constrain|>, may be in the step that was not sent."""
 
 Seen = tuple[MatrixRun, list[tuple[Script, Inspection]]]
 
@@ -52,6 +57,9 @@ def test_losses_lead_to_entries_whose_affected_versions_hold_the_release(seen: S
 def test_refused_tokens_lead_to_what_the_script_was_written_to_show(seen: Seen) -> None:
     for script, one in seen[1]:
         refused = [finding for finding in one.findings if finding.kind in REFUSALS]
-        if refused and script.issues:
+        # vLLM to 0.12 may send no ids at all; then only the words of its error are known.
+        stopped = rejection(one.reading)
+        unsent = script.name in UNSENT and stopped is not None and stopped.missing is not Missing.NONE
+        if refused and script.issues and one.reading.choice.tokens and not unsent:
             named = {name for finding in refused for name in finding.known_issues}
             assert named & set(script.issues), (script.name, script.issues, named)

@@ -16,7 +16,7 @@ from inspector.inspection import Inspection, inspect
 from inspector.report import html_report, markdown_report
 from inspector.store import builtin, load
 from tests.support.hostile import hostile
-from tests.support.streams import GOOD, LEAK, chat
+from tests.support.streams import GOOD, LEAK, aborted, chat
 
 STORED = {one.name: one.path for one in builtin()}
 ALLOWED = {
@@ -235,3 +235,14 @@ def test_a_page_of_many_tokens_stays_small() -> None:
     assert "more …" in read(html).text
     assert len(html) < 200_000
     assert len(markdown_report(one)) < 200_000
+
+
+def test_a_report_shows_the_token_that_was_never_sent() -> None:
+    words = "Unexpected token 12606 while expecting start token 200006"
+    seen = inspect(aborted(["<|channel|>analysis<|message|>Hm"], words), name="x.jsonl")
+    html, text = html_report(seen), markdown_report(seen)
+    assert "class='cell unsent token'" in html
+    assert "class='cell unsent gap'" in html
+    assert "<sub>12606</sub>" in html
+    assert "  - rejected, never sent: `comment`" in text
+    assert f"  - parser: `{words}`" in text

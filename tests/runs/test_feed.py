@@ -14,7 +14,7 @@ from inspector.runs.feed import runs_routes
 from inspector.runs.registry import Registry
 from tests.support.listening import listening
 from tests.support.raw_server import Asked, raw_server, sse, stream
-from tests.support.streams import chat
+from tests.support.streams import aborted, chat
 
 CAPTURE = chat(
     [
@@ -170,3 +170,20 @@ def test_hostile_text_stays_text(registry: Registry, address: str) -> None:
     found = read(address, run)
     assert found[0][2]["texts"] == {"0": "\n\ndata: {}\n\n\ud800</script>"}
     assert [name for _, name, _ in found] == ["grow", "grow", "end"]
+
+
+def test_the_rejected_token_is_drawn_the_moment_the_error_arrives(registry: Registry, address: str) -> None:
+    words = "Unexpected token 12606 while expecting start token 200006"
+    capture = aborted(["<|channel|>analysis<|message|>Hm<|end|>"], words)
+    run = registry.opened(capture.header)
+    for event in capture.events[:-1]:
+        registry.event(run, event)
+    url = f"{address}/inspector/runs/{run}/feed"
+    with httpx.stream("GET", url, timeout=20) as tab:  # the connection is still open, the run has not ended
+        sent = messages(tab.iter_lines())
+        told = next(columns for _, _, columns in sent if columns.get("unsent"))
+        assert [(cell["at"], cell["id"]) for cell in told["unsent"]] == [(5, 12606)]
+        looked = next(columns for _, _, columns in sent if columns.get("findings"))
+    rejected = next(one for one in looked["findings"] if one["kind"] == "unexpected_token")
+    assert (rejected["cell_start"], rejected["cell_end"], rejected["sent"]) == (5, 6, False)
+    registry.ended(run, End(at_s=1.0, cut=False))

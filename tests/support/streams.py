@@ -19,6 +19,7 @@ __all__ = [
     "LOSS",
     "PIECES",
     "Step",
+    "aborted",
     "chat",
     "chat_chunk",
     "completion",
@@ -64,6 +65,24 @@ def chat(
     events = [Event(one, (number + 1) * gap_s) for number, one in enumerate(data)]
     header = Header(endpoint=Endpoint.CHAT, model="gpt-oss", server_version=version, status=200)
     return Capture(header=header, events=events, end=end)
+
+
+def aborted(
+    steps: Sequence[str], words: str, *, each: bool = True, version: str | None = "0.13.0"
+) -> Capture:
+    """A chat stream that ends in an error, as vLLM to 0.31 sends it; nothing is delivered.
+
+    A step is an event, or with `each` every token of it is.
+    """
+    data = []
+    for step in steps:
+        ids = encode(step)
+        data += [chat_chunk([token_id], {}) for token_id in ids] if each else [chat_chunk(ids, {})]
+    data.append(json.dumps({"error": {"message": words, "type": "BadRequestError", "code": 400}}))
+    data.append("[DONE]")
+    header = Header(endpoint=Endpoint.CHAT, model="gpt-oss", server_version=version, status=200)
+    events = [Event(one, (number + 1) * 0.01) for number, one in enumerate(data)]
+    return Capture(header=header, events=events, end=CLOSED)
 
 
 def completion(steps: Sequence[tuple[str, str]], *, request: Mapping[str, Any] | None = None) -> Capture:

@@ -13,7 +13,7 @@ from inspector.harmony.vocab import encode
 from inspector.inspection import inspect
 from inspector.store import builtin, load
 from inspector.views.comparison_strip import comparison_strip
-from tests.support.streams import GOOD, LEAK, PIECES, Step, chat, long_answer
+from tests.support.streams import GOOD, LEAK, PIECES, Step, aborted, chat, long_answer
 
 
 def row(left: Capture, right: Capture) -> dict[str, Any]:
@@ -140,3 +140,38 @@ def test_a_folded_row_is_the_row_without_what_is_hidden(left: Sequence[Step], ri
     for lane in made["ribbons"]:
         assert all(0 <= start < end <= made["count"] for start, end, *_ in lane["runs"])
         assert all(one[1] <= then[0] for one, then in pairwise(lane["runs"]))
+
+
+COMMENT = "Unexpected token 12606 while expecting start token 200006"
+STEPS = ["<|channel|>analysis<|message|>Hm<|end|>"]
+
+
+def test_what_one_side_never_sent_follows_its_last_token() -> None:
+    steps: list[Step] = [("<|channel|>analysis<|message|>Hm<|end|>", {}), ("comment and more", {})]
+    made = row(aborted(STEPS, COMMENT), chat(steps, version="0.32.0"))
+    assert made["ids"] == [*encode(STEPS[0]), 12606, *encode("comment and more")]
+    (cell,) = made["unsent"]
+    assert (cell["at"], cell["id"]) == (5, 12606)
+    finding = next(one for one in made["findings"] if one["title"].startswith("only left: unexpected token"))
+    assert (finding["cell_start"], finding["cell_end"]) == (5, 6)
+    assert [one["title"] for one in made["findings"] if "divergence" in one["title"]] == [
+        "first divergence: only right, 3 tokens"
+    ]
+
+
+def test_what_neither_side_sent_is_shown_once() -> None:
+    made = row(aborted(STEPS, COMMENT), aborted(STEPS, COMMENT, version="0.14.1"))
+    assert made["ids"] == [*encode(STEPS[0]), 12606]
+    assert [cell["at"] for cell in made["unsent"]] == [5]
+    assert made["findings"] == []
+
+
+def test_each_side_has_its_own_where_they_differ() -> None:
+    other = COMMENT.replace("12606", "13")
+    made = row(aborted(STEPS, COMMENT), aborted(STEPS, other, version="0.14.1"))
+    assert made["ids"] == [*encode(STEPS[0]), 12606, 13]
+    assert [(cell["at"], cell["id"]) for cell in made["unsent"]] == [(5, 12606), (6, 13)]
+    assert sorted(one["cell_start"] for one in made["findings"] if one["kind"] == "unexpected_token") == [
+        5,
+        6,
+    ]

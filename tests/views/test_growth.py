@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.audit import audit
-from inspector.capture import Capture
+from inspector.audit import audit, rejection
+from inspector.capture import Capture, Event
 from inspector.harmony.vocab import encode
 from inspector.reading import Reader, read
 from inspector.views.growth import Growth, now
 from inspector.views.strip import strip
-from tests.support.streams import chat
+from tests.support.streams import aborted, chat, chat_chunk
 
 THINK = "<|channel|>analysis<|message|>"
 SPLIT = [
@@ -46,10 +46,12 @@ class Reads:
     def take(self, columns: dict[str, Any]) -> None:
         if columns["from"] == 0 and columns["count"]:
             self.has = {"ids": [], "vocab": {}, "texts": {}, "index": [], "start": [], "at": [], "blocks": []}
+            self.has["unsent"] = []
         has = self.has
         assert columns["from"] == len(has["ids"]) or columns["ids"] is None
         has["count"] = columns["count"]
         has["ids"].extend(columns["ids"] or [])
+        has["unsent"].extend(columns.get("unsent", []))
         has["vocab"].update(columns["vocab"])
         has["texts"].update(columns["texts"])
         for key in ("index", "start", "at"):
@@ -61,8 +63,11 @@ def grown(capture: Capture, cuts: list[int], growth: Growth, reads: Reads) -> No
     reader = Reader(capture.header)
     for start, end in zip([0, *cuts], [*cuts, len(capture.events)], strict=True):
         reader.receive(capture.events[start:end])
-        choice = reader.reading().choice
-        while (columns := growth.step(choice, lambda event: capture.events[event].at_s)) is not None:
+        reading = reader.reading()
+        stopped = rejection(reading)
+        while (
+            columns := growth.step(reading.choice, lambda event: capture.events[event].at_s, stopped)
+        ) is not None:
             reads.take(columns)
 
 
@@ -110,6 +115,62 @@ def test_a_reader_that_comes_back_at_any_cell_misses_nothing(steps: list[tuple[s
         assert known | columns["vocab"].keys() == whole["vocab"].keys()
         assert columns["texts"].items() <= whole["texts"].items()
         assert all(int(place) < back for place in whole["texts"].keys() - columns["texts"].keys())
+
+
+ABORTED = [
+    (["<|channel|>analysis<|message|>Hm"], "Unexpected token 12606 while expecting start token 200006"),
+    (["<|channel|>analysis<|message|>Hm<|end|>"], "Unexpected token 13 while expecting start token 200006"),
+    (
+        ["<|channel|>analysis<|message|>Hm<|end|>", "<|start|>assistantary<|channel|>"],
+        "Unknown role: assistantary",
+    ),
+    (["<|channel|>analysis<|message|>Hm"], "Unknown role: assistantary"),
+    (["<|channel|>final"], "Unexpected EOS while waiting for message header to complete"),
+    ([], "Unexpected token 12606 while expecting start token 200006"),
+]
+
+
+@pytest.mark.parametrize(("steps", "words"), ABORTED)
+@settings(deadline=None)
+@given(places=cuts())
+def test_what_the_parser_rejected_comes_after_the_last_cell(
+    steps: list[str], words: str, places: list[int]
+) -> None:
+    capture = aborted(steps, words)
+    reads = Reads()
+    grown(capture, [min(place, len(capture.events)) for place in places], Growth(), reads)
+    whole = all_at_once(capture)
+    assert reads.has["count"] == whole["count"]
+    assert reads.has["unsent"] == whole["unsent"]
+    assert reads.has["vocab"] == (whole["vocab"] or {})
+    assert reads.has["blocks"] == whole["blocks"]
+    assert [reads.has[key] for key in ("index", "start", "at")] == [
+        whole["events"][key] for key in ("index", "start", "at")
+    ]
+
+
+@pytest.mark.parametrize(("steps", "words"), ABORTED)
+def test_a_reader_that_comes_back_after_the_error_gets_no_cell_twice(steps: list[str], words: str) -> None:
+    capture = aborted(steps, words)
+    whole = all_at_once(capture)
+    reading = read(capture)
+    growth = Growth(whole["count"])
+    columns = growth.step(reading.choice, lambda _: 0.0, rejection(reading))
+    assert columns is None or columns["count"] == columns["from"] == whole["count"]
+    assert growth.sent == whole["sent"]
+
+
+def test_a_stream_that_goes_on_after_an_error_is_told_anew() -> None:
+    steps, words = ABORTED[1]
+    capture = aborted(steps, words)
+    reader, growth, reads = Reader(capture.header), Growth(), Reads()
+    reader.receive(capture.events[:-1])
+    for _ in range(2):
+        reading = reader.reading()
+        while (columns := growth.step(reading.choice, lambda _: 0.0, rejection(reading))) is not None:
+            reads.take(columns)
+        reader.receive([Event(chat_chunk(encode("<|start|>assistant"), {}), 1.0)])
+    assert reads.has["ids"] == encode(steps[0] + "<|start|>assistant")
 
 
 def test_a_late_reader_gets_a_long_stream_in_parts() -> None:

@@ -5,7 +5,7 @@ from inspector.capture import Capture, Endpoint, Event, Header
 from inspector.harmony.vocab import encode
 from inspector.inspection import inspect
 from inspector.views.strip import strip
-from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, chat
+from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, aborted, chat
 
 
 def payload(capture: Capture) -> dict[str, Any]:
@@ -100,3 +100,53 @@ def test_without_ids_the_cells_are_deltas_with_the_lost_text_between_them() -> N
 def test_an_empty_capture_has_an_empty_strip() -> None:
     made = payload(Capture(header=Header(endpoint=Endpoint.CHAT), events=[]))
     assert (made["count"], made["blocks"]) == (0, [])
+
+
+COMMENT = "Unexpected token 12606 while expecting start token 200006"
+THINK = "<|channel|>analysis<|message|>Hm"
+
+
+def test_a_token_that_was_never_sent_is_a_cell_after_the_last_one() -> None:
+    capture = aborted([THINK + "<|end|>"], COMMENT)
+    made = payload(capture)
+    assert (made["sent"], made["count"], made["ids"][-1]) == (5, 6, 12606)
+    (cell,) = made["unsent"]
+    assert (cell["at"], cell["kind"], cell["id"], cell["text"]) == (5, "token", 12606, "comment")
+    block = made["blocks"][-1]
+    assert (block["kind"], block["start"], block["end"], block["culprit"]) == ("refused", 5, 6, (5, 6))
+    rejected = next(one for one in made["findings"] if one["kind"] == "unexpected_token")
+    assert (rejected["cell_start"], rejected["cell_end"], rejected["token_start"]) == (5, 6, 5)
+    assert rejected["title"] == "unexpected token 5, not sent"
+    assert made["events"]["at"][-1] == capture.events[-2].at_s  # the error event, before [DONE]
+
+
+def test_a_gap_stands_before_it_where_more_is_missing() -> None:
+    made = payload(aborted([THINK], COMMENT))
+    assert [(cell["kind"], cell["id"]) for cell in made["unsent"]] == [("gap", None), ("token", 12606)]
+    assert made["ids"][-2:] == [None, 12606]
+    rejected = next(one for one in made["findings"] if one["kind"] == "unexpected_token")
+    assert (rejected["cell_start"], rejected["cell_end"]) == (5, 6)
+    assert made["blocks"][0]["complete"] is False
+
+
+def test_a_rejected_header_becomes_a_block_of_its_own_with_its_culprit() -> None:
+    made = payload(aborted([THINK + "<|end|>", "<|start|>assistantary"], "Unknown role: assistantary"))
+    block = made["blocks"][-1]
+    assert (block["kind"], block["start"], block["end"]) == ("refused", 5, 9)
+    assert (block["culprit"], block["reason"]) == ((6, 8), "Unknown role: assistantary")
+    assert [(cell["at"], cell["id"]) for cell in made["unsent"]] == [(8, 200008)]
+
+
+def test_pieces_are_followed_by_the_token_that_the_error_names() -> None:
+    capture = aborted([THINK], COMMENT)
+    said = json.dumps({"choices": [{"index": 0, "delta": {"reasoning": "Hm"}}]})
+    made = payload(Capture(header=capture.header, events=[Event(said, 0.1), capture.events[-2]], end=CLOSED))
+    assert (made["unit"], made["sent"], made["count"]) == ("piece", 1, 3)
+    assert [cell["kind"] for cell in made["unsent"]] == ["gap", "token"]
+
+
+def test_in_a_refused_block_the_culprit_is_apart_from_what_follows() -> None:
+    made = payload(chat((*GOOD[:2], ("comment here", {}))))
+    block = made["blocks"][-1]
+    assert block["culprit"] == (block["start"], block["start"] + 1)
+    assert block["end"] > block["culprit"][1]

@@ -1,0 +1,131 @@
+"""What this program names as first cause of the lab's captures, beside the table's right one, in three modes.
+
+Each capture is read as it was kept, without its release, and as a `curl` dump of its events: what people
+have when they come with a broken stream. Judges nothing itself; `bench/causes.py` counts.
+"""
+
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+from inspector.audit import Severity
+from inspector.audit.verdict import Level
+from inspector.capture import Capture, Event, EventKind
+from inspector.diagnosis import issues
+from inspector.errors import CaptureError
+from inspector.importers import sniff_and_read
+from inspector.inspection import Inspection, inspect
+from inspector.lab.causes import NONE, CauseTable, Right
+from inspector.lab.results import load_runs
+from inspector.store import load, loads
+
+__all__ = ["Mode", "Named", "as_mode", "dump", "first_finding", "fixture_names", "matrix_names", "of_verdict"]
+
+
+class Mode(StrEnum):
+    """How much of a capture was kept."""
+
+    WHOLE = "version and request"
+    UNVERSIONED = "without version"
+    DUMP = "curl dump"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """One capture in one mode, with the right cause and those named."""
+
+    place: str
+    """Where it is: run, endpoint and script, or a file of fixtures/."""
+    mode: Mode
+    right: Right | None
+    """None where the table has no line for it."""
+    level: Level
+    sentence: str
+    by_finding: str
+    """First cause of the first finding of the worst severity."""
+    by_verdict: str
+    """The cause in the verdict's last line."""
+
+
+def matrix_names(folder: Path, table: CauseTable, mode: Mode) -> Iterator[Named]:
+    """Every capture of the matrix in one mode whose verdict is an error or a warning."""
+    for run in load_runs(folder):
+        if run.captures is None:
+            continue
+        with zipfile.ZipFile(run.captures) as archive:
+            for endpoint, script in sorted(run.scores):
+                member = f"{endpoint.value}-{script}.jsonl"
+                capture = loads(archive.read(member), f"{run.captures}/{member}")[0]
+                right = table.right(
+                    script,
+                    run.version,
+                    endpoint,
+                    run.stream_interval,
+                    version=mode is Mode.WHOLE,
+                    request=mode is not Mode.DUMP,
+                )
+                yield from _named(f"{run.name}/{endpoint.value}-{script}", mode, right, capture)
+
+
+def fixture_names(folder: Path, table: CauseTable, mode: Mode) -> Iterator[Named]:
+    """The same for the captures of fixtures/."""
+    for path in sorted(folder.glob("*.jsonl*")):
+        right = table.right_of_fixture(path.name, version=mode is Mode.WHOLE, request=mode is not Mode.DUMP)
+        yield from _named(path.name, mode, right, load(path)[0])
+
+
+def _named(place: str, mode: Mode, right: Right | None, capture: Capture) -> Iterator[Named]:
+    try:
+        inspection = inspect(as_mode(capture, mode))
+    except CaptureError:
+        return  # nothing but an error came before the first event: there is no dump to read
+    if inspection.verdict.level in {Level.ERROR, Level.WARNING}:
+        yield Named(
+            place=place,
+            mode=mode,
+            right=right,
+            level=inspection.verdict.level,
+            sentence=inspection.verdict.sentence,
+            by_finding=first_finding(inspection),
+            by_verdict=of_verdict(inspection),
+        )
+
+
+def as_mode(capture: Capture, mode: Mode) -> Capture:
+    """A capture with what the mode leaves of it; raises CaptureError where a dump would be empty."""
+    match mode:
+        case Mode.WHOLE:
+            return capture
+        case Mode.UNVERSIONED:
+            return replace(capture, header=replace(capture.header, server_version=None))
+        case Mode.DUMP:
+            return sniff_and_read(dump(capture), "dump")[0]
+
+
+def dump(capture: Capture) -> bytes:
+    """The events as `curl -N` would have written them."""
+    return "".join(_lines(event) for event in capture.events).encode()
+
+
+def _lines(event: Event) -> str:
+    if event.kind is EventKind.BODY:
+        return event.data
+    if event.kind is EventKind.COMMENT:
+        return f":{event.data}\n\n"
+    name = f"event: {event.name}\n" if event.name else ""
+    return name + "".join(f"data: {line}\n" for line in event.data.split("\n")) + "\n"
+
+
+def first_finding(inspection: Inspection) -> str:
+    """The first cause of the first error, or of the first warning where there is no error."""
+    errors = [one for one in inspection.findings if one.severity is Severity.ERROR]
+    first = next(iter(errors or inspection.findings), None)
+    return first.known_issues[0] if first is not None and first.known_issues else NONE
+
+
+def of_verdict(inspection: Inspection) -> str:
+    """The id of the issue whose title the verdict's last line has."""
+    known = inspection.verdict.known
+    return next((one.id for one in issues().values() if f"Known issue: {one.title}. " in known), NONE)

@@ -1,0 +1,173 @@
+"""The table of right causes: complete, well formed, and read as its comments say."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from inspector.capture import Capture, Endpoint
+from inspector.diagnosis import issues
+from inspector.errors import LabError
+from inspector.lab.causes import CauseTable, Right, load
+from inspector.lab.naming import Mode, as_mode
+from inspector.lab.results import Run, capture_of, load_runs
+from inspector.lab.score import Outcome
+from inspector.lab.scripts import load as load_scripts
+from inspector.store import FIXTURES
+
+TABLE = load()
+RUNS = load_runs(FIXTURES / "matrix")
+SMALL = """
+proposed: []
+groups: {cut: [cut_in_answer, cut_in_header]}
+scripts:
+  - {names: [text_after_call], cause: stale, also: [override], with_request: ignore,
+     without_request: [ignore], reason: the script's}
+rules:
+  - {endpoint: chat, releases: '<0.14.0', step: 3, scripts: [$cut, plain], cause: early,
+     without_version: [late], reason: first}
+  - {endpoint: chat, scripts: [plain], step: 3, cause: none, reason: second}
+  - {endpoint: chat, scripts: [cut_in_answer], cause: length, also: [model], reason: third}
+  - {cause: model, reason: last}
+fixtures:
+  a.jsonl: {cause: lost, reason: a file's}
+"""
+
+
+def small(folder: Path, old: str = "", new: str = "") -> CauseTable:
+    path = folder / "causes.yaml"
+    path.write_text(SMALL.replace(old, new) if old else SMALL, encoding="utf-8")
+    return load(path)
+
+
+def right(table: CauseTable, script: str, release: str, step: int, *, known: bool = True) -> Right:
+    found = table.right(script, release, Endpoint.CHAT, step, version=known, request=known)
+    assert found is not None
+    return found
+
+
+def recorded(run: Run, endpoint: Endpoint, script: str) -> Capture:
+    capture = capture_of(run, endpoint, script)
+    assert capture is not None
+    return capture
+
+
+def test_every_capture_of_the_matrix_with_a_finding_has_a_cause() -> None:
+    captures = [
+        (run.version, run.stream_interval, endpoint, script)
+        for run in RUNS
+        for (endpoint, script), score in run.scores.items()
+        if score.kinds or score.outcome is not Outcome.WHOLE
+    ]
+    assert len(captures) > 1000
+    missing = [
+        (version, step, endpoint, script)
+        for version, step, endpoint, script in captures
+        if TABLE.right(script, version, endpoint, step) is None
+    ]
+    assert not missing
+
+
+def test_every_capture_of_fixtures_with_a_failure_has_a_cause() -> None:
+    files = {path.name for path in FIXTURES.glob("*.jsonl*")}
+    assert set(TABLE.fixtures) <= files
+    assert {name for name in files if "-whole-" not in name} <= set(TABLE.fixtures)
+
+
+def test_every_line_of_the_table_decides_a_capture_of_the_matrix() -> None:
+    decided = {
+        next(
+            place
+            for place, rule in enumerate(TABLE.rules)
+            if rule.fits(script, run.version, endpoint, run.stream_interval)
+        )
+        for run in RUNS
+        for endpoint, script in run.scores
+    }
+    assert decided == set(range(len(TABLE.rules)))
+
+
+def test_every_id_is_in_the_catalogue_or_proposed_and_stands_in_one_place() -> None:
+    known = set(issues())
+    named = set[str]().union(
+        *(rule.names() for rule in (*TABLE.rules, *TABLE.models.values(), *TABLE.fixtures.values()))
+    )
+    assert named - known <= set(TABLE.proposed)
+    assert not known & set(TABLE.proposed), "it is in the catalogue now: take it out of `proposed`"
+    assert set(TABLE.proposed) <= named, "a proposal that no line names"
+
+
+def test_the_tables_scripts_are_scripts_of_the_lab() -> None:
+    scripts = {script.name for script in load_scripts()}
+    assert set(TABLE.models) <= scripts
+    for rule in TABLE.rules:
+        assert rule.scripts <= scripts, rule.reason
+
+
+def test_what_the_parser_refuses_has_a_cause_in_the_model() -> None:
+    refused = {script.name for script in load_scripts() if not script.well_formed and not script.stops_early}
+    assert refused <= set(TABLE.models)
+
+
+def test_the_first_rule_that_fits_decides_and_its_alternatives_depend_on_what_is_known(
+    tmp_path: Path,
+) -> None:
+    table = small(tmp_path)
+    assert right(table, "plain", "0.13.0", 3) == Right(cause="early", also=frozenset(), reasons=("first",))
+    assert right(table, "cut_in_header", "0.13.0", 3, known=False).also == {"late"}
+    assert right(table, "plain", "0.14.0", 3).cause == "none"
+    assert table.right("plain", "0.14.0", Endpoint.CHAT, 1) is None
+
+
+def test_the_word_model_stands_for_the_scripts_own_cause(tmp_path: Path) -> None:
+    table = small(tmp_path)
+    whole = right(table, "text_after_call", "0.32.0", 1)
+    assert whole == Right(cause="ignore", also=frozenset({"override"}), reasons=("last", "the script's"))
+    blind = right(table, "text_after_call", "0.32.0", 1, known=False)
+    assert blind.cause == "stale"
+    assert blind.also == {"override", "ignore"}
+    assert right(table, "cut_in_answer", "0.32.0", 1).also == frozenset()
+    assert table.right_of_fixture("a.jsonl") == Right(cause="lost", also=frozenset(), reasons=("a file's",))
+    assert table.right_of_fixture("b.jsonl") is None
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("reason: second", "reason: ' '", "rules, number 2: .*a reason is missing"),
+        ("'<0.14.0'", "'0.14.0'", "rules, number 1"),
+        ("scripts: [plain]", "scripts: [$plain]", "rules, number 2"),
+        ("endpoint: chat, scripts: [cut", "endpoint: talk, scripts: [cut", "rules, number 3"),
+        (
+            "\nrules:",
+            "\n  - {names: [text_after_call], cause: a, reason: b}\nrules:",
+            "text_after_call is listed twice",
+        ),
+        ("step: 3, cause: none", "steps: 3, cause: none", "rules, number 2"),
+        ("proposed: []", "proposed: [{id: a}]", "proposed"),
+    ],
+)
+def test_a_table_that_is_wrong_is_refused_with_the_place(
+    tmp_path: Path, old: str, new: str, words: str
+) -> None:
+    with pytest.raises(LabError, match=words):
+        small(tmp_path, old, new)
+
+
+def test_a_dump_has_the_captures_events_and_nothing_of_its_header() -> None:
+    for endpoint, script in ((Endpoint.CHAT, "plain"), (Endpoint.RESPONSES, "turn_python_unstreamed")):
+        capture = recorded(RUNS[0], endpoint, script)
+        read = as_mode(capture, Mode.DUMP)
+        assert read.header.endpoint is endpoint
+        assert (read.header.request, read.header.server_version, read.header.script) == ({}, None, None)
+        assert [event.data for event in read.events] == [event.data for event in capture.events]
+        assert [event.kind for event in read.events] == [event.kind for event in capture.events]
+
+
+def test_without_version_only_the_release_is_gone() -> None:
+    capture = recorded(RUNS[0], Endpoint.CHAT, "plain")
+    read = as_mode(capture, Mode.UNVERSIONED)
+    assert read == dataclasses.replace(
+        capture, header=dataclasses.replace(capture.header, server_version=None)
+    )
+    assert as_mode(capture, Mode.WHOLE) is capture
