@@ -131,6 +131,20 @@ def test_an_unstreamed_answer_is_read_from_its_message() -> None:
     assert (stream.terminal_event, stream.choice(0).tokens.ids) == (0, [1])
 
 
+def test_what_is_no_choice_no_call_and_no_function_is_read_over() -> None:
+    calls = [7, {"index": 0}, {"index": 0, "function": "f"}, {"index": 1, "function": {"name": "g"}}]
+    stream = reads({"choices": [None, "x", {"index": 0, "delta": {"tool_calls": calls}}]})
+    assert stream.choice(0).deltas == [Delta(0, "tool_calls[1].name", "g")]
+    body = reads({"choices": [5, {"index": 0, "message": {"content": "a"}}]}, kind=EventKind.BODY)
+    assert body.choice(0).deltas == [Delta(0, "content", "a")]
+
+
+@pytest.mark.parametrize("logprobs", ["many", [1], {"tokens": {"a": 1}}, {}])
+def test_logprobs_of_another_form_tell_no_ids(logprobs: object) -> None:
+    choice = reads(chunk({"content": "a"}, logprobs=logprobs)).choice(0)
+    assert (choice.logprob_tokens.ids, choice.deltas) == ([], [Delta(0, "content", "a")])
+
+
 TEXTS = st.sampled_from(
     ["", "a", " wörd", "👋🏽", 'quo"te', "back\\slash", "line\nfeed", "\ud800", "\x7f", "{}", '",']
 )
