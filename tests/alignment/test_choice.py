@@ -143,3 +143,15 @@ def test_replaced_text_without_times_stands_where_the_lost_tokens_stood() -> Non
     assert (FateState.GARBLED, "content", " two") in states(capture, truth)
     added = replace(capture, events=[*events[:1], Event(events[0].data.replace("one", " two??")), events[2]])
     assert FateState.GARBLED not in {state for state, _, _ in states(added, truth)}
+
+
+def test_lost_tokens_that_came_one_by_one_in_another_field_are_found_there() -> None:
+    truth = "<|channel|>final<|message|> one two three four five<|return|>"
+    deltas = [{"reasoning": " four"}, {"reasoning": " two"}, {"content": " one"}, {"content": " three five"}]
+    events = [Event(json.dumps({"choices": [{"index": 0, "delta": one}]})) for one in deltas]
+    found = states(Capture(header=Header(endpoint=Endpoint.CHAT), events=events, end=CLOSED), truth)
+    assert [(where, text) for state, where, text in found if state is FateState.MISROUTED] == [
+        ("reasoning", " two"),
+        ("reasoning", " four"),
+    ]
+    assert FateState.DROPPED not in {state for state, _, _ in found}

@@ -8,6 +8,7 @@ import pytest
 
 from inspector.audit.verdict import Level
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
+from inspector.harmony.vocab import encode
 from inspector.inspection import inspect
 from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, Step, chat, chat_chunk, completion
 
@@ -137,3 +138,29 @@ def test_an_error_that_has_nothing_to_do_with_the_format_is_not_laid_to_the_pars
     events = [Event(json.dumps(body), kind=EventKind.BODY)]
     seen = inspect(Capture(header=Header(endpoint=Endpoint.CHAT, status=404), events=events, end=CLOSED))
     assert "parser" not in seen.verdict.why
+
+
+def test_the_evidence_is_named_by_its_kind() -> None:
+    given = inspect(chat(GOOD, with_ids=False), truth=[*encode("".join(text for text, _ in GOOD))]).verdict
+    assert given.level is Level.CLEAN
+    assert "14 token ids known from outside" in given.why
+    entry = {"token": "<|channel|>"}
+    chunk = {"choices": [{"index": 0, "delta": {}, "logprobs": {"content": [entry, {"token": "final"}]}}]}
+    header = Header(endpoint=Endpoint.CHAT, status=200)
+    capture = Capture(header=header, events=[Event(json.dumps(chunk)), Event("[DONE]")], end=CLOSED)
+    assert "2 logprob entries" in inspect(capture).verdict.why
+
+
+def test_deltas_that_add_up_to_the_final_object_are_clean_by_it() -> None:
+    item = {"type": "message", "content": [{"type": "output_text", "text": "Hi"}]}
+    told = [
+        {"type": "response.output_item.added", "output_index": 0, "item": {**item, "id": "i"}},
+        {"type": "response.output_text.delta", "output_index": 0, "item_id": "i", "delta": "Hi"},
+        {"type": "response.completed", "response": {"status": "completed", "output": [item]}},
+    ]
+    header = Header(endpoint=Endpoint.RESPONSES, status=200)
+    judged = inspect(
+        Capture(header=header, events=[Event(json.dumps(one)) for one in told], end=CLOSED)
+    ).verdict
+    assert judged.level is Level.CLEAN
+    assert "final object" in judged.sentence
