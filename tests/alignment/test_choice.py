@@ -131,6 +131,8 @@ def test_an_end_inside_a_character_is_held_back_and_other_text_is_not() -> None:
     assert cut("Hi ", wave[:1]) == [FateState.OK]
     assert cut("H", wave[:1]) == [FateState.GARBLED]
     assert FateState.DROPPED in cut("Hi", encode(" there"))
+    # No character has six beginnings: what came is not all but its end.
+    assert cut("H", wave[:1] * 6) == [FateState.GARBLED]
 
 
 def test_replaced_text_without_times_stands_where_the_lost_tokens_stood() -> None:
