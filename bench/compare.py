@@ -1,4 +1,4 @@
-"""How long two token streams take to align, and how much memory: ordinary and hostile ones.
+"""Time and memory for aligning two token streams, ordinary and hostile ones.
 
 python bench/compare.py
 """
@@ -33,7 +33,7 @@ def streams(length: int) -> dict[str, tuple[list[int], list[int]]]:
 
 
 def main() -> None:
-    """Print a row a pair; seconds of this process, so that other work on the machine does not count."""
+    """Print one row per pair; times are CPU seconds of this process, whatever else runs."""
     print(f"{'tokens':>8} {'streams':<15} {'seconds':>8} {'equal':>8} {'exact':>6} {'peak MiB':>9}")
     for length in LENGTHS:
         for name, (left, right) in streams(length).items():

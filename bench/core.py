@@ -1,10 +1,10 @@
-"""How fast a stream is read and audited, as ratios within one run: machines are noisy.
+"""Speed of reading and auditing a stream, as ratios within one run because machines are noisy.
 
 python bench/core.py [--rounds 5]
 
-- read + audit against a bare `StreamableParser.process` loop over the same ids, for 8 tokens and 1 token
-  an event; and the cost of a token at 131,072 tokens against that at 13,107;
-- `inspector audit` on a file (load, read, audit) against `json.loads` on each of its lines.
+- read + audit, relative to a bare `StreamableParser.process` loop over the same token IDs, for 8 tokens and
+  1 token per event; and the cost per token at 131,072 tokens, relative to 13,107 tokens;
+- `inspector audit` on a file (load, read, audit), relative to `json.loads` on each of its lines.
 """
 
 import argparse
@@ -34,7 +34,7 @@ PROSE = "The quick brown fox jumps over 12 lazy dogs. 今日は良い天気 and 
 
 
 def stream(length: int) -> list[int]:
-    """A well-formed completion of that many tokens: half reasoning, half answer."""
+    """A well-formed completion of that many tokens: half reasoning, half final answer."""
     prose = encode(PROSE)
     opening = encode("<|channel|>analysis<|message|>")
     middle = encode("<|end|><|start|>assistant<|channel|>final<|message|>")
@@ -84,14 +84,14 @@ def capture(ids: list[int], per_event: int) -> Capture:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Processor time of one call: one thread computes, and other programs' turns are not its cost."""
+    """CPU time of one call, which does not count other programs."""
     start = time.process_time()
     work()
     return time.process_time() - start
 
 
 def judge(ids: list[int]) -> None:
-    """The bare loop that all is measured against."""
+    """The bare loop that everything is compared with."""
     process = StreamableParser(encoding(), role=Role.ASSISTANT).process
     for token_id in ids:
         process(token_id)
@@ -117,8 +117,8 @@ def main() -> None:
             short = min(seconds(partial(ours, made[SHORT])) for _ in range(3))
             growth.append(long / LONG / (short / SHORT))
         print(
-            f"{per_event} tokens an event: {statistics.median(speed):.2f} of the judge's tokens/s; "
-            f"a token at {LONG:,} costs {statistics.median(growth):.2f} of one at {SHORT:,}"
+            f"{per_event} tokens per event: {statistics.median(speed):.2f} of the parser's tokens/s; "
+            f"cost per token at {LONG:,} tokens: {statistics.median(growth):.2f} of that at {SHORT:,}"
         )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "long.jsonl"
@@ -128,7 +128,7 @@ def main() -> None:
         for _ in range(rounds):
             bare = seconds(lambda: [json.loads(line) for line in lines])
             ratios.append(seconds(lambda: [inspect(one) for one in load(path)]) / bare)
-        print(f"audit of a file, 1 token an event: {statistics.median(ratios):.2f} times json.loads")
+        print(f"audit of a file, 1 token per event: {statistics.median(ratios):.2f} times json.loads")
 
 
 if __name__ == "__main__":

@@ -4,10 +4,11 @@ r"""Tokens/s, lag and lost tokens of live runs against any server, on the machin
         --tokens 2000 --concurrency 1 8 64
 
 For vLLM with gpt-oss dimensions and no weights: `vllm serve openai/gpt-oss-20b --load-format dummy`.
-Each stream asks for ids (`return_token_ids`, `ignore_eos`), is recorded as the Live page records it, and is
-read again from disk. Lost: tokens that the server counted (`usage`) and whose ids never came; and tokens
-that came but are not on disk. Lag: from a token's arrival to its place on the feed that the browser reads.
-Prints a table, and with --json one object with the GPU, the vLLM version and the model.
+Each stream requests token IDs (`return_token_ids`, `ignore_eos`), is recorded as the Live page records it,
+and is read again from disk. Lost: tokens that the server counted (`usage`) but whose IDs never arrived, and
+tokens that arrived but are not on disk. Lag: from a token's arrival until it is on the feed that the browser
+reads.
+Prints a table, or with --json one object with the GPU, the vLLM version and the model.
 """
 
 import argparse
@@ -46,9 +47,9 @@ class Measured:
     lag_p50_ms: float | None
     lag_p95_ms: float | None
     lost_by_server: int
-    """Counted in `usage`, but no id came."""
+    """Counted in `usage`, but no ID arrived."""
     lost_by_us: int
-    """Came, but are not on disk or not on the feed."""
+    """Arrived, but not on disk or not on the feed."""
     failures: tuple[str, ...]
 
 
@@ -150,7 +151,9 @@ def main() -> None:
         choices=("chat", "responses", "completions"),
         default=["completions", "chat"],
     )
-    options.add_argument("--ignore-eos", action="store_true", help="for chat too; old parsers refuse it")
+    options.add_argument(
+        "--ignore-eos", action="store_true", help="also for chat; old parsers reject tokens after the end"
+    )
     options.add_argument("--json", action="store_true")
     asked = options.parse_args()
     server = Server(base_url=asked.base_url, api_key=asked.api_key)
@@ -172,9 +175,9 @@ def main() -> None:
     print(f"GPU {gpu() or 'none'}, vLLM {version or 'unknown'}, {asked.model}")
     for row in rows:
         print(
-            f"{row.endpoint:12} {row.concurrency:4} at once: "
+            f"{row.endpoint:12} {row.concurrency:4} concurrent: "
             f"{row.tokens:,} tokens, {row.tokens_per_s:,.0f}/s, "
-            f"first token {_ms(row.first_token_p50_ms)}, {row.tokens_per_event or 0:.2f} tokens an event, "
+            f"first token {_ms(row.first_token_p50_ms)}, {row.tokens_per_event or 0:.2f} tokens per event, "
             f"lag p50 {_ms(row.lag_p50_ms)} p95 {_ms(row.lag_p95_ms)}, "
             f"lost by the server {row.lost_by_server}, by us {row.lost_by_us}"
         )

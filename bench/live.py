@@ -1,11 +1,11 @@
-"""Live path against the built-in server: tokens lost, lag from arrival to feed, many runs at once.
+"""The live path with the built-in server: tokens lost, lag from arrival to feed, many runs at once.
 
     python -m bench.live --tokens 20000 --rate 2000 --runs 1
     python -m bench.live --tokens 5000 --rate 500 --runs 8
 
-A playback server in a process of its own sends a stream of one token an event at a steady pace; runs
-record it; a reader of each run's feed says when it saw each token. Lag is from a token's arrival at the
-client to its arrival at the feed's reader, both read from one clock.
+A playback server in its own process sends a stream with one token per event at a steady pace; runs
+record it; a reader of each run's feed notes when it saw each token. Lag is from a token's arrival at the
+client to its arrival at the feed's reader, both on one clock.
 """
 
 import argparse
@@ -41,7 +41,7 @@ WORDS = ["the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "a
 
 
 def stream(tokens: int) -> Capture:
-    """A chat stream of about so many tokens, one an event, as vLLM writes it."""
+    """A chat stream of about so many tokens, one per event, as vLLM writes it."""
     ids = encode("<|channel|>analysis<|message|>")
     deltas: list[str | None] = [None] * len(ids)
     for number in range(tokens - len(ids) - 1):
@@ -102,7 +102,7 @@ def serve(registry: Registry) -> str:
 
 
 def lags(run: Run, seen: list[tuple[int, float]]) -> list[float]:
-    """Seconds from a token's arrival to the feed's reader, a value a token; to 1 ms."""
+    """Seconds from a token's arrival to the feed's reader, one value per token; to 1 ms."""
     began = datetime.fromisoformat(run.header.started_at or "").timestamp()
     reading = run.reading()
     events = reading.choice.tokens.events
@@ -116,7 +116,7 @@ def lags(run: Run, seen: list[tuple[int, float]]) -> list[float]:
 
 
 def main() -> None:
-    """Measure and print one line a run."""
+    """Measure and print one line per run."""
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -164,10 +164,10 @@ def report(run: Run, found: list[float], asked: argparse.Namespace) -> None:
     third = max(1, len(found) // 3)
     early, late = quantile(found[:third], 0.95), quantile(found[-third:], 0.95)
     print(
-        f"{pace.tokens:,} tokens, {pace.tokens_per_s or 0:,.0f}/s of {asked.rate:,}/s asked; "
+        f"{pace.tokens:,} tokens, {pace.tokens_per_s or 0:,.0f}/s of {asked.rate:,}/s requested; "
         f"feed lag p50 {quantile(found, 0.5) * 1000:.0f} ms, p95 {quantile(found, 0.95) * 1000:.0f} ms "
         f"(first third {early * 1000:.0f}, last third {late * 1000:.0f}); "
-        f"lost: {asked.tokens - pace.tokens} on the way, {pace.tokens - kept} on disk, "
+        f"lost: {asked.tokens - pace.tokens} in transit, {pace.tokens - kept} on disk, "
         f"{pace.tokens - len(found)} in the feed"
     )
 

@@ -2,8 +2,8 @@
 
     python -m bench.live_browser --tokens 20000 --rate 2000
 
-Starts the dashboard with one long capture in a playback server of its own, watches the run in a headless
-Chromium and looks at every frame how many tokens the strip has. Lag is to 1 ms, on one clock.
+Starts the dashboard and a playback server with one long capture, watches the run in headless
+Chromium and notes at every frame how many tokens the strip has. Lag is to 1 ms, on one clock.
 """
 
 import argparse
@@ -131,11 +131,11 @@ def report(frames: list[tuple[float, int]], folder: Path, asked: argparse.Namesp
     third = max(1, len(lags) // 3)
     rate = len(arrivals) / (arrivals[-1] - arrivals[0])
     print(
-        f"{len(arrivals):,} tokens at {rate:,.0f}/s ({asked.rate:,}/s asked), shown {frames[-1][1]:,}; "
+        f"{len(arrivals):,} tokens at {rate:,.0f}/s ({asked.rate:,}/s requested), shown {frames[-1][1]:,}; "
         f"lag p50 {quantile(lags, 0.5) * 1000:.0f} ms, p95 {quantile(lags, 0.95) * 1000:.0f} ms "
         f"(first third {quantile(lags[:third], 0.95) * 1000:.0f}, "
         f"last third {quantile(lags[-third:], 0.95) * 1000:.0f}); "
-        f"page there after {drawn - arrivals[0]:.1f} s; {per_s:.0f} frames/s, "
+        f"page loaded after {drawn - arrivals[0]:.1f} s; {per_s:.0f} frames/s, "
         f"longest frame {gaps[-1] * 1000 if gaps else 0:.0f} ms; "
         f"{time.strftime('%Y-%m-%d')}"
     )

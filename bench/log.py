@@ -1,9 +1,9 @@
-"""How fast a server's log is diagnosed, and how much memory that takes: a real log, repeated to any size.
+"""Speed and memory use of diagnosing a server log: a real log, repeated to any size.
 
-python bench/log.py          100 MB, in three mixtures
-python bench/log.py --gb 1   1 GB of the usual mixture
+python bench/log.py          100 MB, three mixes of failures
+python bench/log.py --gb 1   1 GB, one tenth failures
 
-The log comes from a generator, so that only the diagnosis uses memory; times are of this process.
+The log comes from a generator, so that only the diagnosis uses memory; times are CPU times of this process.
 """
 
 import argparse
@@ -43,12 +43,12 @@ def lines(size: int, quiet: int) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print a row a mixture."""
+    """Print one row per mix."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--gb", type=float, help="size of one log of the usual mixture, in GB")
+    parser.add_argument("--gb", type=float, help="diagnose one log of this size in GB, one tenth failures")
     size = parser.parse_args().gb
-    mixtures = {"failures only": 0, "a tenth failures": 9_000, "1 % failures": 99_000}
-    chosen = {"a tenth failures": mixtures["a tenth failures"]} if size else mixtures
+    mixtures = {"failures only": 0, "one tenth failures": 9_000, "1 % failures": 99_000}
+    chosen = {"one tenth failures": mixtures["one tenth failures"]} if size else mixtures
     print(f"{'log':<18} {'MB':>7} {'lines':>11} {'seconds':>8} {'MB/s':>6} {'failures':>9} {'peak MiB':>9}")
     for name, quiet in chosen.items():
         start = time.process_time()

@@ -1,11 +1,11 @@
-"""How fast the Replay page is in Chromium: a long capture from its upload to the screen, and a scrub step.
+"""Speed of the Replay page in Chromium: a long capture from its upload to the screen, and a scrub step.
 
     python -m bench.page [--tokens 131072] [--rounds 3]
 
-Starts the app, uploads a capture with one token an event, and takes the time from the answer to the
-upload until the strip has drawn it; then moves the time bar, jumps, presses keys and scrolls. The page's
-own clock tells the times, so each lasts until the browser has laid out and drawn the frame. On a busy
-machine the processor time of the app between the same two moments says more than the clock.
+Starts the app, uploads a capture with one token per event, and measures the time from the response to the
+upload until the strip has drawn it; then moves the time bar, jumps, presses keys and scrolls. Times are from
+the page's own clock, so each includes layout and drawing of the frame. On a busy machine the app's CPU time
+between the same two moments is more meaningful than the clock.
 """
 
 import argparse
@@ -100,15 +100,15 @@ def main() -> None:
         finally:
             server.terminate()
             server.wait()
-    print(f"{asked.tokens:,} tokens, one an event; {asked.rounds} rounds")
+    print(f"{asked.tokens:,} tokens, one per event; {asked.rounds} rounds")
     for name, times in zip(
-        ("upload to screen", "of it the app's processor"), zip(*rounds, strict=True), strict=True
+        ("upload to screen", "of which CPU time of the app"), zip(*rounds, strict=True), strict=True
     ):
-        print(f"  {name:26} median {statistics.median(times):.2f} s  least {min(times):.2f} s")
+        print(f"  {name:26} median {statistics.median(times):.2f} s  min {min(times):.2f} s")
     nodes = steps.pop("nodes")
     for name, (median, late) in steps.items():
         print(f"  {name:26} median {median:.0f} ms  p95 {late:.0f} ms")
-    print(f"  {'elements of the strip':26} {nodes:,}")
+    print(f"  {'DOM elements of the strip':26} {nodes:,}")
 
 
 def _open(page: Page, address: str) -> None:
@@ -123,7 +123,7 @@ def _open(page: Page, address: str) -> None:
 
 
 def _upload(page: Page, folder: Path, tokens: int, app: int) -> tuple[float, float]:
-    """Seconds from the end of the upload to the strip on screen, and the app's processor seconds in them."""
+    """Seconds from the end of the upload to the strip on screen, and the app's CPU seconds in that time."""
     path = folder / f"{tokens}.jsonl"
     path.write_text("".join(f"{line}\n" for line in inspector.render(capture(stream(tokens), 1))), "utf-8")
     ended: list[tuple[float, float]] = []
@@ -141,7 +141,7 @@ def _upload(page: Page, folder: Path, tokens: int, app: int) -> tuple[float, flo
 
 
 def _processor(process: int) -> float:
-    """Processor seconds that a process has used (Linux)."""
+    """CPU seconds that a process has used (Linux)."""
     fields = Path(f"/proc/{process}/stat").read_text("ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -1,11 +1,11 @@
-"""What the tap costs: the same client direct, through the tap, and through mitmproxy, in one run.
+"""Overhead of the tap: the same client direct, through the tap, and through mitmproxy, in one run.
 
     python bench/tap.py [--mitmdump PATH] [--rounds 7]
 
-Delay: a server sends 200 events a second, each with the time of its sending, one network chunk an event;
-the client notes when each arrives. Throughput: the server sends as fast as the client takes it. Rounds
-go through all ways in turn, so that a busy machine is busy for all of them; ratios are of one round.
-mitmproxy is not a dependency: pip install it into an environment of its own and name its mitmdump.
+Delay: a server sends 200 events per second, each with its send time, one network chunk per event;
+the client notes when each arrives. Throughput: the server sends as fast as the client reads. Each round
+uses all paths in turn, so that other load affects all of them; ratios are within one round.
+mitmproxy is not a dependency: install it into its own environment and pass the path of its mitmdump.
 """
 
 import argparse
@@ -31,16 +31,16 @@ DELAY_EVENTS = 400
 DELAY_GAP_S = 0.005
 FLOOD_EVENTS = 4000
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
-WAYS = ("direct", "tap", "tap, ids added", "mitmproxy")
+WAYS = ("direct", "tap", "tap, IDs added", "mitmproxy")
 COLUMNS = (
-    "way",
+    "path",
     "delay p50 ms",
     "added p50 ms",
     "delay p95 ms",
     "bare client events/s",
-    "of direct",
+    "vs. direct",
     "openai client events/s",
-    "of direct",
+    "vs. direct",
     "CPU µs/event",
 )
 
@@ -103,9 +103,9 @@ async def serve(port: int) -> None:
 
 
 def expect(count: int, whole: int, address: str) -> None:
-    """A way that loses events has no figures."""
+    """A path that loses events has no metrics."""
     if count != whole:
-        raise SystemExit(f"{count} of {whole} events came from {address}")
+        raise SystemExit(f"{count} of {whole} events arrived from {address}")
 
 
 def delays_ms(address: str) -> list[float]:
@@ -128,7 +128,7 @@ def delays_ms(address: str) -> list[float]:
 
 
 def bare_events_per_s(address: str) -> float:
-    """A client that only takes bytes."""
+    """A client that only reads bytes."""
     with httpx.Client(timeout=60) as client:
         begun = time.perf_counter()
         request = {"model": "m", "stream": True, "user": "flood"}
@@ -184,7 +184,7 @@ def figures(way: Way) -> Figures:
 
 
 def free_port() -> int:
-    """A port that nobody has."""
+    """A free port."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port: int = taken.getsockname()[1]
     return port
@@ -224,7 +224,7 @@ def ways(stack: ExitStack, mitmdump: str | None, folder: Path) -> dict[str, Way]
     found = {
         "direct": direct,
         "tap": start(lambda port: tap(port, "plain")),
-        "tap, ids added": start(lambda port: tap(port, "ids", "--add-token-ids")),
+        "tap, IDs added": start(lambda port: tap(port, "ids", "--add-token-ids")),
     }
     if mitmdump is not None:
         settings = [f"confdir={folder}", "stream_large_bodies=1", "store_streamed_bodies=true"]
@@ -238,8 +238,10 @@ def ways(stack: ExitStack, mitmdump: str | None, folder: Path) -> dict[str, Way]
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description="What the tap costs, against direct and mitmproxy.")
-    parser.add_argument("--mitmdump", default=which("mitmdump"), help="mitmproxy's mitmdump")
+    parser = argparse.ArgumentParser(
+        description="Overhead of the tap, compared with direct access and mitmproxy."
+    )
+    parser.add_argument("--mitmdump", default=which("mitmdump"), help="path of mitmproxy's mitmdump")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--serve", type=int, metavar="PORT", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -257,7 +259,7 @@ def main() -> None:
     print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
     for name in WAYS:
         if name not in found:
-            print(f"| {name} | not measured: name its mitmdump |")
+            print(f"| {name} | not measured: pass --mitmdump |")
             continue
         rows = [(one[name], one["direct"]) for one in measured]
         mine = Figures(*(statistics.median(column) for column in zip(*(one for one, _ in rows), strict=True)))

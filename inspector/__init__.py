@@ -31,6 +31,7 @@ from inspector.diagnosis import (
 )
 from inspector.doctor import Check, CheckState, Checkup, examine
 from inspector.errors import CaptureError, ConnectionFailed, InspectorError, LabError, StoreError
+from inspector.formats import clip, duration, figure, number, plural
 from inspector.inspection import Inspection, inspect
 from inspector.lab.results import Run as MatrixRun
 from inspector.lab.results import all_runs as matrix_runs
@@ -66,6 +67,7 @@ from inspector.views.rows import (
     token_rows,
 )
 from inspector.views.strip import strip
+from inspector.wire.endpoints import asked_endpoints, spec_of
 
 __all__ = [
     "Answer",
@@ -115,11 +117,13 @@ __all__ = [
     "Trial",
     "Upstream",
     "Verdict",
+    "asked_endpoints",
     "async_recording_client",
     "audit",
     "audit_row",
     "brought",
     "builtin",
+    "clip",
     "compare",
     "compare_all",
     "comparison_row",
@@ -129,9 +133,11 @@ __all__ = [
     "diagnose_capture",
     "diagnose_text",
     "diagnosis_row",
+    "duration",
     "event_rows",
     "examine",
     "field_rows",
+    "figure",
     "figures",
     "finding_row",
     "finding_words",
@@ -147,6 +153,7 @@ __all__ = [
     "matrix_runs",
     "message_rows",
     "now",
+    "number",
     "open_writer",
     "parse",
     "parse_messages",
@@ -154,6 +161,7 @@ __all__ = [
     "pieces",
     "playback_faults",
     "playback_routes",
+    "plural",
     "read",
     "recording_client",
     "registry",
@@ -166,6 +174,7 @@ __all__ = [
     "runs_at_most",
     "runs_routes",
     "save",
+    "spec_of",
     "strip",
     "timing_rows",
     "token_rows",

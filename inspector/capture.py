@@ -1,9 +1,9 @@
-"""A capture: the request and what came back, verbatim, with arrival times; JSONL both ways.
+"""A capture: the request and the response, verbatim, with arrival times; parsed from and rendered to JSONL.
 
-Nothing derived is kept here: tokens, messages and findings are computed from the events. This
+Nothing derived is stored: tokens, messages and findings are computed from the events. This
 module does no I/O; `store` reads and writes files. The format is described in
-docs/capture-format.md. A damaged line is refused: a capture with a hole would show losses that never
-happened. A line cut off at the end is noted and the whole lines are kept.
+docs/capture-format.md. A damaged line is rejected, because a gap would look like lost tokens that were
+never lost. A truncated last line is noted, and the complete lines are kept.
 """
 
 import json
@@ -32,20 +32,20 @@ __all__ = [
 ]
 
 VERSION: Final = 1
-"""Number of the file format, raised by one with each change."""
+"""Number of the file format, incremented with each change."""
 
 MIGRATIONS: Final[Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {}
 """A header of format n to one of format n + 1; each old format has a file in fixtures/formats/."""
 
 
 class Endpoint(StrEnum):
-    """Where the request went, which decides how its events are read."""
+    """The endpoint of the request, which determines how its events are read."""
 
     CHAT = "chat"
     RESPONSES = "responses"
     COMPLETIONS = "completions"
     TOKENS = "tokens"
-    """A bare list of token ids: nothing was delivered, or nobody kept it."""
+    """A bare list of token IDs, without deliveries."""
 
 
 class EventKind(StrEnum):
@@ -56,7 +56,7 @@ class EventKind(StrEnum):
     COMMENT = "comment"
     """A server-sent comment line (`: keep-alive`)."""
     BODY = "body"
-    """A whole body that is no event stream: an unstreamed answer or an error page."""
+    """A complete body that is not an event stream: an unstreamed response or an error page."""
 
 
 class Event(NamedTuple):
@@ -77,9 +77,9 @@ class End:
 
     at_s: float | None
     cut: bool
-    """True when the transport failed or broke off, False when the body ended properly."""
+    """True if the connection broke, False if the body ended properly."""
     detail: str = ""
-    """The transport's own words, empty for a proper end."""
+    """The transport's error message, empty for a proper end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,34 +91,36 @@ class Header:
     """The request's JSON body, without secrets; empty when unknown."""
     model: str | None = None
     server_version: str | None = None
-    """vLLM version as the server's /version said it, e.g. `0.13.0`."""
+    """Version as the server's /version said it, e.g. `0.13.0`."""
+    owned_by: str | None = None
+    """What the server's /v1/models says under `owned_by`, e.g. `vllm`: it tells the server or front end."""
     status: int | None = None
-    """HTTP status of the answer."""
+    """HTTP status of the response."""
     started_at: str | None = None
     """ISO 8601 time of the request, UTC."""
     source: str = ""
-    """Who wrote this: the recorder, or the importer and the kind of file."""
+    """What wrote this: the recorder, or the importer and the kind of file."""
     script: tuple[int, ...] | None = None
-    """Token ids that the lab made the model sample; never used as evidence unless asked for."""
+    """Token IDs that the lab made the model sample; used as evidence only on request."""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """Header keys that this version does not know, kept as they are."""
+    """Unknown header keys, preserved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capture:
-    """A request and what came back."""
+    """A request and its response."""
 
     header: Header
     events: Sequence[Event]
     end: End | None = None
-    """None when the recorder did not say (a `curl` dump, a file cut off)."""
+    """None if unknown (`curl` output, a truncated file)."""
     notes: tuple[str, ...] = ()
-    """What reading the file lost or doubted, one sentence each."""
+    """What was lost or uncertain when the file was read, one sentence each."""
 
 
 _FORMAT: Final = "harmony_capture"
-_LATEST_S: Final = 1e9  # some 30 years: more is no time of a stream, and this bound refuses NaN too
-_TEXTS: Final = ("model", "server_version", "started_at", "source")
+_LATEST_S: Final = 1e9  # about 30 years: no stream takes longer, and this bound rejects NaN too
+_TEXTS: Final = ("model", "server_version", "owned_by", "started_at", "source")
 _KNOWN: Final = {_FORMAT, "endpoint", "request", "status", "script", "notes", *_TEXTS}
 _SHOWN: Final = 40
 
@@ -135,15 +137,15 @@ def render(capture: Capture) -> Iterator[str]:
 def header_line(header: Header, notes: Sequence[str] = ()) -> str:
     """The first line: what is known of `header`, its request without secrets.
 
-    Raises CaptureError when the request nests deeper than Python's JSON writes.
+    Raises CaptureError if the request is nested too deeply for Python's JSON encoder.
     """
     row: dict[str, Any] = {_FORMAT: VERSION, "endpoint": header.endpoint.value}
     if header.request:
         row["request"] = redact(header.request)
-    row.update({key: value for key in _TEXTS[:2] if (value := getattr(header, key)) is not None})
+    row.update({key: value for key in _TEXTS[:3] if (value := getattr(header, key)) is not None})
     if header.status is not None:
         row["status"] = header.status
-    row.update({key: value for key in _TEXTS[2:] if (value := getattr(header, key))})
+    row.update({key: value for key in _TEXTS[3:] if (value := getattr(header, key))})
     if header.script is not None:
         row["script"] = header.script
     if notes:
@@ -152,7 +154,7 @@ def header_line(header: Header, notes: Sequence[str] = ()) -> str:
     try:
         return json.dumps(row)
     except RecursionError as error:
-        raise CaptureError("request", "it nests too deep to be written as JSON") from error
+        raise CaptureError("request", "nested too deeply to be written as JSON") from error
 
 
 def event_line(event: Event) -> str:
@@ -176,7 +178,7 @@ def end_line(end: End) -> str:
 def parse(lines: Iterable[str], name: str) -> Capture:
     """The lines of a capture file, with or without line ends, to a capture; `name` is for errors.
 
-    Raises CaptureError for a newer format, a header that says no endpoint, and a line that is no event.
+    Raises CaptureError for a newer format, a header without an endpoint, and an invalid line.
     """
     rows = enumerate(lines, 1)
     number, line = next((row for row in rows if row[1].strip()), (1, ""))
@@ -194,10 +196,10 @@ def parse(lines: Iterable[str], name: str) -> Capture:
             if not line:
                 continue
             if any(later.strip() for _, later in rows):
-                why = "this line is damaged JSON; keep the lines before it, or record again"
+                why = "damaged JSON; keep only the lines before it, or record again"
                 raise CaptureError(name, why, line=number) from None
-            lost = f"Line {number} is cut off after {len(line)} characters"
-            notes += (f"{lost}; all lines before it were kept.",)
+            lost = f"Line {number:,} is truncated after {len(line):,} characters"
+            notes += (f"{lost}; all lines before it were read.",)
             break
         if type(row) is dict:
             text, at_s, event_name = row.get("data"), row.get("t"), row.get("event", "")
@@ -216,7 +218,9 @@ def parse(lines: Iterable[str], name: str) -> Capture:
     for number, line in rows:
         if line.strip():
             raise CaptureError(
-                name, "lines follow the capture's end; a file holds one, split it", line=number
+                name,
+                "lines follow the end of the capture; split the file, each file is one capture",
+                line=number,
             )
     return Capture(header=header, events=events, end=end, notes=notes)
 
@@ -225,16 +229,16 @@ def _header(line: str, name: str, number: int) -> tuple[Header, tuple[str, ...]]
     try:
         row = json.loads(line)
     except (ValueError, RecursionError) as error:
-        why = "the header line is cut off or no JSON; without it the events cannot be read, record again"
+        why = "the header line is truncated or not JSON; events need the header, record again"
         raise CaptureError(name, why, line=number) from error
     if not isinstance(row, dict) or type(version := row.get(_FORMAT)) is not int:
-        raise CaptureError(name, f'no capture: its first line has no "{_FORMAT}" number', line=number)
+        raise CaptureError(name, f'not a capture: the first line has no "{_FORMAT}" number', line=number)
     while version != VERSION:
         if version > VERSION:
-            why = f"format {_shown(version)} is newer than this program reads ({VERSION}); update the program"
+            why = f"format {_shown(version)} is newer than the supported {VERSION}; update the program"
             raise CaptureError(name, why, line=number)
         if version not in MIGRATIONS:
-            raise CaptureError(name, f"there never was a format {_shown(version)}", line=number)
+            raise CaptureError(name, f"format {_shown(version)} does not exist", line=number)
         row = MIGRATIONS[version](row)
         version = row[_FORMAT]
     known = [one.value for one in Endpoint]
@@ -245,7 +249,7 @@ def _header(line: str, name: str, number: int) -> tuple[Header, tuple[str, ...]]
     values = {
         "request": (dict, "an object"),
         "status": (int, "a number"),
-        "script": (list, "a list of token ids"),
+        "script": (list, "a list of token IDs"),
         "notes": (list, "a list of sentences"),
         **dict.fromkeys(_TEXTS, (str, "text")),
     }
@@ -253,12 +257,13 @@ def _header(line: str, name: str, number: int) -> tuple[Header, tuple[str, ...]]
         if row.get(key) is not None and type(row[key]) is not kind:
             raise CaptureError(name, f"the header's {key} is {_shown(row[key])}, not {words}", line=number)
     if script is not None and not all(type(item) is int for item in script):
-        raise CaptureError(name, "the header's script holds something that is no token id", line=number)
+        raise CaptureError(name, "the header's script contains something other than token IDs", line=number)
     header = Header(
         endpoint=Endpoint(endpoint),
         request=row.get("request") or {},
         model=row.get("model"),
         server_version=row.get("server_version"),
+        owned_by=row.get("owned_by"),
         status=row.get("status"),
         started_at=row.get("started_at"),
         source=row.get("source") or "",
@@ -271,7 +276,7 @@ def _header(line: str, name: str, number: int) -> tuple[Header, tuple[str, ...]]
 def _line(row: object, name: str, number: int) -> Event | End:
     """One line that is not the usual event."""
     if not isinstance(row, dict):
-        raise CaptureError(name, f"an event line is an object, this is {_shown(row)}", line=number)
+        raise CaptureError(name, f"expected an object, found {_shown(row)}", line=number)
     at_s, text = row.get("t"), row.get("event", "")
     if at_s is not None:
         if type(at_s) not in {int, float} or not 0 <= at_s < _LATEST_S:
@@ -286,9 +291,13 @@ def _line(row: object, name: str, number: int) -> Event | End:
         if isinstance(row.get(kind.value), str) and isinstance(text, str):
             return Event(row[kind.value], at_s, text, kind)
     if _FORMAT in row:
-        raise CaptureError(name, "a second capture begins here; a file holds one, split it", line=number)
+        raise CaptureError(
+            name, "a second capture begins here; split the file, each file is one capture", line=number
+        )
     raise CaptureError(
-        name, "neither data, comment, body nor end as text; damaged or no capture", line=number
+        name,
+        "no data, comment, body or end with text; the line is damaged or not part of a capture",
+        line=number,
     )
 
 

@@ -1,4 +1,4 @@
-"""`python -m inspector`: every command prints what a page shows, from the same rows."""
+"""`python -m inspector`: the commands print the same rows that the pages show."""
 
 import os
 import sys
@@ -14,11 +14,11 @@ _COMMANDS = (audit, tokens, compare, diagnose, report, record, play, tap, doctor
 
 
 def parser() -> ArgumentParser:
-    """The whole command line."""
+    """The parser for the program and all of its commands."""
     program = ArgumentParser(
         prog="python -m inspector",
         description="Inspect gpt-oss (Harmony) token streams from vLLM.",
-        epilog="Each command has --help with an example. The dashboard: streamlit run app.py",
+        epilog="Every command has --help with an example. To open the dashboard: streamlit run app.py",
     )
     commands = program.add_subparsers(metavar="COMMAND", required=True)
     for command in _COMMANDS:
@@ -27,7 +27,7 @@ def parser() -> ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; 0 clean, 1 findings, 2 cannot read or reach (one line on stderr)."""
+    """Run a command; 0 no findings, 1 findings, 2 an input or server failed (one line on stderr)."""
     arguments = parser().parse_args(argv)
     try:
         code: int = arguments.run(arguments)
@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except InspectorError as error:
         print(f"inspector: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:  # `inspector tokens FILE | head`: the reader has seen enough
+    except BrokenPipeError:  # `inspector tokens FILE | head`: the reader has stopped
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:

@@ -1,25 +1,25 @@
 """The errors of this package, one tree.
 
     InspectorError
-    ├── CaptureError      a capture or foreign file cannot be read; names file and place
-    ├── StoreError        the disk refused: missing, not writable, full
-    ├── ConnectionFailed  a server cannot be reached or refused the request
-    └── LabError          a real vLLM of the lab cannot be installed, started or asked
+    ├── CaptureError      a capture or imported file cannot be read; names the file and the place
+    ├── StoreError        a disk operation failed: file missing, not writable, disk full
+    ├── ConnectionFailed  a server cannot be reached or rejected the request
+    └── LabError          a vLLM server of the lab cannot be installed, started or reached
 
 Content (what a model or a server sent) never raises: it becomes a finding. These errors are for
-our caller's mistakes, for disk and for network. Each message names the place and the remedy and
-can be shown to a person as it is.
+mistakes of the caller, the disk and the network. Each message names the place and the fix and
+can be shown to users as it is.
 """
 
 __all__ = ["CaptureError", "ConnectionFailed", "InspectorError", "LabError", "StoreError"]
 
 
 class InspectorError(Exception):
-    """Anything that this package refuses to do; its text is one sentence for a person."""
+    """Base class; its text is one sentence for users."""
 
 
 class CaptureError(InspectorError):
-    """A file cannot be read as a capture; `line` counts from 1, 0 when no line is to blame."""
+    """A file cannot be read as a capture; `line` counts from 1, or is 0 if no single line is the problem."""
 
     def __init__(self, name: str, why: str, *, line: int = 0) -> None:
         place = f"{name}:{line}" if line else name
@@ -29,12 +29,12 @@ class CaptureError(InspectorError):
 
 
 class StoreError(InspectorError):
-    """The disk refused: the message names the path and what to do."""
+    """A disk operation failed; the message names the path and the fix."""
 
 
 class ConnectionFailed(InspectorError):
-    """A server cannot be reached, or refused: the message names the address and what to do."""
+    """A server cannot be reached or rejected the request; the message names the address and the fix."""
 
 
 class LabError(InspectorError):
-    """A real vLLM of the lab cannot be installed, started or asked."""
+    """A vLLM server of the lab cannot be installed, started or reached."""

@@ -1,7 +1,7 @@
-"""Captures on disk: any file that `importers` read, packed or not; ours written whole or as they grow.
+"""Captures on disk: reads every supported format, compressed or not; writes complete or growing captures.
 
-Bounds what it reads, before and after unpacking, and never writes over a recording that is under way.
-What the disk refuses is a StoreError, what is no capture a CaptureError; each says what to do.
+Limits file sizes before and after decompression, and never overwrites a recording in progress. Disk errors
+raise StoreError, unreadable content raises CaptureError; both messages include the fix.
 """
 
 import os
@@ -17,6 +17,7 @@ from typing import IO, Final, Protocol, Self
 import zstandard
 
 from inspector.capture import Capture, End, Endpoint, Event, Header, end_line, event_line, header_line, render
+from inspector.engines import DEFAULT
 from inspector.errors import CaptureError, StoreError
 from inspector.importers import sniff_and_read
 
@@ -33,10 +34,10 @@ __all__ = [
 ]
 
 LIMIT_BYTES: Final = 512 * 2**20
-"""Most bytes of a file, and of what it unpacks to."""
+"""Size limit of a file, compressed and decompressed."""
 
 FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
-"""The built-in captures; there in a checkout, not in an installed package."""
+"""The built-in captures; exist only in a checkout, not in an installed package."""
 
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
@@ -52,19 +53,24 @@ class Builtin:
     """A capture that comes with the program: a row of fixtures/index.toml."""
 
     name: str
-    """File name without its endings; what the address bar and the commands call it."""
+    """File name without extensions; used in URLs and commands."""
     title: str
     shows: str
-    """What it shows, one line."""
+    """What it demonstrates, in one line."""
     server_version: str
     endpoint: Endpoint
     tokens_per_step: int
-    """Tokens that the engine handed over at a time (`--stream-interval`)."""
+    """Tokens that the engine returned at a time (`--stream-interval`)."""
     path: Path
+
+    @property
+    def server_label(self) -> str:
+        """The server that it was recorded with."""
+        return DEFAULT.labelled(self.server_version)
 
 
 def builtin(folder: Path = FIXTURES) -> list[Builtin]:
-    """The built-in captures in the order of their index, the most telling first; none without a checkout."""
+    """The built-in captures, in the order of their index; empty without a checkout."""
     index = folder / "index.toml"
     try:
         rows = tomllib.loads(index.read_text("utf-8"))["capture"]
@@ -84,30 +90,30 @@ def builtin(folder: Path = FIXTURES) -> list[Builtin]:
         return []
     except (OSError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise StoreError(
-            f"{index}: the index of built-in captures is damaged ({error}); check it out again"
+            f"{index}: the index of built-in captures is damaged ({error}); restore it from git"
         ) from error
 
 
 def load(path: Path | str, *, limit_bytes: int = LIMIT_BYTES) -> list[Capture]:
-    """The captures of a file. Raises StoreError when it cannot be opened, CaptureError when it is none."""
+    """The captures of a file. Raises StoreError if it cannot be read, CaptureError if it is not a capture."""
     try:
         with Path(path).open("rb") as file:
             content = file.read(limit_bytes + 1)
     except FileNotFoundError as error:
-        raise StoreError(f"{path}: there is no such file; check the name") from error
+        raise StoreError(f"{path}: no such file; check the name") from error
     except IsADirectoryError as error:
-        raise StoreError(f"{path}: this is a folder; name a file in it") from error
+        raise StoreError(f"{path}: is a folder; pass a file in it") from error
     except PermissionError as error:
-        raise StoreError(f"{path}: reading is not permitted; change the file's rights") from error
+        raise StoreError(f"{path}: permission denied; change the file's permissions") from error
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the name
         raise StoreError(f"{path}: cannot be read ({_words(error)}); check the name and the disk") from error
     return loads(content, str(path), limit_bytes=limit_bytes)
 
 
 def loads(content: bytes, name: str, *, limit_bytes: int = LIMIT_BYTES) -> list[Capture]:
-    """The captures of a file's content, packed or not; `name` is for errors."""
+    """The captures of a file's content, compressed or not; `name` is for errors."""
     if len(content) > limit_bytes:
-        why = f"larger than {_mib(limit_bytes)}, the most that is read; keep only the request in question"
+        why = f"larger than the limit of {_mib(limit_bytes)}; keep only the request you need"
         raise CaptureError(name, why)
     note: str | None = None
     if content.startswith(_GZIP):
@@ -121,7 +127,7 @@ def loads(content: bytes, name: str, *, limit_bytes: int = LIMIT_BYTES) -> list[
 
 
 def _gunzip(content: bytes, name: str, limit_bytes: int) -> tuple[bytes, str | None]:
-    """Unpack all members; with a note when the last one is cut off."""
+    """Decompress all members; with a note if the last one is truncated."""
     plain, at, members, whole = bytearray(), 0, 0, True
     while content.startswith(_GZIP, at) and whole:
         member, members = zlib.decompressobj(wbits=31), members + 1
@@ -142,7 +148,7 @@ def _gunzip(content: bytes, name: str, limit_bytes: int) -> tuple[bytes, str | N
 
 
 def _unzstd(content: bytes, name: str, limit_bytes: int) -> tuple[bytes, str | None]:
-    """Unpack all frames; with a note when the last one is cut off."""
+    """Decompress all frames; with a note if the last one is truncated."""
     plain, at, frames, whole = bytearray(), 0, 0, True
     unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES)
     while content.startswith(_ZSTD, at) and whole:
@@ -163,18 +169,20 @@ def _unzstd(content: bytes, name: str, limit_bytes: int) -> tuple[bytes, str | N
 
 def _count(parts: int, name: str) -> None:
     if parts > _PARTS_AT_MOST:
-        raise CaptureError(name, f"packed in more than {_PARTS_AT_MOST} parts; unpack it first")
+        raise CaptureError(name, f"has more than {_PARTS_AT_MOST:,} compressed parts; decompress it first")
 
 
 def _note(kind: str, whole: bool, rest: bytes) -> str | None:
     if not whole:
-        return f"The {kind} file is cut off; what it held up to there was read."
-    return f"Left out after the {kind} content: {len(rest)} bytes." if rest.strip(b"\x00") else None
+        return f"The {kind} file is truncated; the content up to that point was read."
+    return f"{len(rest):,} bytes after the {kind} content were ignored." if rest.strip(b"\x00") else None
 
 
 def _bound(size: int, name: str, limit_bytes: int) -> None:
     if size > limit_bytes:
-        why = f"unpacks to more than {_mib(limit_bytes)}, the most that is read; keep the request in question"
+        why = (
+            f"larger than the limit of {_mib(limit_bytes)} when decompressed; keep only the request you need"
+        )
         raise CaptureError(name, why)
 
 
@@ -183,7 +191,7 @@ def _mib(size: int) -> str:
 
 
 def save(capture: Capture, path: Path | str) -> None:
-    """Write a capture in our format, packed when the name ends in .gz or .zst; in place only when whole."""
+    """Write a capture, compressed if the name ends in .gz or .zst; the file appears only when complete."""
     target = Path(path)
     part = Path(f"{target}.part")
     try:
@@ -230,7 +238,7 @@ def _packed(pieces: Iterator[bytes], suffix: str) -> Iterator[bytes]:
 
 
 def _refused(path: Path, error: OSError | ValueError) -> str:
-    return f"{path}: cannot be written ({_words(error)}); choose another place or make room"
+    return f"{path}: cannot be written ({_words(error)}); choose another path or free disk space"
 
 
 def _words(error: OSError | ValueError) -> str:
@@ -238,9 +246,9 @@ def _words(error: OSError | ValueError) -> str:
 
 
 class CaptureWriter:
-    """A capture file that grows: each call hands its lines to the operating system before it returns.
+    """A growing capture file: each call flushes its lines to the operating system before it returns.
 
-    Raises StoreError when the disk refuses; what was written before stays readable.
+    Raises StoreError on disk errors; everything written before stays readable.
     """
 
     def __init__(self, file: IO[bytes], path: Path, header: Header) -> None:
@@ -249,7 +257,7 @@ class CaptureWriter:
         self._write(header_line(header))
 
     def write(self, events: Sequence[Event]) -> None:
-        """Append events, as they came together."""
+        """Append events that arrived together."""
         if events:
             self._write("\n".join(map(event_line, events)))
 
@@ -259,7 +267,7 @@ class CaptureWriter:
         self.close()
 
     def close(self) -> None:
-        """Close the file; without `end`, it says that nobody saw the end."""
+        """Close the file; without `end` before, how the stream ended stays unknown."""
         try:
             self._file.close()
         except OSError as error:
@@ -282,14 +290,16 @@ class CaptureWriter:
 
 
 def open_writer(path: Path | str, header: Header) -> CaptureWriter:
-    """A new capture file with its header line; StoreError when there is one already, or no room for it."""
+    """A new capture file with its header line; raises StoreError if it exists or cannot be written."""
     target = Path(path)
     if target.suffix in {".gz", ".zst"}:
-        raise StoreError(f"{target}: a growing capture is not packed; record to a name that ends in .jsonl")
+        raise StoreError(
+            f"{target}: a recording cannot be compressed while it grows; use a name that ends in .jsonl"
+        )
     try:
         file: BufferedWriter = target.open("xb")
     except FileExistsError as error:
-        raise StoreError(f"{target}: there is a file already; choose another name") from error
+        raise StoreError(f"{target}: file already exists; choose another name") from error
     except (OSError, ValueError) as error:
         raise StoreError(_refused(target, error)) from error
     try:

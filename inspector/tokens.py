@@ -1,4 +1,4 @@
-"""Tokens as columns: the ids of one completion and the event that each came in.
+"""Tokens as columns: the IDs of one completion and the event that each came in.
 
 Columns, not objects: a capture of 131,072 tokens is two lists. `Token` is the value for one place,
 made when somebody asks.
@@ -35,7 +35,7 @@ class Tokens:
         return len(self.ids)
 
     def extend(self, ids: Sequence[int], event: int) -> None:
-        """Append the ids that one event brought."""
+        """Append the IDs that one event brought."""
         if len(ids) == 1:  # the common stream; half the cost
             self.ids.append(ids[0])
             self.events.append(event)

@@ -14,12 +14,12 @@ if left is None or right is None:
     st.stop()
 
 found = compare.compared(left, right)
-st.set_page_config(page_title=f"{found.outcome} · Compare · Harmony Inspector")
+st.set_page_config(page_title=f"{found.outcome.words} · Compare · Harmony Inspector")
 sentence_banner(found.level, found.sentence, found.why, compare.facts(found), key="compare_banner")
 
 compare.tokens(session, left, right, found)
 
-names = ["Delivered", "Generated", "Timing", "Settings", "Several", "Repeats"]
+names = ["Delivered", "Generated", "Timing", "Settings", "More captures", "Repeated runs"]
 delivered, generated, timing, settings, several, repeats = st.tabs(
     names, on_change="rerun", key="compare_tab"
 )

@@ -1,4 +1,4 @@
-"""Diagnose: an error text, a server's log or a capture: whose fault it is, why, and what to do."""
+"""Diagnose: identifies the cause of an error text, a server log or a capture, and how to fix it."""
 
 import streamlit as st
 
@@ -11,7 +11,7 @@ st.title("Diagnose", anchor=False)
 found = diagnose.asked(session)
 if found is None:
     st.info(
-        "Paste an error, a traceback or a client's output, upload a log, or take a capture's findings.",
+        "Paste an error, a traceback or client output, upload a log, or select a capture.",
         icon=":material/troubleshoot:",
     )
     st.stop()

@@ -1,4 +1,4 @@
-"""Live: ask a server and watch its tokens arrive; with no server at hand the built-in one plays captures."""
+"""Live: send a request and watch the tokens arrive; without a server the built-in one replays captures."""
 
 from inspector import RunState
 from pages.parts import live

@@ -1,4 +1,4 @@
-"""Matrix: which vLLM release delivers which Harmony stream whole, tells of a failure, or loses text."""
+"""Matrix: which vLLM release delivers which Harmony stream completely, reports an error, or loses text."""
 
 import streamlit as st
 
@@ -14,12 +14,12 @@ except InspectorError as error:
     st.error(str(error))
     st.stop()
 if not runs:
-    st.info("No results yet. Record some: `python -m inspector lab matrix 0.32.0` (docs/lab.md).")
+    st.info("No results yet. To record some, run `python -m inspector lab matrix 0.32.0` (see docs/lab.md).")
     st.stop()
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     endpoint, interval = matrix.choice(runs)
-    words = st.text_input("Scripts with these words", placeholder="tool, emoji, assistantary", width=240)
+    words = st.text_input("Filter scripts", placeholder="tool, emoji, assistantary", width=240)
     differing = st.toggle("Only where releases differ")
 
 shown = [run for run in runs if run.stream_interval == interval]
@@ -27,7 +27,7 @@ st.markdown(f"**{matrix.headline(shown, scripts, endpoint)}**")
 st.caption(matrix.legend())
 table = matrix.frame(shown, scripts, endpoint, words=words, only_differing=differing)
 if table.empty:
-    st.info("No script has these words, or all releases do the same with those that have them.")
+    st.info("No script matches this filter, or the releases do not differ for the scripts that match.")
     st.stop()
 
 left, right = st.columns([5, 2], gap="medium")
@@ -35,7 +35,7 @@ with left:
     cell = matrix.grid(table)
 with right:
     if cell is None:
-        st.caption("Choose a cell to see what arrived, and to open its capture on the Replay page.")
+        st.caption("Select a cell to see what was delivered, and to open its capture on the Replay page.")
     else:
         script_name, version = cell
         matrix.details(

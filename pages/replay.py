@@ -1,4 +1,4 @@
-"""Replay: one capture, token by token: what the model emitted over what the client got."""
+"""Replay: one capture, token by token: what the model generated above what the client received."""
 
 import streamlit as st
 
@@ -20,11 +20,11 @@ if one is None:
     if name is not None:
         st.warning(
             pickers.plain(
-                f"{name} is not here: no built-in capture has this name, and a file is only in the session "
-                "that opened it. Open the file again."
+                f"Capture {name} not found. Uploaded files exist only in the session that opened them. "
+                "Open the file again."
             )
         )
-    st.info("Open a capture in the sidebar, or choose one above.", icon=":material/upload_file:")
+    st.info("Open a capture in the sidebar, or select one above.", icon=":material/upload_file:")
     st.stop()
 
 seen = one.seen

@@ -4,9 +4,11 @@ Each test collects every offender, so that its message is the list of what to ch
 """
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from tests.support.source import imports, tree
 from tools.make_layers import layers, table
@@ -170,3 +172,36 @@ def test_only_runs_starts_threads() -> None:
         if imports(path) & {"threading", "concurrent.futures", "_thread"}
     ]
     assert offenders == []
+
+
+NAMED: Final = re.compile("vllm", re.IGNORECASE)
+SERVERS_BY_NAME: Final = {
+    "inspector/engines/": "the seam itself",
+    "inspector/lab/": "runs vLLM",
+    "inspector/commands/": "examples name built-in captures, logs are vLLM's, and the lab runs vLLM",
+    "inspector/cli.py": "what the program is for",
+    "inspector/importers/": "the form of vLLM's logs",
+    "inspector/diagnosis/decompress.py": "what can be given: a vLLM log",
+    "inspector/report/facts.py": "the option --vllm of the lab",
+    "inspector/playback/faults.py": "which release has a fault",
+    "inspector/audit/": "a quirk by release in a sentence",
+    "pages/parts/matrix/": "what the lab recorded",
+    "pages/parts/compare/": "names of built-in captures",
+    "pages/parts/diagnose/": "examples of what to paste, and a vLLM log",
+}
+"""Where a text may name a server, and why; docstrings state facts and are not looked at."""
+
+
+def test_no_module_above_the_seam_names_a_server() -> None:
+    offenders = []
+    for path in [*MODULES, *sorted(PAGES.rglob("*.py")), ROOT / "app.py"]:
+        if named(path).startswith(tuple(SERVERS_BY_NAME)):
+            continue
+        notes = {id(node.value) for node in ast.walk(tree(path)) if isinstance(node, ast.Expr)}
+        offenders += [
+            f"{named(path)} says {node.value!r}"
+            for node in ast.walk(tree(path))
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in notes
+            if NAMED.search(node.value)
+        ]
+    assert offenders == [], "ask `reading.engine`, or say in SERVERS_BY_NAME why not"

@@ -140,8 +140,8 @@ def test_a_file_cut_anywhere_keeps_its_whole_lines_and_says_what_is_lost() -> No
         if text[cut] == "\n" or not rest:
             assert capture.notes == CAPTURE.notes
         else:
-            lost = f"Line {kept + 1} is cut off after {len(rest.strip())} characters"
-            assert capture.notes == (*CAPTURE.notes, f"{lost}; all lines before it were kept.")
+            lost = f"Line {kept + 1} is truncated after {len(rest.strip()):,} characters"
+            assert capture.notes == (*CAPTURE.notes, f"{lost}; all lines before it were read.")
         assert kept == whole - (not rest)
         assert list(capture.events) == list(CAPTURE.events[: len(capture.events)])
 
@@ -151,19 +151,19 @@ def test_a_file_cut_anywhere_keeps_its_whole_lines_and_says_what_is_lost() -> No
     [
         (
             [],
-            "f:1: the header line is cut off or no JSON; without it the events cannot be read, record again",
+            "f:1: the header line is truncated or not JSON; events need the header, record again",
         ),
         (
             ['{"harmony_cap'],
-            "f:1: the header line is cut off or no JSON; without it the events cannot be read, record again",
+            "f:1: the header line is truncated or not JSON; events need the header, record again",
         ),
-        (["[]"], 'f:1: no capture: its first line has no "harmony_capture" number'),
-        (['{"harmony_capture": true}'], 'f:1: no capture: its first line has no "harmony_capture" number'),
+        (["[]"], 'f:1: not a capture: the first line has no "harmony_capture" number'),
+        (['{"harmony_capture": true}'], 'f:1: not a capture: the first line has no "harmony_capture" number'),
         (
             ['{"harmony_capture": 2, "endpoint": "chat", "what": "ever"}'],
-            "f:1: format 2 is newer than this program reads (1); update the program",
+            "f:1: format 2 is newer than the supported 1; update the program",
         ),
-        (['{"harmony_capture": 0}'], "f:1: there never was a format 0"),
+        (['{"harmony_capture": 0}'], "f:1: format 0 does not exist"),
         (
             ['{"harmony_capture": 1, "endpoint": ["chat"]}'],
             "f:1: the header's endpoint is a list, not one of chat, responses, completions, tokens",
@@ -178,23 +178,29 @@ def test_a_file_cut_anywhere_keeps_its_whole_lines_and_says_what_is_lost() -> No
         ),
         (
             ['{"harmony_capture": 1, "endpoint": "chat", "script": [1.5]}'],
-            "f:1: the header's script holds something that is no token id",
+            "f:1: the header's script contains something other than token IDs",
         ),
         (
             [HEADER, '{"data": "a"', '{"data": "b"}'],
-            "f:2: this line is damaged JSON; keep the lines before it, or record again",
+            "f:2: damaged JSON; keep only the lines before it, or record again",
         ),
         (
             [HEADER, '{"data": "a"} x', '{"data": "b"}'],
-            "f:2: this line is damaged JSON; keep the lines before it, or record again",
+            "f:2: damaged JSON; keep only the lines before it, or record again",
         ),
-        ([HEADER, "[1]"], "f:2: an event line is an object, this is a list"),
-        ([HEADER, '"a"'], "f:2: an event line is an object, this is 'a'"),
-        ([HEADER, "", '{"t": 1}'], "f:3: neither data, comment, body nor end as text; damaged or no capture"),
-        ([HEADER, '{"data": 1}'], "f:2: neither data, comment, body nor end as text; damaged or no capture"),
+        ([HEADER, "[1]"], "f:2: expected an object, found a list"),
+        ([HEADER, '"a"'], "f:2: expected an object, found 'a'"),
+        (
+            [HEADER, "", '{"t": 1}'],
+            "f:3: no data, comment, body or end with text; the line is damaged or not part of a capture",
+        ),
+        (
+            [HEADER, '{"data": 1}'],
+            "f:2: no data, comment, body or end with text; the line is damaged or not part of a capture",
+        ),
         (
             [HEADER, '{"data": "a", "event": 1}'],
-            "f:2: neither data, comment, body nor end as text; damaged or no capture",
+            "f:2: no data, comment, body or end with text; the line is damaged or not part of a capture",
         ),
         ([HEADER, '{"t": NaN, "data": "a"}'], "f:2: t is nan, not seconds from the request"),
         ([HEADER, '{"t": -0.1, "data": "a"}'], "f:2: t is -0.1, not seconds from the request"),
@@ -206,10 +212,10 @@ def test_a_file_cut_anywhere_keeps_its_whole_lines_and_says_what_is_lost() -> No
             f"f:2: t is {'9' * 37}..., not seconds from the request",
         ),
         ([HEADER, '{"end": ["cut"]}'], 'f:2: end is a list, not "closed" or "cut"'),
-        ([HEADER, HEADER], "f:2: a second capture begins here; a file holds one, split it"),
+        ([HEADER, HEADER], "f:2: a second capture begins here; split the file, each file is one capture"),
         (
             [HEADER, '{"end": "closed"}', '{"data": "a"}'],
-            "f:3: lines follow the capture's end; a file holds one, split it",
+            "f:3: lines follow the end of the capture; split the file, each file is one capture",
         ),
     ],
 )
@@ -226,9 +232,9 @@ def test_nests_and_numbers_beyond_python_are_refused_or_cut_off(line: str) -> No
     capture = parse([HEADER, '{"data": "a"}', line], "f")
     assert capture.events == [Event("a")]
     assert capture.notes == (
-        f"Line 3 is cut off after {len(line)} characters; all lines before it were kept.",
+        f"Line 3 is truncated after {len(line):,} characters; all lines before it were read.",
     )
-    with pytest.raises(CaptureError, match=r"^f:1: the header line is cut off or no JSON"):
+    with pytest.raises(CaptureError, match=r"^f:1: the header line is truncated or not JSON"):
         parse([line], "f")
 
 
@@ -261,7 +267,7 @@ def test_a_request_that_nests_too_deep_is_refused_as_ours() -> None:
     for _ in range(100_000):
         nest["a"] = {}
         nest = nest["a"]
-    with pytest.raises(CaptureError, match=r"^request: it nests too deep to be written as JSON$"):
+    with pytest.raises(CaptureError, match=r"^request: nested too deeply to be written as JSON$"):
         header_line(Header(endpoint=Endpoint.CHAT, request=request))
     while request:  # taken apart by hand: freeing it at once would recurse as deep
         request = request.pop("a")

@@ -50,6 +50,26 @@ def examples() -> list[tuple[str, str]]:
     return found
 
 
+def shows(output: str, printed: str) -> bool:
+    """True when a documented output is the whole printed one; a line `...` stands for any number of lines."""
+    lines = output.rstrip().split("\n")
+    pattern = "".join(r"(?:.*\n)*?" if line == "..." else re.escape(f"{line}\n") for line in lines)
+    return re.fullmatch(pattern, printed.rstrip() + "\n") is not None
+
+
+def test_an_omission_in_the_docs_is_noticed_unless_they_say_so() -> None:
+    printed = "one\ntwo\nthree\n"
+    assert shows(printed, printed)
+    assert shows("one\n...\n", printed)
+    assert shows("...\ntwo\n...\n", printed)
+    assert shows("one\n...\nthree\n", printed)
+    assert not shows("one\nthree\n", printed)
+    assert not shows("one\n", printed)
+    assert not shows("two\n...\n", printed)
+    assert not shows("...\nthree\n...\ntwo\n", printed)
+    assert not shows("one\n...\nree\n", printed)
+
+
 @pytest.mark.parametrize(("command", "output"), examples(), ids=lambda text: text[:60])
 def test_examples_print_what_the_docs_show(
     command: str, output: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -59,6 +79,4 @@ def test_examples_print_what_the_docs_show(
     assert words[:3] == ["python", "-m", "inspector"], "console blocks show our commands"
     main(words[3:])
     printed = capsys.readouterr().out
-    for line in output.rstrip().splitlines():
-        if line != "...":
-            assert line in printed
+    assert shows(output, printed), f"the docs show\n{output}\nbut this is printed:\n{printed}"

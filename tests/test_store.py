@@ -80,12 +80,12 @@ def test_a_packed_file_cut_off_keeps_what_it_held(kind: str) -> None:
     (capture,) = loads(packed[: len(packed) // 2], "f")
     assert 0 < len(capture.events) < 200
     assert capture.events == [Event(json.loads(line)["data"]) for line in lines[: len(capture.events)]]
-    assert capture.notes[-1] == f"The {kind} file is cut off; what it held up to there was read."
+    assert capture.notes[-1] == f"The {kind} file is truncated; the content up to that point was read."
 
 
 def test_bytes_after_a_packed_file_are_told() -> None:
     (capture,) = loads(gzip.compress(TEXT) + b"trailing", "f")
-    assert capture.notes == ("Left out after the gzip content: 8 bytes.",)
+    assert capture.notes == ("8 bytes after the gzip content were ignored.",)
 
 
 def test_damaged_packed_files_are_refused() -> None:
@@ -97,7 +97,7 @@ def test_damaged_packed_files_are_refused() -> None:
     assert refusal(bytes(packed)).startswith("f: the zstd file is damaged (")
     assert refusal(b"\x28\xb5\x2f\xfd" + b"\xff" * 100).startswith("f: the zstd file is damaged (")
     assert refusal(b"\x1f\x8b") == (
-        "f: the file is empty; give a capture, a curl -N dump, a HAR file, a list of token ids or a vLLM log"
+        "f: the file is empty; use a capture, curl -N output, a HAR file, a list of token IDs or a vLLM log"
     )
 
 
@@ -112,7 +112,7 @@ def test_a_gzip_bomb_is_refused_at_the_limit() -> None:
     content = bomb(64)
     assert len(content) < 2 * 2**20
     assert refusal(content) == (
-        "f: unpacks to more than 512 MiB, the most that is read; keep the request in question"
+        "f: larger than the limit of 512 MiB when decompressed; keep only the request you need"
     )
 
 
@@ -120,7 +120,7 @@ def test_a_zstd_bomb_is_refused_at_the_limit() -> None:
     packer = zstandard.ZstdCompressor().compressobj()
     content = b"".join([packer.compress(bytes(2**20)) for _ in range(64)]) + packer.flush()
     assert refusal(content, limit_bytes=2**22) == (
-        "f: unpacks to more than 4 MiB, the most that is read; keep the request in question"
+        "f: larger than the limit of 4 MiB when decompressed; keep only the request you need"
     )
     assert refusal(b"\x28\xb5\x2f\xfd\x80\xff\xff\xff\xff\xff" + b"\x00" * 50).startswith(
         "f: the zstd file is damaged ("
@@ -128,7 +128,10 @@ def test_a_zstd_bomb_is_refused_at_the_limit() -> None:
 
 
 def test_a_file_of_endless_parts_is_refused() -> None:
-    assert refusal(gzip.compress(b"") * 20_000) == "f: packed in more than 16384 parts; unpack it first"
+    assert (
+        refusal(gzip.compress(b"") * 20_000)
+        == "f: has more than 16,384 compressed parts; decompress it first"
+    )
 
 
 def test_two_hundred_megabytes_of_text_read() -> None:
@@ -149,16 +152,16 @@ def test_a_file_over_the_limit_is_refused(tmp_path: Path) -> None:
     path.write_bytes(TEXT)
     with pytest.raises(CaptureError) as refused:
         load(path, limit_bytes=len(TEXT) - 1)
-    assert str(refused.value).startswith(f"{path}: larger than ")
-    assert str(refused.value).endswith("MiB, the most that is read; keep only the request in question")
+    assert str(refused.value).startswith(f"{path}: larger than the limit of ")
+    assert str(refused.value).endswith("MiB; keep only the request you need")
     assert load(path, limit_bytes=len(TEXT)) == [CAPTURE]
 
 
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("gone.jsonl", "{}: there is no such file; check the name"),
-        (".", "{}: this is a folder; name a file in it"),
+        ("gone.jsonl", "{}: no such file; check the name"),
+        (".", "{}: is a folder; pass a file in it"),
         ("a.jsonl/b", "{}: cannot be read (Not a directory); check the name and the disk"),
         ("\0", "{}: cannot be read (embedded null byte); check the name and the disk"),
         ("x" * 300, "{}: cannot be read (File name too long); check the name and the disk"),
@@ -187,7 +190,9 @@ def test_saving_replaces_a_file_only_when_whole(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["no/such/folder.jsonl", "", "\0.jsonl", "x" * 300])
 def test_saving_where_the_disk_refuses_is_told(tmp_path: Path, name: str) -> None:
-    with pytest.raises(StoreError, match=r"cannot be written \(.+\); choose another place or make room$"):
+    with pytest.raises(
+        StoreError, match=r"cannot be written \(.+\); choose another path or free disk space$"
+    ):
         save(CAPTURE, f"{tmp_path}/{name}")
     assert list(tmp_path.iterdir()) == []
 
@@ -212,13 +217,13 @@ def test_a_recording_never_writes_over_a_file(tmp_path: Path) -> None:
     path.write_text("kept")
     with pytest.raises(StoreError) as refused:
         open_writer(path, HEADER)
-    assert str(refused.value) == f"{path}: there is a file already; choose another name"
+    assert str(refused.value) == f"{path}: file already exists; choose another name"
     assert path.read_text() == "kept"
 
 
 def test_a_growing_capture_is_not_packed_and_needs_its_folder(tmp_path: Path) -> None:
     with pytest.raises(
-        StoreError, match=r"a growing capture is not packed; record to a name that ends in .jsonl$"
+        StoreError, match=r"a recording cannot be compressed while it grows; use a name that ends in .jsonl$"
     ):
         open_writer(tmp_path / "a.jsonl.gz", HEADER)
     with pytest.raises(StoreError, match=r"cannot be written \(No such file or directory\)"):
@@ -230,7 +235,7 @@ def test_a_full_disk_is_told_in_one_sentence() -> None:
     with path.open("wb", buffering=0) as file, pytest.raises(StoreError) as refused:
         CaptureWriter(file, path, HEADER)
     assert str(refused.value) == (
-        "/dev/full: cannot be written (No space left on device); choose another place or make room"
+        "/dev/full: cannot be written (No space left on device); choose another path or free disk space"
     )
 
 
@@ -258,7 +263,9 @@ def test_a_disk_that_fills_up_keeps_the_whole_lines_written_before(tmp_path: Pat
         check=True,
         cwd=FIXTURES.parent,
     )
-    assert told.stdout == f"{path}: cannot be written (File too large); choose another place or make room\n"
+    assert (
+        told.stdout == f"{path}: cannot be written (File too large); choose another path or free disk space\n"
+    )
     assert told.stderr == ""
     (capture,) = load(path)
     assert len(capture.events) > 100

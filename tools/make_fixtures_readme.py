@@ -25,7 +25,8 @@ def main() -> int:
         f"| **{_cell(one.title)}.** {_cell(one.shows)} |"
         for one in builtin()
     ]
-    table = ["| capture | vLLM | endpoint | tokens a step | what it shows |", "|---|---|---|---|---|", *rows]
+    head = "| capture | vLLM | endpoint | tokens per step | what it shows |"
+    table = [head, "|---|---|---|---|---|", *rows]
     after = head + START + "\n".join(table) + "\n" + END + tail
     if "--check" not in sys.argv and after != before:
         readme.write_text(after, "utf-8")

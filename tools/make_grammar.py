@@ -9,14 +9,19 @@ from inspector.harmony.vocab import Marker
 __all__ = ["grammar_table"]
 
 _ELSE: Final = {
-    State.BETWEEN: "refused",
+    State.BETWEEN: "rejected",
     State.BODY: "text of the body",
-    State.REFUSED: "stays refused",
+    State.REFUSED: "stays rejected",
 }
 
 
+def _words(state: State) -> str:
+    """The state as the docs call it; its value `refused` is what scripts see."""
+    return "rejected" if state is State.REFUSED else str(state)
+
+
 def grammar_table() -> str:
-    """The transitions as a Markdown table: a row a state, a column a marker."""
+    """The transitions as a Markdown table: one row per state, one column per special token."""
     lines = [
         "| state | "
         + " | ".join(f"`{marker.text}`".replace("|", "\\|") for marker in Marker)
@@ -25,8 +30,9 @@ def grammar_table() -> str:
     ]
     for state in State:
         rest = _ELSE.get(state, "text of the header")
-        cells = [str(TRANSITIONS.get((state, marker), rest)) for marker in Marker]
-        lines.append(f"| {state} | {' | '.join(cells)} | {rest} |")
+        leaving = (TRANSITIONS.get((state, marker)) for marker in Marker)
+        cells = [rest if after is None else _words(after) for after in leaving]
+        lines.append(f"| {_words(state)} | {' | '.join(cells)} | {rest} |")
     return "\n".join(lines)
 
 

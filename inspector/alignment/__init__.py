@@ -5,7 +5,7 @@
 """
 
 from inspector.alignment.cells import Extra, Fate, FateState
-from inspector.alignment.choice import align_choice
+from inspector.alignment.choice import align_choice, alignments
 from inspector.alignment.fields import Alignment, Ending, align
 from inspector.alignment.text import embed, embed_or_align
 
@@ -17,6 +17,7 @@ __all__ = [
     "FateState",
     "align",
     "align_choice",
+    "alignments",
     "embed",
     "embed_or_align",
 ]

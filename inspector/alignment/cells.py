@@ -85,7 +85,7 @@ class Stray:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A run of tokens whose text belongs together: a body, a refused run, all of a plain completion."""
+    """A run of tokens whose text belongs together: a body, a rejected run, all of a plain completion."""
 
     start: int
     end: int
@@ -164,14 +164,14 @@ class Pool:
 
 
 def visible(ids: Sequence[int], skip_special: bool) -> Sequence[int]:
-    """The ids, with special tokens made to show nothing if the server leaves them out."""
+    """The IDs, with special tokens made to show nothing if the server leaves them out."""
     if not skip_special:
         return ids
     return [-1 if FIRST_SPECIAL <= token_id < VOCABULARY_SIZE else token_id for token_id in ids]
 
 
 def cells_of(tokens: Tokens, part: Part, *, skip_special: bool = False) -> Iterator[Cell]:
-    """Cells of the tokens of one body or refused run.
+    """Cells of the tokens of one body or rejected run.
 
     A character that its end cuts off has no cell: it is nobody's loss.
     """

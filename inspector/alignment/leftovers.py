@@ -135,7 +135,7 @@ def _free_at(mine: Sequence[Cell], stray: Stray) -> Sequence[Cell]:
             return here
     if not timed:
         return ()
-    # A field's tokens stand in event order, so this event's are found by halves.
+    # A field's tokens stand in event order, so binary search finds this event's.
     first = bisect_left(mine, stray.event, key=lambda cell: cell.event)
     last = bisect_right(mine, stray.event, key=lambda cell: cell.event)
     here = [cell for cell in mine[first:last] if cell.state is FateState.DROPPED]
@@ -189,7 +189,7 @@ class _Framing:
         self._starts = [0, *accumulate(map(len, shown))]
 
     def find(self, text: str) -> tuple[int, int] | None:
-        """The last tokens that read `text`, a marker among them."""
+        """The last tokens that read `text`, a special token among them."""
         at = self._text.rfind(text)
         if at < 0:
             return None

@@ -1,4 +1,4 @@
-"""Two texts laid over each other: the pieces that stand in a text in order, and what is left of both.
+"""Two texts aligned: the pieces that stand in a text in order, and what is left of both.
 
 Knows nothing of fields or events. Work and memory are bounded whatever the texts are.
 """
@@ -218,7 +218,7 @@ def _side_by_side(found: Iterable[Block]) -> list[Block]:
 
 def _common_prefix(left: str, right: str) -> int:
     low, high = 0, min(len(left), len(right))
-    while low < high:  # by halves: slices compare in C
+    while low < high:  # binary search: slices compare in C
         middle = (low + high + 1) // 2
         if left[:middle] == right[:middle]:
             low = middle

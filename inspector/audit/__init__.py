@@ -1,18 +1,27 @@
 """A reading to findings, and findings to a verdict: generated against delivered."""
 
-from inspector.audit.finding import Finding, Kind, Severity
+from inspector.audit.finding import Code, Facts, Finding
 from inspector.audit.findings import audit
+from inspector.audit.kinds import KINDS, Kind, KindInfo, Severity, Side
 from inspector.audit.missing_ids import ids_missing
 from inspector.audit.rejection import Rejection, rejection
 from inspector.audit.stream_checks import server_errors
+from inspector.audit.wording import explain, title
 
 __all__ = [
+    "KINDS",
+    "Code",
+    "Facts",
     "Finding",
     "Kind",
+    "KindInfo",
     "Rejection",
     "Severity",
+    "Side",
     "audit",
+    "explain",
     "ids_missing",
     "rejection",
     "server_errors",
+    "title",
 ]

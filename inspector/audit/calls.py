@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Set
 
 from inspector.alignment import Alignment, FateState
-from inspector.audit.finding import Finding, Kind, Severity
-from inspector.audit.words import events_of, field_words, is_json, quote, tokens_words
+from inspector.audit.finding import Code, Facts, Finding
+from inspector.audit.kinds import Kind, Severity
+from inspector.audit.words import events_of, is_json
 from inspector.deltas import tool_arguments, tool_index, tool_name
 from inspector.harmony.contract import ExpectedCall
 from inspector.harmony.text import text_of
@@ -74,9 +75,10 @@ def nameless_calls(choice: ChoiceReading, explained: Set[int | None]) -> Iterato
         if index not in explained:
             came = [delta.event for delta in choice.deltas if delta.field == field]
             yield Finding(
+                code=Code.CALL_INDEX_UNNAMED,
                 kind=Kind.PROTOCOL,
                 severity=Severity.WARNING,
-                explanation=f"Arguments arrive under index {index}, which names no tool call.",
+                facts=Facts(index=index),
                 field=field,
                 event_start=came[0],
                 event_end=came[-1] + 1,
@@ -92,12 +94,9 @@ def broken_arguments(choice: ChoiceReading) -> Iterator[Finding]:
         if call.name and not is_json(call.arguments):
             field = tool_arguments(index)
             yield Finding(
+                code=Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN,
                 kind=Kind.INVALID_TOOL_ARGUMENTS,
                 severity=Severity.WARNING,
-                explanation=(
-                    f"{field_words(field)[0].upper()}{field_words(field)[1:]} arrived as no JSON: "
-                    f"{quote(call.arguments)}; whether the model wrote them so cannot be told."
-                ),
                 field=field,
                 delivered=call.arguments,
                 choice=choice.index,
@@ -114,15 +113,11 @@ def _lost_call(choice: ChoiceReading, call: ExpectedCall, message: Message, *, u
     text = text_of(choice.tokens.ids[segment.start : segment.end])
     start, end = (segment.start, segment.end) if text else (message.start, message.end)
     event_start, event_end = events_of(choice, start, end)
-    words = f"The call of {quote(call.name)} with {quote(text)} ({tokens_words(start, end)}) was "
     return Finding(
         kind=Kind.UNSERVED if unasked else Kind.DROPPED,
         severity=Severity.WARNING if unasked else Severity.ERROR,
-        explanation=(
-            f"{words}left out: the request says parallel_tool_calls false."
-            if unasked
-            else f"{words}never delivered as a tool call."
-        ),
+        code=Code.CALL_LEFT_OUT if unasked else Code.CALL_LOST,
+        facts=Facts(name=call.name),
         field=segment.field,
         token_start=start,
         token_end=end,
@@ -140,15 +135,11 @@ def _name_findings(
     if got == call.name:
         return
     event_start, event_end = events_of(choice, message.start, message.body)
-    words = (
-        f"The tool is named {quote(call.name)} and arrived as {quote(got)}."
-        if got
-        else f"The arguments of tool call {number + 1} arrived, but its name {quote(call.name)} never did."
-    )
     yield Finding(
+        code=Code.CALL_RENAMED if got else Code.CALL_NAME_LOST,
         kind=Kind.GARBLED if got else Kind.DROPPED,
         severity=Severity.ERROR,
-        explanation=words,
+        facts=Facts(call=number),
         field=tool_name(number),
         token_start=message.start,
         token_end=message.body,
@@ -173,11 +164,7 @@ def _arguments_findings(
     yield Finding(
         kind=Kind.INVALID_TOOL_ARGUMENTS,
         severity=Severity.ERROR if good else Severity.WARNING,
-        explanation=(
-            f"The model generated valid JSON, but {field_words(field)} arrived broken: {quote(delivered)}."
-            if good
-            else f"The model generated arguments that are not JSON: {quote(generated)}."
-        ),
+        code=Code.ARGUMENTS_BROKEN if good else Code.ARGUMENTS_GENERATED_INVALID,
         field=field,
         token_start=start,
         token_end=end,
@@ -197,9 +184,10 @@ def _index_finding(choice: ChoiceReading, alignment: Alignment) -> Iterator[Find
             continue
         event = next((delta.event for delta in choice.deltas if delta.field == tool_name(index)), None)
         yield Finding(
+            code=Code.CALL_INDEX_OUT_OF_PLACE,
             kind=Kind.PROTOCOL,
             severity=Severity.WARNING,
-            explanation=f"Tool call {number + 1} arrives under index {index}, which is not its place.",
+            facts=Facts(call=number, index=index),
             field=tool_name(number),
             event_start=event,
             event_end=None if event is None else event + 1,

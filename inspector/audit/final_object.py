@@ -5,8 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from inspector.alignment import embed_or_align
-from inspector.audit.finding import Finding, Kind, Severity
-from inspector.audit.words import field_words, is_json, quote
+from inspector.audit.finding import Code, Facts, Finding
+from inspector.audit.kinds import Kind, Severity
+from inspector.audit.words import is_json
 from inspector.deltas import CONTENT, REASONING, Delta, tool_arguments, tool_index, tool_name
 from inspector.reading import ChoiceReading, Reading
 
@@ -58,11 +59,11 @@ def _names(choice: ChoiceReading, sent: Mapping[str, list[Delta]]) -> Iterator[F
             continue
         got = "".join(delta.text for delta in sent.get(field, []))
         if got != final:
-            words = f"and arrived as {quote(got)}" if got else "and its name never arrived"
             yield Finding(
+                code=Code.CALL_RENAMED if got else Code.CALL_NAME_LOST,
                 kind=Kind.GARBLED if got else Kind.DROPPED,
                 severity=Severity.ERROR,
-                explanation=f"By the final object tool call {index + 1} is named {quote(final)}, {words}.",
+                facts=Facts(call=index, by_final=True),
                 field=field,
                 generated=final,
                 delivered=got,
@@ -91,22 +92,17 @@ def _wrong_calls(
         counts[kind] += 1
         field = tool_name(number) if kind == "function_call" else f"mcp_call[{number}].arguments"
         if _MARKER in name:
-            words = (
-                f"{quote(text)} was delivered as a call of {quote(name)}: a marker frames a message and "
-                "names no tool, so the header was misread or written wrong."
-            )
+            code = Code.FINAL_CALL_OF_SPECIAL_TOKEN
         elif kind == "mcp_call" and item.get("server_label") == "functions" and text not in streamed:
-            words = (
-                f"The call of the function {quote(name)} with {quote(text)} was delivered as an mcp_call, "
-                "which no client runs as a function."
-            )
+            code = Code.FINAL_FUNCTION_AS_MCP
         else:
             continue
         shown = name if kind == "function_call" else text
         yield Finding(
+            code=code,
             kind=Kind.MISROUTED,
             severity=Severity.ERROR,
-            explanation=words,
+            facts=Facts(name=name, detail=text, by_final=True),
             field=None if _MARKER in name else tool_arguments(counts["function_call"]),
             event_start=event,
             event_end=None if event is None else event + 1,
@@ -131,9 +127,8 @@ def _field_findings(choice: ChoiceReading, field: str, final: str, deltas: list[
         yield Finding(
             kind=Kind.DROPPED if promised else Kind.PROTOCOL,
             severity=Severity.ERROR if promised else Severity.WARNING,
-            explanation=(
-                f"{quote(text)} stands in the final object, but no delta of {field_words(field)} carried it."
-            ),
+            code=Code.FINAL_TEXT_NOT_STREAMED,
+            facts=Facts(by_final=True),
             field=field,
             event_start=around[0] if around else None,
             event_end=around[-1] + 1 if around else None,
@@ -145,10 +140,8 @@ def _field_findings(choice: ChoiceReading, field: str, final: str, deltas: list[
         yield Finding(
             kind=Kind.DUPLICATED,
             severity=Severity.ERROR,
-            explanation=(
-                f"{quote(text)} was delivered in {field_words(field)}, but the final object does not have it "
-                "there."
-            ),
+            code=Code.FINAL_LACKS_TEXT,
+            facts=Facts(by_final=True),
             field=field,
             event_start=deltas[first].event,
             event_end=deltas[last].event + 1,
@@ -176,9 +169,8 @@ def _no_item(choice: ChoiceReading, field: str, deltas: list[Delta]) -> Finding:
     return Finding(
         kind=Kind.PROTOCOL,
         severity=Severity.WARNING,
-        explanation=(
-            f"{quote(text)} was delivered in {field_words(field)}, but the final object has no such item."
-        ),
+        code=Code.FINAL_LACKS_ITEM,
+        facts=Facts(by_final=True),
         field=field,
         event_start=deltas[0].event,
         event_end=deltas[-1].event + 1,
@@ -192,7 +184,8 @@ def _done_finding(reading: Reading, choice: ChoiceReading, field: str, done: str
     return Finding(
         kind=Kind.PROTOCOL,
         severity=Severity.WARNING,
-        explanation=f"The .done text of {field_words(field)} differs from the final object.",
+        code=Code.FINAL_DONE_DIFFERS,
+        facts=Facts(by_final=True),
         field=field,
         event_start=event,
         event_end=None if event is None else event + 1,
@@ -220,21 +213,16 @@ def _pair(lost: list[Finding], extra: list[Finding]) -> Iterator[Finding]:
         if pair.field == finding.field:
             yield dataclasses.replace(
                 finding,
+                code=Code.TEXT_REORDERED,
                 kind=Kind.REORDERED,
-                explanation=(
-                    f"{quote(pair.generated or '')} was delivered in {field_words(pair.field)}, but in "
-                    "another order."
-                ),
                 generated=pair.generated,
             )
             continue
         yield Finding(
             kind=Kind.MISROUTED,
             severity=Severity.ERROR,
-            explanation=(
-                f"{quote(pair.generated or '')} belongs to {field_words(pair.field)} by the final object and "
-                f"was delivered in {field_words(finding.field)}."
-            ),
+            code=Code.TEXT_IN_OTHER_FIELD,
+            facts=Facts(by_final=True),
             field=pair.field,
             event_start=finding.event_start,
             event_end=finding.event_end,
@@ -251,11 +239,8 @@ def _arguments_finding(choice: ChoiceReading, field: str, final: str, got: str) 
     return Finding(
         kind=Kind.INVALID_TOOL_ARGUMENTS,
         severity=Severity.ERROR if good else Severity.WARNING,
-        explanation=(
-            f"The final object has valid JSON, but {field_words(field)} arrived broken: {quote(got)}."
-            if good
-            else f"The arguments are not JSON, in the final object neither: {quote(final)}."
-        ),
+        code=Code.ARGUMENTS_BROKEN if good else Code.ARGUMENTS_GENERATED_INVALID,
+        facts=Facts(by_final=True),
         field=field,
         generated=final,
         delivered=got,

@@ -4,55 +4,67 @@
 final texts are held against its deltas. One cause is one finding.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
-from inspector.alignment import align_choice
+from inspector.alignment import Alignment, alignments
 from inspector.audit.calls import broken_arguments, nameless_calls
 from inspector.audit.final_object import final_findings
-from inspector.audit.finding import Finding, Severity
+from inspector.audit.finding import Finding
+from inspector.audit.kinds import Severity
 from inspector.audit.losses import lost_findings, refusal_findings
 from inspector.audit.missing_ids import ids_missing
+from inspector.audit.rejection import Rejection, rejection
 from inspector.audit.rejection_findings import rejection_findings
 from inspector.audit.stream_checks import end_findings
-from inspector.capture import Endpoint
 from inspector.deltas import tool_index
 from inspector.reading import ChoiceReading, Evidence, Reading
 
 __all__ = ["audit"]
 
 
-def audit(reading: Reading) -> list[Finding]:
-    """All findings of a reading, errors before warnings, then in the order of the stream."""
-    found = list(_findings(reading))
+def audit(
+    reading: Reading,
+    aligned: Mapping[int, Alignment | None] | None = None,
+    stopped: Rejection | None = None,
+) -> list[Finding]:
+    """All findings of a reading, errors before warnings, then in the order of the stream.
+
+    `aligned` and `stopped` are what `alignments` and `rejection` say of it, where they are known already.
+    """
+    if aligned is None:
+        aligned, stopped = alignments(reading), rejection(reading)
+    found = list(_findings(reading, aligned, stopped))
     found.sort(key=_order)
     return found
 
 
-def _findings(reading: Reading) -> Iterator[Finding]:
+def _findings(
+    reading: Reading, aligned: Mapping[int, Alignment | None], stopped: Rejection | None
+) -> Iterator[Finding]:
     holes = ids_missing(reading)
     for choice in reading.choices:
         if choice.has_ids:
             if not holes:
                 yield from refusal_findings(choice)
-            laid = align_choice(reading, choice)
+            laid = aligned[choice.index]
             if laid is not None:
                 lost = list(lost_findings(reading, choice, laid, ids_missing=holes))
                 yield from lost
                 yield from _nameless(reading, choice, lost)
-            if holes and reading.header.endpoint is Endpoint.CHAT:
+            if holes and reading.spec.deltas_only:
                 yield from broken_arguments(choice)
         elif choice.evidence is Evidence.FINAL_OBJECT:
             yield from final_findings(reading, choice)
         else:
             yield from _nameless(reading, choice, ())
-            if reading.header.endpoint is Endpoint.CHAT:
+            if reading.spec.deltas_only:
                 yield from broken_arguments(choice)
-    yield from rejection_findings(reading)
+    yield from rejection_findings(reading, stopped)
     yield from end_findings(reading, holes=holes)
 
 
 def _nameless(reading: Reading, choice: ChoiceReading, found: Iterable[Finding]) -> Iterator[Finding]:
-    if reading.header.endpoint is Endpoint.CHAT:
+    if reading.spec.deltas_only:
         told = {tool_index(field or "") for one in found for field in (one.field, one.delivered_in)}
         yield from nameless_calls(choice, told)
 

@@ -5,10 +5,12 @@ from collections.abc import Iterator
 
 from inspector.alignment import Alignment, Extra, Fate, FateState
 from inspector.audit.calls import call_findings, undelivered_calls
-from inspector.audit.finding import Finding, Kind, Severity
-from inspector.audit.words import events_of, field_words, quote, tokens_words
-from inspector.capture import Endpoint
+from inspector.audit.finding import Code, Facts, Finding
+from inspector.audit.kinds import KINDS, Kind, Severity
+from inspector.audit.words import events_of
 from inspector.deltas import CONTENT, REASONING
+from inspector.harmony.parser_errors import parser_error
+from inspector.harmony.states import State
 from inspector.harmony.text import text_of
 from inspector.harmony.transcript import Refusal
 from inspector.reading import ChoiceReading, Reading
@@ -17,11 +19,11 @@ __all__ = ["lost_findings", "refusal_findings"]
 
 _MARKER = "<|"
 _KINDS = {
-    FateState.DROPPED: Kind.DROPPED,
-    FateState.MISROUTED: Kind.MISROUTED,
-    FateState.REORDERED: Kind.REORDERED,
-    FateState.GARBLED: Kind.GARBLED,
-    FateState.UNSERVED: Kind.UNSERVED,
+    FateState.DROPPED: (Kind.DROPPED, Code.TEXT_LOST),
+    FateState.MISROUTED: (Kind.MISROUTED, Code.TEXT_IN_OTHER_FIELD),
+    FateState.REORDERED: (Kind.REORDERED, Code.TEXT_REORDERED),
+    FateState.GARBLED: (Kind.GARBLED, Code.TEXT_CHANGED),
+    FateState.UNSERVED: (Kind.UNSERVED, Code.NO_FIELD),
 }
 
 
@@ -34,7 +36,7 @@ def lost_findings(
     without tokens is theirs.
     """
     hidden = {REASONING} if reading.header.request.get("include_reasoning") is False else set()
-    parsed = reading.header.endpoint is not Endpoint.COMPLETIONS
+    parsed = not reading.spec.raw
     undelivered = undelivered_calls(choice, alignment) if parsed else set()
     for fate in alignment.fates:
         if fate.state is FateState.OK and parsed and not ids_missing and _astray(choice, fate):
@@ -58,31 +60,14 @@ def lost_findings(
 
 
 def _fate_finding(choice: ChoiceReading, fate: Fate) -> Finding:
-    kind = _KINDS[fate.state]
-    where = tokens_words(fate.start, fate.end)
-    severity = Severity.ERROR
-    promised, arrived = field_words(fate.field), field_words(fate.delivered_in)
-    match kind:
-        case Kind.DROPPED:
-            words = f"{quote(fate.generated)} ({where}) never reached {promised}."
-        case Kind.MISROUTED if fate.field is None:
-            words = (
-                f"{quote(fate.generated)} ({where}) frames a message and was delivered as text in {arrived}."
-            )
-        case Kind.MISROUTED:
-            words = f"{quote(fate.generated)} ({where}) belongs to {promised} and was delivered in {arrived}."
-        case Kind.REORDERED:
-            words = f"{quote(fate.generated)} ({where}) was delivered in {promised}, but in another order."
-        case Kind.GARBLED:
-            words = f"{quote(fate.generated)} ({where}) arrived as {quote(fate.delivered)} in {promised}."
-        case _:
-            severity = Severity.WARNING
-            words = _unserved_words(choice, fate, where)
+    kind, code = _KINDS[fate.state]
+    if kind is Kind.MISROUTED and fate.field is None:
+        code = Code.FRAMING_AS_TEXT
     start, end = events_of(choice, fate.start, fate.end)
     return Finding(
+        code=code,
         kind=kind,
-        severity=severity,
-        explanation=words,
+        severity=KINDS[kind].severity,
         field=fate.field,
         token_start=fate.start,
         token_end=fate.end,
@@ -92,6 +77,7 @@ def _fate_finding(choice: ChoiceReading, fate: Fate) -> Finding:
         delivered=_delivered(kind, fate),
         delivered_in=fate.delivered_in if kind is Kind.MISROUTED else None,
         choice=choice.index,
+        facts=_header_facts(choice, fate) if kind is Kind.UNSERVED else Facts(),
     )
 
 
@@ -110,14 +96,11 @@ def _astray(choice: ChoiceReading, fate: Fate) -> bool:
 
 def _astray_finding(choice: ChoiceReading, fate: Fate) -> Finding:
     start, end = events_of(choice, fate.start, fate.end)
-    what = f"{quote(fate.generated)} ({tokens_words(fate.start, fate.end)})"
     return Finding(
+        code=Code.NO_FIELD_DELIVERED,
         kind=Kind.UNSERVED,
         severity=Severity.WARNING,
-        explanation=(
-            f"{what} was generated with {_header_words(choice, fate)}, for which the endpoint promises no "
-            f"field; it was delivered in {field_words(fate.delivered_in)}."
-        ),
+        facts=_header_facts(choice, fate),
         token_start=fate.start,
         token_end=fate.end,
         event_start=start,
@@ -135,21 +118,10 @@ def _delivered(kind: Kind, fate: Fate) -> str | None:
     return "" if kind in {Kind.DROPPED, Kind.UNSERVED} else fate.generated
 
 
-def _unserved_words(choice: ChoiceReading, fate: Fate, where: str) -> str:
-    return (
-        f"{quote(fate.generated)} ({where}) was generated with {_header_words(choice, fate)}, for which the "
-        "endpoint promises no field; no field delivered it."
-    )
-
-
-def _header_words(choice: ChoiceReading, fate: Fate) -> str:
+def _header_facts(choice: ChoiceReading, fate: Fate) -> Facts:
     assert fate.message is not None  # noqa: S101 -- the callers keep refused runs apart
     header = choice.transcript.messages[fate.message].header
-    parts = [f"role {header.role}"] if header.role != "assistant" else []
-    parts.append(f"channel {header.channel}" if header.channel else "no channel")
-    if header.recipient:
-        parts.append(f"recipient {header.recipient}")
-    return ", ".join(parts)
+    return Facts(role=header.role, channel=header.channel, recipient=header.recipient)
 
 
 def refusal_findings(choice: ChoiceReading) -> Iterator[Finding]:
@@ -161,9 +133,10 @@ def refusal_findings(choice: ChoiceReading) -> Iterator[Finding]:
         span = (refusal.start, refusal.at + 1) if refusal.in_header else (refusal.at, refusal.at + 1)
         event_start, event_end = events_of(choice, *span)
         yield Finding(
+            code=Code.HEADER_REJECTED if refusal.in_header else Code.TOKEN_REJECTED,
             kind=Kind.BAD_HEADER if refusal.in_header else Kind.UNEXPECTED_TOKEN,
             severity=Severity.ERROR,
-            explanation=_refusal_words(choice, refusal),
+            facts=_refusal_facts(choice, refusal),
             token_start=span[0],
             token_end=span[1],
             event_start=event_start,
@@ -176,27 +149,27 @@ def refusal_findings(choice: ChoiceReading) -> Iterator[Finding]:
 
 def _prompt_finding(choice: ChoiceReading, refusal: Refusal) -> Finding:
     return Finding(
+        code=Code.PROMPT_REJECTED,
         kind=Kind.BAD_HEADER if refusal.in_header else Kind.UNEXPECTED_TOKEN,
         severity=Severity.ERROR,
-        explanation=f"The prompt itself breaks the format before the completion begins: {refusal.words}.",
+        facts=Facts(words=refusal.words),
         delivered=refusal.words,
         choice=choice.index,
     )
 
 
-def _refusal_words(choice: ChoiceReading, refusal: Refusal) -> str:
+def _refusal_facts(choice: ChoiceReading, refusal: Refusal) -> Facts:
     ids = choice.tokens.ids
-    resumed = (
-        f"Parsing resumes at token {refusal.end}."
-        if refusal.end < len(ids)
-        else "No <|start|> follows, so parsing never resumes."
+    error = parser_error(refusal.words)
+    return Facts(
+        words=refusal.words,
+        token_id=None if refusal.in_header else ids[refusal.at],
+        quoted=None if error is None else error.quoted or None,
+        header_sent=True if refusal.in_header else None,
+        ended=True if refusal.in_header else None,
+        between=refusal.state is State.BETWEEN,
+        resumes_at=refusal.end if refusal.end < len(ids) else None,
     )
-    token = text_of([ids[refusal.at]]) or str(ids[refusal.at])
-    if refusal.in_header:
-        header = quote(text_of(ids[refusal.start : refusal.at]))
-        return f"The header {header} is refused at token {refusal.at}: {refusal.words}. {resumed}"
-    expected = "where only <|start|> may follow" if str(refusal.state) == "between messages" else "here"
-    return f"{quote(token)} (token {refusal.at}) is refused {expected}: {refusal.words}. {resumed}"
 
 
 def _swallowed(choice: ChoiceReading, alignment: Alignment, *, told: bool) -> Iterator[Finding]:
@@ -215,12 +188,9 @@ def _swallowed(choice: ChoiceReading, alignment: Alignment, *, told: bool) -> It
         words = text_of(ids[span[0] : span[1]])
         event_start, event_end = events_of(choice, *span)
         yield Finding(
+            code=Code.REJECTED_SILENTLY,
             kind=Kind.UNSERVED,
             severity=Severity.WARNING,
-            explanation=(
-                f"{quote(words)} ({tokens_words(*span)}) stands where the parser refuses it; the server "
-                "reported no error and no field delivered it."
-            ),
             token_start=span[0],
             token_end=span[1],
             event_start=event_start,
@@ -232,15 +202,11 @@ def _swallowed(choice: ChoiceReading, alignment: Alignment, *, told: bool) -> It
 
 
 def _extra_finding(choice: ChoiceReading, extra: Extra) -> Finding:
-    words = f"{quote(extra.text)} was delivered in {field_words(extra.field)}"
-    if extra.start is not None and extra.end is not None:
-        words += f" once more than generated: it repeats {tokens_words(extra.start, extra.end)}."
-    else:
-        words += ", which no token generated there."
+    repeats = extra.start is not None and extra.end is not None
     return Finding(
+        code=Code.TEXT_REPEATED if repeats else Code.TEXT_INVENTED,
         kind=Kind.DUPLICATED,
         severity=Severity.ERROR,
-        explanation=words,
         field=extra.field,
         token_start=extra.start,
         token_end=extra.end,

@@ -11,38 +11,16 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import assert_never
 
+from inspector.audit.finding import Implied, Missing
 from inspector.audit.missing_ids import ids_missing
 from inspector.audit.stream_checks import server_errors
-from inspector.harmony.parser_errors import ParserError, Reason, parser_error
+from inspector.harmony.parser_errors import ParserError, Reason
 from inspector.harmony.text import text_of, texts
 from inspector.harmony.vocab import MARKERS, Marker
 from inspector.reading import ChoiceReading, Reading
 from inspector.wire.stream import ServerError
 
-__all__ = ["Implied", "Missing", "Rejection", "UnsentKind", "culprit", "header_words", "rejection"]
-
-
-class Missing(StrEnum):
-    """Whether tokens were lost between the last token sent and the one that the parser rejected."""
-
-    NONE = "none"
-    POSSIBLE = "possible"
-    """The server sends several tokens per step, and the failing step may have begun with others."""
-    CERTAIN = "certain"
-    """The grammar allows the error only after tokens that were not sent."""
-
-
-class Implied(StrEnum):
-    """What must stand among the lost tokens for the error to be possible."""
-
-    MESSAGE = "message"
-    """A whole message."""
-    HEADER_END = "header end"
-    """The rest of the open header, up to its `<|message|>`."""
-    MESSAGE_END = "message end"
-    """The stop token of the open message."""
-    HEADER_WORDS = "header words"
-    """The rest of the open header, with what the error is about."""
+__all__ = ["Rejection", "UnsentKind", "culprit", "header_words", "rejection"]
 
 
 class UnsentKind(StrEnum):
@@ -98,7 +76,7 @@ def rejection(reading: Reading) -> Rejection | None:
     A token that the reference parser rejects among those sent is a finding of its own, so it is not repeated.
     """
     for told in server_errors(reading):
-        error = parser_error(told.message)
+        error = reading.engine.parser_error(told.message)
         if error is not None:
             return _placed(reading, told, error)
     return None

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from inspector.audit.finding import Finding, Kind, Severity
+from inspector.audit.finding import Code, Facts, Finding
+from inspector.audit.kinds import Kind, Severity
 from inspector.audit.token_estimate import explained_tokens
-from inspector.audit.words import quote, tokens_words
-from inspector.capture import Endpoint, EventKind
+from inspector.capture import EventKind
 from inspector.harmony.text import text_of
 from inspector.reading import ChoiceReading, Evidence, Reading
 from inspector.wire.stream import Notice, ServerError, error_in, loads
@@ -44,9 +44,9 @@ def end_findings(reading: Reading, *, holes: bool = False) -> Iterator[Finding]:
     errors = server_errors(reading)
     for error in errors:
         yield Finding(
+            code=Code.SERVER_ERROR,
             kind=Kind.SERVER_ERROR,
             severity=Severity.ERROR,
-            explanation=f"The server reported an error: {quote(error.message, 200)}.",
             event_start=error.event if reading.events else None,
             event_end=error.event + 1 if reading.events else None,
             delivered=error.message,
@@ -66,21 +66,21 @@ def end_findings(reading: Reading, *, holes: bool = False) -> Iterator[Finding]:
 
 def _disconnected(reading: Reading, *, told: bool) -> Finding | None:
     stream, end = reading.stream, reading.end
-    if reading.header.endpoint is Endpoint.TOKENS or stream.terminal_event is not None:
+    if not reading.spec.delivers or stream.terminal_event is not None:
         return None
     cut = end is not None and end.cut
     finished = all(choice.finish_reason is not None for choice in reading.choices)
     if not cut and (told or finished or stream.bodies):
         return None
-    words = f" ({end.detail})" if end is not None and end.detail else ""
     last = len(reading.events)
-    what = "[DONE]" if reading.header.endpoint is not Endpoint.RESPONSES else "response.completed"
     return Finding(
+        code=Code.CUT_AFTER_ERROR if told else Code.CUT,
         kind=Kind.DISCONNECTED,
         severity=Severity.ERROR,
-        explanation=f"The connection broke off after the server's error{words}."
-        if told
-        else f"The connection ended before {what}: nothing told the client that more was to come{words}.",
+        facts=Facts(
+            words=end.detail or None if end is not None else None,
+            detail=reading.spec.end,
+        ),
         event_start=last - 1 if last else None,
         event_end=last if last else None,
         delivered=end.detail if end is not None and end.detail else None,
@@ -91,30 +91,29 @@ def _truncated(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
     reason = choice.finish_reason
     if not choice.has_ids:
         if reading.stream.final_status in {"incomplete", "cancelled"}:
-            why = reading.stream.incomplete_reason or "no reason given"
             yield Finding(
+                code=Code.INCOMPLETE,
                 kind=Kind.TRUNCATED,
                 severity=Severity.WARNING,
-                explanation=f"The answer is incomplete by the server's own word: {why}.",
+                facts=Facts(reason=reading.stream.incomplete_reason),
                 event_start=reading.stream.final_event,
                 event_end=(reading.stream.final_event or 0) + 1,
                 choice=choice.index,
             )
         elif reason == "length":
             yield Finding(
+                code=Code.LIMIT_REACHED,
                 kind=Kind.TRUNCATED,
                 severity=Severity.WARNING,
-                explanation="The answer stops at its token limit (finish_reason length).",
+                facts=Facts(finish_reason=reason),
                 choice=choice.index,
             )
         elif (limit := _limit_reached(reading)) is not None:
             yield Finding(
+                code=Code.LIMIT_REACHED_UNREPORTED,
                 kind=Kind.TRUNCATED,
                 severity=Severity.WARNING,
-                explanation=(
-                    f"The server counted {limit} tokens, all that max_output_tokens allows, and still says "
-                    "completed: the answer is most likely cut short (vLLM to 0.23 does not say so)."
-                ),
+                facts=Facts(limit=limit),
                 event_start=reading.stream.final_event,
                 event_end=(reading.stream.final_event or 0) + 1,
                 choice=choice.index,
@@ -130,16 +129,11 @@ def _truncated(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
     # says nothing: vLLM 0.23 sends it for calls that the token limit cut off too.
     if not open_at_end or (last.in_body and reason == "stop"):
         return
-    place = "body" if last.in_body else "header"
-    channel = f" of {last.header.channel}" if last.header.channel else ""
-    where = tokens_words(last.start, last.end)
-    why = "no reason given" if reason is None else f"finish_reason {reason}"
-    if reason == "length":
-        why = "the token limit (finish_reason length)"
     yield Finding(
+        code=Code.OPEN_AT_END,
         kind=Kind.TRUNCATED,
         severity=Severity.WARNING,
-        explanation=f"The stream ends inside a {place}{channel} ({where}): {why}.",
+        facts=Facts(in_header=not last.in_body, channel=last.header.channel, finish_reason=reason),
         token_start=last.start,
         token_end=last.end,
         generated=text_of(choice.tokens.ids[last.body : last.body_end]) if last.in_body else None,
@@ -159,14 +153,13 @@ def _limit_reached(reading: Reading) -> int | None:
 
 def _no_done(reading: Reading) -> Iterator[Finding]:
     streamed = any(event.kind is EventKind.SSE for event in reading.events)
-    endpoint = reading.header.endpoint
-    if endpoint not in {Endpoint.CHAT, Endpoint.COMPLETIONS} or not streamed:
+    if not reading.spec.delivers or reading.spec.terminal_types or not streamed:
         return
     if reading.stream.terminal_event is None:
         yield Finding(
+            code=Code.NO_DONE,
             kind=Kind.PROTOCOL,
             severity=Severity.WARNING,
-            explanation="The stream has a finish reason but no [DONE].",
             event_start=len(reading.events) - 1,
             event_end=len(reading.events),
         )
@@ -178,16 +171,13 @@ def _counts(reading: Reading) -> Iterator[Finding]:
     if type(counted) is not int:
         return
     if all(choice.evidence in {Evidence.TOKEN_IDS, Evidence.LOGPROBS} for choice in reading.choices):
-        what = "token ids" if reading.choice.evidence is Evidence.TOKEN_IDS else "logprob entries"
         seen = sum(len(choice.tokens) for choice in reading.choices)
         if seen != counted:
             yield Finding(
+                code=_count_code(reading, above=counted > seen),
                 kind=Kind.COUNT_MISMATCH,
                 severity=Severity.WARNING,
-                explanation=(
-                    f"The server counted {counted} tokens and sent {seen} {what}"
-                    + (": what the others were cannot be told." if counted > seen else ".")
-                ),
+                facts=Facts(counted=counted, seen=seen, logprobs=_by_logprobs(reading) or None),
                 generated=str(counted),
                 delivered=str(seen),
             )
@@ -208,15 +198,23 @@ def _counts(reading: Reading) -> Iterator[Finding]:
     missing = counted - explained
     if missing >= slack:
         yield Finding(
+            code=Code.COUNT_UNEXPLAINED,
             kind=Kind.COUNT_MISMATCH,
             severity=Severity.WARNING,
-            explanation=(
-                f"The server counted {counted} tokens; its texts and their framing account for about "
-                f"{explained} (encoded again, so not exact): about {missing} tokens are in no field."
-            ),
+            facts=Facts(counted=counted, seen=explained),
             generated=str(counted),
             delivered=str(explained),
         )
+
+
+def _by_logprobs(reading: Reading) -> bool:
+    return reading.choice.evidence is Evidence.LOGPROBS
+
+
+def _count_code(reading: Reading, *, above: bool) -> Code:
+    if not above:
+        return Code.COUNT_BELOW_SENT
+    return Code.COUNT_ABOVE_LOGPROBS if _by_logprobs(reading) else Code.COUNT_ABOVE_SENT
 
 
 def _notices(reading: Reading) -> Iterator[Finding]:
@@ -228,11 +226,11 @@ def _notices(reading: Reading) -> Iterator[Finding]:
 
 
 def _notice_finding(notice: Notice) -> Finding:
-    more = f" ({notice.times} times in all)" if notice.times > 1 else ""
     return Finding(
+        code=Code.OUT_OF_PROTOCOL,
         kind=Kind.PROTOCOL,
         severity=Severity.WARNING,
-        explanation=f"{notice.detail[0].upper()}{notice.detail[1:]}{more}.",
+        facts=Facts(notice=notice.key.partition(":")[0], detail=notice.detail, times=notice.times),
         field=notice.field,
         event_start=notice.event,
         event_end=notice.last + 1,

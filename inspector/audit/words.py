@@ -1,10 +1,24 @@
-"""What the findings share: fields, spans and texts as a sentence says them, and the events of tokens."""
+"""What the sentences about findings share: fields, spans, amounts and texts as words."""
 
 import json
+from collections.abc import Sequence
+from typing import Final
 
+from inspector.audit.finding import Finding
+from inspector.formats import clip, count, listed
 from inspector.reading import ChoiceReading
 
-__all__ = ["events_of", "field_words", "is_json", "quote", "tokens_words"]
+__all__ = [
+    "amount",
+    "counted",
+    "events_of",
+    "field_words",
+    "is_json",
+    "joined",
+    "per_field",
+    "quote",
+    "tokens_words",
+]
 
 
 def field_words(field: str | None) -> str:
@@ -27,13 +41,34 @@ def field_words(field: str | None) -> str:
 
 def tokens_words(start: int, end: int) -> str:
     """A span as a sentence calls it, e.g. `token 21`, `tokens 4 to 5`."""
-    return f"token {start}" if end - start == 1 else f"tokens {start} to {end - 1}"
+    return f"token {start:,}" if end - start == 1 else f"tokens {start:,} to {end - 1:,}"
 
 
 def quote(text: str, limit: int = 60) -> str:
     """A text as a sentence quotes it, cut at `limit` characters."""
-    shown = text if len(text) <= limit else text[: limit - 1] + "…"
-    return f"“{shown}”"
+    return f"“{clip(text, limit)}”"
+
+
+counted: Final = count
+
+joined: Final = listed
+
+
+def amount(findings: Sequence[Finding], of: str = "") -> str:
+    """How much text, in tokens where they are known, else in characters; `of` goes before the unit."""
+    unit = f"{of} " if of else ""
+    if all(one.token_start is not None and one.token_end is not None for one in findings):
+        number = sum((one.token_end or 0) - (one.token_start or 0) for one in findings)
+        return counted(number, f"{unit}token")
+    return counted(sum(len(one.generated or one.delivered or "") for one in findings), f"{unit}character")
+
+
+def per_field(findings: Sequence[Finding], joint: str) -> str:
+    """How much in which field, e.g. `2 tokens of the reasoning and 1 token of the answer (content)`."""
+    groups: dict[str | None, list[Finding]] = {}
+    for one in findings:
+        groups.setdefault(one.field, []).append(one)
+    return joined([f"{amount(group)} {joint} {field_words(field)}" for field, group in groups.items()])
 
 
 def is_json(text: str) -> bool:

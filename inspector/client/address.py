@@ -7,10 +7,11 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from inspector.errors import ConnectionFailed
+from inspector.wire.endpoints import ASKED
 
 __all__ = ["Server"]
 
-_ENDPOINTS: Final = re.compile(r"/(?:chat/completions|completions|responses|models)/?$")
+_ENDPOINTS: Final = re.compile(rf"(?:{'|'.join(spec.path for spec in ASKED)}|/models)/?$")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
@@ -25,13 +26,13 @@ class Server:
     base_url: str = "http://localhost:8000/v1"
     api_key: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Added to every request; never stored."""
+    """Sent with every request; never stored."""
     verify: bool | str = True
-    """False trusts any TLS certificate; a path names a file of CA certificates to trust."""
+    """False accepts any TLS certificate; a path names a file of trusted CA certificates."""
     connect_s: float = 5.0
-    """Seconds that a connection may take."""
+    """Timeout for connecting, in seconds."""
     silence_s: float = 300.0
-    """Seconds without a byte after which a stream counts as stalled."""
+    """Seconds without data after which a stream counts as stalled."""
 
     def __post_init__(self) -> None:
         named = False
@@ -39,19 +40,19 @@ class Server:
             parts = urlsplit(self.v1)
             named = parts.username is not None
             known = parts.scheme in {"http", "https"} and parts.hostname and (parts.port or True)
-        except ValueError:  # a port that is none, half of an IPv6 address
+        except ValueError:  # an invalid port, half of an IPv6 address
             known = False
             named = named or "@" in self.v1
         if not known or named or any(char.isspace() for char in self.v1):
             shown = "an address with a password in it" if named else self.base_url
             raise ConnectionFailed(
-                f"{shown!r} is no server address; write it like http://localhost:8000/v1"
+                f"invalid server address: {shown!r}; use the form http://localhost:8000/v1"
                 + (" and give the key as --api-key" if named else "")
             )
 
     @property
     def v1(self) -> str:
-        """The base address for OpenAI clients, ending in `/v1` unless it has a path of its own."""
+        """The base URL for OpenAI clients; ends in `/v1` unless it has another path."""
         address = self.base_url.strip()
         if not _SCHEME.match(address):
             address = f"http://{address}"
@@ -61,7 +62,7 @@ class Server:
 
     @property
     def root(self) -> str:
-        """The address without `/v1`: where vLLM has /health, /version and /tokenize."""
+        """The address without `/v1`, where vLLM serves /health, /version and /tokenize."""
         return self.v1.removesuffix("/v1")
 
     def request_headers(self) -> dict[str, str]:

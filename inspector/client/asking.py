@@ -1,8 +1,8 @@
-"""One live request through the openai client, recorded; failures end as one sentence, never as a raise."""
+"""One live request through the openai client, recorded; failures are returned as a sentence, never raised."""
 
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -12,30 +12,25 @@ from urllib.parse import quote
 import httpx
 import openai
 
-from inspector.capture import Endpoint
 from inspector.client.address import Server
 from inspector.client.failures import connection_failure, refusal, said
 from inspector.client.ground_truth import answer_room, rendered_prompt
 from inspector.client.recorder import Recorder, Sink
 from inspector.client.request import LiveRequest, body
 from inspector.client.transport import STOPPED, AsyncRecordingTransport, header_of
+from inspector.engines import engine_of
 from inspector.errors import ConnectionFailed
+from inspector.wire.endpoints import spec_of
 from inspector.wire.stream import loads
 
-__all__ = ["Outcome", "ask", "get_json", "list_models", "open_client", "trust"]
+__all__ = ["Outcome", "ask", "get_json", "list_models", "open_client", "owner_in", "trust"]
 
 RESUMES: Final = 3
-"""How often a broken background stream is taken up again."""
+"""How often a broken background stream is resumed."""
 
 _DRAIN_S: Final = 1.0
 _ROOM: Final = 4096
-_REFUSED_KEYS: Final = ("return_token_ids", "enable_response_messages")
 _UNKNOWN_KEY: Final = ("extra inputs", "extra fields", "unrecognized", "unknown parameter", "not permitted")
-_PATHS: Final = {
-    Endpoint.CHAT: "/chat/completions",
-    Endpoint.RESPONSES: "/responses",
-    Endpoint.COMPLETIONS: "/completions",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +38,9 @@ class Outcome:
     """How a live request went."""
 
     failure: str = ""
-    """One sentence; empty when the stream ended as the protocol says."""
+    """One sentence; empty if the stream ended properly."""
     notes: tuple[str, ...] = ()
-    """What a reader should know about the request: what was left out, where the prompt came from."""
+    """Facts about the request: what was left out, where the prompt came from."""
 
 
 async def ask(
@@ -54,36 +49,41 @@ async def ask(
     sink: Sink,
     *,
     server_version: str | None = None,
+    owned_by: str | None = None,
     inner: httpx.AsyncBaseTransport | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Outcome:
     """Send a request and record its stream into `sink` until it ends.
 
-    A server that refuses `return_token_ids` is asked again without it. Cancelling the task closes the
-    connection; what had come is in the sink.
+    If a server rejects `return_token_ids`, the request is sent again without it. Cancelling the task closes
+    the connection; everything received so far is in the sink.
     """
     notes: list[str] = []
+    told = {"server_version": server_version, "owned_by": owned_by}
     try:
         async with open_client(server, inner) as plain:
-            if request.endpoint is Endpoint.COMPLETIONS and not request.prompt_ids:
+            rendered_here = spec_of(request.endpoint).raw
+            if rendered_here and not request.prompt_ids:
                 rendered = await rendered_prompt(server, request, plain)
                 notes.append(rendered.source)
                 request = replace(request, prompt_ids=rendered.ids)
-            if request.endpoint is Endpoint.COMPLETIONS and request.max_tokens is None:
+            if rendered_here and request.max_tokens is None:
                 room = await answer_room(server, request, plain)
                 if room is None:
                     room = _ROOM
-                    notes.append(f"The server does not say how long answers may be: {room:,} tokens at most.")
+                    notes.append(
+                        f"The server does not report its context length; max_tokens was set to {room:,}."
+                    )
                 request = replace(request, max_tokens=room)
-        exchange = _Exchange(server, request, sink, version=server_version, inner=inner, clock=clock)
+        exchange = _Exchange(server, request, sink, told=told, inner=inner, clock=clock)
         failure = await exchange.run()
         if exchange.refuses_ids:
             notes.append(
-                f"The server refused {' and '.join(exchange.left_out)} ({said(exchange.recorder.body)}), "
-                "so it was asked without: which tokens the model emitted cannot be known."
+                f"The server rejected {' and '.join(exchange.left_out)} ({said(exchange.recorder.body)}). "
+                "The request was sent again without it, so the model's tokens are unknown."
             )
             request = replace(request, token_ids=False)
-            exchange = _Exchange(server, request, sink, version=server_version, inner=inner, clock=clock)
+            exchange = _Exchange(server, request, sink, told=told, inner=inner, clock=clock)
             failure = await exchange.run()
     except ConnectionFailed as error:
         return Outcome(failure=str(error), notes=tuple(notes))
@@ -91,7 +91,7 @@ async def ask(
 
 
 class _Exchange:
-    """One request and its answer."""
+    """One request and its response."""
 
     def __init__(
         self,
@@ -99,25 +99,27 @@ class _Exchange:
         request: LiveRequest,
         sink: Sink,
         *,
-        version: str | None,
+        told: Mapping[str, str | None],
         inner: httpx.AsyncBaseTransport | None,
         clock: Callable[[], float],
     ) -> None:
         self.server = server
         self.request = request
         self.refuses_ids = False
-        self.body = body(request)
-        self.left_out = [key for key in _REFUSED_KEYS if key in self.body]
+        engine = engine_of(owned_by=told["owned_by"])
+        self.body = body(request, engine)
+        self.spec = spec_of(request.endpoint)
+        self.left_out = [key for key in (engine.evidence_key(self.spec),) if key in self.body]
         self._inner = inner
         self._response_id: str | None = None
         self._sequence: int | None = None
-        self._version = version
+        self._told = told
         self._sink = sink
         self._clock = clock
         self.recorder = self._recorder(b"{}")
 
     async def run(self) -> str:
-        """Send it and read to the end; the failure as a sentence, or nothing."""
+        """Send it and read to the end; returns the failure as a sentence, or an empty string."""
         failure = ""
         transport = AsyncRecordingTransport(
             self._record, self._inner or _transport(self.server), drain_s=_DRAIN_S
@@ -146,7 +148,7 @@ class _Exchange:
         return "" if self.refuses_ids else failure or self._ending()
 
     async def _consume(self, stream: AsyncIterator[object]) -> str:
-        """Read what the openai client makes of the stream; the failure as a sentence."""
+        """Read the stream through the openai client; returns the failure as a sentence."""
         try:
             async for event in stream:
                 self._follow(event)
@@ -155,7 +157,7 @@ class _Exchange:
                 error.status_code,
                 self.recorder.body,
                 self.server,
-                path=_PATHS[self.request.endpoint],
+                path=self.spec.path,
                 model=self.request.model,
             )
         except (openai.APIConnectionError, httpx.TransportError, ssl.SSLError) as error:
@@ -163,14 +165,14 @@ class _Exchange:
         except openai.APIError as error:
             return f"{self.server.root} reported an error in the stream: {error.message}"
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
-            # Content never raises here, but it may in the client that everybody uses: worth saying.
+            # Content never raises here, but it may in the openai client, which users should know.
             words = f"{type(error).__name__}: {error}"
-            return f"the openai client gave up on the stream of {self.server.root}: {words}"
+            return f"the openai client failed on the stream of {self.server.root}: {words}"
         return ""
 
     async def _create(self, client: openai.AsyncOpenAI) -> AsyncIterator[object]:
-        # `object` leaves events as the client's JSON: building its models would take longer than all else.
-        path = _PATHS[self.request.endpoint]
+        # `object` leaves events as JSON: building the client's models would take longer than everything else.
+        path = self.spec.path
         sent = client.post(
             path, body=self.body, cast_to=object, stream=True, stream_cls=openai.AsyncStream[object]
         )
@@ -181,7 +183,7 @@ class _Exchange:
     async def _resume(self, client: openai.AsyncOpenAI) -> AsyncIterator[object]:
         after = "" if self._sequence is None else f"&starting_after={self._sequence}"
         sent = client.get(
-            f"/responses/{quote(self._response_id or '', safe='')}?stream=true{after}",
+            f"{self.spec.path}/{quote(self._response_id or '', safe='')}?stream=true{after}",
             cast_to=object,
             stream=True,
             stream_cls=openai.AsyncStream[object],
@@ -209,9 +211,7 @@ class _Exchange:
         return self.recorder
 
     def _recorder(self, content: bytes) -> Recorder:
-        header = header_of(
-            self.request.endpoint, content, source="live request", server_version=self._version
-        )
+        header = header_of(self.request.endpoint, content, source="live request", **self._told)
         return Recorder(header, self._sink, unwanted=self._unwanted, clock=self._clock)
 
     def _unwanted(self, status: int, answer: str) -> bool:
@@ -229,18 +229,15 @@ class _Exchange:
         if recorder.body:
             answer = loads(recorder.body)
             if not isinstance(answer, dict) or not {"choices", "output"} & answer.keys():
-                return refusal(
-                    recorder.status or 200, recorder.body, self.server, path=_PATHS[self.request.endpoint]
-                )
+                return refusal(recorder.status or 200, recorder.body, self.server, path=self.spec.path)
             return ""
         if not recorder.done:
-            what = "response.completed" if self.request.endpoint is Endpoint.RESPONSES else "[DONE]"
-            return f"{self.server.root} ended the stream without {what}"
+            return f"{self.server.root} ended the stream without {self.spec.end}"
         return ""
 
 
 def open_client(server: Server, inner: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
-    """A plain client for a server's other addresses; raises ConnectionFailed for a bad CA file."""
+    """A plain client for the server's other paths; raises ConnectionFailed for a bad CA file."""
     return httpx.AsyncClient(
         transport=inner or _transport(server),
         headers=server.request_headers(),
@@ -250,7 +247,7 @@ def open_client(server: Server, inner: httpx.AsyncBaseTransport | None = None) -
 
 
 async def get_json(server: Server, address: str, client: httpx.AsyncClient) -> Any:
-    """The JSON at a whole address; raises ConnectionFailed when it cannot be had."""
+    """The JSON at a URL; raises ConnectionFailed if it is not available."""
     try:
         answer = await client.get(address, timeout=server.connect_s)
     except httpx.HTTPError as error:
@@ -261,8 +258,17 @@ async def get_json(server: Server, address: str, client: httpx.AsyncClient) -> A
     return found
 
 
+def owner_in(models: object, model: str | None = None) -> str | None:
+    """Who owns a model by the server's list, or the first one: the name of the server or front end."""
+    cards = models.get("data") if isinstance(models, dict) else None
+    cards = [card for card in cards if isinstance(card, dict)] if isinstance(cards, list) else []
+    card = next((card for card in cards if card.get("id") == model), cards[0] if cards else {})
+    owner = card.get("owned_by")
+    return owner if isinstance(owner, str) else None
+
+
 def list_models(server: Server) -> list[str]:
-    """Names of the models that a server lists; raises ConnectionFailed with what to do."""
+    """Names of the models that a server lists; raises ConnectionFailed with the fix."""
     address = f"{server.v1}/models"
     try:
         answer = httpx.get(
@@ -291,12 +297,12 @@ def _transport(server: Server) -> httpx.AsyncHTTPTransport:
 
 @cache  # loading the certificates takes longer than a local request
 def trust(verify: bool | str) -> ssl.SSLContext:
-    """What `Server.verify` means; raises ConnectionFailed for a file that holds no certificates."""
+    """What `Server.verify` means; raises ConnectionFailed for a file without certificates."""
     if isinstance(verify, bool):
         return httpx.create_ssl_context(verify=verify)
     try:
         return ssl.create_default_context(cafile=Path(verify).expanduser())
     except (OSError, ssl.SSLError) as error:
         raise ConnectionFailed(
-            f"{verify} cannot be read as CA certificates ({error}); name a PEM file"
+            f"{verify} contains no readable CA certificates ({error}); use a PEM file"
         ) from error

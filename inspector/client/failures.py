@@ -1,6 +1,6 @@
-"""What went wrong between a client and a server, as one sentence with what to do.
+"""Connection failures and HTTP errors as one sentence with the fix.
 
-The transport's own words stay in the sentence; what they mean is said before them.
+The sentence explains the error and keeps the transport's own message.
 """
 
 import json
@@ -11,6 +11,7 @@ from typing import Any, Final
 import httpx
 
 from inspector.client.address import Server
+from inspector.formats import clip
 
 __all__ = ["connection_failure", "is_timeout", "refusal", "said"]
 
@@ -18,7 +19,7 @@ _SAID_AT_MOST: Final = 300
 
 
 def connection_failure(error: BaseException, server: Server, *, begun: bool = False) -> str:
-    """The sentence for a failure of the connection; `begun` when part of the answer had come."""
+    """The sentence for a connection failure; `begun` if part of the response had arrived."""
     causes = list(_causes(error))
     words = _innermost(causes)
     for cause in causes:
@@ -26,57 +27,57 @@ def connection_failure(error: BaseException, server: Server, *, begun: bool = Fa
             return (
                 f"{server.root} did not accept a connection within {server.connect_s:g} s; "
                 + ("does it speak TLS? " if server.root.startswith("https:") else "")
-                + "check the host, and that no firewall stands between"
+                + "check the host and any firewall"
             )
         if isinstance(cause, httpx.TimeoutException):
-            what = "the stream stalled: nothing came" if begun else "no answer came"
+            what = "the stream stalled: no data" if begun else "no response"
             return (
                 f"{server.root}: {what} for {server.silence_s:g} s; "
-                "look at the server's log, or allow a longer silence with --timeout"
+                "check the server's log, or allow more time with --timeout"
             )
         if isinstance(cause, ssl.SSLError) or "SSL" in str(cause) or "CERTIFICATE" in str(cause):
             return _tls(words, server)
     lower = words.lower()
     if begun:
-        return f"{server.root} broke the connection off in the middle of the answer ({words})"
+        return f"{server.root} closed the connection in the middle of the response ({words})"
     if "refused" in lower or "connect call failed" in lower or "all connection attempts failed" in lower:
-        return f"nothing answers at {server.root} ({words}); start the server there, or correct host and port"
+        return f"connection refused at {server.root} ({words}); is the server running? Check host and port"
     if any(sign in lower for sign in ("name or service", "nodename", "getaddrinfo", "name resolution")):
-        return f"the host name of {server.root} is not known ({words}); check its spelling"
+        return f"unknown host name in {server.root} ({words}); check the spelling"
     if "illegal status line" in lower or "illegal" in lower:
         return f"{server.root} does not speak HTTP ({words}); check the port, or try https://"
     if "without sending a response" in lower or "closed" in lower or "reset" in lower:
-        return f"{server.root} closed the connection without an answer ({words}); check the port, or try https://"
+        return f"{server.root} closed the connection without a response ({words}); check the port, or try https://"
     return f"{server.root} cannot be reached ({words})"
 
 
 def refusal(status: int, body: str, server: Server, *, path: str, model: str = "") -> str:
-    """The sentence for an HTTP status of 400 or above, or for an answer that is no API answer."""
+    """The sentence for an HTTP status of 400 or above, or for a response that does not come from the API."""
     words = said(body)
     if status in {401, 403}:
         return (
-            f"{server.root} refuses the key (HTTP {status}: {words}); "
-            "give the one that the server was started with as --api-key"
+            f"{server.root} rejected the API key (HTTP {status}: {words}); "
+            "pass the server's key with --api-key"
         )
     if status == 404 and "model" in words.lower():
         named = f" {model!r}" if model else ""
         where = f"{server.root} does not serve the model{named}"
-        return f"{where} (HTTP 404: {words}); take a name from its /v1/models"
+        return f"{where} (HTTP 404: {words}); use a name from its /v1/models"
     if status in {404, 405}:
-        return f"{server.v1} has no {path} (HTTP {status}); check the address: for vLLM it ends in /v1"
+        return f"{server.v1} has no {path} (HTTP {status}); check the address: most of them end in /v1"
     if status < 400:
         return (
-            f"{server.v1}{path} answered with no API answer ({words}); "
-            "check the address: another program may listen there"
+            f"{server.v1}{path} did not return an API response ({words}); "
+            "check the address: another program may be listening there"
         )
     if status == 429:
-        return f"{server.root} is asked too often (HTTP 429: {words}); wait, or lower the load"
-    whose = "refused the request" if status < 500 else "failed"
+        return f"{server.root} received too many requests (HTTP 429: {words}); wait, or reduce the load"
+    whose = "rejected the request" if status < 500 else "failed"
     return f"{server.root} {whose} (HTTP {status}: {words})"
 
 
 def said(body: str) -> str:
-    """What an error body says, in one line; a web page is only named."""
+    """The message of an error body, in one line; web pages are not quoted."""
     try:
         parsed: Any = json.loads(body)
     except (ValueError, RecursionError):
@@ -89,21 +90,21 @@ def said(body: str) -> str:
     elif body.lstrip()[:1] == "<":
         return "a web page, not JSON"
     line = " ".join(body.split())
-    return f"{line[:_SAID_AT_MOST]}…" if len(line) > _SAID_AT_MOST else line or "no words"
+    return clip(line, _SAID_AT_MOST) or "no message"
 
 
 def is_timeout(error: BaseException) -> bool:
-    """True when a timeout of ours ended it."""
+    """True if one of our timeouts ended it."""
     return any(isinstance(cause, httpx.TimeoutException) for cause in _causes(error))
 
 
 def _tls(words: str, server: Server) -> str:
     if "WRONG_VERSION_NUMBER" in words or "record layer failure" in words.lower():
-        return f"{server.root} does not speak TLS ({words}); write the address with http://"
+        return f"{server.root} does not speak TLS ({words}); use http://"
     if "CERTIFICATE_VERIFY_FAILED" in words or "certificate" in words.lower():
         return (
             f"the TLS certificate of {server.root} is not trusted ({words}); "
-            "name its CA file with --ca-file, or trust any with --insecure"
+            "pass its CA file with --ca-file, or accept any certificate with --insecure"
         )
     return f"TLS with {server.root} failed ({words})"
 
@@ -118,7 +119,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _innermost(causes: list[BaseException]) -> str:
-    """The last words of the chain that are words."""
+    """The innermost error message of the chain that is not empty."""
     for cause in reversed(causes):
         if not isinstance(cause, StopIteration | StopAsyncIteration) and str(cause).strip():
             return " ".join(str(cause).split())

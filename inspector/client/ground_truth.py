@@ -36,6 +36,7 @@ from inspector.client.address import Server
 from inspector.client.request import LiveRequest, body
 from inspector.errors import InspectorError
 from inspector.harmony.vocab import encoding
+from inspector.wire.endpoints import spec_of
 from inspector.wire.stream import loads, token_ids
 
 __all__ = ["RenderedPrompt", "answer_room", "render_locally", "rendered_prompt"]
@@ -53,7 +54,7 @@ class RenderedPrompt:
 
     ids: tuple[int, ...]
     source: str
-    """Who rendered it, one sentence."""
+    """What rendered it, one sentence."""
 
 
 async def rendered_prompt(server: Server, request: LiveRequest, client: httpx.AsyncClient) -> RenderedPrompt:
@@ -63,35 +64,36 @@ async def rendered_prompt(server: Server, request: LiveRequest, client: httpx.As
     """
     chat = body(replace(request, endpoint=Endpoint.CHAT, token_ids=True, logprobs=False, extra={}))
     del chat["stream"], chat["stream_options"]
-    for path, sent, key, source in (
-        ("/chat/completions/render", chat, "token_ids", "The server rendered the prompt (/render)."),
+    path = spec_of(Endpoint.CHAT).path
+    for where, sent, key, source in (
+        (f"{path}/render", chat, "token_ids", "The server rendered the prompt (/render)."),
         (
-            "/chat/completions",
+            path,
             {**chat, "max_tokens": 1},
             "prompt_token_ids",
-            "The server rendered the prompt (told by a chat request for one token).",
+            "The server rendered the prompt (obtained with a chat request for one token).",
         ),
     ):
         try:
-            answer = await client.post(f"{server.v1}{path}", json=sent)
+            answer = await client.post(f"{server.v1}{where}", json=sent)
         except httpx.HTTPError:
-            break  # the completions request will meet the same failure, and say it
+            break  # the completions request will fail the same way and report it
         found = loads(answer.text) if answer.status_code == 200 else None
         if isinstance(found, dict) and (ids := token_ids(found.get(key))):
             return RenderedPrompt(ids=tuple(ids), source=source)
     return RenderedPrompt(
         ids=tuple(render_locally(request)),
-        source="The prompt was rendered here with openai_harmony; "
-        "the server may render another system message.",
+        source="The prompt was rendered locally with openai_harmony; "
+        "the server may use a different system message.",
     )
 
 
 async def answer_room(server: Server, request: LiveRequest, client: httpx.AsyncClient) -> int | None:
-    """Tokens that fit behind the prompt, by `max_model_len` of the model list; None when it is not said."""
+    """Tokens that fit behind the prompt, by `max_model_len` of the model list; None if unknown."""
     try:
         answer = await client.get(f"{server.v1}/models")
     except httpx.HTTPError:
-        return None  # the completions request will meet the same failure, and say it
+        return None  # the completions request will fail the same way and report it
     found = loads(answer.text) if answer.status_code == 200 else None
     listed = found.get("data") if isinstance(found, dict) else None
     cards = [card for card in listed if isinstance(card, dict)] if isinstance(listed, list) else []

@@ -1,23 +1,25 @@
 """Options of a live request to the JSON body of each endpoint. No I/O.
 
-One request asks all endpoints the same: messages and tools are given in the form of chat completions
+The same request works for all endpoints: messages and tools are in the format of chat completions
 and become a Responses input, or a Harmony prompt for plain completions (see `ground_truth`).
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, assert_never
 
 from inspector.capture import Endpoint
+from inspector.engines import DEFAULT, Engine
 from inspector.errors import InspectorError
+from inspector.wire.endpoints import spec_of
 
 __all__ = ["LiveRequest", "body", "parse_messages", "parse_tools"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveRequest:
-    """What to ask; None leaves a choice to the server."""
+    """The parameters of a request; None leaves the choice to the server."""
 
     model: str
     endpoint: Endpoint = Endpoint.CHAT
@@ -35,15 +37,15 @@ class LiveRequest:
     top_p: float | None = None
     seed: int | None = None
     logprobs: bool = False
-    """Ask for the logprob of each token: weaker evidence than ids, for servers without them."""
+    """Request the logprob of each token: weaker evidence than token IDs, for servers that send none."""
     token_ids: bool = True
-    """Ask for `return_token_ids` (vLLM 0.10.2 and newer)."""
+    """Send `return_token_ids` (vLLM 0.10.2 and newer)."""
     background: bool = False
-    """Responses only: the server goes on when the connection breaks, and the stream is taken up again."""
+    """Responses only: the server continues if the connection breaks, and the stream is resumed."""
     prompt_ids: Sequence[int] = ()
     """Completions only: the rendered prompt."""
     extra: Mapping[str, Any] = field(default_factory=dict)
-    """More keys of the body; they win over the others."""
+    """More keys of the body; they override the others."""
 
     def chat_messages(self) -> list[dict[str, Any]]:
         """The messages, or the prompt as one."""
@@ -52,11 +54,12 @@ class LiveRequest:
         return [{"role": "user", "content": self.prompt}]
 
 
-def body(request: LiveRequest) -> dict[str, Any]:
-    """The JSON body of a streamed request.
+def body(request: LiveRequest, engine: Engine = DEFAULT) -> dict[str, Any]:
+    """The JSON body of a streamed request to a server of that engine.
 
     vLLM's own keys: `return_token_ids` (chat, completions) and `enable_response_messages` (Responses:
-    the final object then carries the Harmony messages as the server read them).
+    the final object then carries the Harmony messages as the server read them). Raises InspectorError for an
+    endpoint that no server is asked at.
     """
     asked: dict[str, Any] = {"model": request.model, "stream": True}
     for key in ("temperature", "top_p"):
@@ -68,17 +71,22 @@ def body(request: LiveRequest) -> dict[str, Any]:
         case Endpoint.COMPLETIONS:
             asked |= {"prompt": list(request.prompt_ids) or request.prompt, "skip_special_tokens": False}
             asked |= {"stream_options": {"include_usage": True}}
+            if request.max_tokens is not None:
+                asked["max_tokens"] = request.max_tokens
             if request.logprobs:
                 asked["logprobs"] = 1
-        case _:
+        case Endpoint.CHAT:
             _chat(request, asked)
-    if request.endpoint is not Endpoint.RESPONSES:
-        if request.token_ids:
-            asked["return_token_ids"] = True
-        if request.seed is not None:
-            asked["seed"] = request.seed
-        if request.max_tokens is not None:
-            asked["max_tokens"] = request.max_tokens
+        case Endpoint.TOKENS:
+            raise InspectorError("token ids are read from files; no server is asked for them")
+        case _:
+            assert_never(request.endpoint)
+    evidence_key = engine.evidence_key(spec_of(request.endpoint))
+    if request.token_ids and evidence_key:
+        asked[evidence_key] = True
+    if request.seed is not None:
+        # OpenAI's Responses has no seed; vLLM 0.32 reads this one, 0.13 reads over it.
+        asked["seed"] = request.seed
     return {**asked, **request.extra}
 
 
@@ -90,6 +98,8 @@ def _chat(request: LiveRequest, asked: dict[str, Any]) -> None:
         asked["tool_choice"] = request.tool_choice
     if request.reasoning_effort:
         asked["reasoning_effort"] = request.reasoning_effort
+    if request.max_tokens is not None:
+        asked["max_tokens"] = request.max_tokens
     if request.logprobs:
         asked["logprobs"] = True
 
@@ -110,11 +120,6 @@ def _responses(request: LiveRequest, asked: dict[str, Any]) -> None:
         asked |= {"include": ["message.output_text.logprobs"], "top_logprobs": 1}
     if request.background:
         asked |= {"background": True, "store": True}
-    if request.token_ids:
-        asked["enable_response_messages"] = True
-    if request.seed is not None:
-        # OpenAI's Responses has no seed; vLLM 0.32 reads this one, 0.13 reads over it.
-        asked["seed"] = request.seed
 
 
 def _flat(tool: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,31 +131,31 @@ def _flat(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse_messages(text: str) -> list[dict[str, Any]]:
-    """Messages from JSON that a person wrote: a list, one message, or a whole request body.
+    """Messages from user-written JSON: a list, one message, or a whole request body.
 
-    Raises InspectorError that says where the JSON breaks.
+    Raises InspectorError with the position of the error.
     """
     value = _json(text, "messages")
     if isinstance(value, dict):
         value = value.get("messages", [value])
     if not isinstance(value, list) or not value or not all(_is_message(item) for item in value):
         raise InspectorError(
-            'the messages are no list of objects with a role; write [{"role": "user", "content": "Hello"}]'
+            'messages must be a list of objects with a role, as in [{"role": "user", "content": "Hello"}]'
         )
     return value
 
 
 def parse_tools(text: str) -> list[dict[str, Any]]:
-    """Tools from JSON that a person wrote; bare functions get their wrapping.
+    """Tools from user-written JSON; bare functions are wrapped.
 
-    Raises InspectorError that says where the JSON breaks.
+    Raises InspectorError with the position of the error.
     """
     value = _json(text, "tools")
     if isinstance(value, dict):
         value = value.get("tools", [value])
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise InspectorError(
-            'the tools are no list of objects; write [{"type": "function", "function": {"name": "f"}}]'
+            'tools must be a list of objects, as in [{"type": "function", "function": {"name": "f"}}]'
         )
     return [item if "type" in item else {"type": "function", "function": item} for item in value]
 
@@ -160,10 +165,10 @@ def _json(text: str, what: str) -> Any:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise InspectorError(
-            f"the {what} are no JSON: {error.msg} in line {error.lineno}, column {error.colno}"
+            f"invalid JSON in {what}: {error.msg} in line {error.lineno}, column {error.colno}"
         ) from error
     except (ValueError, RecursionError) as error:
-        raise InspectorError(f"the {what} are no JSON that can be read: {error}") from error
+        raise InspectorError(f"invalid JSON in {what}: {error}") from error
 
 
 def _is_message(item: object) -> bool:

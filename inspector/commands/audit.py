@@ -1,4 +1,4 @@
-"""`audit`: what was generated, what was delivered, and the findings."""
+"""`audit`: the verdict and findings of captures."""
 
 import sys
 from argparse import Namespace, RawDescriptionHelpFormatter
@@ -9,6 +9,7 @@ from inspector.audit import Finding, Severity
 from inspector.capture import Capture
 from inspector.commands.shared import Commands, captures, one_capture, print_json, printable
 from inspector.errors import InspectorError
+from inspector.formats import count, duration
 from inspector.inspection import Inspection, inspect
 from inspector.metrics import figures
 from inspector.reading import read
@@ -20,7 +21,7 @@ _EXAMPLE = """example:
   python -m inspector audit fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl
   curl -sN http://localhost:8000/v1/chat/completions -d @request.json | python -m inspector audit - --json
 
-exit code: 0 clean, 1 findings at the level of --fail-on, 2 a file cannot be read
+exit codes: 0 no findings at the level of --fail-on, 1 findings, 2 a file cannot be read
 """
 
 
@@ -28,25 +29,27 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "audit",
-        help="find what was lost, leaked or refused in captures",
-        description="Read captures (or curl dumps, HAR files, lists of token ids) and report the findings.",
+        help="find lost, leaked and rejected tokens in captures",
+        description="Read captures (or curl output, HAR files, lists of token IDs) and list the findings.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "files", nargs="+", metavar="FILE", help="a capture or importable file, - for standard input"
+        "files", nargs="+", metavar="FILE", help="a capture or another supported file; - is standard input"
     )
-    parser.add_argument("--json", action="store_true", help="print an object, for several files an array")
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object, or an array for several files"
+    )
     parser.add_argument(
         "--fail-on",
         choices=("error", "warning", "never"),
         default="error",
-        help="exit with 1 when a finding is at least this bad (default: error)",
+        help="exit with 1 if a finding has at least this severity (default: error)",
     )
     parser.add_argument(
         "--truth",
         metavar="FILE",
-        help="token ids known from outside the stream: a list or a capture; `script`: those of the lab",
+        help="token IDs from another source: a list, a capture, or `script` for those that the lab recorded",
     )
     parser.set_defaults(run=run)
 
@@ -78,13 +81,13 @@ def run(arguments: Namespace) -> int:
 
 
 def _truth(told: str | None, capture: Capture, name: str) -> Sequence[int] | None:
-    """Ids known from outside the stream: the lab's script in the capture, or a file."""
+    """Token IDs from outside the stream: the lab's script in the capture, or a file."""
     if told is None:
         return None
     if told == "script":
         if capture.header.script is None:
             raise InspectorError(
-                f"{name}: --truth script: the capture has no script; only captures of the lab have one"
+                f"{name}: --truth script: the capture has no script; only captures from the lab have one"
             )
         return capture.header.script
     _, given = one_capture(told)
@@ -100,12 +103,16 @@ def _fails(finding: Finding, level: str) -> bool:
 def _lines(one: Inspection) -> list[str]:
     row: dict[str, Any] = audit_row(one.name, one.reading, one.findings, one.verdict)
     shown = figures(one.reading)
-    version = f"vLLM {row['server_version']}" if row["server_version"] else "vLLM version unknown"
-    facts = [version, row["endpoint"], f"{row['tokens']['count']} tokens", f"evidence: {row['evidence']}"]
+    facts = [
+        one.reading.server_label,
+        row["endpoint"],
+        count(row["tokens"]["count"], "token") if one.reading.choice.has_ids else "token count unknown",
+        f"evidence: {row['evidence']}",
+    ]
     if shown.tokens_per_event_max > 1:
-        facts.append(f"up to {shown.tokens_per_event_max} tokens an event")
+        facts.append(f"up to {shown.tokens_per_event_max:,} tokens per event")
     if shown.first_token_s is not None:
-        facts.append(f"first token {shown.first_token_s * 1000:.0f} ms")
+        facts.append(f"first token {duration(shown.first_token_s)}")
     lines = [printable(one.name), f"  {one.verdict.level.upper()}: {printable(one.verdict.sentence)}"]
     lines.append(f"  {printable(one.verdict.why)}")
     if one.verdict.known:

@@ -1,4 +1,4 @@
-"""`compare`: two captures by token, several against one, or runs of two sides by rate."""
+"""`compare`: two captures by token, several with a reference, or the failure rates of repeated runs."""
 
 import sys
 from argparse import Namespace, RawDescriptionHelpFormatter
@@ -8,6 +8,7 @@ from inspector.commands.shared import Commands, captures, one_capture, print_jso
 from inspector.commands.trial import add_ask_options, asked, given_without_ask
 from inspector.compare import Comparison, Lane, compare, compare_all, pieces, repeats
 from inspector.errors import InspectorError
+from inspector.formats import clip, count, figure
 from inspector.inspection import Inspection, inspect
 from inspector.runs.trial import BY_HAND, brought
 from inspector.views.comparison_rows import (
@@ -28,8 +29,8 @@ _EXAMPLE = """examples:
   python -m inspector compare --ask http://old:8000/v1 http://new:8000/v1 --model openai/gpt-oss-20b \\
       --prompt "What is the weather in Paris?" --runs 10
 
-exit code: 0 the same, 1 tokens, delivery or findings differ (runs of two sides: the rates differ by more
-than chance), 2 a file cannot be read, a server brought nothing or a run was stopped by hand
+exit codes: 0 the same, 1 tokens, delivery or findings differ (repeated runs: the rates differ
+significantly), 2 a file cannot be read, a server sent nothing or a run was stopped
 """
 _CONTEXT = 24
 _DIFFERENCES_SHOWN = 20
@@ -39,19 +40,24 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "compare",
-        help="hold captures against each other by token",
-        description="Two captures: what the models generated, what the servers delivered, the findings. "
-        "More than two: each against the first. --left and --right: runs of two sides, with a test. "
-        "--ask: one prompt sent to two servers now.",
+        help="compare captures token by token",
+        description="Two captures: compare generated tokens, delivered text and findings. "
+        "More than two: compare each with the first. --left and --right: compare the failure rates of "
+        "repeated runs. --ask: send one prompt to two servers and compare the responses.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "files", nargs="*", metavar="FILE", help="two captures, or one and those to hold against it"
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="two captures, or a reference and the captures to compare with it",
     )
-    parser.add_argument("--left", nargs="+", metavar="FILE", default=[], help="runs of the one side")
-    parser.add_argument("--right", nargs="+", metavar="FILE", default=[], help="runs of the other side")
-    parser.add_argument("--json", action="store_true", help="print an object, for several files an array")
+    parser.add_argument("--left", nargs="+", metavar="FILE", default=[], help="runs of the first side")
+    parser.add_argument("--right", nargs="+", metavar="FILE", default=[], help="runs of the second side")
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object, or an array for several files"
+    )
     add_ask_options(parser)
     parser.set_defaults(run=run)
 
@@ -60,16 +66,16 @@ def run(arguments: Namespace) -> int:
     """Compare and print."""
     if arguments.ask:
         if arguments.files or arguments.left or arguments.right:
-            raise InspectorError("--ask makes the captures itself; name no files with it")
+            raise InspectorError("--ask records its own captures; remove the file names")
         return _run_asked(arguments)
     if idle := given_without_ask(arguments):
-        raise InspectorError(f"{idle} is for --ask URL URL; captures are compared as they are")
+        raise InspectorError(f"{idle} is only valid with --ask URL URL")
     if arguments.left or arguments.right:
         if arguments.files or not (arguments.left and arguments.right):
-            raise InspectorError("runs are given as --left FILE... --right FILE..., and no other files")
+            raise InspectorError("repeated runs need --left FILE... and --right FILE..., and no other files")
         return _run_repeats(arguments)
     if len(arguments.files) < 2:
-        raise InspectorError("compare takes two captures, or one and those to hold against it")
+        raise InspectorError("compare needs at least two captures")
     if len(arguments.files) == 2:
         left, right = (_inspected(file) for file in arguments.files)
         return _print_pair(compare(left, right), as_json=arguments.json)
@@ -140,7 +146,7 @@ def _print_repeats(left: list[Inspection], right: list[Inspection], *, as_json: 
         print(found.sentence)
         for side, unknown in (("left", found.left_unknown), ("right", found.right_unknown)):
             if unknown:
-                print(f"{unknown} of the {side} runs carry no evidence and count in no rate.")
+                print(f"{unknown} of the {side} runs have no evidence and are not counted.")
         print("\n".join(_run_lines(left, right)))
     return int(bool(found.more_than_chance))
 
@@ -159,7 +165,7 @@ def _lines(found: Comparison) -> Iterator[str]:
     counts = found.counts
     if counts is not None:
         yield (
-            f"  tokens: {counts.equal:,} the same, {counts.only_left:,} only left, "
+            f"  tokens: {counts.equal:,} equal, {counts.only_left:,} only left, "
             f"{counts.only_right:,} only right, {counts.replaced:,} replaced"
         )
     rows = list(difference_rows(found))
@@ -172,7 +178,7 @@ def _lines(found: Comparison) -> Iterator[str]:
         head = f"  {row['what']}{f' ({place})' if place else ''}"
         yield f"{head}: {printable(row['line'])}" if row["line"] else head
     if len(rows) > _DIFFERENCES_SHOWN:
-        yield f"  and {len(rows) - _DIFFERENCES_SHOWN:,} differences more (--json has all)"
+        yield f"  and {len(rows) - _DIFFERENCES_SHOWN:,} more differences (--json lists all)"
     for choice in found.choices:
         for pair in choice.delivered:
             if pair.equal is False:
@@ -182,16 +188,20 @@ def _lines(found: Comparison) -> Iterator[str]:
         yield f"  {printable(setting.name)}: {_value(setting.left)} | {_value(setting.right)}"
     for row in timing_rows(found):
         if row["left"] or row["right"]:
-            mine, other = (_figure(row[side], row["unit"]) for side in ("left", "right"))
+            mine, other = (figure(row[side], row["unit"]) for side in ("left", "right"))
             yield f"  {row['figure']}: {mine} | {other}"
 
 
+def _tokens(one: Inspection) -> str:
+    choice = one.reading.choice
+    return count(len(choice.tokens), "token") if choice.has_ids else "token count unknown"
+
+
 def _side(one: Inspection) -> str:
-    version = f"vLLM {one.reading.server_version}" if one.reading.server_version else "vLLM version unknown"
     choice = one.reading.choice
     return printable(
-        f"{one.name}: {version}, {one.reading.header.endpoint}, {len(choice.tokens)} tokens, evidence: "
-        f"{choice.evidence}, findings: {len(one.findings)}"
+        f"{one.name}: {one.reading.server_label}, {one.reading.header.endpoint}, "
+        f"{_tokens(one)}, evidence: {choice.evidence}, findings: {len(one.findings)}"
     )
 
 
@@ -211,26 +221,19 @@ def _text_diff(left: str, right: str) -> str:
 def _value(text: str | None) -> str:
     if text is None:
         return "not set"
-    return printable(text if len(text) <= 80 else f"{text[:79]}…")
-
-
-def _figure(value: float | None, unit: str) -> str:
-    if value is None:
-        return "unknown"
-    if unit == "s":
-        return f"{value * 1000:,.1f} ms" if value < 10 else f"{value:,.1f} s"
-    return f"{value:,.1f} {unit}".rstrip() if isinstance(value, float) else f"{value:,}"
+    return printable(clip(text, 80))
 
 
 def _table(reference: Inspection, found: list[Comparison]) -> Iterator[str]:
     yield f"reference: {_side(reference)}"
     yield f"{'same':>8} {'differ':>8} {'gone':>5} {'new':>5} {'both':>5}  {'outcome':<31} capture"
-    for row in map(comparison_summary, found):
+    for one in found:
+        row = comparison_summary(one)
         same, differing = (
             "?" if row[key] is None else f"{row[key]:,}" for key in ("tokens_equal", "tokens_differing")
         )
         yield (
             f"{same:>8} {differing:>8} {row['findings_gone']:>5} {row['findings_new']:>5} "
-            f"{row['findings_both']:>5}  {row['outcome']:<31} {printable(row['capture'])}"
+            f"{row['findings_both']:>5}  {one.outcome.words:<31} {printable(row['capture'])}"
         )
         yield f"{'':37}{printable(row['sentence'])}"

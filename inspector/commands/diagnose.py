@@ -1,4 +1,4 @@
-"""`diagnose`: an error message, a traceback, client output, a server's log or a capture to known issues."""
+"""`diagnose`: match an error, a traceback, client output, a log or a capture with known issues."""
 
 import io
 import re
@@ -9,7 +9,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, cast
 
-from inspector.audit import audit
 from inspector.commands.shared import Commands, print_json, printable
 from inspector.diagnosis import (
     Answer,
@@ -22,6 +21,7 @@ from inspector.diagnosis import (
 )
 from inspector.diagnosis.decompress import HEAD, unpacked
 from inspector.errors import CaptureError, StoreError
+from inspector.inspection import examine
 from inspector.reading import read
 from inspector.store import LIMIT_BYTES, loads
 
@@ -32,10 +32,10 @@ _EXAMPLE = """examples:
   echo 'Unexpected token 200002 while expecting start token 200006' | python -m inspector diagnose
   python -m inspector diagnose fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl --json
 
-exit code: 0 nothing fails, 1 a failure was found, 2 the file cannot be read
+exit codes: 0 no failure found, 1 a failure was found, 2 the file cannot be read
 """
 _FOREIGN_LIMIT: Final = 64 * 2**20
-"""A file that begins like JSON or an event stream and is larger than this is a log."""
+"""A larger file is treated as a log, even if it begins like JSON or an event stream."""
 _CAPTURE: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:[{\[]|HTTP/[0-9.]+ [0-9]|(?:data|event|id|retry)?: ?)")
 _ANSWERS_SHOWN: Final = 3
 _FAILURES_SHOWN: Final = 10
@@ -45,18 +45,24 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "diagnose",
-        help="say what is wrong, whose fault it is and what to do",
+        help="identify the cause of a failure and how to fix it",
         description="Match an error message, a traceback, client output, a vLLM log of any size or a capture "
-        "with the catalogue of known issues, best first.",
+        "with the catalogue of known issues. The best match comes first.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "file", nargs="?", default="-", metavar="FILE", help="text, log or capture; - is standard input"
+        "file",
+        nargs="?",
+        default="-",
+        metavar="FILE",
+        help="a text, log or capture; - is standard input (default)",
     )
-    parser.add_argument("--json", action="store_true", help="print an object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument(
-        "--around", action="store_true", help="show the lines around the first occurrences of each failure"
+        "--around",
+        action="store_true",
+        help="show the log lines around the first occurrences of each failure",
     )
     parser.set_defaults(run=run)
 
@@ -83,11 +89,13 @@ def _diagnosis(file: str) -> Diagnosis:
         with io.BufferedReader(Path(file).open("rb", buffering=0), HEAD) as opened:
             return _stream(opened, file)
     except OSError as error:
-        raise StoreError(f"{file}: cannot be read ({error.strerror or error}); check the name") from error
+        raise StoreError(
+            f"{file}: cannot be read ({error.strerror or error}); check the file name"
+        ) from error
 
 
 def _stream(file: "io.BufferedReader[Any]", name: str) -> Diagnosis:
-    """A capture where it is one, else text in one pass; only what may be a capture is kept in memory."""
+    """A capture if it is one, otherwise text in one pass; only a possible capture is held in memory."""
     file = unpacked(file, name)
     head = file.peek(HEAD)
     if not _CAPTURE.match(head):
@@ -100,7 +108,7 @@ def _stream(file: "io.BufferedReader[Any]", name: str) -> Diagnosis:
 
 
 def _capture(content: bytes, name: str) -> Diagnosis | None:
-    """The diagnosis of a capture; None for what is none, or holds an error and nothing else."""
+    """The diagnosis of a capture; None if it is not a capture, or contains only an error."""
     try:
         found = loads(content, name)
     except CaptureError:
@@ -108,11 +116,14 @@ def _capture(content: bytes, name: str) -> Diagnosis | None:
             raise
         return None
     if len(found) != 1:
-        raise CaptureError(name, f"it holds {len(found)} captures; diagnose takes one, audit takes them all")
+        raise CaptureError(
+            name, f"contains {len(found)} captures, but diagnose takes one; use audit for all of them"
+        )
     reading = read(found[0])
     if not any(choice.tokens or choice.deltas for choice in reading.choices):
         return None
-    return diagnose_capture(audit(reading), reading)
+    seen = examine(reading)
+    return diagnose_capture(seen.findings, reading)
 
 
 def _lines(name: str, diagnosis: Diagnosis, *, around: bool) -> Iterator[str]:
@@ -120,7 +131,7 @@ def _lines(name: str, diagnosis: Diagnosis, *, around: bool) -> Iterator[str]:
     yield f"  {printable(diagnosis.sentence)}"
     if diagnosis.versions:
         told = ", ".join(dict.fromkeys(f"{seen.version} ({seen.source})" for seen in diagnosis.versions))
-        yield f"  vLLM {printable(told)}"
+        yield f"  {diagnosis.server} {printable(told)}"
     if diagnosis.is_log:
         asked = ", ".join(f"{count:,} {path}" for path, count in sorted(diagnosis.requests.items()))
         yield f"  {diagnosis.lines:,} lines; requests: {asked or 'none logged'}"
@@ -132,7 +143,7 @@ def _lines(name: str, diagnosis: Diagnosis, *, around: bool) -> Iterator[str]:
     yield from (f"  {printable(one.sentence)}" for one in diagnosis.judges)
     if len(diagnosis.failures) > _FAILURES_SHOWN:
         left = len(diagnosis.failures) - _FAILURES_SHOWN
-        yield f"  ... and {left} more kinds of failure; --json has them all"
+        yield f"  and {left} more kinds of failures (--json lists all)"
 
 
 def _answer_lines(number: int, answer: Answer) -> Iterator[str]:

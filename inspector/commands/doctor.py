@@ -1,4 +1,4 @@
-"""`doctor`: is this server set up right for gpt-oss, and what to change where not."""
+"""`doctor`: check a server's gpt-oss configuration and say what to change."""
 
 from argparse import Namespace, RawDescriptionHelpFormatter
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 from inspector.commands.record import add_server_options, server_of
 from inspector.commands.shared import Commands, print_json, printable
 from inspector.doctor import CheckState, Checkup, examine
+from inspector.engines import DEFAULT
 from inspector.errors import ConnectionFailed
 from inspector.lab.summary import release_rows, release_words
 
@@ -14,7 +15,7 @@ __all__ = ["add_parser"]
 _EXAMPLE = """example:
   python -m inspector doctor --base-url http://localhost:8000/v1
 
-exit code: 0 all is well, 1 a check failed, 2 the server cannot be reached
+exit codes: 0 all checks passed, 1 a check failed, 2 the server cannot be reached
 """
 _BULLETS = {
     CheckState.OK: "ok     ",
@@ -28,21 +29,21 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "doctor",
-        help="check whether a server is set up right for gpt-oss",
-        description="Ask a server a few short things and say what to change, as the exact flag or file.",
+        help="check a server's gpt-oss configuration",
+        description="Send a few short requests to a server and say which flag or file to change.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,
     )
     add_server_options(parser)
-    parser.add_argument("--model", help="which model to ask (default: the one called gpt-oss)")
-    parser.add_argument("--json", action="store_true", help="print an object")
+    parser.add_argument("--model", help="model name (default: the gpt-oss model that the server lists)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:
-    """Examine one server."""
+    """Check one server."""
     found = examine(server_of(arguments), model=arguments.model)
-    matrix = release_rows(found.version)
+    matrix = release_rows(found.version) if found.engine is DEFAULT else []
     unreachable = found.checks[0].state is CheckState.FAILED
     if arguments.json:
         print_json(_row(found, matrix))

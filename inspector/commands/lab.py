@@ -24,15 +24,15 @@ from inspector.reading import read
 
 __all__ = ["add_parser"]
 
-_ENDPOINTS: Final = [endpoint.value for endpoint in matrix.ENDPOINTS]
+_ENDPOINTS: Final = [endpoint.value for endpoint in scripts.ENDPOINTS]
 
 
 def add_parser(commands: Commands) -> None:
     """Add `lab` and its own commands."""
     lab = commands.add_parser(
         "lab",
-        help="real vLLM releases on a CPU that emit scripted tokens",
-        description="Install, start, record, compare and bisect vLLM releases; docs/lab.md explains it.",
+        help="run real vLLM releases on a CPU with scripted tokens",
+        description="Install, start, record, compare and bisect vLLM releases. See docs/lab.md.",
         epilog="example:\n  python -m inspector lab serve --vllm 0.32.0 --stream-interval 3",
         formatter_class=RawDescriptionHelpFormatter,
     )
@@ -46,10 +46,14 @@ def _add_commands(lab: ArgumentParser) -> None:
     install.add_argument(
         "versions", nargs="*", default=[NEWEST], metavar="VERSION", help=f"default: {NEWEST}"
     )
-    install.add_argument("--python", default=sys.executable, help="interpreter of the environments")
+    install.add_argument("--python", default=sys.executable, help="Python interpreter for the environments")
 
     adopted = _command(
-        inner, "adopt", _adopt, "take an environment made from requirements-lab.txt", "lab adopt .venv-lab"
+        inner,
+        "adopt",
+        _adopt,
+        "use an existing environment made from requirements-lab.txt",
+        "lab adopt .venv-lab",
     )
     adopted.add_argument("path", type=Path, metavar="DIR")
 
@@ -62,11 +66,11 @@ def _add_commands(lab: ArgumentParser) -> None:
     )
     serve.add_argument("--vllm", required=True, metavar="VERSION")
     serve.add_argument(
-        "--stream-interval", type=int, default=1, metavar="N", help="tokens a step (default: 1)"
+        "--stream-interval", type=int, default=1, metavar="N", help="tokens per step (default: 1)"
     )
-    serve.add_argument("--port", type=int, default=8000, help="0 takes a free one (default: 8000)")
+    serve.add_argument("--port", type=int, default=8000, help="0 selects a free port (default: 8000)")
     serve.add_argument("--tools", action="store_true", help="also start the tool servers (python, browser)")
-    serve.add_argument("flags", nargs="*", metavar="FLAG", help="after --: further flags of vllm serve")
+    serve.add_argument("flags", nargs="*", metavar="FLAG", help="after --: more flags for vllm serve")
 
     record = _command(
         inner,
@@ -76,43 +80,52 @@ def _add_commands(lab: ArgumentParser) -> None:
         "lab record --vllm 0.32.0 --stream-interval 1 3 --out captures",
     )
     record.add_argument("--vllm", required=True, metavar="VERSION")
-    record.add_argument("--out", type=Path, required=True, metavar="DIR", help="where the captures go")
+    record.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="folder in which captures are saved"
+    )
     _selection(record)
 
     conform = _command(
         inner,
         "matrix",
         _matrix,
-        "record and score releases; goes on where it stopped",
+        "record and score releases; resumes after an interruption",
         "lab matrix 0.13.0 0.14.1 0.32.0 --stream-interval 1 3 --html matrix.html",
     )
     conform.add_argument(
-        "versions", nargs="*", metavar="VERSION", help="none: only read and score what is there"
+        "versions",
+        nargs="*",
+        metavar="VERSION",
+        help="without versions: only read and score existing results",
     )
     conform.add_argument(
-        "--out", type=Path, metavar="DIR", help="where results are kept (default: in the lab's folder)"
+        "--out", type=Path, metavar="DIR", help="folder of the results (default: in the lab's folder)"
     )
     conform.add_argument("--json", action="store_true", help="print the scores as JSON")
-    conform.add_argument("--html", type=Path, metavar="FILE", help="write the matrix as a page")
-    conform.add_argument("--rescore", action="store_true", help="score the kept captures again")
+    conform.add_argument("--html", type=Path, metavar="FILE", help="write the matrix as an HTML page")
+    conform.add_argument("--rescore", action="store_true", help="score the stored captures again")
     _selection(conform)
 
     search = _command(
         inner,
         "bisect",
         _bisect,
-        "the first release where a verdict changes",
+        "find the first release where an outcome changes",
         "lab bisect plain --endpoint responses --stream-interval 3 --good 0.14.1 --bad 0.13.0",
     )
     search.add_argument(
-        "what", metavar="SCRIPT_OR_CAPTURE", help="a script's name, or a capture file with token ids"
+        "what", metavar="SCRIPT_OR_CAPTURE", help="name of a script, or a capture file with token IDs"
     )
     search.add_argument("--good", required=True, metavar="VERSION")
     search.add_argument("--bad", required=True, metavar="VERSION")
-    search.add_argument("--endpoint", choices=_ENDPOINTS, help="default: the capture's own, or chat")
+    search.add_argument("--endpoint", choices=_ENDPOINTS, help="default: the capture's endpoint, or chat")
     search.add_argument("--stream-interval", type=int, default=1, metavar="N")
     search.add_argument(
-        "--repeat", type=int, default=3, metavar="N", help="ask N times, the worst counts (default: 3)"
+        "--repeat",
+        type=int,
+        default=3,
+        metavar="N",
+        help="send the request N times; the worst outcome counts (default: 3)",
     )
     search.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -120,25 +133,25 @@ def _add_commands(lab: ArgumentParser) -> None:
         inner,
         "shrink",
         _shrink,
-        "the shortest token list that a release still loses",
+        "find the shortest token list that a release still loses",
         "lab shrink fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl --vllm 0.14.1 --stream-interval 3",
     )
-    smaller.add_argument("capture", type=Path, metavar="CAPTURE", help="a capture file with token ids")
-    smaller.add_argument("--vllm", metavar="VERSION", help="default: the capture's own")
-    smaller.add_argument("--endpoint", choices=_ENDPOINTS, help="default: the capture's own, or chat")
+    smaller.add_argument("capture", type=Path, metavar="CAPTURE", help="a capture file with token IDs")
+    smaller.add_argument("--vllm", metavar="VERSION", help="default: the capture's version")
+    smaller.add_argument("--endpoint", choices=_ENDPOINTS, help="default: the capture's endpoint, or chat")
     smaller.add_argument(
         "--stream-interval",
         type=int,
         metavar="N",
-        help="default: the most tokens that an event of the capture has",
+        help="default: the largest number of tokens in an event of the capture",
     )
     smaller.add_argument(
-        "--tries", type=int, default=300, metavar="N", help="requests at most (default: 300)"
+        "--tries", type=int, default=300, metavar="N", help="maximum number of requests (default: 300)"
     )
     smaller.add_argument("--json", action="store_true", help="print the result as JSON")
 
     listing = _command(inner, "scripts", _scripts, "list the scripts", "lab scripts")
-    listing.add_argument("--json", action="store_true", help="print them with token ids as JSON")
+    listing.add_argument("--json", action="store_true", help="print the scripts with token IDs as JSON")
 
 
 def _command(
@@ -156,13 +169,13 @@ def _command(
         type=Path,
         default=default_root(),
         metavar="DIR",
-        help=f"folder of environments and logs ({ENVIRONMENT_VARIABLE}, else the platform's cache folder)",
+        help=f"folder of environments and logs (default: {ENVIRONMENT_VARIABLE}, or the user's cache folder)",
     )
     parser.add_argument(
         "--package",
         choices=(CPU_PACKAGE, GPU_PACKAGE),
         default=CPU_PACKAGE,
-        help=f"distribution to install (default: {CPU_PACKAGE}; {GPU_PACKAGE} needs a GPU)",
+        help=f"package to install (default: {CPU_PACKAGE}; {GPU_PACKAGE} needs a GPU)",
     )
 
     def guarded(arguments: Namespace) -> int:
@@ -178,8 +191,8 @@ def _selection(parser: ArgumentParser) -> None:
         "--stream-interval", type=int, nargs="+", default=[1, 3], metavar="N", help="default: 1 3"
     )
     parser.add_argument("--endpoint", nargs="+", choices=_ENDPOINTS, default=_ENDPOINTS, metavar="ENDPOINT")
-    parser.add_argument("--script", nargs="+", default=[], metavar="NAME", help="only these scripts")
-    parser.add_argument("--jobs", type=int, default=4, metavar="N", help="requests in flight (default: 4)")
+    parser.add_argument("--script", nargs="+", default=[], metavar="NAME", help="record only these scripts")
+    parser.add_argument("--jobs", type=int, default=4, metavar="N", help="concurrent requests (default: 4)")
     parser.add_argument("--python", default=sys.executable, help=SUPPRESS)
 
 
@@ -218,7 +231,7 @@ def _serve(arguments: Namespace) -> int:
             say=_say,
         )
         print(running.base_url, flush=True)
-        _say(f"vLLM {arguments.vllm} answers; its log is {running.log}; Ctrl-C stops it")
+        _say(f"vLLM {arguments.vllm} is ready; log: {running.log}; press Ctrl-C to stop")
         try:
             running.wait()
         except KeyboardInterrupt:
@@ -242,7 +255,7 @@ def _matrix(arguments: Namespace) -> int:
         _run_matrix(arguments, arguments.versions, folder)
     runs = [run for run in load_runs(folder) if not arguments.versions or run.version in arguments.versions]
     if not runs:
-        raise LabError(f"{folder} holds no results; name the releases to record, as in: lab matrix 0.32.0")
+        raise LabError(f"{folder}: no results; name the releases to record, for example: lab matrix 0.32.0")
     if arguments.html:
         write_text(str(arguments.html), html.page(runs, scripts.load()))
     if arguments.json:
@@ -269,7 +282,7 @@ def _run_matrix(arguments: Namespace, versions: Sequence[str], folder: Path) -> 
 
 def _bisect(arguments: Namespace) -> int:
     if arguments.good == arguments.bad:
-        raise LabError(f"--good and --bad both name {arguments.good}; name two releases that differ")
+        raise LabError(f"--good and --bad are both {arguments.good}; name two different releases")
     file = Path(arguments.what)
     endpoint = Endpoint(arguments.endpoint) if arguments.endpoint else Endpoint.CHAT
     if file.is_file():
@@ -302,8 +315,8 @@ def _shrink(arguments: Namespace) -> int:
     reading = read(capture)
     version = arguments.vllm or reading.server_version
     if version is None:
-        raise LabError(f"{arguments.capture} does not say which vLLM it is from; name one with --vllm")
-    wanted(capture)  # before a server is started for nothing
+        raise LabError(f"{arguments.capture}: unknown vLLM version; set --vllm")
+    wanted(capture)  # fails before a server is started
     interval = arguments.stream_interval or max(figures(reading).tokens_per_event_max, 1)
     endpoint = Endpoint(arguments.endpoint) if arguments.endpoint else endpoint_of(capture)
     paths = LabPaths(arguments.lab)

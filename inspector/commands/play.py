@@ -1,4 +1,4 @@
-"""`play`: an OpenAI-compatible server that answers with captures."""
+"""`play`: an OpenAI-compatible server that replays captures."""
 
 from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from pathlib import Path
@@ -19,10 +19,11 @@ _EXAMPLE = f"""example:
   python -m inspector play fixtures/*.jsonl --port 8001
   curl -N localhost:8001/v1/chat/completions -d '{{"model": "playback", "stream": true, "messages": []}}'
 
-The model of a request names the capture (its file name); `playback` takes each in turn. Headers or the
-query change one request: X-Playback-Capture, X-Playback-Speed, X-Playback-Tokens-Per-S, X-Playback-Faults.
+The model of a request names the capture (its file name); `playback` serves all captures round-robin.
+Headers or query parameters change one request: X-Playback-Capture, X-Playback-Speed,
+X-Playback-Tokens-Per-S, X-Playback-Faults.
 
-faults, separated by commas (EVENT counts from 0; without a value the middle is taken):
+faults, separated by commas (EVENT counts from 0; the default is the middle of the response):
 {_FAULTS}
 """
 
@@ -31,17 +32,23 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "play",
-        help="serve captures as an OpenAI-compatible server",
-        description="Answer requests for chat, Responses and completions with captures, at their own pace.",
+        help="run an OpenAI-compatible server that replays captures",
+        description="Respond to chat, Responses and completions requests with captures, at recorded speed.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,
     )
-    parser.add_argument("files", nargs="*", metavar="FILE", help="captures; default: the built-in ones")
-    parser.add_argument("--port", type=port_number, default=8001, help="0 for a free one (default: 8001)")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="captures (default: the built-in captures)")
+    parser.add_argument(
+        "--port", type=port_number, default=8001, help="0 selects a free port (default: 8001)"
+    )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
-    parser.add_argument("--speed", type=_pace, default="1", help="times the recorded pace; inf for no pauses")
-    parser.add_argument("--tokens-per-s", type=_pace, help="a steady pace in the place of the recorded one")
-    parser.add_argument("--faults", default="", help="faults of every answer, e.g. merge=3,last-token-only")
+    parser.add_argument(
+        "--speed", type=_pace, default="1", help="multiple of the recorded pace; inf removes all pauses"
+    )
+    parser.add_argument("--tokens-per-s", type=_pace, help="a constant pace instead of the recorded one")
+    parser.add_argument(
+        "--faults", default="", help="faults for every response, e.g. merge=3,last-token-only"
+    )
     parser.set_defaults(run=run)
 
 
@@ -53,7 +60,9 @@ def run(arguments: Namespace) -> int:
     settings = Settings().changed(wanted)
     captures = _captures([Path(file) for file in arguments.files])
     routes = playback_routes(lambda: captures, prefix="", settings=settings)
-    lines = [f"{len(captures)} captures at {{address}}/v1 (models: {{address}}/v1/models); Ctrl-C ends"]
+    lines = [
+        f"{len(captures)} captures at {{address}}/v1 (models: {{address}}/v1/models); press Ctrl-C to stop"
+    ]
     serve(Starlette(routes=routes), arguments.host, arguments.port, lines)
     return 0
 
@@ -67,7 +76,7 @@ def _pace(text: str) -> str:
 
 
 def _captures(files: list[Path]) -> dict[str, Capture]:
-    """Captures by the name that requests use; InspectorError when there are none."""
+    """Captures by the name that requests use; raises InspectorError if there are none."""
     found: dict[str, Capture] = {}
     for path, stem in [(file, _stem(file)) for file in files] or [(row.path, row.name) for row in builtin()]:
         loaded = load(path)
@@ -78,12 +87,12 @@ def _captures(files: list[Path]) -> dict[str, Capture]:
                 name, copies = f"{stem}-{copies}", copies + 1
             found[name] = capture
     if not found:
-        raise InspectorError("no captures to play; name some files")
+        raise InspectorError("no captures to play; pass some files")
     return found
 
 
 def _stem(path: Path) -> str:
-    """The file name without the endings of a capture: versions in a name have dots too."""
+    """The file name without a capture's extensions; other dots, as in a version, stay."""
     name = path.name
     for ending in (".gz", ".zst", ".jsonl", ".json"):
         name = name.removesuffix(ending)

@@ -1,4 +1,4 @@
-"""`record`: send one live request and keep its stream as a capture."""
+"""`record`: send one request and save its stream as a capture."""
 
 import sys
 from argparse import (
@@ -21,6 +21,7 @@ from inspector.commands.shared import Commands, printable
 from inspector.errors import ConnectionFailed, InspectorError, StoreError
 from inspector.inspection import inspect
 from inspector.runs.registry import Registry
+from inspector.wire.endpoints import ASKED, spec_of
 
 __all__ = [
     "add_connection_options",
@@ -35,10 +36,10 @@ _EXAMPLE = """example:
   python -m inspector record --base-url http://localhost:8000/v1 --model openai/gpt-oss-20b \\
       --endpoint chat --prompt "What is the weather in Paris?" --out weather.jsonl
 
---endpoint completions sends the Harmony prompt as token ids: no parser touches that stream, so it
-shows every sampled token (the ground truth). --and-truth does both and keeps two files.
+--endpoint completions sends the Harmony prompt as token IDs. No parser runs on that stream, so it
+shows every sampled token (the ground truth). --and-truth records both, in two files.
 
-exit code: 0 recorded, 1 recorded but the stream failed, 2 nothing could be recorded
+exit codes: 0 recorded, 1 recorded but the stream failed, 2 nothing could be recorded
 """
 
 
@@ -46,24 +47,26 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "record",
-        help="send a request to a server and keep its stream as a capture",
-        description="Send one streamed request through the openai client and keep every event with its time.",
+        help="send a request and save the stream as a capture",
+        description="Send one streaming request with the openai client and save every event with its time.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,
     )
     add_server_options(parser)
-    parser.add_argument("--model", required=True, help="a name from the server's /v1/models")
+    parser.add_argument("--model", required=True, help="a model name from the server's /v1/models")
     add_request_options(parser, required=True)
-    parser.add_argument("--out", required=True, metavar="FILE", help="the capture; must not exist yet")
     parser.add_argument(
-        "--and-truth", metavar="FILE", help="send the same prompt to completions too and keep that here"
+        "--out", required=True, metavar="FILE", help="file for the capture; must not exist yet"
+    )
+    parser.add_argument(
+        "--and-truth", metavar="FILE", help="also send the prompt to completions, and save that capture here"
     )
     parser.set_defaults(run=run)
 
 
 def add_request_options(parser: ArgumentParser | _ArgumentGroup, *, required: bool) -> None:
-    """What to ask, apart from the model."""
-    parser.add_argument("--endpoint", choices=("chat", "responses", "completions"), default="chat")
+    """Add the options of the request, except the model."""
+    parser.add_argument("--endpoint", choices=[spec.endpoint.value for spec in ASKED], default="chat")
     text = parser.add_mutually_exclusive_group(required=required)
     text.add_argument("--prompt", metavar="TEXT", help="the user's message")
     text.add_argument("--messages", metavar="FILE", help="JSON file with chat messages")
@@ -77,17 +80,17 @@ def add_request_options(parser: ArgumentParser | _ArgumentGroup, *, required: bo
     parser.add_argument(
         "--background",
         action="store_true",
-        help="Responses only: the server goes on when the connection breaks; the stream is taken up again",
+        help="Responses only: continue on the server if the connection breaks, then resume the stream",
     )
     parser.add_argument(
-        "--logprobs", action="store_true", help="ask for logprobs, for servers without token ids"
+        "--logprobs", action="store_true", help="request logprobs, for servers that send no token IDs"
     )
 
 
 def request_of(arguments: Namespace, model: str) -> LiveRequest:
-    """The request that the options make."""
-    if arguments.background and arguments.endpoint != Endpoint.RESPONSES:
-        raise InspectorError("--background is for Responses; add --endpoint responses")
+    """The request that the options describe."""
+    if arguments.background and not spec_of(Endpoint(arguments.endpoint)).resumable:
+        raise InspectorError("--background needs --endpoint responses")
     return LiveRequest(
         model=model,
         endpoint=Endpoint(arguments.endpoint),
@@ -106,26 +109,26 @@ def request_of(arguments: Namespace, model: str) -> LiveRequest:
 
 
 def add_server_options(parser: ArgumentParser) -> None:
-    """Options of every command that reaches a server."""
+    """Add the options of every command that connects to a server."""
     parser.add_argument("--base-url", required=True, metavar="URL", help="e.g. http://localhost:8000/v1")
     add_connection_options(parser)
 
 
 def add_connection_options(parser: ArgumentParser | _ArgumentGroup) -> None:
-    """How servers are reached, apart from their addresses."""
-    parser.add_argument("--api-key", default="", metavar="KEY", help="never stored")
+    """Add the options of the connection, except the address."""
+    parser.add_argument("--api-key", default="", metavar="KEY", help="API key; never stored")
     parser.add_argument(
-        "--header", action="append", default=[], metavar="NAME:VALUE", help="one more header; repeatable"
+        "--header", action="append", default=[], metavar="NAME:VALUE", help="an additional header; repeatable"
     )
     trust = parser.add_mutually_exclusive_group()
-    trust.add_argument("--ca-file", metavar="PEM", help="CA certificates to trust")
+    trust.add_argument("--ca-file", metavar="PEM", help="trust the CA certificates in this file")
     trust.add_argument("--insecure", action="store_true", help="trust any TLS certificate")
     parser.add_argument(
         "--timeout",
         type=_seconds,
         default=300.0,
         metavar="S",
-        help="longest silence in seconds (default: 300)",
+        help="give up after S seconds without data (default: 300)",
     )
 
 
@@ -135,17 +138,19 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < inf:
-        raise ArgumentTypeError(f"{text[:40]!r} is no time; it is a number of seconds above 0")
+        raise ArgumentTypeError(f"invalid timeout {text[:40]!r}: expected a positive number of seconds")
     return seconds
 
 
 def server_of(arguments: Namespace, base_url: str | None = None) -> Server:
-    """The server that the options name, or the one at `base_url` reached in their way."""
+    """The server that the options describe; `base_url` replaces the address."""
     headers = {}
     for line in arguments.header:
         name, colon, value = line.partition(":")
         if not colon or not name.strip().isascii():
-            raise InspectorError(f"--header {name.strip()!r} has no value; write it like X-Team: search")
+            raise InspectorError(
+                f"invalid header {name.strip()!r}: expected NAME:VALUE, for example X-Team:search"
+            )
         headers[name.strip()] = value.strip()
     return Server(
         base_url=arguments.base_url if base_url is None else base_url,
@@ -165,7 +170,7 @@ def run(arguments: Namespace) -> int:
     if arguments.and_truth:
         paths.append(_free(arguments.and_truth))
         if paths[0].resolve() == paths[1].resolve():
-            raise StoreError(f"{paths[1]}: --out has this name already; give --and-truth another one")
+            raise StoreError(f"{paths[1]}: same file as --out; choose another name for --and-truth")
         runs = list(registry.start_both(server, request, paths=(paths[0], paths[1])))
     else:
         runs = [registry.start(server, request, path=paths[0])]
@@ -184,13 +189,14 @@ def run(arguments: Namespace) -> int:
         for one, path in zip(runs, paths, strict=True):
             if not one.events:
                 with suppress(OSError):
-                    path.unlink()  # a capture without events would be in the way of the next try
+                    path.unlink()  # an empty capture would block the next attempt
         raise ConnectionFailed(failed[0].outcome.failure)
     for one in runs:
         looked = inspect(one.capture(), name=str(one.path))
         pace = one.pace()
-        rate = "" if pace.tokens_per_s is None else f", {pace.tokens_per_s:.0f} tokens/s"
-        print(f"{one.path}: {len(one.events)} events, {pace.tokens} tokens{rate}")
+        rate = "" if pace.tokens_per_s is None else f", {pace.tokens_per_s:,.0f} tokens/s"
+        count = f"{pace.tokens:,} tokens" if looked.reading.choice.has_ids else "token count unknown"
+        print(f"{one.path}: {len(one.events):,} events, {count}{rate}")
         print(f"  {looked.verdict.level.upper()}: {printable(looked.verdict.sentence)}")
         for note in one.outcome.notes:
             print(f"  note: {printable(note)}")
@@ -200,12 +206,12 @@ def run(arguments: Namespace) -> int:
 
 
 def _free(name: str) -> Path:
-    """A path that can be written: found out before the server is asked."""
+    """A path that can be written, checked before the request is sent."""
     path = Path(name)
     if path.exists():
-        raise StoreError(f"{path}: there is a file already; choose another name")
+        raise StoreError(f"{path}: file already exists; choose another name")
     if not path.parent.is_dir():
-        raise StoreError(f"{path.parent}: there is no such folder; make it first")
+        raise StoreError(f"{path.parent}: no such folder; create it first")
     return path
 
 
@@ -213,7 +219,7 @@ def _parsed(name: str, parse: Callable[[str], list[dict[str, Any]]]) -> list[dic
     try:
         text = Path(name).read_text("utf-8")
     except (OSError, ValueError) as error:
-        raise StoreError(f"{name}: cannot be read ({error}); name a JSON file") from error
+        raise StoreError(f"{name}: cannot be read ({error}); pass a JSON file") from error
     try:
         return parse(text)
     except InspectorError as error:

@@ -14,7 +14,7 @@ _EXAMPLE = """examples:
   python -m inspector report fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl --html report.html
   python -m inspector report stream.jsonl --markdown - --html report.html --against older.jsonl
 
-exit code: 0 written, 2 a file cannot be read or written
+exit codes: 0 written, 2 a file cannot be read or written
 """
 
 
@@ -22,25 +22,28 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "report",
-        help="write a capture as an HTML page or a Markdown bug report",
-        description="Verdict, strip, findings, texts, timing, the shortest token list that still fails, "
-        "known issues and how to replay. Keys are masked, texts are not: read a report before publishing it.",
+        help="write an HTML report or a Markdown bug report",
+        description="Write a report with the verdict, token strip, findings, texts, timing, the shortest "
+        "token list that still fails, known issues, and how to replay the capture. API keys are masked, "
+        "texts are not: read a report before you publish it.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", metavar="FILE", help="a capture or importable file, - for standard input")
-    parser.add_argument("--html", metavar="OUT", help="write one self-contained page, - for standard output")
-    parser.add_argument("--markdown", metavar="OUT", help="write a bug report, - for standard output")
     parser.add_argument(
-        "--against", metavar="FILE", help="add to the page how this capture compares with FILE"
+        "file", metavar="FILE", help="a capture or another supported file; - is standard input"
     )
+    parser.add_argument(
+        "--html", metavar="OUT", help="write one self-contained HTML page; - is standard output"
+    )
+    parser.add_argument("--markdown", metavar="OUT", help="write a bug report; - is standard output")
+    parser.add_argument("--against", metavar="FILE", help="add a comparison with FILE to the HTML page")
     parser.set_defaults(run=run)
 
 
 def run(arguments: Namespace) -> int:
-    """Write the reports that were asked for."""
+    """Write the requested reports."""
     if arguments.html is None and arguments.markdown is None:
-        raise InspectorError("name a file to write: --html OUT, --markdown OUT, or both")
+        raise InspectorError("no output selected; use --html OUT, --markdown OUT, or both")
     name, capture = one_capture(arguments.file)
     one = inspect(capture, name=name)
     against = None

@@ -1,4 +1,4 @@
-"""What commands that serve HTTP share: one app on one address until it is interrupted."""
+"""Shared by commands that serve HTTP: run one app on one address until interrupted."""
 
 import socket
 import sys
@@ -15,16 +15,16 @@ __all__ = ["port_number", "serve", "uvicorn_server"]
 
 
 def port_number(text: str) -> int:
-    """A port as an argument; 0 takes a free one."""
+    """Parse a port argument; 0 selects a free port."""
     if not (text.isascii() and text.isdecimal() and len(text) <= 5 and int(text) <= 65535):
-        raise ArgumentTypeError(f"{text[:40]!r} is no port; it is a number from 0 to 65535")
+        raise ArgumentTypeError(f"invalid port: {text[:40]!r} (expected 0 to 65535)")
     return int(text)
 
 
 def serve(app: ASGIApp, host: str, port: int, lines: Sequence[str]) -> None:
-    """Serve until interrupted; `lines` are printed first, with `{address}` as the place to ask.
+    """Serve until interrupted; `lines` are printed first, with `{address}` replaced by the URL.
 
-    Raises InspectorError when the address is taken or not of this machine.
+    Raises InspectorError if the address is in use or does not belong to this machine.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -44,7 +44,7 @@ def serve(app: ASGIApp, host: str, port: int, lines: Sequence[str]) -> None:
 
 
 def uvicorn_server(app: ASGIApp) -> uvicorn.Server:
-    """A silent server for our apps, without date and server headers: a proxied answer has its own."""
+    """A silent server for our apps, without date and server headers: a proxied response has its own."""
     return uvicorn.Server(
         uvicorn.Config(
             app,

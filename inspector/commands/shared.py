@@ -1,4 +1,4 @@
-"""What several commands need: capture arguments, JSON on standard output, a row as text."""
+"""Shared by several commands: capture arguments, JSON on standard output, printable text."""
 
 import json
 import sys
@@ -21,7 +21,7 @@ class Commands(Protocol):
 
 
 def stdin_bytes() -> bytes:
-    """All of standard input."""
+    """Read standard input to its end."""
     return sys.stdin.buffer.read()
 
 
@@ -37,10 +37,10 @@ def captures(file: str) -> list[tuple[str, Capture]]:
 
 
 def one_capture(file: str) -> tuple[str, Capture]:
-    """The only capture of a file; InspectorError when it holds several."""
+    """The only capture of a file, with its name; raises InspectorError if there are several."""
     found = captures(file)
     if len(found) != 1:
-        raise InspectorError(f"{file} holds {len(found)} captures; this command takes a file with one")
+        raise InspectorError(f"{file} contains {len(found)} captures; this command needs a file with one")
     return found[0]
 
 
@@ -57,8 +57,8 @@ def printable(text: str) -> str:
 
 
 def write_text(out: str, text: str) -> None:
-    """Write text to a file, or to standard output for `-`; StoreError where that cannot be done."""
-    # Lone surrogates come from JSON escapes in a stream; they are no text that a file can hold.
+    """Write text to a file, or to standard output for `-`; raises StoreError if that fails."""
+    # Lone surrogates come from JSON escapes in a stream; UTF-8 cannot encode them.
     content = text.encode("utf-8", "replace")
     if out == "-":
         print(content.decode("utf-8"), end="")
@@ -66,4 +66,4 @@ def write_text(out: str, text: str) -> None:
     try:
         Path(out).write_bytes(content)
     except OSError as error:
-        raise StoreError(f"{out}: cannot be written ({error.strerror}); choose another place") from error
+        raise StoreError(f"{out}: cannot be written ({error.strerror}); choose another path") from error

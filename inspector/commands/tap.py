@@ -1,4 +1,4 @@
-"""`tap`: a recording proxy before a server."""
+"""`tap`: a recording proxy in front of a server."""
 
 import sys
 from argparse import Namespace, RawDescriptionHelpFormatter
@@ -22,9 +22,9 @@ _EXAMPLE = """example:
   OPENAI_BASE_URL=http://localhost:8002/v1 python my_program.py
   python -m inspector audit captures/*.jsonl
 
-Any path passes, byte for byte; answers of chat, Responses and completions are kept. Keys pass through
-and are not stored. Several servers: --upstream old=http://a:8000 --upstream new=http://b:8000, then the
-base URLs are http://localhost:8002/old/v1 and http://localhost:8002/new/v1.
+All paths are forwarded byte for byte; responses of chat, Responses and completions are recorded. API keys
+are forwarded but never stored. Several servers: --upstream old=http://a:8000 --upstream new=http://b:8000;
+the base URLs are then http://localhost:8002/old/v1 and http://localhost:8002/new/v1.
 """
 
 
@@ -32,21 +32,27 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "tap",
-        help="stand before a server and keep every answer as a capture",
-        description="A proxy that any OpenAI client can use unchanged; each answer becomes a capture.",
+        help="run a recording proxy in front of a server",
+        description="A proxy that works with any OpenAI client. Each response becomes a capture.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--upstream", action="append", required=True, metavar="[NAME=]URL", help="the server; may be repeated"
+        "--upstream",
+        action="append",
+        required=True,
+        metavar="[NAME=]URL",
+        help="the server's address; repeatable",
     )
-    parser.add_argument("--captures", required=True, metavar="DIR", help="folder for the captures")
-    parser.add_argument("--port", type=port_number, default=8002, help="0 for a free one (default: 8002)")
+    parser.add_argument("--captures", required=True, metavar="DIR", help="folder in which captures are saved")
+    parser.add_argument(
+        "--port", type=port_number, default=8002, help="0 selects a free port (default: 8002)"
+    )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
     parser.add_argument(
         "--add-token-ids",
         action="store_true",
-        help="ask chat and completions for token ids; the client sees the answer without them",
+        help="add return_token_ids to chat and completions requests, and remove the IDs from responses",
     )
     parser.add_argument("--ca-file", metavar="FILE", help="trust the CA certificates in this file")
     parser.add_argument("--insecure", action="store_true", help="trust any TLS certificate of the server")
@@ -67,7 +73,7 @@ def run(arguments: Namespace) -> int:
         )
     names = [one.name for one in upstreams]
     if len(set(names)) < len(names):
-        raise InspectorError("give each --upstream a name of its own, as in --upstream old=http://a:8000")
+        raise InspectorError("give each --upstream a unique name, for example --upstream old=http://a:8000")
     folder = Path(arguments.captures)
     sink = FolderSink(folder, say=lambda line: print(printable(line), file=sys.stderr, flush=True))
     taps = [Tap(one, sink) for one in upstreams]
@@ -82,9 +88,9 @@ def run(arguments: Namespace) -> int:
 
     lines = [
         f"{{address}}{'' if alone else '/' + one.name}/v1 -> {one.server.v1}"
-        f"{' (token ids are asked for)' if one.add_token_ids else ''}"
+        f"{' (token IDs are requested)' if one.add_token_ids else ''}"
         for one in upstreams
     ]
-    lines.append(f"captures: {folder}; Ctrl-C ends")
+    lines.append(f"captures: {folder}; press Ctrl-C to stop")
     serve(Starlette(routes=routes, lifespan=lifespan), arguments.host, arguments.port, lines)
     return 0

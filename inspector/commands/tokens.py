@@ -1,10 +1,9 @@
-"""`tokens`: a row a token."""
+"""`tokens`: one row per token."""
 
 from argparse import Namespace, RawDescriptionHelpFormatter
 
 from inspector.audit.rejection import UnsentKind, rejection
-from inspector.audit.rejection_findings import unsent_words
-from inspector.capture import Endpoint
+from inspector.audit.wording import unsent_words
 from inspector.commands.shared import Commands, one_capture, print_json, printable
 from inspector.errors import InspectorError
 from inspector.harmony.text import text_of
@@ -16,7 +15,7 @@ __all__ = ["add_parser"]
 _EXAMPLE = """example:
   python -m inspector tokens fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl
 
-exit code: 0 printed, 2 the file cannot be read or carries no token ids
+exit codes: 0 printed, 2 the file cannot be read or contains no token IDs
 """
 
 
@@ -24,15 +23,20 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "tokens",
-        help="print the tokens of a capture, a row each",
-        description="Index, id, text, state, message, channel, event and arrival of each token.",
+        help="print the tokens of a capture, one row per token",
+        description="Print index, ID, text, state, message, channel, event and arrival time of each token.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", metavar="FILE", help="a capture or importable file, - for standard input")
-    parser.add_argument("--json", action="store_true", help="print an array of objects")
     parser.add_argument(
-        "--choice", type=int, default=0, help="which completion when the request asked for several"
+        "file", metavar="FILE", help="a capture or another supported file; - is standard input"
+    )
+    parser.add_argument("--json", action="store_true", help="print a JSON array of objects")
+    parser.add_argument(
+        "--choice",
+        type=int,
+        default=0,
+        help="which completion, if the request asked for several (default: 0)",
     )
     parser.set_defaults(run=run)
 
@@ -43,18 +47,17 @@ def run(arguments: Namespace) -> int:
     reading = read(capture)
     choice = next((one for one in reading.choices if one.index == arguments.choice), None)
     if choice is None:
-        raise InspectorError(f"{name} has no choice {arguments.choice}; it has {len(reading.choices)}")
+        raise InspectorError(
+            f"{name}: no choice {arguments.choice}; it has {len(reading.choices)}, counted from 0"
+        )
     rows = list(token_rows(reading, choice))
     if arguments.json:
         print_json(rows)
         return 0
     if not rows:
-        ask = (
-            "vLLM sends none with Responses; ask chat or completions with return_token_ids: true"
-            if capture.header.endpoint is Endpoint.RESPONSES
-            else "ask the server with return_token_ids: true"
-        )
-        raise InspectorError(f"{name} carries no token ids; {ask}")
+        none = f"{reading.engine.label} sends none for {reading.spec.label.capitalize()}; "
+        why = "" if reading.spec.carries_ids else none
+        raise InspectorError(f"{name}: no token IDs; {why}{reading.engine.ids_hint()}")
     print(
         f"{'index':>7} {'id':>7} {'arrival ms':>10} {'event':>6} {'message':>7} "
         f"{'channel':<11} {'state':<8} text"

@@ -1,4 +1,4 @@
-"""The options of `compare --ask`: one prompt sent to two servers, and its runs once they have ended."""
+"""The options of `compare --ask`: send one prompt to two servers and wait for the runs."""
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -14,20 +14,24 @@ __all__ = ["add_ask_options", "asked", "given_without_ask"]
 def add_ask_options(parser: ArgumentParser) -> None:
     """Add the options."""
     ask = parser.add_argument_group(
-        "one prompt to two servers", "temperature 0 and one seed, unless the options say otherwise"
+        "compare two servers", "temperature is 0 and both seeds are the same unless you set them"
     )
-    ask.add_argument("--ask", nargs=2, metavar="URL", help="the two servers, the left one first")
+    ask.add_argument("--ask", nargs=2, metavar="URL", help="the two servers, left one first")
     ask.add_argument(
-        "--model", nargs="+", metavar="NAME", default=[], help="from /v1/models: one, or one for each side"
+        "--model",
+        nargs="+",
+        metavar="NAME",
+        default=[],
+        help="from /v1/models: one name, or one for each side",
     )
-    ask.add_argument("--runs", type=int, default=1, metavar="N", help="runs of each side (default: 1)")
-    ask.add_argument("--out", metavar="FOLDER", help="keep the captures there")
+    ask.add_argument("--runs", type=int, default=1, metavar="N", help="runs per server (default: 1)")
+    ask.add_argument("--out", metavar="FOLDER", help="save the captures in this folder")
     add_request_options(ask, required=False)
     add_connection_options(ask)
 
 
 def given_without_ask(arguments: Namespace) -> str | None:
-    """An option that says what to ask, where nobody is asked; None when there is none."""
+    """The first option that needs --ask; None if there is none."""
     given = {
         "--model": arguments.model,
         "--runs": arguments.runs != 1,
@@ -40,9 +44,9 @@ def given_without_ask(arguments: Namespace) -> str | None:
 
 
 def asked(arguments: Namespace) -> Trial:
-    """Ask both servers and wait; Ctrl-C ends the requests and keeps what came."""
+    """Send the requests and wait; Ctrl-C stops them and keeps what has arrived."""
     if not 1 <= len(arguments.model) <= 2:
-        raise InspectorError("--ask needs --model NAME, or two names where the servers call it differently")
+        raise InspectorError("--ask needs --model NAME, or two names if the servers use different names")
     if not (arguments.prompt or arguments.messages):
         raise InspectorError("--ask needs --prompt TEXT or --messages FILE")
     folder = Path(arguments.out) if arguments.out else None

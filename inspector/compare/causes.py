@@ -1,12 +1,13 @@
-"""Why tokens differ, as far as two requests tell: model, prompt, sampling, or none of them."""
+"""Why tokens differ, as far as two requests show: model, prompt, sampling, or none of them."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from inspector.compare.settings import Setting, prompt_ids
+from inspector.formats import listed
 from inspector.reading import Reading
 
-__all__ = ["cause", "listed"]
+__all__ = ["cause"]
 
 _SAMPLING: Final = frozenset(
     {
@@ -63,32 +64,27 @@ def cause(left: Reading, right: Reading, settings: Sequence[Setting]) -> str:
     if prompt:
         return f"The requests differ in {listed(prompt)}."
     if known and mine != other:
-        return "The requests ask the same, but the prompt ids differ: so do the templates or system messages."
-    template = " The prompt ids are the same, so the template is not to blame." if known else ""
+        return (
+            "The requests are the same, but the prompt token IDs differ: check template and system message."
+        )
+    template = " The prompt token IDs are the same, so the template is not the cause." if known else ""
     sampling = [key for key in asked if key in _SAMPLING]
     if sampling:
-        return f"The requests sample differently ({listed(sampling)}).{template}"
+        return f"The requests use different sampling parameters ({listed(sampling)}).{template}"
     if not left.header.request or not right.header.request:
-        return f"The requests are not in both captures: sampling, template or model may differ.{template}"
+        return f"A capture lacks its request, so sampling, template or model may differ.{template}"
     temperature = left.header.request.get("temperature")
     if temperature == 0 and type(temperature) in {int, float}:
         return (
-            "The requests are the same and greedy (temperature 0): the model files, the template or the "
+            "The requests are the same and greedy (temperature 0), so the model files, the template or the "
             f"numerics of the two servers differ.{template}"
         )
     shown = "the default temperature" if temperature is None else f"temperature {temperature}"
     return (
-        f"The requests are the same and sample at {shown}: chance explains it. Ask both with temperature 0 "
+        f"The requests are the same and sample at {shown}, which explains the difference. Use temperature 0 "
         f"to compare the servers.{template}"
     )
 
 
 def _key(name: str) -> str:
     return name.split(".")[1].partition("[")[0]
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names as a sentence lists them."""
-    if not names:
-        return ""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -17,12 +17,17 @@ __all__ = ["Apart", "ChoiceComparison", "Comparison", "Divergence", "Outcome"]
 
 
 class Outcome(StrEnum):
-    """What a comparison says, in one word."""
+    """The result of a comparison."""
 
     SAME = "same"
     DELIVERY = "same tokens, different delivery"
     TOKENS = "different tokens"
     UNKNOWN = "cannot be told"
+
+    @property
+    def words(self) -> str:
+        """What users read; the value is what `--json` contains."""
+        return "cannot be determined" if self is Outcome.UNKNOWN else str(self)
 
 
 class Divergence(NamedTuple):
@@ -54,16 +59,16 @@ class ChoiceComparison:
 
     index: int
     tokens: Sides | None
-    """None when a side's token ids are unknown."""
+    """None when a side's token IDs are unknown."""
     apart: tuple[Apart, ...]
     generated: tuple[FieldPair, ...]
-    """From token ids, or without them from the server's final texts."""
+    """From token IDs, or without them from the server's final texts."""
     delivered: tuple[FieldPair, ...]
     divergence: Divergence | None
 
     @property
     def same_generated(self) -> bool | None:
-        """By token where both sides have ids, else by the final texts; None when a side is unknown."""
+        """By token where both sides have IDs, else by the final texts; None when a side is unknown."""
         if self.tokens is not None:
             return self.tokens.counts.differing == 0
         equal = [pair.equal for pair in self.generated]
@@ -74,7 +79,7 @@ class ChoiceComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """Two captures held against each other; left is the reference."""
+    """A comparison of two captures; left is the reference."""
 
     left: Inspection
     right: Inspection
@@ -104,7 +109,7 @@ class Comparison:
 
     @property
     def counts(self) -> Counts | None:
-        """Tokens per lane over all choices; None when a choice lacks ids on a side."""
+        """Tokens per lane over all choices; None when a choice lacks IDs on a side."""
         parts = [choice.tokens.counts for choice in self.choices if choice.tokens is not None]
         if len(parts) < len(self.choices):
             return None

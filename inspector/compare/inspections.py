@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from inspector.alignment import align_choice
-from inspector.capture import Endpoint
 from inspector.compare.comparison import Apart, ChoiceComparison, Comparison, Divergence
 from inspector.compare.matching import match
 from inspector.compare.sentence import Pair, judge
@@ -22,8 +20,7 @@ def compare(left: Inspection, right: Inspection) -> Comparison:
     mine = {choice.index: choice for choice in left.reading.choices}
     other = {choice.index: choice for choice in right.reading.choices}
     choices = tuple(
-        _choice(left.reading, right.reading, mine.get(index), other.get(index))
-        for index in sorted({*mine, *other})
+        _choice(left, right, mine.get(index), other.get(index)) for index in sorted({*mine, *other})
     )
     sides = {choice.index: choice.tokens for choice in choices if choice.tokens is not None}
     findings = match(left.findings, right.findings, sides)
@@ -48,7 +45,7 @@ def compare_all(reference: Inspection, others: Iterable[Inspection]) -> list[Com
 
 
 def _choice(
-    left: Reading, right: Reading, mine: ChoiceReading | None, other: ChoiceReading | None
+    left: Inspection, right: Inspection, mine: ChoiceReading | None, other: ChoiceReading | None
 ) -> ChoiceComparison:
     tokens = None
     if mine is not None and other is not None and mine.has_ids and other.has_ids:
@@ -64,7 +61,7 @@ def _choice(
         tokens=tokens,
         apart=apart,
         generated=pair_fields(_generated(mine), _generated(other)),
-        delivered=pair_fields(_delivered(left, mine), _delivered(right, other)),
+        delivered=pair_fields(_delivered(left.reading, mine), _delivered(right.reading, other)),
         divergence=divergence,
     )
 
@@ -79,7 +76,7 @@ def _generated(choice: ChoiceReading | None) -> dict[str, str] | None:
 
 
 def _delivered(reading: Reading, choice: ChoiceReading | None) -> dict[str, str] | None:
-    if reading.header.endpoint is Endpoint.TOKENS:
+    if not reading.spec.delivers:
         return None
     return {} if choice is None else choice.delivered().by_field()
 
@@ -100,7 +97,7 @@ _Run = tuple[int, int, str | None, str]
 
 
 def _apart(
-    tokens: Sides, left: tuple[Reading, ChoiceReading], right: tuple[Reading, ChoiceReading]
+    tokens: Sides, left: tuple[Inspection, ChoiceReading], right: tuple[Inspection, ChoiceReading]
 ) -> Iterator[Apart]:
     """Equal tokens whose delivery differs, as runs."""
     mine, other = _fates(*left), _fates(*right)
@@ -120,8 +117,8 @@ def _apart(
                 yield Apart(start, end, start + shift, *a, *b)
 
 
-def _fates(reading: Reading, choice: ChoiceReading) -> list[_Run] | None:
-    laid = align_choice(reading, choice)
+def _fates(seen: Inspection, choice: ChoiceReading) -> list[_Run] | None:
+    laid = seen.alignments[choice.index]
     if laid is None:
         return None
     return [(fate.start, fate.end, fate.delivered_in, str(fate.state)) for fate in laid.fates]

@@ -73,5 +73,5 @@ def _key(finding: Finding, sides: Sides | None) -> Hashable:
         # Without a partner the span stays unlike every right one.
         return (*what, span if span is not None else ("left", start, end))
     if finding.kind in _ABOUT_THE_STREAM:
-        return what
+        return (*what, finding.code)
     return (*what, finding.generated, finding.delivered)

@@ -1,40 +1,32 @@
-"""The sentence over a comparison, by rules: whose fault it looks like, and where it begins."""
+"""The sentence that sums up a comparison, by rules: which side is at fault, and where it begins."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from inspector.audit import Finding, Kind, Severity
-from inspector.audit.verdict import loss_clauses
+from inspector.audit import KINDS, Finding, Kind, Severity, Side
+from inspector.audit.wording import loss_clauses
 from inspector.audit.words import field_words, quote
-from inspector.capture import Endpoint
-from inspector.compare.causes import cause, listed
+from inspector.compare.causes import cause
 from inspector.compare.comparison import ChoiceComparison, Divergence, Outcome
 from inspector.compare.matching import FindingPairs
 from inspector.compare.settings import Setting
+from inspector.formats import listed
 from inspector.harmony.text import text_of
 from inspector.inspection import Inspection
 
 __all__ = ["Judgement", "Pair", "judge", "labels"]
 
-_SERVERS: Final = frozenset(
-    {
-        Kind.DROPPED,
-        Kind.MISROUTED,
-        Kind.DUPLICATED,
-        Kind.REORDERED,
-        Kind.GARBLED,
-        Kind.SERVER_ERROR,
-        Kind.DISCONNECTED,
-    }
-)
-"""Kinds that are a server's doing, whatever the model emitted."""
+_SERVERS: Final = frozenset(kind for kind, info in KINDS.items() if info.side in {Side.TEXT, Side.ABORT})
+"""Kinds that a server causes, whatever the model emitted."""
 
-_MODELS: Final = frozenset({Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER})
+_MODELS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
 _BROKEN_OFF: Final = frozenset({Kind.SERVER_ERROR, Kind.DISCONNECTED})
 
-_BY_IDS: Final = "token ids on both sides"
-_BY_FINALS: Final = "the final objects; without token ids, text that both lack cannot be seen"
+_BY_IDS: Final = "Compared by the token IDs of both sides."
+_BY_FINALS: Final = (
+    "Compared by the final objects. Without token IDs, text missing on both sides cannot be detected."
+)
 
 
 class Judgement(NamedTuple):
@@ -47,7 +39,7 @@ class Judgement(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """All that the sentence is made from."""
+    """Everything that the sentence depends on."""
 
     left: Inspection
     right: Inspection
@@ -73,7 +65,7 @@ class Pair:
 
 
 def labels(left: Inspection, right: Inspection) -> tuple[str, str]:
-    """What to call the sides: their versions where these tell them apart."""
+    """Names of the sides: their versions if these differ."""
     mine, other = left.reading.server_version, right.reading.server_version
     if mine and other and mine != other:
         return mine, other
@@ -95,15 +87,15 @@ def judge(pair: Pair) -> Judgement:
 
 def _same(pair: Pair) -> Judgement:
     subject = "The tokens are the same" if pair.by_token else "The servers' final texts are the same"
-    if Endpoint.TOKENS in {one.reading.header.endpoint for one in (pair.left, pair.right)}:
+    if not (pair.left.reading.spec.delivers and pair.right.reading.spec.delivers):
         return Judgement(
-            Outcome.SAME, f"{subject}.", "A bare list of token ids holds no delivery to compare."
+            Outcome.SAME, f"{subject}.", "A list of token IDs contains no delivered text to compare."
         )
-    shared = f"; both {pair.shared}" if pair.shared else ""
-    why = f"This rests on {_BY_IDS if pair.by_token else _BY_FINALS}."
+    shared = f"; both servers {pair.shared}" if pair.shared else ""
+    why = _BY_IDS if pair.by_token else _BY_FINALS
     if shared and pair.left.reading.server_version != pair.right.reading.server_version:
         why = f"The version makes no difference here. {why}"
-    return Judgement(Outcome.SAME, f"{subject}, and so is what was delivered{shared}.", why)
+    return Judgement(Outcome.SAME, f"{subject}, and so is the delivered text{shared}.", why)
 
 
 def _who(pair: Pair) -> str:
@@ -115,15 +107,13 @@ def _who(pair: Pair) -> str:
     if mine or other:
         return f"only {names[0] if mine else names[1]} {mine or other}"
     if pair.apart:
-        return (
-            f"they were delivered differently in {listed(pair.apart)}, and nothing that was promised was lost"
-        )
+        return f"the delivery differs in {listed(pair.apart)}, but neither server lost anything"
     alone = (*pair.findings.only_left, *pair.findings.only_right)
-    return f"so are the delivered texts; only the findings differ ({_kinds(alone)})"
+    return f"the delivered texts are the same too, and only the findings differ ({_kinds(alone)})"
 
 
 def _faults(errors: Sequence[Finding]) -> list[Finding]:
-    """Errors without those that the model makes: equal tokens hold them on both sides, seen or unseen."""
+    """Errors of the server. Equal tokens contain the model's errors on both sides, reported or not."""
     return [one for one in errors if one.kind not in _MODELS]
 
 
@@ -131,23 +121,23 @@ def _delivery_why(pair: Pair) -> str:
     endpoints = [one.reading.header.endpoint for one in (pair.left, pair.right)]
     if endpoints[0] is not endpoints[1]:
         return (
-            f"The endpoints differ ({listed([str(one) for one in endpoints])}), and so do their fields: read "
-            "the findings of each side."
+            f"The endpoints ({listed([str(one) for one in endpoints])}) have different fields: compare the "
+            "findings of each side."
         )
     mine, other = (_faults(one) for one in (pair.findings.errors_left, pair.findings.errors_right))
     if mine and other:
-        what = "Each server has faults of its own."
+        what = "Each server has its own fault."
     elif mine or other:
         what = "The model did the same on both sides, so the fault is the server's."
     else:
-        what = "The servers treat the same tokens differently."
+        what = "The servers handle the same tokens differently."
     if pair.shared:
-        what += f" Both {pair.shared}."
-    return f"{what} This rests on {_BY_IDS if pair.by_token else _BY_FINALS}."
+        what += f" Both servers {pair.shared}."
+    return f"{what} {_BY_IDS if pair.by_token else _BY_FINALS}"
 
 
 def _gave_up(pair: Pair) -> Judgement | None:
-    """Streams that agree until one server breaks off: its later tokens are unseen, not different."""
+    """Streams that agree until one server stops: its later tokens are unknown, not different."""
     place = next(one.divergence for one in pair.choices if one.divergence is not None)
     cut = [
         name
@@ -156,16 +146,16 @@ def _gave_up(pair: Pair) -> Judgement | None:
     ]
     if len(cut) != 1 or sum(one.same_generated is False for one in pair.choices) != 1:
         return None
-    why = f"What {cut[0]} would have sent from token {place.token:,} on is unseen, not different."
+    why = f"The tokens of {cut[0]} from token {place.token:,} on are unknown, not different."
     alone = (*pair.findings.only_left, *pair.findings.only_right)
     refused = next((one for one in alone if one.kind in _MODELS), None)
     if refused is not None:
-        why += f" On the other side the model breaks the format there: {refused.delivered}."
+        why += f" On the other side the model's format error is visible there: {refused.delivered}."
     else:
         why += f" {_delivery_why(pair)}"
     return Judgement(
         Outcome.DELIVERY,
-        f"The tokens are the same up to token {place.token:,}, where {cut[0]} breaks off; {_who(pair)}.",
+        f"The tokens are the same up to token {place.token:,}, where {cut[0]} stops; {_who(pair)}.",
         why,
     )
 
@@ -183,7 +173,9 @@ def _other_tokens(pair: Pair) -> Judgement:
     why = [cause(pair.left.reading, pair.right.reading, pair.settings)]
     for name, one in zip(names, (pair.left, pair.right), strict=True):
         if any(finding.kind is Kind.COUNT_MISMATCH for finding in one.findings):
-            why.append(f"By its count {name} did not send all token ids, so some may only be unseen.")
+            why.append(
+                f"According to its token count, {name} did not send all token IDs, so some may be unknown."
+            )
     return Judgement(Outcome.TOKENS, f"{sentence}.", " ".join(why))
 
 
@@ -193,7 +185,7 @@ def _divergence_words(pair: Pair, place: Divergence) -> str:
     if left is None or right is None:
         short, long = ("left", "right") if left is None else ("right", "left")
         return (
-            f"The tokens are the same, but the {short} stream ends before {where} and the {long} one goes on"
+            f"The tokens are the same, but the {short} stream ends before {where}; the {long} one continues"
         )
     return f"The tokens differ from {where} on: {left} on the left, {right} on the right"
 
@@ -209,39 +201,39 @@ def _token(one: Inspection, place: Divergence) -> str | None:
 def _untold(pair: Pair, known: Sequence[bool | None]) -> Judgement:
     unequal = [one.field for choice in pair.choices for one in choice.generated if one.equal is False]
     if len(pair.left.reading.choices) != len(pair.right.reading.choices):
-        subject = "The two answers hold different numbers of choices"
+        subject = "The two responses have different numbers of choices"
     elif None in known or not unequal:
-        subject = "Whether the tokens are the same cannot be told"
+        subject = "It is unknown whether the tokens are the same"
     else:
         fields = listed([field_words(field) for field in dict.fromkeys(unequal)])
-        subject = f"The final texts differ in {fields}; whether by model or by server cannot be told"
+        subject = f"The final texts differ in {fields}, and it is unknown whether model or server caused this"
     texts = (
         f"the delivered texts differ in {listed(pair.apart)}"
         if pair.apart
         else "the delivered texts are the same"
     )
-    blind = [
-        name
+    blind = {
+        name: one.reading.engine
         for name, one in (("left", pair.left), ("right", pair.right))
         if not all(choice.has_ids for choice in one.reading.choices)
-    ]
+    }
     why = (
-        f"The {' and the '.join(blind)} capture {'carries' if len(blind) == 1 else 'carry'} no token ids: "
-        "ask with `return_token_ids: true` (chat and completions, vLLM 0.10.2 or newer) to know."
+        f"The {' and the '.join(blind)} capture {'has' if len(blind) == 1 else 'have'} no token IDs. "
+        f"To find out, {'; '.join(dict.fromkeys(engine.ids_hint() for engine in blind.values()))}."
         if blind
-        else "Compare answers of one request each."
+        else "Compare responses to the same request."
     )
     return Judgement(Outcome.UNKNOWN, f"{subject}; {texts}.", why)
 
 
 def _clauses(errors: Sequence[Finding]) -> str:
-    """Errors as what a server did, e.g. `lost 2 tokens of the reasoning and broke off the connection`."""
+    """Errors as what a server did, e.g. `lost 2 tokens of the reasoning and closed the connection early`."""
     found = loss_clauses(errors)
     kinds = {one.kind for one in errors}
     if Kind.SERVER_ERROR in kinds:
-        found.append("gave up with an error")
+        found.append("aborted with an error")
     if Kind.DISCONNECTED in kinds:
-        found.append("broke off the connection")
+        found.append("closed the connection early")
     if errors and not found:
         found.append(f"failed with {_kinds(errors)}")
     return listed(found)

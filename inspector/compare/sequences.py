@@ -1,6 +1,6 @@
-"""Two sequences laid side by side: same, only left, only right, replaced.
+"""Two sequences aligned: same, only left, only right, replaced.
 
-Exact (fewest edits) up to a size; beyond it, landmarks that stand once on each side cut the problem,
+Exact (fewest edits) up to a size; beyond it, anchors that occur once on each side split the problem,
 and what they leave is cut into tiles. So 131,072 unrelated tokens on each side still take seconds and
 little memory; `exact` says which it was.
 """
@@ -275,7 +275,7 @@ def _joined(stretches: Sequence[Stretch]) -> Iterator[Stretch]:
 
 def _common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
     low, high = 0, min(len(a), len(b))
-    while low < high:  # by halves: slices compare in C
+    while low < high:  # binary search: slices compare in C
         middle = (low + high + 1) // 2
         if a[low:middle] == b[low:middle]:
             low = middle

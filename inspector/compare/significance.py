@@ -1,7 +1,7 @@
-"""Repeats: how many runs of each side have an error finding, and whether that is more than chance.
+"""Repeated runs: how many of each side have an error finding, and whether the difference is significant.
 
-The test is Fisher's exact test, two-sided: the share of all tables with the same margins that are no
-more probable than the one seen. It is computed in whole numbers, so it is exact for any count.
+The test is Fisher's exact test, two-sided: the share of all tables with the same margins that are at most
+as probable as the observed one. It uses integer arithmetic, so it is exact for any count.
 """
 
 from collections.abc import Sequence
@@ -28,16 +28,16 @@ class Repeats:
     right_runs: int
     right_failed: int
     left_unknown: int
-    """Runs without evidence and without findings; they count in no rate."""
+    """Runs without evidence and without findings; not part of the rates."""
     right_unknown: int
     p_value: float | None
-    """None when a side has no run that can be judged."""
+    """None if a side has no run with evidence."""
     sentence: str
     test: str = TEST
 
     @property
     def more_than_chance(self) -> bool | None:
-        """True when the rates differ at the 5 % level; None when that cannot be asked."""
+        """True if the rates differ significantly (5 % level); None if no test is possible."""
         return None if self.p_value is None else self.p_value < _LEVEL
 
 
@@ -58,7 +58,7 @@ def repeats(left: Sequence[Inspection], right: Sequence[Inspection]) -> Repeats:
 
 
 def fisher_exact(a: int, b: int, c: int, d: int) -> float:
-    """Two-sided p-value of the table [[a, b], [c, d]]; all counts are 0 or more."""
+    """Two-sided p-value of the table [[a, b], [c, d]]; counts must not be negative."""
     failed, left, total = a + c, a + b, a + b + c + d
     ways = {
         k: comb(left, k) * comb(total - left, failed - k)
@@ -69,7 +69,7 @@ def fisher_exact(a: int, b: int, c: int, d: int) -> float:
 
 
 def _judged(runs: Sequence[Inspection]) -> tuple[int, int]:
-    """Runs that can be judged, and those of them with an error."""
+    """The number of runs with a verdict, and of those with an error."""
     judged = [one for one in runs if one.verdict.level != "unknown"]
     failed = sum(any(finding.severity is Severity.ERROR for finding in one.findings) for one in judged)
     return len(judged), failed
@@ -78,13 +78,13 @@ def _judged(runs: Sequence[Inspection]) -> tuple[int, int]:
 def _sentence(a: int, failed_a: int, b: int, failed_b: int, p_value: float | None) -> str:
     rates = f"Left: {_rate(failed_a, a)} with errors, right: {_rate(failed_b, b)}"
     if p_value is None:
-        return f"{rates}; a side without runs that can be judged allows no test."
+        return f"{rates}. No test is possible, because one side has no runs with evidence."
     shown = f"p = {p_value:.2g}" if p_value >= 0.0001 else "p < 0.0001"
     if p_value < _LEVEL:
-        return f"{rates}: more than chance ({TEST}, {shown})."
-    return f"{rates}: chance alone could do that ({TEST}, {shown})."
+        return f"{rates}. The difference is statistically significant ({TEST}, {shown})."
+    return f"{rates}. The difference is not statistically significant ({TEST}, {shown})."
 
 
 def _rate(failed: int, runs: int) -> str:
-    share = f" ({100 * failed / runs:.0f} %)" if runs else ""
-    return f"{failed} of {runs} runs{share}"
+    share = f" ({100 * failed / runs:.0f}%)" if runs else ""
+    return f"{failed:,} of {runs:,} runs{share}"

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from inspector.audit import Finding, Kind
+from inspector.audit import KINDS, Finding, Kind, Side, explain
 from inspector.diagnosis.catalogue import catalogue
 from inspector.diagnosis.forms import Evidence, Place, finding_holds, request_holds, token_places
 from inspector.diagnosis.issue import Issue
@@ -28,7 +28,7 @@ _SHOWN: Final = 3
 """Known issues named for one finding."""
 _LOOK_BACK: Final = 8
 """Places before a finding that are looked at; several forms of an issue may stand close together."""
-_REFUSALS: Final = frozenset({Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER})
+_REFUSALS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
 _WORDS: Final = _REFUSALS | {Kind.SERVER_ERROR}
 """Kinds whose `delivered` holds the parser's or the server's own words."""
 _BY_TOKENS: Final = _REFUSALS | {Kind.UNSERVED, Kind.TRUNCATED, Kind.GARBLED, Kind.DISCONNECTED}
@@ -92,7 +92,7 @@ def diagnose_capture(findings: Sequence[Finding], reading: Reading) -> Diagnosis
     """The findings of a capture as a diagnosis: a failure each, ranked answers over all."""
     found = answers_of_findings(findings, reading)
     failures = tuple(
-        Failure(message=finding.explanation, count=1, answers=tuple(answers[:_SHOWN]))
+        Failure(message=explain(finding), count=1, answers=tuple(answers[:_SHOWN]))
         for finding, answers in zip(findings, found, strict=True)
     )
     answers = tuple(_together(found))
@@ -103,6 +103,7 @@ def diagnose_capture(findings: Sequence[Finding], reading: Reading) -> Diagnosis
         answers=answers,
         failures=failures,
         version=version,
+        server=reading.engine.label,
         versions=(VersionSeen(version, "the capture", 0),) if version else (),
         judges=_judges(findings, reading),
     )
@@ -126,6 +127,8 @@ def _candidates(known: Sequence[Issue], reading: Reading, by_choice: Sequence[Ev
     for issue in known:
         if issue.endpoints and reading.header.endpoint not in issue.endpoints:
             continue
+        if issue.engines and reading.engine.name not in issue.engines:
+            continue
         asked = request_holds(issue, reading.header.request)
         if asked is False:
             continue
@@ -135,7 +138,7 @@ def _candidates(known: Sequence[Issue], reading: Reading, by_choice: Sequence[Ev
             issue=issue,
             kinds=_kinds(issue, any(places.values())),
             places=places,
-            version=version_reason(issue, reading.server_version),
+            version=version_reason(issue, reading.server_version, engine=reading.engine),
             asked=Reason(Because.REQUEST, f"the request has {words}") if asked else None,
         )
         if candidate.kinds:

@@ -11,7 +11,7 @@ from typing import Final
 
 import yaml
 
-from inspector.audit import Kind, Severity
+from inspector.audit import Code, Kind, Severity
 from inspector.capture import Endpoint
 from inspector.diagnosis.issue import Asked, Confidence, FindingForm, Issue, Rate, Side, TokenForm
 from inspector.diagnosis.safe_yaml import read_yaml
@@ -20,6 +20,7 @@ from inspector.diagnosis.schema import (
     Wrong,
     by_program,
     element,
+    engine,
     expression,
     flag,
     hint,
@@ -111,6 +112,7 @@ def _issue(entry: object) -> Issue:
         findings=fields.take("findings", several(_finding_form), ()),
         request=fields.take("request", mapping(word(Asked)), {}),
         endpoints=frozenset(fields.take("endpoints", several(word(Endpoint)), ())),
+        engines=frozenset(fields.take("engines", several(engine), ())),
         affected=fields.take("affected", by_program(version_range), {}),
         fixed_in=fields.take("fixed_in", by_program(version), {}),
         rate=fields.take("rate", word(Rate), None),
@@ -152,12 +154,12 @@ def _finding_form(value: object) -> FindingForm:
     fields = Fields(value, "a finding form")
     form = FindingForm(
         kinds=frozenset(fields.take("kind", several(word(Kind)), one_is_enough=True)),
+        codes=frozenset(fields.take("code", several(word(Code)), (), one_is_enough=True)),
         severity=fields.take("severity", word(Severity), None),
         field=fields.take("field", expression, None),
         delivered_in=fields.take("delivered_in", expression, None),
         generated=fields.take("generated", expression, None),
         delivered=fields.take("delivered", expression, None),
-        explanation=fields.take("explanation", expression, None),
         message=fields.take("message", message, {}),
         whole=fields.take("whole", flag, None),
         crowded=fields.take("crowded", flag, None),

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from inspector.audit import Finding, Kind, rejection, server_errors
-from inspector.audit.rejection import Missing
+from inspector.audit import KINDS, Finding, Side, rejection, server_errors
+from inspector.audit.finding import Missing
 from inspector.capture import EventKind
 from inspector.diagnosis.issue import STATES, Asked, Element, FindingForm, Issue, TokenForm
+from inspector.formats import clip
 from inspector.harmony.states import State, after
 from inspector.harmony.text import text_of
 from inspector.harmony.transcript import Message
@@ -19,7 +20,7 @@ from inspector.reading import ChoiceReading, Reading
 __all__ = ["Evidence", "Place", "finding_holds", "request_holds", "token_places"]
 
 
-_REFUSALS: Final = frozenset({Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER})
+_REFUSALS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
 
 
 class Place(NamedTuple):
@@ -205,6 +206,8 @@ def finding_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bo
     """True when one finding has the form; what is not known speaks against nothing."""
     if form.kinds and finding.kind not in form.kinds:
         return False
+    if form.codes and finding.code not in form.codes:
+        return False
     if form.severity is not None and finding.severity is not form.severity:
         return False
     texts = (
@@ -212,7 +215,6 @@ def finding_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bo
         (form.delivered_in, finding.delivered_in),
         (form.generated, finding.generated),
         (form.delivered, finding.delivered),
-        (form.explanation, finding.explanation),
     )
     if any(wanted is not None and not wanted.search(text or "") for wanted, text in texts):
         return False
@@ -265,7 +267,7 @@ def _places(form: TokenForm, evidence: Evidence) -> Iterator[Place]:
 def _headers(form: TokenForm, wanted: re.Pattern[str], evidence: Evidence) -> Iterator[Place]:
     for start, end, text, refused in evidence.headers:
         if (form.refused is None or form.refused is refused) and wanted.search(text):
-            shown = text if len(text) <= 80 else text[:79] + "…"
+            shown = clip(text, 80)
             yield Place(start, end, f"the header “{shown}” (tokens {start} to {end - 1})")
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from inspector.audit import Kind, Severity
+from inspector.audit import Code, Kind, Severity
 from inspector.capture import Endpoint
 from inspector.diagnosis.versions import Range, as_version
 from inspector.harmony.states import HEADER_STATES, State
@@ -127,12 +127,12 @@ class FindingForm:
     """How an issue looks in the findings; every part that is given must hold for one finding."""
 
     kinds: frozenset[Kind] = frozenset()
+    codes: frozenset[Code] = frozenset()
     severity: Severity | None = None
     field: re.Pattern[str] | None = None
     delivered_in: re.Pattern[str] | None = None
     generated: re.Pattern[str] | None = None
     delivered: re.Pattern[str] | None = None
-    explanation: re.Pattern[str] | None = None
     message: Mapping[str, re.Pattern[str]] = dataclasses.field(default_factory=dict)
     """Like the token form's, for the message of the finding's first token."""
     whole: bool | None = None
@@ -177,6 +177,8 @@ class Issue:
     """Request keys that must be so for the issue to arise."""
     endpoints: frozenset[Endpoint] = frozenset()
     """Endpoints where the issue exists; empty for all."""
+    engines: frozenset[str] = frozenset()
+    """Engines that have the issue; empty for all."""
     affected: Mapping[str, Range] = dataclasses.field(default_factory=dict)
     """Versions by program; empty where no version is known to be free of it."""
     fixed_in: Mapping[str, str] = dataclasses.field(default_factory=dict)

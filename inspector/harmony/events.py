@@ -13,7 +13,7 @@ __all__ = ["BodyAdded", "HarmonyEvent", "Header", "HeaderClosed", "HeaderOpened"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:
-    """A message header as the judge reads it."""
+    """A message header as the reference parser reads it."""
 
     role: str | None
     channel: str | None
@@ -33,7 +33,7 @@ class HeaderOpened:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeaderClosed:
-    """`<|message|>` at `at` ended a header that the judge accepts."""
+    """`<|message|>` at `at` ended a header that the reference parser accepts."""
 
     at: int
     header: Header
@@ -49,20 +49,20 @@ class BodyAdded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageClosed:
-    """A stop marker at `at` closed the open message."""
+    """A stop token at `at` closed the open message."""
 
     at: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """The judge refused the token at `at`; all is refused from there to the next `<|start|>`."""
+    """The reference parser rejected the token at `at`; all is rejected from there to the next `<|start|>`."""
 
     at: int
     state: State
-    """State before the refused token: a header state for a bad header."""
+    """State before the rejected token: a header state for a bad header."""
     words: str
-    """The judge's own message, word for word."""
+    """The reference parser's own message, verbatim."""
 
 
 HarmonyEvent = HeaderOpened | HeaderClosed | BodyAdded | MessageClosed | Refused

@@ -1,7 +1,7 @@
 """What an error message of Harmony's parser says: the rejected token, or why a header was rejected.
 
 Source: `openai_harmony` 0.0.4 to 0.0.11 (`StreamableParser` in src/encoding.rs). vLLM to 0.31 puts the
-message, word for word, into the error event of a stream. The parser rejects a token only between messages,
+message, verbatim, into the error event of a stream. The parser rejects a token only between messages,
 and a header only at its `<|message|>`.
 """
 

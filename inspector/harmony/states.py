@@ -1,8 +1,8 @@
-"""The grammar of a Harmony stream, as a table. Everything that decides a transition stands here.
+"""The grammar of a Harmony stream, as a table. Everything that decides a transition is here.
 
 Source: the Harmony response format (github.com/openai/harmony, docs/format.md) and the behaviour of
 `openai_harmony.StreamableParser` 0.0.4 to 0.0.11: inside a header every token but `<|message|>` is
-header text, stop markers too; inside a body every marker but the three stop markers is body text.
+header text, stop tokens too; inside a body every special token but the three stop tokens is body text.
 """
 
 from enum import StrEnum
@@ -27,11 +27,11 @@ class State(StrEnum):
     BODY = "body"
     """After `<|message|>`."""
     REFUSED = "refused"
-    """After a token that the judge refused, until the next `<|start|>`."""
+    """After a token that the reference parser rejected, until the next `<|start|>`."""
 
 
 STOPS: Final[frozenset[int]] = frozenset({Marker.END, Marker.RETURN, Marker.CALL})
-"""Markers that close a body."""
+"""Special tokens that close a body."""
 
 HEADER_STATES: Final[frozenset[State]] = frozenset({State.ROLE, State.CHANNEL, State.CONTENT_TYPE})
 
@@ -49,17 +49,17 @@ TRANSITIONS: Final[dict[tuple[State, Marker], State]] = {
     (State.BODY, Marker.CALL): State.BETWEEN,
     (State.REFUSED, Marker.START): State.ROLE,
 }
-"""A marker that is not listed is text of the header or body, is refused between messages, and stays
-refused after a refusal."""
+"""A special token that is not listed is text of the header or body, is rejected between messages, and stays
+rejected after a rejection."""
 
 LEAVES: Final[dict[State, frozenset[int]]] = {
     state: frozenset(marker for (at, marker) in TRANSITIONS if at is state) for state in State
 }
-"""Ids that leave a state; all others stay in it (between messages they are refused)."""
+"""IDs that leave a state; all others stay in it (between messages they are rejected)."""
 
 
 def after(state: State, token_id: int) -> State:
-    """The state after one token, if the judge accepts it."""
+    """The state after one token, if the reference parser accepts it."""
     if token_id in LEAVES[state]:
         return TRANSITIONS[state, Marker(token_id)]
     return State.REFUSED if state is State.BETWEEN else state

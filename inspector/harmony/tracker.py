@@ -33,7 +33,7 @@ _CONSTRAIN: Final = Marker.CONSTRAIN.text
 class HarmonyTracker:
     """Follows one completion.
 
-    `prompt` holds the ids that the completion continues; None means the usual one, which ends in
+    `prompt` holds the IDs that the completion continues; None means the usual one, which ends in
     `<|start|>assistant`. Only what follows its last `<|start|>` matters.
     """
 

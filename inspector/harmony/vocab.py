@@ -1,4 +1,4 @@
-"""The vocabulary: the encoding that vLLM itself uses, its markers, and the bytes of each token.
+"""The vocabulary: the encoding that vLLM itself uses, its special tokens, and the bytes of each token.
 
 Works offline with oss-harmony (vocabulary inside the wheel); openai-harmony 0.0.x downloads it at
 first use, which fails with one sentence where there is no network.
@@ -30,7 +30,7 @@ ASSISTANT: Final = 173781
 """The token `assistant`: a completion's prompt ends in `<|start|>` and this."""
 
 VOCABULARY_SIZE: Final = 201088
-"""Size of o200k_harmony with its reserved ids, as in gpt-oss's config.json."""
+"""Size of o200k_harmony with its reserved IDs, as in gpt-oss's config.json."""
 
 
 class Marker(IntEnum):
@@ -46,7 +46,7 @@ class Marker(IntEnum):
 
     @property
     def text(self) -> str:
-        """The marker as Harmony text writes it, e.g. `<|start|>`."""
+        """The special token as Harmony text writes it, e.g. `<|start|>`."""
         return f"<|{self.name.lower()}|>"
 
 
@@ -54,7 +54,7 @@ MARKERS: Final[frozenset[int]] = frozenset(Marker)
 
 
 def is_marker(token_id: int) -> bool:
-    """True for the seven ids that frame messages."""
+    """True for the seven IDs that frame messages."""
     return token_id in MARKERS
 
 
@@ -68,17 +68,17 @@ def encoding() -> HarmonyEncoding:
         return load_harmony_encoding(HarmonyEncodingName.HARMONY_GPT_OSS)
     except (HarmonyError, OSError) as error:
         raise InspectorError(
-            f"the Harmony vocabulary cannot be loaded ({error}); install oss-harmony, which carries it inside"
+            f"the Harmony vocabulary cannot be loaded ({error}); install oss-harmony, which includes it"
         ) from error
 
 
 def encode(text: str) -> list[int]:
-    """Token ids of Harmony text; markers such as `<|start|>` in it become their ids."""
+    """Token IDs of Harmony text; special tokens such as `<|start|>` in it become their IDs."""
     return list(encoding().encode(_sound(text), allowed_special="all"))
 
 
 def encode_plain(text: str) -> list[int]:
-    """Token ids of plain text; `<|start|>` and the like in it stay text."""
+    """Token IDs of plain text; `<|start|>` and the like in it stay text."""
     return list(encoding().encode(_sound(text), disallowed_special=()))
 
 

@@ -1,6 +1,6 @@
-"""What `curl -N` leaves in a file: an event stream or a body, with `-i` after its HTTP headers.
+"""Output of `curl -N`: an event stream or a body, with `-i` after its HTTP headers.
 
-No times are known, so none are made up.
+Times are unknown and left out.
 """
 
 import re
@@ -15,13 +15,15 @@ from inspector.importers.payloads import KINDS, answer
 __all__ = ["read_dump"]
 
 _HEADERS: Final = re.compile(rb"HTTP/[0-9.]+ ([0-9]{3})[^\n]*\n(?:[^\r\n]+\r?\n)*(?:\r?\n|\Z)")
-_ALONE: Final = "Only an error came: the endpoint is not told by it and was taken to be chat completions."
+_ALONE: Final = (
+    "The response is only an error, which does not show the endpoint: assumed to be chat completions."
+)
 
 
 def read_dump(content: bytes, name: str) -> list[Capture]:
-    """The answers of a file, several where one was appended to the other (`curl -N ... >> file`).
+    """The responses in a file; several if they were appended to each other (`curl -N ... >> file`).
 
-    Raises CaptureError when nothing in it comes from one of vLLM's endpoints.
+    Raises CaptureError if nothing in it comes from one of vLLM's endpoints.
     """
     status, at = None, len(content) - len(content.lstrip())
     while found := _HEADERS.match(content, at):  # 100 Continue, a proxy's CONNECT and redirects come first
@@ -33,9 +35,9 @@ def read_dump(content: bytes, name: str) -> list[Capture]:
     if endpoint is None and refused:
         endpoint, notes = Endpoint.CHAT, (*notes, _ALONE)
     if endpoint is None and not read.events:
-        raise CaptureError(name, "headers without a body; let curl run to its end and save it again")
+        raise CaptureError(name, "headers without a body; let curl finish and save the output again")
     if endpoint is None:
-        why = f"no event or body in it comes from chat completions, Responses or completions; give {KINDS}"
+        why = f"contains no event or body of chat completions, Responses or completions; use {KINDS}"
         raise CaptureError(name, why)
     source = "curl -i dump" if status is not None else "curl dump"
     header = Header(endpoint=endpoint, model=read.model, status=status, source=source)
@@ -43,7 +45,7 @@ def read_dump(content: bytes, name: str) -> list[Capture]:
 
 
 def _answers(events: Sequence[Event]) -> list[list[Event]]:
-    """The events, parted after each `[DONE]` that others follow."""
+    """The events, split after each `[DONE]` that is followed by others."""
     ends = [place + 1 for place, event in enumerate(events) if event.data == "[DONE]"]
     parts = [list(events[start:end]) for start, end in pairwise([0, *ends, len(events)])]
     if len(parts) > 1 and all(event.kind is EventKind.COMMENT for event in parts[-1]):

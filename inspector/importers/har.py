@@ -1,10 +1,10 @@
 """HAR files (HTTP Archive 1.2), as browsers, proxies and Playwright save them.
 
-Each entry whose answer comes from one of vLLM's endpoints is a capture; all others are read over.
+Each entry whose response comes from one of vLLM's endpoints is a capture; all others are ignored.
 Chromium's DevTools add `_eventSourceMessages` (`time` in seconds since 1970, `eventName`, `eventId`, and
-`data` unless the export was sanitized; read in Chromium 156): from them events have times, otherwise none
-are known. Chromium tells a failed answer by
-`response._error`, Playwright by `response._failureText`.
+`data` unless the export was sanitized; as of Chromium 156). Events get their times from these; otherwise
+times are unknown. Chromium records a failed response in
+`response._error`, Playwright in `response._failureText`.
 """
 
 import binascii
@@ -15,8 +15,9 @@ from typing import Any, Final
 
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.errors import CaptureError
-from inspector.importers.payloads import Answer, answer, as_time, endpoint_of_path, shown, told
+from inspector.importers.payloads import Answer, answer, as_time, shown, told
 from inspector.redaction import redact
+from inspector.wire.endpoints import endpoint_of_path
 
 __all__ = ["is_har", "read_har"]
 
@@ -30,13 +31,15 @@ def is_har(row: Mapping[str, Any]) -> bool:
 
 
 def read_har(row: Mapping[str, Any], name: str) -> list[Capture]:
-    """The captures of a HAR file in its order; CaptureError when none of its entries is one."""
+    """The captures of a HAR file in its order; raises CaptureError if no entry is one."""
     captures: list[Capture] = []
     empty = 0
     entries = row["log"]["entries"]
     for at, entry in enumerate(entries):
         if not isinstance(entry, dict):
-            raise CaptureError(name, f"log.entries[{at}] is {shown(entry)}, not an object; export it again")
+            raise CaptureError(
+                name, f"log.entries[{at}] is {shown(entry)}, not an object; export the HAR file again"
+            )
         read = _answer(entry, f"{name}: log.entries[{at}]")
         endpoint = read.endpoint or _endpoint_of_request(entry, read)
         if endpoint is not None:
@@ -46,10 +49,10 @@ def read_har(row: Mapping[str, Any], name: str) -> list[Capture]:
     if captures:
         return captures
     if empty:
-        why = f"it has requests to vLLM ({empty}), but no answer's text; export it with content"
+        why = f"contains requests to vLLM ({empty}) but no response bodies; export it with content"
         raise CaptureError(name, why)
-    why = f"no entry (of {len(entries)}) is an answer of chat completions, Responses or completions"
-    raise CaptureError(name, f"{why}; record the request to vLLM itself")
+    why = f"none of the {len(entries):,} entries is a response of chat completions, Responses or completions"
+    raise CaptureError(name, f"{why}; record the request to vLLM")
 
 
 def _object(row: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -63,7 +66,7 @@ def _path_endpoint(entry: Mapping[str, Any]) -> Endpoint | None:
 
 
 def _endpoint_of_request(entry: Mapping[str, Any], read: Answer) -> Endpoint | None:
-    """The endpoint asked for, where the answer does not tell: an error, or a stream without payloads."""
+    """The requested endpoint, if the response does not show it: an error, or a stream without payloads."""
     status = _status(entry)
     streamed = any(event.kind is not EventKind.BODY for event in read.events)
     odd = read.failed or streamed or (status is not None and status >= 400)
@@ -83,7 +86,7 @@ def _answer(entry: Mapping[str, Any], place: str) -> Answer:
         try:
             body = binascii.a2b_base64(body)
         except binascii.Error as error:
-            raise CaptureError(place, "its content is damaged base64; export it again") from error
+            raise CaptureError(place, "its content is damaged base64; export the HAR file again") from error
     read = answer(body)
     messages = entry.get("_eventSourceMessages")
     if isinstance(messages, list) and messages and all(isinstance(one, dict) for one in messages):
@@ -92,7 +95,7 @@ def _answer(entry: Mapping[str, Any], place: str) -> Answer:
 
 
 def _timed(read: Answer, messages: Sequence[Mapping[str, Any]], started: datetime | None) -> Answer:
-    """The answer with the times of DevTools' messages; they are the answer where its text is missing."""
+    """The response with the times of DevTools' messages, which also replace a missing body."""
     times = [None if started is None else _seconds(message.get("time"), started) for message in messages]
     if not read.events:
         names = [message.get("eventName") for message in messages]

@@ -1,6 +1,6 @@
-"""Lists of token ids, as JSON or as text: one event that holds the list, delivered to nobody.
+"""Lists of token IDs, as JSON or text: one event with the list, and no deliveries.
 
-Any whole number counts as an id, also one outside the vocabulary: a model may emit anything.
+Any integer counts as an ID, even outside the vocabulary: a model may emit anything.
 """
 
 import json
@@ -16,46 +16,45 @@ from inspector.importers.payloads import KINDS, shown
 __all__ = ["ID_KEYS", "is_id_text", "read_id_list", "read_id_object", "read_id_text"]
 
 ID_KEYS: Final = ("token_ids", "output_token_ids", "tokens")
-"""Keys of a JSON object under which ids are looked for."""
+"""Keys of a JSON object that may contain the IDs."""
 
 _OF_TEXT: Final = b"0123456789+-,; \t\r\n[]()"
 _SPACES: Final = bytes.maketrans(b",;\t\r\n[]()", b" " * 9)
 _DIGITS: Final = 4000  # Python reads 4300
 _NUMBER: Final = re.compile(rb"[+-]?[0-9]{1,%d}" % _DIGITS)
-_CUT: Final = "The list has no closing bracket: it was cut off, perhaps within its last number."
+_CUT: Final = "The list has no closing bracket: it is truncated, perhaps inside its last number."
 
 
 def read_id_list(items: Sequence[Any], text: str, name: str, source: str = "list of token ids") -> Capture:
     """A JSON list that reads as `text`."""
     if not items:
-        raise CaptureError(name, f"the list is empty; give {KINDS}")
+        raise CaptureError(name, f"the list is empty; use {KINDS}")
     if set(map(type, items)) != {int}:
         at, item = next((at, item) for at, item in enumerate(items) if type(item) is not int)
-        raise CaptureError(
-            name, f"item {at} of the list is {shown(item)}, not a token id; give whole numbers"
-        )
+        raise CaptureError(name, f"item {at} of the list is {shown(item)}, not a token ID; use integers")
     header = Header(endpoint=Endpoint.TOKENS, source=source)
     return Capture(header=header, events=[Event(text)])
 
 
 def read_id_object(row: Mapping[str, Any], name: str) -> Capture:
-    """A JSON object with ids under one of `ID_KEYS`."""
+    """A JSON object with IDs under one of `ID_KEYS`."""
     key = next(key for key in ID_KEYS if isinstance(row.get(key), list))
     return read_id_list(row[key], json.dumps(row[key]), name, f"{key} of a JSON object")
 
 
 def is_id_text(content: bytes) -> bool:
-    """True when there is nothing but numbers and what may stand between them."""
+    """True if the content has only numbers and separators."""
     return not content[:4096].translate(None, _OF_TEXT) and not content.translate(None, _OF_TEXT)
 
 
 def read_id_text(content: bytes, name: str) -> Capture:
-    """Ids with spaces, commas, semicolons, line ends or brackets between them."""
+    """IDs separated by spaces, commas, semicolons, line breaks or brackets."""
     words = content.translate(_SPACES).split()
     plain = b"-" not in content and b"+" not in content and max(map(len, words), default=0) <= _DIGITS
     bad = None if plain else next((word for word in words if not _NUMBER.fullmatch(word)), None)
     if bad is not None:
-        why = f"{shown(bad.decode('ascii'))} is no token id; put spaces, commas or line ends between numbers"
+        item = shown(bad.decode("ascii"))
+        why = f"{item} is not a token ID; separate IDs with spaces, commas or line breaks"
         raise CaptureError(name, why)
     ids = [int(word) for word in words]
     capture = read_id_list(ids, json.dumps(ids), name, "text list of token ids")

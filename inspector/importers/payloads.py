@@ -1,6 +1,6 @@
-"""What the importers share: JSON from outside, which endpoint a payload comes from, answers to events.
+"""Shared by the importers: JSON from outside, the endpoint of a payload, HTTP bodies to events.
 
-Refuses nothing but what is no JSON where JSON must be.
+Raises only for invalid JSON where JSON is required.
 """
 
 import json
@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from inspector.capture import Endpoint, Event, EventKind
 from inspector.errors import CaptureError
+from inspector.wire.endpoints import DONE, endpoint_of_payload
 from inspector.wire.sse import LIMIT_BYTES, SseDecoder
 
 __all__ = [
@@ -17,8 +18,6 @@ __all__ = [
     "Answer",
     "answer",
     "as_time",
-    "endpoint_of",
-    "endpoint_of_path",
     "is_error",
     "loads",
     "shown",
@@ -26,33 +25,22 @@ __all__ = [
     "told",
 ]
 
-KINDS: Final = "a capture, a curl -N dump, a HAR file, a list of token ids or a vLLM log"
-"""What can be read, for the end of a refusal."""
+KINDS: Final = "a capture, curl -N output, a HAR file, a list of token IDs or a vLLM log"
+"""The supported formats, for error messages."""
 
-_OBJECTS: Final = {
-    "chat.completion.chunk": Endpoint.CHAT,
-    "chat.completion": Endpoint.CHAT,
-    "text_completion": Endpoint.COMPLETIONS,
-    "response": Endpoint.RESPONSES,
-}
-_PATHS: Final = {
-    "/chat/completions": Endpoint.CHAT,
-    "/completions": Endpoint.COMPLETIONS,
-    "/responses": Endpoint.RESPONSES,
-}
 _SLICE: Final = 2**20
 _STREAM: Final = re.compile(rb"(?:data|event|id|retry)?:")
-_BROKEN: Final = "The last event has no blank line after it: the stream or the file was cut there."
-_LONG: Final = f"An event is longer than {LIMIT_BYTES // 2**20} MiB and was cut there."
+_BROKEN: Final = "The last event is not followed by a blank line: the stream or the file is truncated there."
+_LONG: Final = f"An event is longer than {LIMIT_BYTES // 2**20} MiB and was truncated."
 _SHOWN: Final = 40
 
 
 class Answer(NamedTuple):
-    """The body of an HTTP answer as events."""
+    """The body of an HTTP response as events."""
 
     events: list[Event]
     endpoint: Endpoint | None
-    """None when no payload tells."""
+    """None if no payload shows it."""
     model: str | None
     failed: bool
     """True when a payload is an error."""
@@ -68,25 +56,25 @@ def shown(value: object) -> str:
 
 
 def loads(text: str | bytes, name: str, what: str = "the JSON") -> Any:
-    """JSON to values; CaptureError with the line where it stops being JSON."""
+    """Parse JSON; raises CaptureError with the line of the error."""
     try:
         return json.loads(text)
     except RecursionError as error:
-        raise CaptureError(name, f"{what} nests deeper than can be read; no server sends that") from error
+        raise CaptureError(name, f"{what} is nested too deeply; no server sends that") from error
     except json.JSONDecodeError as error:
-        why = f"{what} is damaged or cut off at column {error.colno} ({error.msg}); save it again"
+        why = f"{what} is invalid or truncated at column {error.colno} ({error.msg}); save it again"
         raise CaptureError(name, why, line=error.lineno) from error
     except UnicodeDecodeError as error:
-        why = f"{what} is damaged: byte {error.start} is no UTF-8; save it again"
+        why = f"{what} is damaged: byte {error.start} is not valid UTF-8; save it again"
         raise CaptureError(name, why) from error
     except ValueError as error:
         raise CaptureError(
-            name, f"{what} holds a number of thousands of digits; no server sends that"
+            name, f"{what} contains a number with thousands of digits; no server sends that"
         ) from error
 
 
 def as_time(value: object, *, latest: float = 1e9) -> float | None:
-    """A number from 0 to `latest` as a float; None for all else."""
+    """A number from 0 to `latest` as a float; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -96,26 +84,8 @@ def as_time(value: object, *, latest: float = 1e9) -> float | None:
     return seconds if 0 <= seconds < latest else None
 
 
-def endpoint_of_path(path: str) -> Endpoint | None:
-    """The endpoint that a URL or path leads to."""
-    bare = path.partition("?")[0].rstrip("/")
-    return next((endpoint for end, endpoint in _PATHS.items() if bare.endswith(end)), None)
-
-
-def endpoint_of(payload: object) -> Endpoint | None:
-    """The endpoint that sends such a payload; None when that cannot be told."""
-    if not isinstance(payload, dict):
-        return None
-    kind, sent = payload.get("type"), payload.get("object")
-    if isinstance(kind, str) and (
-        kind.startswith("response.") or (kind == "error" and "sequence_number" in payload)
-    ):
-        return Endpoint.RESPONSES
-    return _OBJECTS.get(sent) if isinstance(sent, str) else None
-
-
 def is_error(payload: object) -> bool:
-    """True for an error as vLLM or FastAPI tells it."""
+    """True for an error object of vLLM or FastAPI."""
     if not isinstance(payload, dict):
         return False
     if payload.get("error") or payload.get("object") == "error" or payload.get("type") == "error":
@@ -145,17 +115,17 @@ def stream_answer(body: bytes) -> Answer:
 
 
 def told(events: Sequence[Event], notes: Sequence[str] = ()) -> Answer:
-    """The events with what their payloads tell, up to the first that tells its endpoint."""
+    """The events with the facts from their payloads, up to the first that shows the endpoint."""
     failed = False
     for event in events:
-        if event.kind is EventKind.COMMENT or event.data == "[DONE]":
+        if event.kind is EventKind.COMMENT or event.data == DONE:
             continue
         try:
             payload = json.loads(event.data)
         except (ValueError, RecursionError):
             continue
         failed = failed or is_error(payload)
-        endpoint = Endpoint.RESPONSES if event.name.startswith("response.") else endpoint_of(payload)
+        endpoint = endpoint_of_payload(payload, event.name)
         if endpoint is not None:
             inner = payload.get("response", payload) if isinstance(payload, dict) else None
             model = inner.get("model") if isinstance(inner, dict) else None

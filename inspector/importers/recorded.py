@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.errors import CaptureError
-from inspector.importers.payloads import as_time, endpoint_of_path, shown
+from inspector.importers.payloads import as_time, shown
+from inspector.wire.endpoints import endpoint_of_path
 
 __all__ = ["is_recorded", "read_recorded"]
 
@@ -22,11 +23,11 @@ def is_recorded(row: Mapping[str, Any]) -> bool:
 
 
 def read_recorded(row: Mapping[str, Any], name: str) -> Capture:
-    """One recording; CaptureError when a line or the endpoint is not of the kind."""
+    """One recording; raises CaptureError for an invalid line or endpoint."""
     endpoint = endpoint_of_path(row["endpoint"])
     if endpoint is None:
         raise CaptureError(
-            name, f"endpoint is {shown(row['endpoint'])}, not one of vLLM's that generate text"
+            name, f"endpoint is {shown(row['endpoint'])}, not a vLLM endpoint that generates text"
         )
     events: list[Event] = []
     body: list[str] = []

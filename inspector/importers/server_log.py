@@ -1,9 +1,9 @@
-"""A vLLM server log that tells token ids (`--enable-log-requests --enable-log-outputs`).
+"""A vLLM server log that tells token IDs (`--enable-log-requests --enable-log-outputs`).
 
 Two forms, from vLLM's request logger: one INFO line `Generated response ID: output: '...',
 output_token_ids: [...], finish_reason: stop` (vLLM 0.10 on), and in newer releases a DEBUG line
 `Generated response ID details: output_token_ids: [...]`. Only whole answers are read. For a streamed
-request vLLM logs the ids of those steps alone that delivered text, not the markers between them, and
+request vLLM logs the IDs of those steps alone that delivered text, not the special tokens between them, and
 `None` at the end: no capture can be made of that, and none is guessed.
 """
 
@@ -21,18 +21,18 @@ _IDS: Final = r"((?:-?[0-9]{1,4000}(?:, ?-?[0-9]{1,4000})*,?)?)"
 _LIST: Final = re.compile(rf"[\[(]{_IDS}[\])](?:, finish_reason: \S+)?\s*(?:\x1b\[[0-9;]*m)?\s*")
 _VERSION: Final = re.compile(r"vLLM API server version ([0-9][\w.+-]*)")
 _BOUND: Final = re.compile(r"'max_log_len': ([0-9]{1,9})")
-_LEFT_OUT: Final = "Streamed answers left out, as vLLM logs only some of their token ids: {}."
-_BROKEN: Final = "Lines of token ids cut off and left out: {}."
-_BOUNDED: Final = "The server ran with --max-log-len {}: ids after these are not in the log."
+_LEFT_OUT: Final = "Skipped {} streamed responses, because vLLM logs only some of their token IDs."
+_BROKEN: Final = "Skipped {} truncated lines with token IDs."
+_BOUNDED: Final = "The server ran with --max-log-len {}: later token IDs are not in the log."
 
 
 def is_server_log(content: bytes) -> bool:
-    """True when a line tells the ids of a response."""
+    """True if a line has the token IDs of a response."""
     return _MARK.encode() in content and b"Generated response " in content
 
 
 def read_server_log(content: bytes, name: str) -> list[Capture]:
-    """A capture an answer, in the order of the log; CaptureError when it holds only streamed ones."""
+    """One capture per response, in log order; raises CaptureError if all of them were streamed."""
     text = content.decode("utf-8", "replace")
     version = found[1] if (found := _VERSION.search(text)) else None
     bound = int(found[1]) if (found := _BOUND.search(text)) else None
@@ -72,8 +72,8 @@ def read_server_log(content: bytes, name: str) -> list[Capture]:
 
 def _nothing(streamed: int) -> str:
     if not streamed:
-        return "its output_token_ids lines hold no whole list of ids; log again, or give another file"
+        return "no output_token_ids line has a complete list; log again, or use another file"
     return (
-        f"it logs streamed answers only ({streamed}), of which vLLM tells but some token ids; ask with "
-        "stream: false, or record the stream with return_token_ids"
+        f"contains only streamed responses ({streamed}), for which vLLM logs only some of the token IDs; "
+        "log with stream: false, or record the stream with return_token_ids"
     )

@@ -1,8 +1,8 @@
-"""Other people's files to captures: what a file is decides its content, never its name.
+"""Import of other file formats; the format is detected from the content, never from the name.
 
-Reads captures of our own, `curl` dumps, HAR files, lists of token ids, vLLM server logs and the JSON
-files of the first lab recordings. Anything else is refused with one sentence. Compressed files are
-unpacked by `store`, which bounds them.
+Reads our own captures, `curl` output, HAR files, lists of token IDs, vLLM server logs and the JSON
+files of the first lab recordings. Anything else is rejected with one sentence. `store` decompresses
+files and limits their size.
 """
 
 import re
@@ -15,9 +15,10 @@ from inspector.errors import CaptureError
 from inspector.importers.dumps import read_dump
 from inspector.importers.har import is_har, read_har
 from inspector.importers.ids import ID_KEYS, is_id_text, read_id_list, read_id_object, read_id_text
-from inspector.importers.payloads import KINDS, endpoint_of, is_error, loads, shown
+from inspector.importers.payloads import KINDS, is_error, loads, shown
 from inspector.importers.recorded import is_recorded, read_recorded
 from inspector.importers.server_log import is_server_log, read_server_log
+from inspector.wire.endpoints import endpoint_of_payload
 
 __all__ = ["refuse_binary", "sniff_and_read"]
 
@@ -29,16 +30,16 @@ _SERVER_LINE: Final = re.compile(
 )
 _HEAD: Final = 65536
 _MAGIC: Final = {
-    b"\x89PNG": "a PNG picture",
-    b"\xff\xd8\xff": "a JPEG picture",
-    b"GIF8": "a GIF picture",
-    b"RIFF": "a picture or sound file",
+    b"\x89PNG": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"GIF8": "a GIF image",
+    b"RIFF": "an image or audio file",
     b"%PDF": "a PDF document",
-    b"PK\x03\x04": "a ZIP archive; unpack it first, or give",
-    b"\x1f\x8b": "a gzip file inside another file; unpack it first, or give",
-    b"\x28\xb5\x2f\xfd": "a zstd file inside another file; unpack it first, or give",
-    b"BZh": "a bzip2 file; unpack it first, or give",
-    b"\xfd7zXZ\x00": "an xz file; unpack it first, or give",
+    b"PK\x03\x04": "a ZIP archive; extract it first, or use",
+    b"\x1f\x8b": "a gzip file inside another file; decompress it first, or use",
+    b"\x28\xb5\x2f\xfd": "a zstd file inside another file; decompress it first, or use",
+    b"BZh": "a bzip2 file; decompress it first, or use",
+    b"\xfd7zXZ\x00": "an xz file; decompress it first, or use",
     b"SQLite format 3": "a database",
     b"\x7fELF": "a program",
     b"PAR1": "a Parquet file",
@@ -49,13 +50,13 @@ _BOMS_16: Final = (b"\xff\xfe", b"\xfe\xff")
 def sniff_and_read(content: bytes, name: str) -> list[Capture]:
     """The captures in a file's content, one or more; `name` is for errors.
 
-    Raises CaptureError for what is none of the kinds read, and for damage that would pass for a loss.
+    Raises CaptureError for unsupported formats, and for damage that would look like lost tokens.
     """
     if content.startswith(_BOMS_16):  # PowerShell's `curl > file` writes UTF-16
         content = content.decode("utf-16", "replace").encode("utf-8", "replace")
     content = content.removeprefix(b"\xef\xbb\xbf")
     if not content or content.isspace():
-        raise CaptureError(name, f"the file is empty; give {KINDS}")
+        raise CaptureError(name, f"the file is empty; use {KINDS}")
     if _OWN.match(content):
         return [parse(_lines(content, name), name)]
     if _DUMP.match(content):
@@ -67,7 +68,7 @@ def sniff_and_read(content: bytes, name: str) -> list[Capture]:
     refuse_binary(content, name)
     at = content.find(b"\x00", 0, _HEAD)
     if at >= 0:
-        raise CaptureError(name, f"a NUL byte at {at}: this is no text; give {KINDS}")
+        raise CaptureError(name, f"NUL byte at offset {at}: this is not a text file; use {KINDS}")
     if is_server_log(content):
         return read_server_log(content, name)
     if found := _LATER_DUMP.search(content, 0, _HEAD):
@@ -75,12 +76,10 @@ def sniff_and_read(content: bytes, name: str) -> list[Capture]:
     if _SERVER_LINE.search(content, 0, _HEAD):
         raise CaptureError(
             name,
-            "a vLLM log without token ids (--enable-log-requests --enable-log-outputs writes them): "
-            "no capture can be made of it; `python -m inspector diagnose` reads it",
+            "a vLLM log without token IDs; log them with --enable-log-requests --enable-log-outputs, "
+            "or read this log with `python -m inspector diagnose`",
         )
-    raise CaptureError(
-        name, f"neither {KINDS.replace(' or ', ' nor ')}; save the server's bytes as they come"
-    )
+    raise CaptureError(name, f"unrecognized format; use {KINDS}, or save the raw response (curl -N > file)")
 
 
 def _read_json(content: bytes, name: str) -> list[Capture]:
@@ -90,7 +89,7 @@ def _read_json(content: bytes, name: str) -> list[Capture]:
         if is_id_text(content) and b"[[" not in content.translate(None, b" \t\r\n"):
             return [read_id_text(content, name)]
         if b"\x00" in content[:_HEAD]:
-            raise CaptureError(name, f"NUL bytes within JSON: the file is damaged; give {KINDS}") from error
+            raise CaptureError(name, f"NUL bytes in the JSON: the file is damaged; use {KINDS}") from error
         raise
     if isinstance(row, list):
         return [read_id_list(row, content.decode("utf-8", "replace").strip(), name)]
@@ -98,30 +97,32 @@ def _read_json(content: bytes, name: str) -> list[Capture]:
         return read_har(row, name)
     if is_recorded(row):
         return [read_recorded(row, name)]
-    if endpoint_of(row) is None and any(isinstance(row.get(key), list) for key in ID_KEYS):
+    if endpoint_of_payload(row) is None and any(isinstance(row.get(key), list) for key in ID_KEYS):
         return [read_id_object(row, name)]
-    if endpoint_of(row) is not None or is_error(row):
+    if endpoint_of_payload(row) is not None or is_error(row):
         return read_dump(content, name)
     keys = ", ".join(shown(key) for key in list(row)[:4]) or "none"
-    raise CaptureError(name, f"a JSON object of an unknown kind (its keys: {keys}); give {KINDS}")
+    raise CaptureError(name, f"unrecognized JSON object (keys: {keys}); use {KINDS}")
 
 
 def refuse_binary(content: bytes, name: str, kinds: str = KINDS) -> None:
-    """Raise CaptureError for a picture, an archive and the like; `kinds` is what may be given instead."""
+    """Raise CaptureError for images, archives and the like; `kinds` names the supported formats."""
     for magic, words in _MAGIC.items():
         if content.startswith(magic):
-            joint = "" if words.endswith("give") else "; give"
+            joint = "" if words.endswith("use") else "; use"
             raise CaptureError(name, f"this is {words}{joint} {kinds}")
 
 
 def _lines(content: bytes, name: str) -> Iterator[str]:
-    """The lines of a capture file, one at a time: the whole text never stands in memory twice."""
+    """The lines of a capture file, one at a time, so that the text is not held in memory twice."""
     if not content.isascii():
         try:
             content.decode("utf-8")
         except UnicodeDecodeError as error:
-            if error.end < len(content):  # else the file was cut within a character of its last line
+            if error.end < len(
+                content
+            ):  # otherwise the file is truncated inside a character of its last line
                 line = content.count(b"\n", 0, error.start) + 1
-                why = f"byte {error.start} is no UTF-8; the file is damaged, record again"
+                why = f"byte {error.start} is not valid UTF-8; the file is damaged, record it again"
                 raise CaptureError(name, why, line=line) from error
     return iter(TextIOWrapper(BytesIO(content), encoding="utf-8", errors="replace", newline="\n"))

@@ -1,8 +1,8 @@
-"""Which release changed a verdict: a search that installs only what it visits.
+"""Binary search for the release that changed an outcome; installs only the releases that it tests.
 
-The two ends are judged first; they must differ. Then the middle of what is left is installed, started
-and asked, until two neighbours differ. A script may be asked several times, as old releases lose tokens
-only when the engine outruns the API process; the worst outcome counts.
+The two ends are tested first; they must differ. Then the middle of the remaining range is installed, started
+and tested, until two neighbours differ. A script may be run several times, because old releases lose tokens
+only when the engine is faster than the API process; the worst outcome counts.
 """
 
 import re
@@ -91,7 +91,7 @@ def bisect(
         if version not in judged:
             judged[version] = Visit(version=version, score=judge(version))
             found = judged[version].score
-            say(f"{version}: {found.outcome.value}{'; ' + found.differences[0] if found.differences else ''}")
+            say(f"{version}: {found.outcome.words}{'; ' + found.differences[0] if found.differences else ''}")
         return judged[version]
 
     older, newer = sorted((good, bad), key=version_key)
@@ -99,15 +99,15 @@ def bisect(
     for end in (good, bad):
         if end not in between:
             raise LabError(
-                f"{package} has no release {end} for this platform; it has {', '.join(available[-12:])}"
+                f"{package} has no release {end} for this platform; available: {', '.join(available[-12:])}"
             )
     low, high = 0, len(between) - 1
     first_outcome, last_outcome = visit(between[low]).score.outcome, visit(between[high]).score.outcome
     if visit(good).score.outcome is visit(bad).score.outcome:
         raise LabError(
-            f"{good} and {bad} do the same with this script ({first_outcome.value}): no change to find"
+            f"{good} and {bad} have the same outcome ({first_outcome.words}); there is nothing to bisect"
         )
-    say(f"{high - low - 1} releases lie between {between[low]} and {between[high]}")
+    say(f"{high - low - 1} releases between {between[low]} and {between[high]}")
     while high - low > 1:
         middle = (low + high) // 2
         if visit(between[middle]).score.outcome is last_outcome:
@@ -124,13 +124,13 @@ def bisect(
 def script_of_capture(capture: Capture) -> Script:
     """A script of a capture's own tokens, expecting what the tokens say a client should get.
 
-    Raises LabError when the capture holds no token ids.
+    Raises LabError when the capture holds no token IDs.
     """
     ids = capture.header.script
     reading = read(capture, truth=ids)
     generated = reading.choice.generated()
     if generated is None or not reading.choice.tokens.ids:
-        raise LabError("this capture holds no token ids, so its stream cannot be played to other releases")
+        raise LabError("this capture has no token IDs, so its stream cannot be replayed on other releases")
     names = tuple(dict.fromkeys(call.name for call in generated.tool_calls))
     asked = capture.header.request
     request = {key: asked[key] for key in ("ignore_eos",) if asked.get(key)}

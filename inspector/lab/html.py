@@ -1,4 +1,4 @@
-"""The matrix as one HTML page without scripts or links, to send to somebody.
+"""The matrix as one shareable HTML page without scripts or links.
 
 Everything that came from a server or a script file is escaped.
 """
@@ -32,30 +32,30 @@ td.whole{color:#4fc9a4}small{color:#aaa}}
 
 
 def page(runs: Sequence[Run], scripts: Sequence[Script]) -> str:
-    """The whole page: one table an endpoint, releases and intervals across, scripts down."""
+    """The whole page: one table per endpoint, releases and intervals as columns, scripts as rows."""
     endpoints = [one for one in Endpoint if any(key[0] is one for run in runs for key in run.scores)]
     tables = "".join(_table(endpoint, runs, scripts) for endpoint in endpoints)
     legend = ", ".join(
         f"{SHAPES[outcome]} {words}"
         for outcome, words in (
-            (Outcome.WHOLE, "delivered whole"),
-            (Outcome.TOLD, "the client was told that it failed"),
-            (Outcome.SILENT, "lost, changed or misfiled, and nothing said so"),
+            (Outcome.WHOLE, "complete"),
+            (Outcome.TOLD, "error reported to the client"),
+            (Outcome.SILENT, "silent loss: text lost, changed or misfiled without an error"),
         )
     )
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8">'
         "<title>Harmony conformance of vLLM releases</title>"
         f"<style>{_STYLE}</style><h1>Harmony conformance of vLLM releases</h1>"
-        "<p>Real vLLM servers on a CPU were made to emit the tokens of each script; "
-        "a cell says what the client got. "
+        "<p>Real vLLM servers on a CPU emitted exactly the tokens of each script; "
+        "a cell shows what the client received. "
         f"{legend}.</p>{tables}</html>\n"
     )
 
 
 def _table(endpoint: Endpoint, runs: Sequence[Run], scripts: Sequence[Script]) -> str:
     head = "".join(
-        f"<th>{escape(run.version)}<br><small>{run.stream_interval} a step</small></th>" for run in runs
+        f"<th>{escape(run.version)}<br><small>{run.stream_interval} per step</small></th>" for run in runs
     )
     rows = "".join(
         f'<tr><th scope="row">{escape(script.name)}<br><small>{escape(script.sentence)}</small></th>'
@@ -73,6 +73,6 @@ def _table(endpoint: Endpoint, runs: Sequence[Run], scripts: Sequence[Script]) -
 def _cell(score: Score | None) -> str:
     if score is None:
         return '<td class="none" title="not recorded">–</td>'
-    title = escape("; ".join((*score.differences, *score.kinds)) or "whole", quote=True)
-    word = score.outcome.value
-    return f'<td class="{word}" title="{title}">{SHAPES[score.outcome]}<br><small>{word}</small></td>'
+    title = escape("; ".join((*score.differences, *score.kinds)) or "complete", quote=True)
+    words = f"{SHAPES[score.outcome]}<br><small>{score.outcome.words}</small>"
+    return f'<td class="{score.outcome.value}" title="{title}">{words}</td>'

@@ -129,7 +129,7 @@ def prepare(
     interpreter = path / "bin" / "python"
     if not (path / "bin" / "pip").exists():
         step("creating the environment")
-        _run([python, "-m", "venv", str(path)], log, f"no virtual environment could be made with {python}")
+        _run([python, "-m", "venv", str(path)], log, f"cannot create a virtual environment with {python}")
     pip = [str(interpreter), "-m", "pip"]
     if package == CPU_PACKAGE:
         step("fetching the wheel")
@@ -139,7 +139,7 @@ def prepare(
             "\n".join(plain_requirements(requirements_of(wheel), version=version)) + "\n",
             encoding="utf-8",
         )
-        step("installing what it needs (torch and its libraries: several GB, a few minutes)")
+        step("installing dependencies (torch and its libraries: several GB, a few minutes)")
         _run([*pip, "install", "-r", str(requirements)], log, "", watch=step)
         _run([*pip, "install", "--no-deps", str(wheel)], log, "", watch=step)
     else:
@@ -147,7 +147,7 @@ def prepare(
         _run([*pip, "install", f"{package}=={version}"], log, "", watch=step)
     if package == CPU_PACKAGE:
         freed = _remove_unused(path)
-        step(f"removed {freed / 2**30:.1f} GB of GPU libraries that a CPU never opens")
+        step(f"removed {freed / 2**30:.1f} GB of GPU libraries that are not needed on a CPU")
     step("importing torch and vLLM once")
     environment = _check(path, package, version, log)
     step(f"installed in {path}, {_size_bytes(path) / 2**30:.1f} GB")
@@ -163,15 +163,17 @@ def adopt(paths: LabPaths, path: Path, *, say: Say = print) -> Environment:
     path = path.absolute()
     python = path / "bin" / "python"
     if not python.exists():
-        raise LabError(f"{path} is no virtual environment: it has no bin/python")
+        raise LabError(f"{path} is not a virtual environment: it has no bin/python")
     names = _packages(str(python))
     package = CPU_PACKAGE if CPU_PACKAGE in names else GPU_PACKAGE
     if package not in names:
-        raise LabError(f"{path} has neither {CPU_PACKAGE} nor {GPU_PACKAGE}; install requirements-lab.txt")
+        raise LabError(
+            f"{path} contains neither {CPU_PACKAGE} nor {GPU_PACKAGE}; install requirements-lab.txt in it"
+        )
     version = names[package].partition("+")[0]
     link = paths.environment(package, version)
     if link.exists() or link.is_symlink():
-        raise LabError(f"the lab has {package} {version} already, in {link}; remove that first")
+        raise LabError(f"the lab already has {package} {version} in {link}; remove it first")
     log = paths.logs / f"install-{package}-{version}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     say(f"{package} {version}: importing vLLM once")
@@ -198,11 +200,11 @@ def _fetch_wheel(pip: Sequence[str], folder: Path, package: str, version: str, l
                 f"{package}=={version}",
             ],
             log,
-            f"there is no wheel of {package} {version} for this platform and Python",
+            f"no wheel of {package} {version} for this platform and Python version",
         )
     found = sorted(folder.glob(pattern))
     if not found:
-        raise LabError(f"{package} {version}: pip fetched no wheel named {pattern}; see {log}")
+        raise LabError(f"{package} {version}: pip downloaded no wheel named {pattern}; see {log}")
     return found[0]
 
 
@@ -219,7 +221,7 @@ def _remove_unused(path: Path) -> int:
 def _check(path: Path, package: str, version: str, log: Path) -> Environment:
     """Import vLLM once, as the lab starts it, and note that the environment is whole."""
     python = str(path / "bin" / "python")
-    _run([python, str(LAUNCHER), "--version"], log, "vLLM cannot be imported after the installation")
+    _run([python, str(LAUNCHER), "--version"], log, "vLLM cannot be imported after installation")
     packages = _packages(python)
     record = {"package": package, "version": version, "packages": packages}
     partial = path / f"{_RECORD}.part"
@@ -246,9 +248,9 @@ def _check_disk(root: Path, needed_bytes: int) -> None:
     free = shutil.disk_usage(existing).free
     if free < needed_bytes:
         raise LabError(
-            f"{root}: {free / 2**30:.1f} GB are free and one environment may need "
-            f"{needed_bytes / 2**30:.0f} GB; free some, "
-            "or name another folder with --lab or HARMONY_INSPECTOR_LAB"
+            f"{root}: {free / 2**30:.1f} GB free, but one environment may need "
+            f"{needed_bytes / 2**30:.0f} GB; free some "
+            "space, or choose another folder with --lab or HARMONY_INSPECTOR_LAB"
         )
 
 
@@ -294,7 +296,7 @@ def _run(command: Sequence[str], log: Path, failure: str, *, watch: Say | None =
                 raise
     if process.returncode:
         raise LabError(
-            f"{_why(tail, failure)}; the whole output is in {log}, and the same command goes on from here"
+            f"{_why(tail, failure)}; the full output is in {log}; run the same command again to resume"
         )
 
 
@@ -316,8 +318,7 @@ def _why(tail: Sequence[str], failure: str) -> str:
     missing = next((line for line in errors if "No matching distribution found for" in line), "")
     if missing:
         name = missing.rpartition(" for ")[2]
-        return (
-            f"{failure + ': ' if failure else ''}the package index has no {name} for this Python and platform"
-        )
+        where = f"no {name} in the package index for this Python version and platform"
+        return f"{failure}: {where}" if failure else where
     detail = errors[0].removeprefix("ERROR: ") if errors else (tail[-1] if tail else "no output")
     return f"{failure}: {detail}" if failure else f"pip failed: {detail}"

@@ -19,13 +19,11 @@ from inspector.lab.paths import LabPaths
 from inspector.lab.process import ServerProcess, free_port
 from inspector.lab.recording import Target, record
 from inspector.lab.results import Run, Shelf
-from inspector.lab.score import score
-from inspector.lab.scripts import Script, load
+from inspector.lab.score import Outcome, score
+from inspector.lab.scripts import ENDPOINTS, Script, load
 from inspector.lab.server import STANDALONE, server
 
-__all__ = ["ENDPOINTS", "fill", "rescore", "run_matrix", "serving"]
-
-ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
+__all__ = ["fill", "rescore", "run_matrix", "serving"]
 
 TOOLS: Final = STANDALONE / "tool_server.py"
 
@@ -83,7 +81,7 @@ def fill(
     shelf = Shelf(folder, environment.package, environment.version, interval)
     targets = _targets(endpoints, scripts)
     if not targets:
-        raise LabError("none of these scripts is asked on these endpoints; 'lab scripts --json' lists both")
+        raise LabError("none of these scripts runs on these endpoints; 'lab scripts --json' lists both")
     missing = [
         target
         for target in targets
@@ -190,10 +188,10 @@ def _targets(endpoints: Sequence[Endpoint], scripts: Sequence[Script] | None) ->
 
 
 def _fits(capture: Capture | None, script: Script) -> bool:
-    """Whether a capture is of the script as it stands now."""
+    """Whether a capture belongs to the current version of the script."""
     return capture is not None and capture.header.script == script.sampled
 
 
 def _counts(run: Run) -> str:
-    words = [score.outcome.value for score in run.scores.values()]
-    return ", ".join(f"{words.count(word)} {word}" for word in ("whole", "told", "silent"))
+    seen = [score.outcome for score in run.scores.values()]
+    return ", ".join(f"{seen.count(outcome)} {outcome.words}" for outcome in Outcome)

@@ -26,7 +26,7 @@ __all__ = [
 
 SERVED_NAME: Final = "openai/gpt-oss-tiny"
 TEXT_TOKENS: Final = 199_998
-"""Ids below this are text, by rank; special tokens follow up to the end of the vocabulary."""
+"""IDs below this are text, by rank; special tokens follow up to the end of the vocabulary."""
 FIRST_GPT_OSS_BODY: Final = (0, 24)
 """From this release the lab uses the real architecture; 0.32.0 was tried with it, 0.23.0 with the other."""
 

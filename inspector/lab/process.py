@@ -1,7 +1,7 @@
-"""One server process with its own process group: started, watched until it answers, stopped whole.
+"""One server process with its own process group: started, watched until it is ready, stopped completely.
 
-A server's helpers (vLLM starts an engine process) belong to the group, so nothing is left behind when
-the server dies, never answers, or the person at the keyboard presses Ctrl-C. Knows nothing of vLLM.
+A server's helper processes (vLLM starts an engine process) belong to the group, so nothing is left behind if
+the server dies, never becomes ready, or the user presses Ctrl-C. Not specific to vLLM.
 """
 
 import http.client
@@ -28,7 +28,7 @@ _BLAME: Final = re.compile(r"(?:^|[ .])(?:\w*(?:Error|Exception)): \S.*")
 
 
 def free_port() -> int:
-    """A port of the loopback address that nobody listens on now."""
+    """A free port of the loopback address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -43,13 +43,13 @@ def check_port(port: int) -> None:
             probe.bind(("127.0.0.1", port))
         except (OSError, OverflowError) as error:
             raise LabError(
-                f"port {port} of 127.0.0.1 is in use or not allowed; choose another with --port"
+                f"port {port} on 127.0.0.1 is in use or not allowed; choose another one with --port"
             ) from error
 
 
 @contextmanager
 def kill_is_interrupt() -> Iterator[None]:
-    """Inside, a polite kill (SIGTERM) unwinds the program as Ctrl-C does, so that servers are stopped."""
+    """Inside, SIGTERM unwinds the program as Ctrl-C does, so that servers are stopped."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -140,7 +140,7 @@ class ServerProcess:
         """Wait until the server ends by itself; raises LabError when it does."""
         if self._process is not None:
             self._process.wait()
-            raise LabError(f"the server ended: {self.last_error()}; its log is {self.log}")
+            raise LabError(f"the server exited: {self.last_error()}; log: {self.log}")
 
     def last_error(self) -> str:
         """The last line of the log that names an error, or the last line."""
@@ -148,7 +148,7 @@ class ServerProcess:
         blamed = [found[0].strip() for line in lines if (found := _BLAME.search(line))]
         if blamed:
             return blamed[-1][:300]
-        return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "it wrote nothing")
+        return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "no output")
 
     def _wait_until_healthy(self, process: subprocess.Popen[bytes]) -> None:
         started = time.monotonic()
@@ -157,16 +157,16 @@ class ServerProcess:
             with suppress(subprocess.TimeoutExpired):
                 code = process.wait(timeout=0.25)
                 raise LabError(
-                    f"the server ended with code {code} before it answered: {self.last_error()}; "
-                    f"its log is {self.log}"
+                    f"the server exited with code {code} before it was ready: {self.last_error()}; "
+                    f"log: {self.log}"
                 )
             if self._answers():
                 return
             waited = time.monotonic() - started
             if waited > self._timeout_s:
                 raise LabError(
-                    f"{self.base_url}{self._health} did not answer within {self._timeout_s:.0f} s; "
-                    f"the server was stopped, its log is {self.log}"
+                    f"{self.base_url}{self._health} did not respond within {self._timeout_s:.0f} s; "
+                    f"the server was stopped; log: {self.log}"
                 )
             if waited - told >= 15:
                 told = waited

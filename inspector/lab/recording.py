@@ -15,9 +15,10 @@ import httpx
 
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.errors import LabError
-from inspector.lab.asking import PATHS, body
+from inspector.lab.asking import body
 from inspector.lab.model import SERVED_NAME
 from inspector.lab.scripts import Script
+from inspector.wire.endpoints import spec_of
 from inspector.wire.sse import SseDecoder
 
 __all__ = ["Target", "ask", "record", "server_version"]
@@ -40,7 +41,7 @@ def server_version(base_url: str) -> str:
         return str(answer["version"])
     except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
         raise LabError(
-            f"{base_url}/version does not name a vLLM version ({error!r}); is this a vLLM server?"
+            f"{base_url}/version does not return a vLLM version ({error!r}); is this a vLLM server?"
         ) from error
 
 
@@ -103,7 +104,7 @@ def ask(
     decoder = SseDecoder()
     try:
         with httpx.stream(
-            "POST", base_url + PATHS[target.endpoint], json=request, timeout=TIMEOUT_S
+            "POST", base_url + spec_of(target.endpoint).full_path, json=request, timeout=TIMEOUT_S
         ) as answer:
             header = replace(header, status=answer.status_code)
             streamed = answer.headers.get("content-type", "").startswith("text/event-stream")
@@ -118,7 +119,7 @@ def ask(
                 text = b"".join(pieces).decode("utf-8", "replace")
                 events.append(Event(text, at_s, kind=EventKind.BODY))
     except httpx.ConnectError as error:
-        raise LabError(f"{base_url} cannot be reached ({error}); the server's log says why") from error
+        raise LabError(f"{base_url} cannot be reached ({error}); check the server's log") from error
     except httpx.HTTPError as error:
         at_s = round(time.monotonic() - started, 6)
         cut = f"{type(error).__name__}: {error}"

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+from inspector.audit import explain
+from inspector.formats import count
 from inspector.harmony.text import text_of
 from inspector.lab.bisect import Change
-from inspector.lab.matrix import ENDPOINTS
 from inspector.lab.results import Run
 from inspector.lab.score import Outcome
-from inspector.lab.scripts import Script
+from inspector.lab.scripts import ENDPOINTS, Script
 from inspector.lab.shrink import Shrunk
 from inspector.views.rows import finding_row
 
@@ -24,7 +25,7 @@ __all__ = [
 
 
 def score_rows(run: Run) -> list[dict[str, Any]]:
-    """One row a cell of the matrix."""
+    """One row per cell of the matrix."""
     return [
         {
             "package": run.package,
@@ -41,16 +42,16 @@ def score_rows(run: Run) -> list[dict[str, Any]]:
 
 
 def summary(runs: Sequence[Run]) -> list[str]:
-    """Counts of outcomes, one line a release, interval and endpoint."""
-    lines = [f"{'release':10}{'a step':>8}  {'endpoint':14}{'whole':>7}{'told':>7}{'silent':>8}"]
+    """Counts of outcomes, one line per release, interval and endpoint."""
+    head = f"{'release':10}{'tokens/step':>11}  {'endpoint':12}"
+    lines = [head + "".join(f"{outcome.words:>16}" for outcome in Outcome)]
     for run in runs:
         for endpoint in ENDPOINTS:
-            words = [score.outcome.value for key, score in run.scores.items() if key[0] is endpoint]
-            if words:
-                counts = [words.count(word) for word in ("whole", "told", "silent")]
+            seen = [score.outcome for key, score in run.scores.items() if key[0] is endpoint]
+            if seen:
                 lines.append(
-                    f"{run.version:10}{run.stream_interval:>8}  {endpoint.value:14}"
-                    f"{counts[0]:>7}{counts[1]:>7}{counts[2]:>8}"
+                    f"{run.version:10}{run.stream_interval:>11}  {endpoint.value:12}"
+                    + "".join(f"{seen.count(outcome):>16}" for outcome in Outcome)
                 )
     return lines
 
@@ -75,19 +76,9 @@ def change_sentence(change: Change, what: str) -> str:
     """The result of a search in one sentence."""
     first, last = change.first, change.last
     return (
-        f"{first.version} is the first release where {what} {_verb(first.score.outcome)}; "
-        f"in {last.version} it {_verb(last.score.outcome)}"
+        f"{first.version} is the first release with the outcome “{first.score.outcome.words}” for {what}; "
+        f"{last.version} has “{last.score.outcome.words}”"
     )
-
-
-def _verb(outcome: Outcome) -> str:
-    match outcome:
-        case Outcome.WHOLE:
-            return "is delivered whole"
-        case Outcome.TOLD:
-            return "fails and the client is told"
-        case Outcome.SILENT:
-            return "is damaged silently"
 
 
 def script_row(script: Script) -> dict[str, Any]:
@@ -120,14 +111,14 @@ def shrunk_row(found: Shrunk, version: str, stream_interval: int) -> dict[str, A
 
 
 def shrunk_lines(found: Shrunk, version: str, stream_interval: int) -> list[str]:
-    """The same for a person; the last line can be pasted into a request to `lab serve`."""
-    step = "1 token" if stream_interval == 1 else f"{stream_interval} tokens"
-    least = "no token can be left out" if found.minimal else "the search was cut short"
+    """The same as text; the last line can be pasted into a request to `lab serve`."""
+    step = count(stream_interval, "token")
+    least = "no token can be removed" if found.minimal else "the search stopped early"
     return [
         f"{len(found.ids)} of {found.whole} tokens still fail on vLLM {version}, "
-        f"{found.capture.header.endpoint.value}, {step} a step; {least}.",
-        f"  {found.finding.kind}: {found.finding.explanation}",
-        f"  It failed {found.failed} of {found.asked} times when asked again; {found.tries} requests in all.",
+        f"{found.capture.header.endpoint.value}, {step} per step; {least}.",
+        f"  {found.finding.kind}: {explain(found.finding)}",
+        f"  It failed in {found.failed} of {found.asked} repetitions; {found.tries} requests in all.",
         f"  {text_of(found.ids)}",
         f"  [[tokens {' '.join(map(str, found.ids))}]]",
     ]

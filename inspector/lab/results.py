@@ -171,7 +171,9 @@ def _read(path: Path) -> Run:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         if record["format"] != FORMAT:
-            raise LabError(f"{path}: format {record['format']!r} is not {FORMAT}; run lab matrix again")
+            raise LabError(
+                f"{path}: unsupported format {record['format']!r}, expected {FORMAT}; run lab matrix again"
+            )
         return Run(
             package=record["package"],
             version=record["version"],
@@ -183,7 +185,7 @@ def _read(path: Path) -> Run:
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise LabError(
-            f"{path}: these are no results of lab matrix ({error!r}); delete the file and run it again"
+            f"{path}: not a results file of lab matrix ({error!r}); delete the file and run lab matrix again"
         ) from error
 
 

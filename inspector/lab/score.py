@@ -1,7 +1,7 @@
-"""One capture of a script against what the script says a correct server delivers: whole, told, silent.
+"""Score one capture of a script: whether it delivers what the script expects of a correct server.
 
-The expectation is the script's own, written by hand; the audit's findings are only quoted. So the
-matrix can disagree with the audit, and where it does, one of them is wrong.
+The expectation is part of the script and written by hand; the audit's findings are only quoted. If the
+matrix disagrees with the audit, one of them is wrong.
 """
 
 import re
@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from inspector.audit import audit
-from inspector.capture import Capture, Endpoint
+from inspector.capture import Capture
+from inspector.formats import clip
 from inspector.harmony import vocab
 from inspector.lab.scripts import Piece, Script
 from inspector.reading import Reading, Texts, ToolText, read
+from inspector.wire.endpoints import spec_of
 
 __all__ = ["Outcome", "Score", "score"]
 
@@ -22,18 +24,29 @@ SHOWN = 160
 
 
 TOOL_OUTPUT_TOKENS = 10
-"""Tokens that an answer of the lab's tools takes at least; with its header it is about 23."""
+"""Minimum tokens of a result of the lab's tools; with its header it has about 23."""
 
 
 class Outcome(StrEnum):
     """What one server did with one script."""
 
     WHOLE = "whole"
-    """Everything that must be delivered came, in its field."""
+    """Everything that must be delivered was delivered, in its field."""
     TOLD = "told"
-    """The client was told that something failed: an error, a status, a connection cut off."""
+    """The client could see a failure: an error, an HTTP status, a closed connection."""
     SILENT = "silent"
-    """Text was lost, changed or put into another field, and nothing said so."""
+    """Text was lost, changed or put into another field without any error."""
+
+    @property
+    def words(self) -> str:
+        """What users read; the value is what `--json` and stored results contain."""
+        match self:
+            case Outcome.WHOLE:
+                return "complete"
+            case Outcome.TOLD:
+                return "error reported"
+            case Outcome.SILENT:
+                return "silent loss"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,17 +55,16 @@ class Score:
 
     outcome: Outcome
     differences: tuple[str, ...]
-    """What differs from the expectation, or the server's words; empty when whole."""
+    """Differences from the expectation, or the server's error; empty if complete."""
     kinds: tuple[str, ...]
-    """Kinds of finding that the audit sees, sorted."""
+    """Kinds of findings in the audit, sorted."""
 
 
 def score(script: Script, capture: Capture) -> Score:
-    """Judge one capture of a script."""
+    """Score one capture of a script."""
     # Responses carries no ids: the lab knows what was sampled, unless the server put turns between.
-    truth = (
-        script.sampled if capture.header.endpoint is Endpoint.RESPONSES and len(script.turns) == 1 else None
-    )
+    blind = not spec_of(capture.header.endpoint).carries_ids
+    truth = script.sampled if blind and len(script.turns) == 1 else None
     reading = read(capture, truth=truth)
     kinds = tuple(sorted({finding.kind.value for finding in audit(reading)}))
     words = tuple(_words(reading))
@@ -64,7 +76,7 @@ def score(script: Script, capture: Capture) -> Score:
 
 
 def _words(reading: Reading) -> Iterator[str]:
-    """The ways in which the client was told of a failure."""
+    """The failures that the client could see."""
     for error in reading.stream.errors:
         yield error.message[:SHOWN]
     status = reading.header.status
@@ -77,7 +89,7 @@ def _words(reading: Reading) -> Iterator[str]:
 
 
 def _differences(script: Script, reading: Reading) -> Iterator[str]:
-    if reading.header.endpoint is Endpoint.COMPLETIONS:
+    if reading.spec.raw:
         yield from _raw_differences(script, reading)
         return
     delivered = reading.choice.delivered()
@@ -177,7 +189,7 @@ def _text(ids: Sequence[int]) -> str:
 
 
 def _quoted(text: str) -> str:
-    return f'"{text[:SHOWN]}{"…" if len(text) > SHOWN else ""}"' if text else "nothing"
+    return f'"{clip(text, SHOWN + 1)}"' if text else "nothing"
 
 
 def _calls(calls: Sequence[tuple[str, str]]) -> str:

@@ -20,6 +20,7 @@ from inspector.harmony import vocab
 
 __all__ = [
     "DEFAULT_FILE",
+    "ENDPOINTS",
     "STOPS",
     "Expectation",
     "Piece",
@@ -32,6 +33,9 @@ __all__ = [
 ]
 
 DEFAULT_FILE: Final = Path(__file__).with_name("scripts.yaml")
+
+ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
+"""Endpoints that the lab asks."""
 
 STOPS: Final = frozenset({200002, 199999, 200012})
 """Ids that end generation unless the request says ignore_eos: the model's generation config."""
@@ -103,7 +107,7 @@ class Script:
     built_in: tuple[str, ...] = ()
     stream: bool = True
     """False for the unstreamed twin of a script."""
-    endpoints: tuple[Endpoint, ...] = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
+    endpoints: tuple[Endpoint, ...] = ENDPOINTS
     issues: tuple[str, ...] = ()
 
     @property
@@ -126,7 +130,7 @@ def load(path: Path = DEFAULT_FILE) -> tuple[Script, ...]:
     except (OSError, yaml.YAMLError) as error:
         raise LabError(f"{path}: the scripts cannot be read: {error}") from error
     if not isinstance(entries, list):
-        raise LabError(f"{path}: a list of scripts was expected, one '- name:' each")
+        raise LabError(f"{path}: expected a list of scripts, each beginning with '- name:'")
     scripts: list[Script] = []
     for number, entry in enumerate(entries, start=1):
         try:
@@ -134,7 +138,7 @@ def load(path: Path = DEFAULT_FILE) -> tuple[Script, ...]:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             name = entry.get("name", f"number {number}") if isinstance(entry, dict) else f"number {number}"
             raise LabError(
-                f"{path}: script {name}: {error!r}; the keys are described at the head of the file"
+                f"{path}: script {name}: {error!r}; the keys are described at the top of the file"
             ) from error
     scripts += [
         replace(
@@ -148,7 +152,7 @@ def load(path: Path = DEFAULT_FILE) -> tuple[Script, ...]:
     ]
     names = [script.name for script in scripts]
     if doubled := {name for name in names if names.count(name) > 1}:
-        raise LabError(f"{path}: more than one script is called {min(doubled)}")
+        raise LabError(f"{path}: several scripts are named {min(doubled)}")
     return tuple(scripts)
 
 
@@ -157,7 +161,7 @@ def named(names: Sequence[str], scripts: Sequence[Script] | None = None) -> list
     scripts = load() if scripts is None else scripts
     known = {script.name: script for script in scripts}
     if unknown := [name for name in names if name not in known]:
-        raise LabError(f"there is no script called {unknown[0]}; 'lab scripts' lists them")
+        raise LabError(f"no script named {unknown[0]}; 'lab scripts' lists them")
     return [known[name] for name in names] if names else list(scripts)
 
 
@@ -189,7 +193,7 @@ def _script(entry: dict[str, Any]) -> Script:
     if unknown := set(entry) - _KEYS:
         raise ValueError(f"unknown key {min(unknown)}")
     if not _NAME.fullmatch(entry["name"]):
-        raise ValueError("a name has lower-case letters, digits and underscores only")
+        raise ValueError("names consist of lower-case letters, digits and underscores")
     turns = tuple(tokens_of("".join(turn)) for turn in entry.get("turns") or [entry["text"]])
     request = dict(entry.get("request") or {})
     if request.get("ignore_eos"):
@@ -215,9 +219,7 @@ def _script(entry: dict[str, Any]) -> Script:
         request=request,
         tools=tuple(entry.get("tools") or ()),
         built_in=tuple(entry.get("built_in") or ()),
-        endpoints=tuple(
-            Endpoint(name) for name in entry.get("endpoints") or ("chat", "responses", "completions")
-        ),
+        endpoints=tuple(Endpoint(name) for name in entry.get("endpoints") or ENDPOINTS),
         issues=tuple(entry.get("issues") or ()),
     )
 

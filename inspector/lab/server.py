@@ -38,7 +38,7 @@ def server(
     version = environment.version
     llama_body = uses_llama_body(version)
     if not (paths.models / "vocabulary").exists():
-        say("making the tiny model and its vocabulary (about 10 s, once)")
+        say("creating the tiny model and its vocabulary (about 10 s, only once)")
     model = make_model(paths.models, llama_body=llama_body)
     port = port or free_port()
     script_file = scripts.write_for_sampling(
@@ -94,8 +94,8 @@ def server(
 def _preload(environment: Environment) -> str:
     """Libraries that some CPU releases (0.18) refuse to start without: tcmalloc and Intel's OpenMP.
 
-    They look for the names in LD_PRELOAD only. tcmalloc is there for speed, so where the system has
-    none, OpenMP stands in under its name.
+    They look for the names in LD_PRELOAD only. tcmalloc only affects speed, so if the system has
+    none, OpenMP is preloaded under its name.
     """
     worker = next(environment.path.glob("lib/python*/site-packages/vllm/v1/worker/cpu_worker.py"), None)
     _, _, check = (

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from inspector.audit import Finding, Kind, Severity, audit
+from inspector.audit import Finding, Kind, Severity, audit, explain
 from inspector.capture import Capture, Endpoint
 from inspector.deltas import tool_index
 from inspector.errors import LabError
@@ -18,6 +18,7 @@ from inspector.lab.recording import Target, ask
 from inspector.lab.scripts import STOPS, Script
 from inspector.reading import read
 from inspector.report.shrink import minimal
+from inspector.wire.endpoints import spec_of
 
 __all__ = ["Shrunk", "asker", "shrink", "wanted"]
 
@@ -55,7 +56,7 @@ def wanted(capture: Capture) -> Finding:
     if errors:
         return errors[0]
     raise LabError(
-        "this capture has no error of the server; what tokens alone decide is shrunk by: inspector report"
+        "this capture has no server error; `inspector report` shrinks failures that depend only on tokens"
     )
 
 
@@ -93,13 +94,13 @@ def shrink(
             alike = next((one for one in _findings(answer, asked) if _alike(one, goal)), None)
             known[asked] = None if alike is None else (alike, answer)
             if alike is not None:
-                say(f"{len(some)} tokens: {alike.explanation}")
+                say(f"{len(some)} tokens: {explain(alike)}")
         return known.get(asked)
 
     if shown(ids) is None:
         raise LabError(
-            "the server does not do it again with these tokens; try the capture's own version, with as many "
-            "tokens a step as its events have"
+            "the server does not reproduce the failure with these tokens; use the capture's version, and as "
+            "many tokens per step as its events have"
         )
     shortest, done = minimal(ids, lambda some: shown(some) is not None)
     last = shown(shortest)
@@ -126,7 +127,7 @@ def _stopped(ids: Sequence[int]) -> tuple[int, ...]:
 
 def _findings(capture: Capture, ids: Sequence[int] | None) -> list[Finding]:
     # Responses sends no ids; the lab knows what was sampled.
-    truth = ids if capture.header.endpoint is Endpoint.RESPONSES else None
+    truth = None if spec_of(capture.header.endpoint).carries_ids else ids
     return audit(read(capture, truth=truth))
 
 

@@ -1,4 +1,4 @@
-"""What the lab measured of one release, in rows that the doctor's page and command show."""
+"""Lab results of one release, as rows for the server check on the page and the command."""
 
 from typing import Any
 
@@ -9,10 +9,10 @@ __all__ = ["release_rows", "release_words"]
 
 
 def release_rows(version: str | None) -> list[dict[str, Any]]:
-    """A row an endpoint and stream interval: scripts asked, and how many had each outcome.
+    """One row per endpoint and stream interval: number of scripts, and how many had each outcome.
 
-    `version` as a server says it, with or without a local part (`0.14.1+cpu`); no rows for a release
-    that the lab has not run.
+    `version` as a server reports it, with or without a local part (`0.14.1+cpu`); no rows for a release
+    that the lab has not tested.
     """
     rows: list[dict[str, Any]] = []
     for one in all_runs():
@@ -34,6 +34,6 @@ def release_rows(version: str | None) -> list[dict[str, Any]]:
 def release_words(row: dict[str, Any]) -> str:
     """One row as a line."""
     return (
-        f"{row['endpoint']}, {row['stream_interval']} tokens a step: of {row['scripts']} scripts "
-        f"{row['whole']} whole, {row['told']} told, {row['silent']} lost in silence"
+        f"{row['endpoint']}, {row['stream_interval']} tokens per step, {row['scripts']} scripts: "
+        f"{row['whole']} complete, {row['told']} error reported, {row['silent']} silent loss"
     )

@@ -1,7 +1,7 @@
 """The built-in server: an OpenAI-compatible one that answers with captures, at their own pace or faster.
 
 It samples nothing and parses no prompt: what it sends was recorded, or follows from the recorded token
-ids by the rules of a named vLLM release. Faults are put in only when a request asks for them.
+IDs by the rules of a named vLLM release. Faults are put in only when a request asks for them.
 """
 
 from inspector.playback.faults import FAULTS, Faults, parse_faults

@@ -1,4 +1,4 @@
-"""Faults that a request may ask the playback for: their names, and a text of them to values.
+"""Faults that a request can select: their names, and parsing them from text.
 
 `FAULTS` is the list that docs and pages show. Nothing is applied here: `imitation` and `reshape` change
 tokens and payloads, `sending` changes bytes and times.
@@ -14,7 +14,7 @@ from inspector.harmony.vocab import encode
 __all__ = ["FAULTS", "MIDDLE", "Fault", "Faults", "Stall", "parse_faults"]
 
 MIDDLE: Final = -1
-"""In place of an event's index: the middle of the answer."""
+"""Instead of an event's index: the middle of the response."""
 
 _EVENTS_AT_MOST: Final = 10**6
 _STALL_AT_MOST_S: Final = 3600.0
@@ -30,7 +30,7 @@ class Stall(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Faults:
-    """What to do to one answer; the default does nothing. Events count from 0, `MIDDLE` is half way."""
+    """Faults of one response; none by default. Events count from 0, `MIDDLE` is the middle."""
 
     merge: int = 1
     """Events with tokens that become one, as an engine does that yields several tokens at once."""
@@ -54,11 +54,11 @@ class Faults:
     error_event: int | None = None
     """The server reports an internal error before this event, and ends."""
     http: int | None = None
-    """This HTTP status, with the JSON that vLLM sends, instead of an answer."""
+    """This HTTP status, with the JSON that vLLM sends, instead of a response."""
     html: int | None = None
     """This HTTP status with an HTML page, as a gateway sends it."""
     malformed: int | None = None
-    """This event loses its second half, so it is no JSON."""
+    """This event loses its second half, so it is not JSON."""
     no_done: bool = False
     """The terminal event is missing: `[DONE]`, `response.completed`."""
 
@@ -86,7 +86,7 @@ def _number(low: int, high: int, default: int) -> Callable[[str], int]:
             return default
         plain = text.strip()
         if not (plain.isascii() and plain.isdecimal() and len(plain) < 10 and low <= int(plain) <= high):
-            raise ValueError(f"no number from {low} to {high}")
+            raise ValueError(f"expected a number from {low:,} to {high:,}")
         return int(plain)
 
     return read
@@ -102,20 +102,20 @@ def _stall(text: str) -> Stall:
     except ValueError:
         wait_s = -1.0
     if not 0 <= wait_s <= _STALL_AT_MOST_S:
-        raise ValueError(f"seconds are not between 0 and {_STALL_AT_MOST_S:.0f}")
+        raise ValueError(f"expected 0 to {_STALL_AT_MOST_S:,.0f} seconds")
     return Stall(_event(event), wait_s)
 
 
 def _tokens(text: str) -> tuple[int, ...]:
     if len(text) > _TEXT_AT_MOST:
-        raise ValueError(f"longer than {_TEXT_AT_MOST} characters")
+        raise ValueError(f"longer than {_TEXT_AT_MOST:,} characters")
     return tuple(encode(text or " and then some"))
 
 
 def _flag(name: str) -> Callable[[str], Mapping[str, Any]]:
     def read(text: str) -> Mapping[str, Any]:
         if text:
-            raise ValueError("it takes no value")
+            raise ValueError("it has no value")
         return {name: True}
 
     return read
@@ -127,82 +127,85 @@ def _field(name: str, read: Callable[[str], object]) -> Callable[[str], Mapping[
 
 FAULTS: Final[Mapping[str, Fault]] = {
     "merge": Fault(
-        "events with tokens are merged, N to one", "N", "merge=4", _field("merge", _number(2, 10_000, 3))
+        "merge N events with tokens into one", "N", "merge=4", _field("merge", _number(2, 10_000, 3))
     ),
     "last-token-only": Fault(
-        "of each event only the last token's text is delivered",
+        "deliver only the text of each event's last token",
         "",
         "merge=3,last-token-only",
         _flag("last_token_only"),
     ),
     "split-utf8": Fault(
-        "each token is decoded alone, so characters of several tokens are garbled",
+        "decode each token separately, which garbles characters of several tokens",
         "",
         "split-utf8",
         _flag("split_utf8"),
     ),
     "split-bytes": Fault(
-        "network pieces end inside characters; a good client sees no difference",
+        "end network chunks inside characters; a correct client sees no difference",
         "",
         "split-bytes",
         _flag("split_bytes"),
     ),
     "omit-message": Fault(
-        "the model forgets a <|message|>, the first unless a number says which",
+        "omit a <|message|> of the model, by default the first",
         "NUMBER",
         "omit-message=1",
         _field("omit_message", _number(0, _EVENTS_AT_MOST, 0)),
     ),
     "after-return": Fault(
-        "the model goes on after <|return|>",
-        "TEXT (markers such as <|start|> become tokens)",
+        "let the model continue after <|return|>",
+        "TEXT (special tokens such as <|start|> are recognized)",
         "after-return= and more",
         _field("after_return", _tokens),
     ),
     "swallow": Fault(
-        "parser errors are passed over in silence, as vLLM does from 0.32",
+        "ignore parser errors, as vLLM does from 0.32",
         "",
         "omit-message,swallow",
         _flag("swallow"),
     ),
-    "stall": Fault("a pause before an event", "EVENT:SECONDS", "stall=10:5", _field("stall", _stall)),
-    "cut": Fault("the connection breaks before an event", "EVENT", "cut=10", _field("cut", _event)),
+    "stall": Fault("pause before an event", "EVENT:SECONDS", "stall=10:5", _field("stall", _stall)),
+    "cut": Fault("break the connection before an event", "EVENT", "cut=10", _field("cut", _event)),
     "cut-inside": Fault(
-        "the connection breaks inside an event", "EVENT", "cut-inside=10", _field("cut_inside", _event)
+        "break the connection inside an event", "EVENT", "cut-inside=10", _field("cut_inside", _event)
     ),
     "error-event": Fault(
-        "an error event, then the end", "EVENT", "error-event=10", _field("error_event", _event)
+        "send an error event, then end", "EVENT", "error-event=10", _field("error_event", _event)
     ),
     "http": Fault(
-        "an HTTP error instead of an answer", "STATUS", "http=500", _field("http", _number(400, 599, 500))
+        "send an HTTP error instead of a response",
+        "STATUS",
+        "http=500",
+        _field("http", _number(400, 599, 500)),
     ),
     "html": Fault(
-        "a gateway's HTML error page", "STATUS", "html=502", _field("html", _number(400, 599, 502))
+        "send a gateway's HTML error page", "STATUS", "html=502", _field("html", _number(400, 599, 502))
     ),
     "malformed": Fault(
-        "one event is only half its JSON", "EVENT", "malformed=10", _field("malformed", _event)
+        "send only half of one event's JSON", "EVENT", "malformed=10", _field("malformed", _event)
     ),
-    "no-done": Fault("the terminal event is missing", "", "no-done", _flag("no_done")),
+    "no-done": Fault("omit the terminal event", "", "no-done", _flag("no_done")),
 }
 
 
 def parse_faults(text: str, *, onto: Faults | None = None) -> Faults:
-    """Names with values, separated by commas, to faults; `onto` are faults that hold already.
+    """Names with values, separated by commas, to faults; `onto` are faults set before.
 
-    Raises InspectorError for a name that does not exist and a value that cannot be.
+    Raises InspectorError for an unknown name or an invalid value.
     """
     found = onto or Faults()
     for part in filter(str.strip, text.split(",")):
         name, _, value = part.partition("=")
         name = name.strip()
         if name not in FAULTS:
-            raise InspectorError(f"there is no fault {name[:40]!r}; there are {', '.join(FAULTS)}")
+            raise InspectorError(f"unknown fault {name[:40]!r}; available: {', '.join(FAULTS)}")
         try:
             found = replace(found, **FAULTS[name].read(value))
         except ValueError as error:
             takes = FAULTS[name].value or "no value"
             raise InspectorError(
-                f"the fault {name} cannot be {value[:40]!r} ({error}); it takes {takes}, "
+                f"invalid value {value[:40]!r} for fault {name}: {error}; it takes {takes}, "
                 f"for example {FAULTS[name].example}"
             ) from error
     return found

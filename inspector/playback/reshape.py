@@ -18,6 +18,7 @@ from inspector.harmony.vocab import Marker
 from inspector.playback.faults import MIDDLE, Faults
 from inspector.playback.imitation import ChatServing, TextServing
 from inspector.playback.responses import reshape_responses
+from inspector.wire.endpoints import DONE, spec_of
 from inspector.wire.event_json import choice_of, dumps, ids_of, payload, rewritten, terminal_type
 
 __all__ = ["at_event", "error_events", "reshape", "with_event_faults"]
@@ -50,22 +51,22 @@ class _Chunk:
 def reshape(capture: Capture, faults: Faults) -> list[Event]:
     """The events of a stream with the faults that concern tokens and payloads."""
     events = list(capture.events)
-    endpoint = capture.header.endpoint
+    spec = spec_of(capture.header.endpoint)
     plain = faults.merge == 1 and not (faults.last_token_only or faults.split_utf8 or faults.tokens_change)
     if plain:
         return events
-    if endpoint is Endpoint.RESPONSES:
+    if spec.final_object:
         return reshape_responses(events, faults)
     chunks = [_Chunk(event, value := payload(event), ids_of(value)) for event in events]
     serve_anew = faults.tokens_change or faults.last_token_only or faults.split_utf8
     if serve_anew and not any(chunk.ids for chunk in chunks):
         raise InspectorError(
-            "this capture has no token ids, so this fault cannot be put in; choose one recorded with "
+            "this capture has no token IDs, so it cannot show this fault; choose one recorded with "
             "return_token_ids"
         )
-    if endpoint is not Endpoint.CHAT and faults.last_token_only:
+    if not spec.parsed and faults.last_token_only:
         raise InspectorError(
-            "last-token-only is a fault of chat and Responses: /v1/completions delivers text without a parser"
+            f"last-token-only works with chat and Responses; {spec.full_path} runs no parser"
         )
     count = sum(len(chunk.ids) for chunk in chunks)
     if faults.omit_message is not None:
@@ -76,11 +77,11 @@ def reshape(capture: Capture, faults: Faults) -> list[Event]:
     if faults.merge > 1:
         chunks = _merged(chunks, faults.merge)
     if serve_anew:
-        served = _served_chat if endpoint is Endpoint.CHAT else _served_text
+        served = _served_chat if spec.parsed else _served_text
         chunks = served(chunks, capture, faults)
     shaped = [chunk.event if chunk.value is None else _written(chunk.event, chunk.value) for chunk in chunks]
     if faults.split_utf8 and not any("\ufffd" in event.data for event in shaped):
-        raise InspectorError("no character of this capture lies in two tokens; choose one with emoji")
+        raise InspectorError("no character of this capture spans two tokens; choose one with emoji")
     return shaped
 
 
@@ -93,7 +94,7 @@ def with_event_faults(events: Sequence[Event], faults: Faults, endpoint: Endpoin
     if faults.error_event is not None:
         place = at_event(faults.error_event, found)
         at_s = found[place].at_s if found else 0.0
-        message = "EngineCore encountered an issue (a fault that the request asked for)."
+        message = "EngineCore encountered an issue (a fault that the request selected)."
         found = [*found[:place], *error_events(message, 500, "InternalServerError", endpoint, at_s)]
     if faults.no_done:
         found = [event for event in found if not terminal_type(event)]
@@ -108,11 +109,11 @@ def at_event(place: int, events: Sequence[object]) -> int:
 
 def error_events(message: str, code: int, kind: str, endpoint: Endpoint, at_s: float | None) -> list[Event]:
     """What ends a stream with an error: vLLM's error object and `[DONE]`, or Responses' `error` event."""
-    if endpoint is Endpoint.RESPONSES:
+    if spec_of(endpoint).event_prefix:
         value: dict[str, object] = {"type": "error", "code": kind, "message": message, "param": None}
         return [Event(dumps(value), at_s, "error")]
     value = {"error": {"message": message, "type": kind, "param": None, "code": code}}
-    return [Event(dumps(value), at_s), Event("[DONE]", at_s)]
+    return [Event(dumps(value), at_s), Event(DONE, at_s)]
 
 
 def _written(event: Event, value: dict[str, Any]) -> Event:
@@ -128,7 +129,9 @@ def _set_ids(chunk: _Chunk, ids: list[int]) -> None:
 def _omit_message(chunks: Sequence[_Chunk], number: int) -> None:
     places = [(chunk, at) for chunk in chunks for at, one in enumerate(chunk.ids) if one == Marker.MESSAGE]
     if number >= len(places):
-        raise InspectorError(f"this capture has {len(places)} <|message|>, so number {number} is not there")
+        raise InspectorError(
+            f"this capture has {len(places)} <|message|>, counted from 0; there is no number {number}"
+        )
     chunk, at = places[number]
     _set_ids(chunk, chunk.ids[:at] + chunk.ids[at + 1 :])
 
@@ -137,7 +140,7 @@ def _after_return(chunks: list[_Chunk], added: Sequence[int]) -> None:
     ends = [place for place, chunk in enumerate(chunks) if Marker.RETURN in chunk.ids]
     choice = chunks[ends[-1]].choice if ends else None
     if choice is None:
-        raise InspectorError("no <|return|> in the tokens of this capture, so nothing can come after it")
+        raise InspectorError("the tokens of this capture contain no <|return|>")
     place = ends[-1]
     last = chunks[place]
     finish: dict[str, Any] = {

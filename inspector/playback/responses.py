@@ -1,4 +1,4 @@
-"""Faults in Responses streams. They carry no token ids, so deltas stand for tokens: one each, as recorded.
+"""Faults in Responses streams. They carry no token IDs, so deltas stand for tokens: one each, as recorded.
 
 The final object stays whole, as vLLM's does: it is built from the parser's messages, not from deltas.
 """
@@ -17,13 +17,13 @@ _DELTA: Final = ".delta"
 
 
 def reshape_responses(events: Sequence[Event], faults: Faults) -> list[Event]:
-    """The events of a Responses stream with the faults that concern deltas, numbered anew.
+    """The events of a Responses stream with the faults that concern deltas, renumbered.
 
-    Raises InspectorError for faults that need token ids.
+    Raises InspectorError for faults that need token IDs.
     """
     if faults.tokens_change:
         raise InspectorError(
-            "a Responses stream holds no token ids, so tokens cannot be left out or added; ask "
+            "a Responses stream has no token IDs, so tokens cannot be removed or added; use "
             "/v1/chat/completions or /v1/completions for this fault"
         )
     found = [(event, payload(event)) for event in events]

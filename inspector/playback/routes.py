@@ -25,16 +25,12 @@ from inspector.playback.answer import Answer, answer
 from inspector.playback.faults import Faults, parse_faults
 from inspector.playback.selection import ANY, UnknownModel, choose, fits
 from inspector.playback.sending import Clock, PlayedResponse, Sleep, pieces
+from inspector.wire.endpoints import ASKED
 from inspector.wire.event_json import dumps
 
 __all__ = ["Settings", "playback_routes"]
 
 _BODY_LIMIT_BYTES: Final = 64 * 2**20
-_PATHS: Final = {
-    "/v1/chat/completions": Endpoint.CHAT,
-    "/v1/responses": Endpoint.RESPONSES,
-    "/v1/completions": Endpoint.COMPLETIONS,
-}
 _SETTINGS: Final = ("capture", "speed", "tokens_per_s", "faults")
 _HTML: Final = (
     "<html>\r\n<head><title>{status} {words}</title></head>\r\n<body>\r\n<center><h1>{status} {words}</h1>"
@@ -89,7 +85,7 @@ def playback_routes(
     """
     player = _Player(captures, settings or Settings(), clock, sleep)
     routes: list[BaseRoute] = [
-        Route(path, partial(player.play, endpoint), methods=["POST"]) for path, endpoint in _PATHS.items()
+        Route(spec.full_path, partial(player.play, spec.endpoint), methods=["POST"]) for spec in ASKED
     ]
     routes += [
         Route("/v1/models", player.models, methods=["GET"]),
@@ -118,7 +114,7 @@ class _Player:
             settings = self._settings.changed(_wanted(request))
             faults = settings.faults
             if faults.http is not None:
-                message = "A fault that the request asked for."
+                message = "A fault that the request selected."
                 return _error(faults.http, message, "InternalServerError" if faults.http >= 500 else "Error")
             if faults.html is not None:
                 words = "Bad Gateway" if faults.html == 502 else "Error"
@@ -165,7 +161,7 @@ class _Player:
                 "id": name,
                 "object": "model",
                 "created": 0,
-                "owned_by": "playback",
+                "owned_by": _owner(captures, name),
                 "root": captures[name].header.model if name in captures else name,
                 "max_model_len": 131072,
                 "endpoints": _endpoints(captures, name),
@@ -196,9 +192,9 @@ class _Player:
             if request.method == "DELETE":
                 self._settings = self._first_settings
             elif request.method == "PUT":
-                # No web page elsewhere can send this type without the browser asking first.
+                # A web page from another site cannot send this type without a CORS preflight.
                 if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
-                    raise InspectorError("the settings come as application/json")
+                    raise InspectorError("settings must be sent as application/json")
                 wanted = await _json_body(request)
                 self._settings = self._settings.changed(_controlled(wanted))
         except InspectorError as error:
@@ -219,7 +215,7 @@ class _Player:
 
 
 def _wanted(request: Request) -> dict[str, str]:
-    """What headers (`X-Playback-Speed`) and query (`speed`) ask for; the query wins."""
+    """Settings from headers (`X-Playback-Speed`) and query (`speed`); the query takes precedence."""
     wanted = {}
     for key in _SETTINGS:
         header = request.headers.get(f"x-playback-{key.replace('_', '-')}")
@@ -230,11 +226,11 @@ def _wanted(request: Request) -> dict[str, str]:
 
 
 def _controlled(wanted: Mapping[str, Any]) -> dict[str, str]:
-    """What a body of the control asks for, as text; null is the default."""
+    """Settings from a body for `/control`, as text; null is the default."""
     if unknown := [key for key in wanted if key not in _SETTINGS]:
-        raise InspectorError(f"there is no setting {unknown[0][:40]!r}; there are {', '.join(_SETTINGS)}")
+        raise InspectorError(f"unknown setting {unknown[0][:40]!r}; available: {', '.join(_SETTINGS)}")
     if isinstance(wanted.get("faults"), dict | list):
-        raise InspectorError("faults come as a text, for example merge=3,last-token-only")
+        raise InspectorError("faults must be a string, for example merge=3,last-token-only")
     return {
         key: str(value) if value is not None else "1" if key == "speed" else ""
         for key, value in wanted.items()
@@ -247,7 +243,7 @@ def _positive(name: str, text: str) -> float:
     except ValueError:
         number = 0.0
     if not number > 0:
-        raise InspectorError(f"{name} cannot be {text[:40]!r}; it is a number above 0, or inf")
+        raise InspectorError(f"invalid {name} {text[:40]!r}: expected a positive number, or inf")
     return number
 
 
@@ -256,23 +252,28 @@ async def _json_body(request: Request) -> dict[str, Any]:
     async for chunk in request.stream():
         body += chunk
         if len(body) > _BODY_LIMIT_BYTES:
-            raise InspectorError(f"the request is longer than {_BODY_LIMIT_BYTES} bytes")
+            raise InspectorError(f"the request is longer than {_BODY_LIMIT_BYTES:,} bytes")
     try:
         found = json.loads(bytes(body))
     except (ValueError, RecursionError) as error:
-        raise InspectorError(f"the request's body is no JSON ({str(error)[:120]})") from error
+        raise InspectorError(f"the request body is not valid JSON ({str(error)[:120]})") from error
     if not isinstance(found, dict):
-        raise InspectorError("the request's body is no JSON object")
+        raise InspectorError("the request body is not a JSON object")
     return found
 
 
 def _endpoints(captures: Mapping[str, Capture], name: str) -> list[str]:
     mine = [captures[name]] if name in captures else list(captures.values())
     return [
-        path
-        for path, endpoint in _PATHS.items()
-        if any(fits(one, endpoint, streamed=True) or fits(one, endpoint, streamed=False) for one in mine)
+        spec.full_path
+        for spec in ASKED
+        if any(fits(one, spec.endpoint, streamed=whole) for one in mine for whole in (True, False))
     ]
+
+
+def _owner(captures: Mapping[str, Capture], name: str) -> str:
+    """Who owned the model of a capture, so that a client sees the front end that it came from."""
+    return (captures[name].header.owned_by if name in captures else None) or ANY
 
 
 def _media_type(made: Answer) -> bytes:

@@ -20,7 +20,7 @@ class UnknownModel(InspectorError):
 
 
 def fits(capture: Capture, endpoint: Endpoint, *, streamed: bool) -> bool:
-    """True when a capture can answer at an endpoint: recorded there, or a chat whose ids completions show."""
+    """True when a capture can answer at an endpoint: recorded there, or a chat whose IDs completions show."""
     whole = any(event.kind is EventKind.BODY for event in capture.events)
     if whole and streamed and (capture.header.status or 200) < 400:
         return False
@@ -44,19 +44,19 @@ def choose(
     streamed: bool,
     turn: int,
 ) -> str:
-    """The name of the capture that answers; `turn` goes round among those that fit.
+    """The name of the capture to serve; `turn` selects round-robin among those that fit.
 
-    Raises InspectorError when none does, UnknownModel when the model is the reason.
+    Raises InspectorError if none fits, UnknownModel if the model is the reason.
     """
     wanted = name or (model if model in captures else None)
     if wanted is not None:
         if wanted not in captures:
-            raise InspectorError(f"there is no capture {wanted[:80]!r}; /v1/models lists them")
+            raise InspectorError(f"no capture {wanted[:80]!r}; /v1/models lists the captures")
         if not fits(captures[wanted], endpoint, streamed=streamed):
             recorded = captures[wanted].header.endpoint.value
             raise InspectorError(
-                f"the capture {wanted[:80]!r} ({recorded}) cannot answer at {endpoint.value}"
-                f"{' with stream' if streamed else ''}; ask its own endpoint, or another capture"
+                f"the capture {wanted[:80]!r} ({recorded}) cannot be served on {endpoint.value}"
+                f"{' with stream' if streamed else ''}; use its own endpoint, or another capture"
             )
         return wanted
     known = {capture.header.model for capture in captures.values()} | {ANY, None}
@@ -67,10 +67,10 @@ def choose(
         for one, capture in captures.items()
         if model in {ANY, None, capture.header.model} and fits(capture, endpoint, streamed=streamed)
     ]
-    # Taking turns is for answers; recorded failures come when they are named.
+    # Only successful responses are served round-robin; recorded failures are served by name.
     good = [one for one in able if _ended_well(captures[one])]
     if not (able := good or able):
-        raise InspectorError(f"no capture can answer at {endpoint.value}; /v1/models lists what there is")
+        raise InspectorError(f"no capture can be served on {endpoint.value}; /v1/models lists the captures")
     return able[turn % len(able)]
 
 

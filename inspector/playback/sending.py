@@ -1,4 +1,4 @@
-"""An answer as bytes with the times at which they are due, and the sending of them over ASGI.
+"""A response as bytes with the times at which they are due, and the sending of them over ASGI.
 
 Pieces that are due together are sent together. When the client leaves, sending stops.
 """
@@ -77,7 +77,7 @@ def due_times(events: Sequence[Event], *, speed: float, tokens_per_s: float | No
 
 
 def pieces(answer: Answer, faults: Faults, *, speed: float, tokens_per_s: float | None) -> Played:
-    """The answer's bytes, with the faults that concern time and bytes."""
+    """The response's bytes, with the faults that concern time and bytes."""
     events = answer.events
     times = due_times(events, speed=speed, tokens_per_s=tokens_per_s)
     if faults.stall is not None and events:

@@ -1,6 +1,6 @@
 """A bug report in Markdown, ready to paste.
 
-Every text of a server or model stands in code, so that nothing in it becomes a link, a mention, markup
+All text from a server or model is put in code, so that nothing in it becomes a link, a mention, markup
 or an image.
 """
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from inspector.audit import Finding, Kind
+from inspector.formats import clip_counted, count
 from inspector.harmony.text import text_of
 from inspector.harmony.vocab import Marker
 from inspector.report.escape import code, fence, masked, named
@@ -36,18 +37,18 @@ def _lines(told: Facts) -> Iterator[str]:
     if told.reproduction is not None and told.shown_by is not None:
         yield from _reproduction(told.reproduction, told.shown_by)
     if told.findings:
-        yield "### Expected and got\n"
+        yield "### Expected and delivered\n"
         for finding in told.findings[:_FINDINGS_SHOWN]:
             yield from _finding(finding)
         if len(told.findings) > _FINDINGS_SHOWN:
-            yield f"and {len(told.findings) - _FINDINGS_SHOWN:,} findings more.\n"
+            yield f"and {len(told.findings) - _FINDINGS_SHOWN:,} more findings.\n"
     for row in told.fields:
         if row["equal"] is False:
-            yield f"{code(row['field'])}, by {row['source']}:\n"
+            yield f"{code(row['field'])}, generated according to {row['source']}:\n"
             yield f"{fence(_cut(row['generated'] or ''))}\n"
             yield f"delivered:\n\n{fence(_cut(row['delivered']))}\n"
     if told.issues:
-        yield "### Known issues that look like it\n"
+        yield "### Similar known issues\n"
         for answer in told.issues:
             issue = answer.issue
             links = " ".join(f"<{link}>" for link in issue.links[:3])
@@ -65,21 +66,20 @@ def _lines(told: Facts) -> Iterator[str]:
 
 
 def _reproduction(shown: Reproduction, finding: Finding) -> Iterator[str]:
-    count = len(shown.ids)
-    size = f"{count:,} token{'' if count == 1 else 's'}"
+    size = count(len(shown.ids), "token")
     if shown.shrunk:
         yield f"### The shortest token list that still fails ({size})\n"
     else:
-        yield f"### The tokens around it ({size})\n"
+        yield f"### Tokens around the finding ({size})\n"
     yield f"{fence(', '.join(map(str, shown.ids[:_IDS_SHOWN])))}\n"
-    if count > _IDS_SHOWN:
-        yield f"and {count - _IDS_SHOWN:,} ids more.\n"
+    if len(shown.ids) > _IDS_SHOWN:
+        yield f"and {len(shown.ids) - _IDS_SHOWN:,} more IDs.\n"
     yield f"As text: {code(masked(_cut(text_of(shown.ids[:_IDS_SHOWN]))))}\n"
     if shown.judged:
-        yield f"The Harmony library refuses them: {code(masked(shown.says))}\n"
+        yield f"The Harmony library rejects these tokens: {code(masked(shown.says))}\n"
         yield f"{fence(_script(shown.ids[:_IDS_SHOWN]), 'python')}\n"
     else:
-        yield f"They show: {code(masked(finding_words(finding)['title']))}\n"
+        yield f"They reproduce: {code(masked(finding_words(finding)['title']))}\n"
 
 
 def _script(ids: list[int]) -> str:
@@ -107,12 +107,12 @@ def _finding(finding: Finding) -> Iterator[str]:
         yield f"  - expected: {code(masked(_cut(finding.generated)))}"
     if finding.delivered is not None:
         got = code(masked(_cut(finding.delivered))) if finding.delivered else "nothing"
-        yield f"  - got: {got}"
+        yield f"  - delivered: {got}"
     yield ""
 
 
 def _prose(text: str) -> str:
-    """A sentence of ours in which quoted text of others stands in code."""
+    """Our sentence, with quoted text of others put in code."""
     parts = text.split("“")
     shown = [_plain(parts[0])]
     for part in parts[1:]:
@@ -122,10 +122,10 @@ def _prose(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text outside of code: markers such as `<|end|>` would vanish as HTML, brackets would link."""
+    """Text outside of code, escaped: `<|end|>` would vanish as HTML, brackets would become links."""
     escaped = "".join(f"\\{char}" if char in "\\`*_[]<>|@#!~" else char for char in named(text))
     return escaped.replace("\n", " ")
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _TEXT_SHOWN else f"{text[:_TEXT_SHOWN]} … ({len(text):,} characters)"
+    return clip_counted(text, _TEXT_SHOWN)

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from inspector.audit import Finding
 from inspector.compare import Comparison, Lane, pieces
+from inspector.formats import clip_counted, figure, fine_duration
 from inspector.harmony.text import text_of
 from inspector.metrics import Figures
 from inspector.report.escape import html_text, masked
@@ -64,7 +65,7 @@ def _text(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _TEXT_SHOWN else f"{text[:_TEXT_SHOWN]} … ({len(text):,} characters)"
+    return clip_counted(text, _TEXT_SHOWN)
 
 
 def _environment(told: Facts) -> str:
@@ -94,14 +95,14 @@ def _fields(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for row in rows:
         yield f"<h3>{_text(row['field'])}</h3>"
         if row["generated"] is None:
-            yield "<p class='quiet'>What was generated is unknown.</p>"
+            yield "<p class='quiet'>The generated text is unknown.</p>"
             yield f"<pre>{_text(_cut(row['delivered']))}</pre>"
         elif row["equal"]:
-            yield f"<p class='quiet'>The same, by {_text(row['source'])}.</p>"
+            yield f"<p class='quiet'>Equal, according to {_text(row['source'])}.</p>"
             yield f"<pre>{_text(_cut(row['delivered']))}</pre>"
         else:
-            words = "<del>lost</del>, <ins>not generated there</ins>"
-            yield f"<p class='quiet'>By {_text(row['source'])}: {words}.</p>"
+            words = "<del>lost</del>, <ins>not generated for this field</ins>"
+            yield f"<p class='quiet'>According to {_text(row['source'])}: {words}.</p>"
             yield f"<pre>{_diff(row['generated'], row['delivered'])}</pre>"
 
 
@@ -120,32 +121,26 @@ def _diff(left: str, right: str) -> str:
             shown.append(f"<ins>{_text(_cut(piece.right))}</ins>" if piece.right else "")
         size += len(shown[-1])
         if size > 4 * _TEXT_SHOWN:
-            shown.append(" … the rest is left out")
+            shown.append(" … the rest is omitted")
             break
     return "".join(shown)
 
 
 def _timing(shown: Figures, arrivals: Sequence[tuple[float, int]]) -> str:
     if shown.first_token_s is None or shown.last_token_s is None:
-        return "<h2>Timing</h2><p>The capture has no arrival times of tokens.</p>"
+        return "<h2>Timing</h2><p>The capture has no arrival times.</p>"
     rows = [
-        ("first token", _ms(shown.first_token_s)),
-        ("last token", _ms(shown.last_token_s)),
+        ("first token", fine_duration(shown.first_token_s)),
+        ("last token", fine_duration(shown.last_token_s)),
         ("tokens", f"{shown.tokens:,}"),
-        ("gap, median", _ms(shown.gap_p50_s)),
-        ("gap, longest", _ms(shown.gap_max_s)),
-        ("tokens an event", f"up to {shown.tokens_per_event_max:,}"),
+        ("gap, median", fine_duration(shown.gap_p50_s)),
+        ("gap, longest", fine_duration(shown.gap_max_s)),
+        ("tokens per event", f"up to {shown.tokens_per_event_max:,}"),
     ]
     if shown.tokens_per_s is not None:
-        rows.insert(2, ("tokens a second", f"{shown.tokens_per_s:,.1f}"))
+        rows.insert(2, ("tokens per second", f"{shown.tokens_per_s:,.1f}"))
     listed = "".join(f"<dt>{name}</dt><dd class='number'>{value}</dd>" for name, value in rows)
     return f"<h2>Timing</h2><dl>{listed}</dl>{_plot(arrivals)}"
-
-
-def _ms(seconds: float | None) -> str:
-    if seconds is None:
-        return "unknown"
-    return f"{seconds * 1000:,.1f} ms" if seconds < 10 else f"{seconds:,.1f} s"
 
 
 def _plot(arrivals: Sequence[tuple[float, int]]) -> str:
@@ -162,7 +157,8 @@ def _plot(arrivals: Sequence[tuple[float, int]]) -> str:
     return (
         "<figure><svg viewBox='0 0 800 124' role='img' aria-label='tokens over time'>"
         f"<polyline points='{' '.join(corners)}'/></svg>"
-        f"<figcaption>{most:,} tokens from {_ms(start)} to {_ms(end)}</figcaption></figure>"
+        f"<figcaption>{most:,} tokens from {fine_duration(start)} to {fine_duration(end)}"
+        "</figcaption></figure>"
     )
 
 
@@ -170,17 +166,17 @@ def _reproduction(told: Facts) -> Iterator[str]:
     shown = told.reproduction
     if shown is None:
         return
-    title = "The shortest token list that still fails" if shown.shrunk else "The tokens around it"
+    title = "The shortest token list that still fails" if shown.shrunk else "Tokens around the finding"
     ids = ", ".join(map(str, shown.ids[:2000])) + (" …" if len(shown.ids) > 2000 else "")
     yield f"<h2>{title}</h2><pre>{ids}</pre><pre>{_text(masked(text_of(shown.ids[:2000])))}</pre>"
-    by = "The Harmony library refuses them: " if shown.judged else ""
+    by = "The Harmony library rejects these tokens: " if shown.judged else ""
     yield f"<p>{by}{_text(masked(_cut(shown.says)))}</p>"
 
 
 def _issues(told: Facts) -> Iterator[str]:
     if not told.issues:
         return
-    yield "<h2>Known issues that look like it</h2><ul>"
+    yield "<h2>Similar known issues</h2><ul>"
     for answer in told.issues:
         issue = answer.issue
         fixed = "".join(f", fixed in {name} {release}" for name, release in issue.fixed_in.items())
@@ -191,7 +187,7 @@ def _issues(told: Facts) -> Iterator[str]:
 
 
 def _comparison(against: Comparison) -> Iterator[str]:
-    yield f"<h2>Compared</h2><p><strong>{_text(masked(against.sentence))}</strong></p>"
+    yield f"<h2>Comparison</h2><p><strong>{_text(masked(against.sentence))}</strong></p>"
     yield f"<p>{_text(masked(against.why))}</p>"
     left, right = (_text(_name(side.name)) for side in (against.left, against.right))
     yield f"<p class='quiet'>left: {left}; right: {right}</p>"
@@ -203,7 +199,7 @@ def _comparison(against: Comparison) -> Iterator[str]:
                 yield f"<pre>{_diff(masked(pair.left or ''), masked(pair.right or ''))}</pre>"
     rows = [(one.name, one.left or "not set", one.right or "not set") for one in against.settings]
     rows += [
-        (row["figure"], *(_figure(row[side], row["unit"]) for side in ("left", "right")))
+        (row["figure"], *(figure(row[side], row["unit"]) for side in ("left", "right")))
         for row in timing_rows(against)
         if row["left"] or row["right"]
     ]
@@ -216,11 +212,3 @@ def _comparison(against: Comparison) -> Iterator[str]:
 
 def _name(name: str) -> str:
     return name.replace("\\", "/").rsplit("/", 1)[-1]
-
-
-def _figure(value: float | None, unit: str) -> str:
-    if value is None:
-        return "unknown"
-    if unit == "s":
-        return _ms(value)
-    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"

@@ -18,7 +18,7 @@ def markdown_report(one: Inspection) -> str:
 def html_report(one: Inspection, *, against: Comparison | None = None) -> str:
     """The page of a capture; `against` adds how it compares with another."""
     reading = one.reading
-    payload = strip(reading, one.findings, key="report")
+    payload = strip(one, key="report")
     times: list[tuple[float, int]] = []
     for place, event in enumerate(reading.choice.tokens.events):
         at = reading.arrival_s(event)

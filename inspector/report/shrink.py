@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, pairwise
 from typing import Final, NamedTuple
 
-from inspector.audit import Finding, Kind
+from inspector.audit import Finding, Kind, explain
 from inspector.audit.words import is_json
 from inspector.harmony.contract import expect
 from inspector.harmony.events import Refused
@@ -35,9 +35,9 @@ class Reproduction(NamedTuple):
 
     ids: list[int]
     says: str
-    """The judge's words, or what the finding says."""
+    """The reference parser's words, or what the finding says."""
     judged: bool
-    """True when the judge alone refuses them."""
+    """True when the reference parser alone refuses them."""
     shrunk: bool
     """True when no single token can be left out without the failure going away."""
     script: list[int]
@@ -65,20 +65,20 @@ def reproduce(choice: ChoiceReading, finding: Finding) -> Reproduction | None:
     if message is None:
         whole = ids[finding.token_start : finding.token_end]
         before = ids[: finding.token_end]
-        return Reproduction(whole, finding.explanation, judged=False, shrunk=False, script=before)
+        return Reproduction(whole, explain(finding), judged=False, shrunk=False, script=before)
     fails = _by_transcript(message, finding)
     whole = ids[message.start : message.end]
     if fails is None:
         before = ids[: message.end]
-        return Reproduction(whole, finding.explanation, judged=False, shrunk=False, script=before)
+        return Reproduction(whole, explain(finding), judged=False, shrunk=False, script=before)
     found, shrunk = minimal(whole, fails)
-    return Reproduction(found, finding.explanation, judged=False, shrunk=shrunk, script=found)
+    return Reproduction(found, explain(finding), judged=False, shrunk=shrunk, script=found)
 
 
 def refusal(ids: Sequence[int]) -> str | None:
-    """The judge's words on the first token that it refuses; None when it takes all.
+    """The reference parser's words on the first token that it refuses; None when it takes all.
 
-    Ids that begin with `<|start|>` bring their own role; others continue `<|start|>assistant`.
+    IDs that begin with `<|start|>` bring their own role; others continue `<|start|>assistant`.
     """
     events = HarmonyTracker(_prompt(ids)).receive(ids)
     return next((event.words for event in events if isinstance(event, Refused)), None)
@@ -113,7 +113,7 @@ def _guesses(ids: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _framing(ids: Sequence[int]) -> list[int]:
-    """Headers, markers and the last tokens; bodies are left out."""
+    """Headers, special tokens and the last tokens; bodies are left out."""
     kept: list[int] = []
     in_body = False
     for token_id in ids[:-_NEIGHBOURS]:
@@ -179,7 +179,7 @@ def _message_at(choice: ChoiceReading, token: int) -> Message | None:
 
 
 def _by_transcript(message: Message, finding: Finding) -> Fails | None:
-    """Whether some ids hold a message of that kind: no field promised, or arguments that are no JSON."""
+    """Whether some IDs hold a message of that kind: no field promised, or arguments that are not JSON."""
     if finding.kind is Kind.UNSERVED:
         header = message.header
 

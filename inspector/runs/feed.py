@@ -16,8 +16,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
-from inspector.audit import Finding, Rejection, rejection
+from inspector.audit import Finding, rejection
 from inspector.audit.rejection_findings import is_rejection
+from inspector.inspection import Examined
 from inspector.runs.registry import Registry
 from inspector.runs.run import Look, Run, RunState
 from inspector.views.growth import Growth, now, unchanged
@@ -40,10 +41,10 @@ def runs_routes(registry: Registry) -> list[BaseRoute]:
 
     async def feed(request: Request) -> Response:
         if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
-            return JSONResponse({"error": "runs are read by the dashboard's own pages only"}, 403)
+            return JSONResponse({"error": "only the dashboard's own pages can read runs"}, 403)
         run = registry.get(request.path_params["run"])
         if run is None:
-            return JSONResponse({"error": "no such run here (any more); its capture is on disk"}, 404)
+            return JSONResponse({"error": "this run is no longer in memory; its capture is on disk"}, 404)
         start = request.headers.get("last-event-id") or request.query_params.get("from", "0")
         lines = _Feed(registry, run, int(start) if start.isdecimal() and len(start) < 10 else 0).lines()
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -122,22 +123,23 @@ class _Feed:
             columns["ribbons"] = [{"label": look.lane["label"], "from": kept, "runs": shown[kept:]}]
             self._lane = shown
         columns["findings"] = [
-            {**finding_row(one), **finding_words(one), **self._span(one, look.stopped)}
-            for one in look.findings
+            {**finding_row(one), **finding_words(one), **self._span(one, look.seen)}
+            for one in look.seen.findings
         ]
         columns["verdict"] = {
-            "level": str(look.verdict.level),
-            "sentence": look.verdict.sentence,
-            "why": look.verdict.why,
+            "level": str(look.seen.verdict.level),
+            "sentence": look.seen.verdict.sentence,
+            "why": look.seen.verdict.why,
+            "known": look.seen.verdict.known,
         }
         columns["audited"] = look.tokens
         return columns
 
-    def _span(self, finding: Finding, stopped: Rejection | None) -> dict[str, int]:
+    def _span(self, finding: Finding, seen: Examined) -> dict[str, int]:
         """The cells of a rejection; the other findings are placed by their tokens."""
-        if stopped is None or not is_rejection(finding, stopped):
+        if seen.stopped is None or not is_rejection(finding):
             return {}
-        return rejected_span(stopped, self._growth.sent)
+        return rejected_span(seen.stopped, self._growth.sent)
 
     def _ended(self) -> dict[str, Any]:
         run = self._run

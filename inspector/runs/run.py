@@ -18,11 +18,10 @@ from threading import Event as Flag
 from threading import Lock
 from typing import Any, Final
 
-from inspector.audit import Finding, Rejection, audit, rejection
-from inspector.audit.verdict import Verdict, verdict
 from inspector.capture import Capture, End, Event, Header
 from inspector.client.asking import Outcome
 from inspector.errors import StoreError
+from inspector.inspection import Examined, examine
 from inspector.metrics import quantile
 from inspector.reading import ChoiceReading, Reader, Reading
 from inspector.runs.event_log import PackedEvents
@@ -39,7 +38,7 @@ _RATE_OVER_S: Final = 2.0
 class RunState(StrEnum):
     """How far a run is."""
 
-    WAITING = "waiting for the answer"
+    WAITING = "waiting for the response"
     STREAMING = "streaming"
     ENDED = "ended"
 
@@ -65,10 +64,8 @@ class Look:
 
     tokens: int
     """Tokens that the audit saw."""
-    findings: tuple[Finding, ...]
-    verdict: Verdict
-    stopped: Rejection | None
-    """What the server's error says that its parser rejected."""
+    seen: Examined
+    """The reading at that moment, with its findings and its verdict."""
     lane: dict[str, Any] | None
     """The delivery lane of the strip, see `strip.ribbon`."""
     cost_s: float
@@ -172,7 +169,7 @@ class Run:
         if self.end is None:
             if self.state is RunState.WAITING:
                 self.opened(self.header)
-            self.closed(End(at_s=None, cut=True, detail=outcome.failure or "it never began"))
+            self.closed(End(at_s=None, cut=True, detail=outcome.failure or "it never started"))
         with self.lock:
             self.outcome = outcome
             self.state = RunState.ENDED
@@ -184,7 +181,7 @@ class Run:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(
-                f"{path.parent}: cannot be made ({error.strerror}); choose another folder"
+                f"{path.parent}: cannot be created ({error.strerror}); choose another folder"
             ) from error
         self._writer = open_writer(path, self.header)
 
@@ -267,13 +264,11 @@ class Run:
         """Audit what has come so far; its time grows with the run, so `registry` says how often."""
         started = time.perf_counter()
         reading = self.reading()
-        findings = audit(reading)
+        seen = examine(reading)
         look = Look(
             tokens=len(reading.choice.tokens),
-            findings=tuple(findings),
-            verdict=verdict(reading, findings),
-            stopped=rejection(reading),
-            lane=ribbon(reading, reading.choice),
+            seen=seen,
+            lane=ribbon(seen, reading.choice),
             cost_s=time.perf_counter() - started,
             final=reading.ended,
         )

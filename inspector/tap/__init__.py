@@ -1,6 +1,6 @@
 """The tap: a recording reverse proxy. A client changes its base URL and nothing else.
 
-What passes is passed byte for byte; each answer at the three endpoints becomes a capture. The upstream
+What passes is passed byte for byte; each response at the three endpoints becomes a capture. The upstream
 is fixed by who starts the program: nothing in a request decides where it goes. Keys pass through and
 are not stored.
 """

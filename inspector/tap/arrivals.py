@@ -1,4 +1,4 @@
-"""Chunks of an answer as they arrive, with their times; those that wait are handed on together.
+"""Chunks of a response as they arrive, with their times; those that wait are handed on together.
 
 A server sends a chunk an event. A client that is slower than the server, or a network that joins
 chunks, leaves several to be passed on: one write for all of them is what keeps the tap fast. At most

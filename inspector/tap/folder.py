@@ -1,4 +1,4 @@
-"""A folder of captures as a sink: one file an answer, written as it comes.
+"""A folder of captures as a sink: one file per response, written as it arrives.
 
 The disk may refuse: then that recording ends, once and in words, and the client never notices.
 """
@@ -28,7 +28,7 @@ class _Open:
 
 
 class FolderSink:
-    """Writes each answer to a file of its own in `folder`; `say` is told of each end and each refusal.
+    """Writes each response to a file of its own in `folder`; `say` is told of each end and each refusal.
 
     Raises StoreError when the folder cannot be made or written to.
     """
@@ -45,7 +45,7 @@ class FolderSink:
         except (OSError, ValueError) as error:
             words = error.strerror if isinstance(error, OSError) else str(error)
             raise StoreError(
-                f"{folder}: captures cannot be written there ({words}); choose another folder with --captures"
+                f"{folder}: cannot write captures there ({words}); choose another folder with --captures"
             ) from error
 
     def opened(self, header: Header) -> str:
@@ -70,7 +70,7 @@ class FolderSink:
         if len(found.waiting) == 1:
             try:
                 asyncio.get_running_loop().call_soon(self._write, found)
-            except RuntimeError:  # no loop: nobody waits
+            except RuntimeError:  # no event loop: write now
                 self._write(found)
 
     def ended(self, run: str, end: End) -> None:
@@ -84,8 +84,8 @@ class FolderSink:
         except StoreError as error:
             self._refused(found, error)
             return
-        how = f"cut: {end.detail}" if end.cut else "whole"
-        self._say(f"{found.path}: {found.events} events, {how}")
+        how = f"connection broken: {end.detail}" if end.cut else "complete"
+        self._say(f"{found.path}: {found.events:,} events, {how}")
 
     def _write(self, found: _Open) -> None:
         events, found.waiting = found.waiting, []
@@ -99,7 +99,7 @@ class FolderSink:
 
     def _refused(self, found: _Open, error: StoreError) -> None:
         writer, found.writer = found.writer, None
-        self._say(f"recording stopped after {found.events} events: {error}")
+        self._say(f"recording stopped after {found.events:,} events: {error}")
         try:
             if writer is not None:
                 writer.close()

@@ -24,19 +24,19 @@ __all__ = [
 _TIMINGS = (
     ("first token", "first_token_s", "s"),
     ("last token", "last_token_s", "s"),
-    ("tokens a second", "tokens_per_s", "1/s"),
+    ("tokens per second", "tokens_per_s", "1/s"),
     ("gap, median", "gap_p50_s", "s"),
     ("gap, 95th percentile", "gap_p95_s", "s"),
     ("gap, longest", "gap_max_s", "s"),
     ("tokens", "tokens", ""),
     ("events with tokens", "events_with_tokens", ""),
-    ("tokens an event, mean", "tokens_per_event_mean", ""),
-    ("tokens an event, most", "tokens_per_event_max", ""),
+    ("tokens per event, mean", "tokens_per_event_mean", ""),
+    ("tokens per event, max", "tokens_per_event_max", ""),
 )
 
 
 def comparison_row(comparison: Comparison) -> dict[str, Any]:
-    """What `compare --json` prints for two captures; counts are None where token ids are unknown."""
+    """What `compare --json` prints for two captures; counts are None where token IDs are unknown."""
     counts, place = comparison.counts, comparison.divergence
     findings = comparison.findings
     return {
@@ -124,7 +124,7 @@ def repeats_row(
 
 
 def run_rows(left: Sequence[Inspection], right: Sequence[Inspection]) -> list[dict[str, Any]]:
-    """A row a run of two sides; `result` is the verdict's level, `run` counts from 1 on each side."""
+    """One row per run of two sides; `result` is the verdict's level, `run` counts from 1 on each side."""
     return [
         {
             "side": side,

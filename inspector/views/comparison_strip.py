@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from inspector.compare import ChoiceComparison, Comparison, Fold, Lane, Stretch, folds
+from inspector.formats import count
 from inspector.harmony.text import text_of
 from inspector.views.rows import finding_row, finding_words, issue_row
 from inspector.views.strip import strip
@@ -37,7 +38,7 @@ def comparison_strip(
         (one, next(found for found in one.reading.choices if found.index == choice))
         for one in (comparison.left, comparison.right)
     ]
-    mine, other = (strip(one.reading, (), key=key, choice=found) for one, found in sides)
+    mine, other = (strip(one, key=key, choice=found, findings=()) for one, found in sides)
     parts: Sequence[Stretch | Fold] = compared.tokens.stretches
     if folded:
         parts = list(folds(compared.tokens, context=_CONTEXT, keep=_kept(comparison, compared)))
@@ -271,7 +272,7 @@ def _differences(
             continue  # what was not sent differs as a finding
         ids = payload["ids"][start : min(end, start + _SHOWN)]
         words = str(lane) if lane is not Lane.REPLACED else f"replaced, {side}"
-        size = f"{end - start:,} token{'' if end - start == 1 else 's'}"
+        size = count(end - start, "token")
         title = f"{'first divergence: ' if first else ''}{words}, {size}"
         yield _difference(words, title, f"“{text_of(ids)}”", (place, place + end - start))
         first = False

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from inspector.audit import Finding, server_errors
+from inspector.audit import Finding, explain, server_errors, title
 from inspector.audit.verdict import Verdict
 from inspector.diagnosis import issues
 from inspector.harmony.text import text_of, texts
@@ -31,27 +31,18 @@ __all__ = [
 
 
 def finding_row(finding: Finding) -> dict[str, Any]:
-    """One finding; `choice` and `delivered_in` are beyond the contract's keys."""
+    """One finding, as the schema in docs/audit.schema.json has it."""
     row = asdict(finding)
-    row["kind"], row["severity"] = str(finding.kind), str(finding.severity)
+    row["code"], row["kind"], row["severity"] = str(finding.code), str(finding.kind), str(finding.severity)
+    row["facts"] = finding.facts.known()
+    row["explanation"] = explain(finding)
     row["known_issues"] = list(finding.known_issues)
     return row
 
 
 def finding_words(finding: Finding) -> dict[str, str]:
     """Title and line of a finding, as lists show it."""
-    kind = str(finding.kind).replace("_", " ")
-    if finding.token_start is not None and finding.token_end is not None:
-        last = finding.token_end - 1
-        place = f"token {last}" if last == finding.token_start else f"tokens {finding.token_start}–{last}"
-        place += "" if finding.sent else ", not sent"
-    elif finding.event_start is not None:
-        end = (finding.event_end or finding.event_start + 1) - 1
-        place = f"event {end}" if end == finding.event_start else f"events {finding.event_start}–{end}"
-    else:
-        place = ""
-    title = f"{kind} {place}".rstrip().replace("token token", "token")
-    return {"title": title, "line": finding.explanation}
+    return {"title": title(finding), "line": explain(finding)}
 
 
 def issue_row(issue_id: str, version: str | None) -> dict[str, str]:

@@ -8,19 +8,22 @@ between them.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from inspector.alignment import align_choice, embed_or_align
-from inspector.audit import Finding, Kind, Rejection, rejection
+from inspector.alignment import embed_or_align
+from inspector.audit import KINDS, Finding, Kind, Rejection
 from inspector.audit.rejection import UnsentKind, culprit
-from inspector.audit.rejection_findings import is_rejection, unsent_words
+from inspector.audit.rejection_findings import is_rejection
+from inspector.audit.wording import unsent_words
 from inspector.harmony.parser_errors import parser_error
 from inspector.harmony.text import text_of, texts
 from inspector.harmony.transcript import Message, Refusal
 from inspector.harmony.vocab import VOCABULARY_SIZE, token_bytes
+from inspector.inspection import Examined
 from inspector.reading import ChoiceReading, Evidence, Reading
 from inspector.views.rows import finding_row, finding_words, issue_row
 
 __all__ = [
     "block",
+    "kind_rows",
     "rejected_blocks",
     "rejected_span",
     "ribbon",
@@ -31,14 +34,22 @@ __all__ = [
 
 
 def strip(
-    reading: Reading, findings: Sequence[Finding], *, key: str, choice: ChoiceReading | None = None
+    seen: Examined,
+    *,
+    key: str,
+    choice: ChoiceReading | None = None,
+    findings: Sequence[Finding] | None = None,
 ) -> dict[str, Any]:
-    """The payload of one choice, the first when none is named; `key` names the capture."""
+    """The payload of one choice, the first when none is named; `key` names the capture.
+
+    `findings` stand in for those of the examination, as a comparison has its own.
+    """
+    reading, stopped = seen.reading, seen.stopped
     choice = choice or reading.choice
-    mine = [finding for finding in findings if finding.choice == choice.index]
-    shape = _token_cells(reading, choice) if choice.has_ids else _piece_cells(reading, choice)
+    shown = seen.findings if findings is None else findings
+    mine = [finding for finding in shown if finding.choice == choice.index]
+    shape = _token_cells(seen, choice) if choice.has_ids else _piece_cells(reading, choice)
     shape["sent"] = shape["count"]
-    stopped = rejection(reading)
     if stopped is not None and stopped.choice == choice.index:
         shape = _with_unsent(shape, unsent(stopped, shape["count"], reading.arrival_s), stopped)
     times = [event.at_s for event in reading.events if event.at_s is not None]
@@ -48,11 +59,12 @@ def strip(
         row["known_issues"] = [issue_row(issue, reading.server_version) for issue in finding.known_issues]
         if not choice.has_ids:
             row |= _cell_span(finding, shape)
-        if stopped is not None and is_rejection(finding, stopped):
+        if stopped is not None and is_rejection(finding):
             row |= rejected_span(stopped, shape["sent"])
         rows.append(row)
     shape.pop("places", None)
     shape.setdefault("unsent", [])
+    shape["kinds"] = kind_rows()
     return {
         "key": key,
         **shape,
@@ -62,6 +74,11 @@ def strip(
         "finish": choice.finish_reason,
         "evidence": str(choice.evidence),
     }
+
+
+def kind_rows() -> dict[str, dict[str, Any]]:
+    """The table of kinds as a page needs it: label, and whether a finding's cells themselves are wrong."""
+    return {str(kind): {"label": info.label, "marks": info.marks} for kind, info in KINDS.items()}
 
 
 def unsent(stopped: Rejection, count: int, at_s: Callable[[int], float | None]) -> dict[str, Any]:
@@ -151,14 +168,13 @@ def _with_unsent(shape: dict[str, Any], added: dict[str, Any], stopped: Rejectio
     }
 
 
-def ribbon(reading: Reading, choice: ChoiceReading) -> dict[str, Any] | None:
-    """The delivery lane of a choice; None when nothing tells where its tokens arrived."""
-    laid = align_choice(reading, choice)
+def ribbon(seen: Examined, choice: ChoiceReading) -> dict[str, Any] | None:
+    """The delivery lane of a choice; None when nothing says where its tokens were delivered."""
+    laid = seen.alignments[choice.index]
     if laid is None:
         return None
-    version = reading.server_version
     return {
-        "label": f"vLLM {version}" if version else "delivered",
+        "label": seen.reading.server_label if seen.reading.server_version else "delivered",
         "runs": [
             [fate.start, fate.end, fate.delivered_in, str(fate.state)]
             for fate in laid.fates
@@ -167,10 +183,10 @@ def ribbon(reading: Reading, choice: ChoiceReading) -> dict[str, Any] | None:
     }
 
 
-def _token_cells(reading: Reading, choice: ChoiceReading) -> dict[str, Any]:
-    ids = choice.tokens.ids
+def _token_cells(seen: Examined, choice: ChoiceReading) -> dict[str, Any]:
+    reading, ids = seen.reading, choice.tokens.ids
     vocab = vocabulary(ids)
-    lane = ribbon(reading, choice)
+    lane = ribbon(seen, choice)
     return {
         "unit": "token",
         "count": len(ids),
@@ -307,7 +323,6 @@ def _piece_cells(reading: Reading, choice: ChoiceReading) -> dict[str, Any]:
                     "reason": "",
                 }
             )
-    version = reading.server_version
     return {
         "unit": "piece",
         "count": len(cells),
@@ -316,7 +331,7 @@ def _piece_cells(reading: Reading, choice: ChoiceReading) -> dict[str, Any]:
         "texts": {str(place): text for place, text in enumerate(cells)},
         "events": _events(reading, events),
         "blocks": blocks,
-        "ribbons": [{"label": f"vLLM {version}" if version else "delivered", "runs": runs}],
+        "ribbons": [{"label": reading.server_label if reading.server_version else "delivered", "runs": runs}],
         "places": (cells, blocks, runs, events),
     }
 

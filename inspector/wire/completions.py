@@ -1,6 +1,6 @@
 """Plain completions: raw text and, when asked for, every sampled id; nothing parses Harmony here.
 
-With the rendered prompt's ids and `return_token_ids` this is the ground truth: vLLM sends each token
+With the rendered prompt's IDs and `return_token_ids` this is the ground truth: vLLM sends each token
 whatever its Harmony parser would do.
 """
 

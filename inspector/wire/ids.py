@@ -1,4 +1,4 @@
-"""Bare lists of token ids: each event is a JSON list, nothing was delivered."""
+"""Bare lists of token IDs: each event is a JSON list, nothing was delivered."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ __all__ = ["IdsReader"]
 
 
 class IdsReader:
-    """Reads lists of ids into `stream`, as choice 0."""
+    """Reads lists of IDs into `stream`, as choice 0."""
 
     def __init__(self, stream: Stream) -> None:
         self.stream = stream

@@ -29,7 +29,7 @@ PLAIN_CHUNK: Final[Callable[[str, int], re.Match[str] | None]] = re.compile(
 ).fullmatch
 """A chunk of the form that makes up most of a stream of vLLM 0.12 to 0.32, from its `choices` on.
 
-Groups: index, reasoning, content, token ids. Strings with an escape, and all other forms, are left to JSON.
+Groups: index, reasoning, content, token IDs. Strings with an escape, and all other forms, are left to JSON.
 """
 
 _decode: Final = json.JSONDecoder().raw_decode
@@ -48,7 +48,7 @@ class PayloadReader:
         self._attempts = _ATTEMPTS
 
     def read(self, text: str) -> Any:
-        """The value of one payload; None for what is no JSON, or nests deeper than Python reads."""
+        """The value of one payload; None for what is not JSON, or nests deeper than Python reads."""
         if text.startswith(self.head):
             rest = "{" + text[len(self.head) :]
             try:

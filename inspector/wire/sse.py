@@ -4,7 +4,7 @@ Follows the event stream rules of the WHATWG HTML standard, section 9.2.6: one B
 that end in CR, LF or CR LF, invalid UTF-8 as U+FFFD, comment lines, one space dropped after the colon,
 no event without a `data` line. Two things differ, because a capture keeps evidence: comments come out
 as items, and an event that the stream breaks off is not thrown away but comes out as not complete.
-Ids and retry times are read over: no client of vLLM acts on them.
+IDs and retry times are ignored: no client of vLLM acts on them.
 """
 
 from typing import Final, NamedTuple

@@ -46,13 +46,13 @@ class Chosen:
 
 
 def names(session: Session) -> list[str]:
-    """Names of all captures at hand: uploads, then recent runs, newest first, then the built-in ones."""
+    """Names of all available captures: uploads, then recent runs, newest first, then the built-in ones."""
     runs = [name for name in _runs() if name not in session.opened]
     return [*reversed(session.opened), *runs, *_builtins()]
 
 
 def opening(known: Sequence[str]) -> str | None:
-    """The capture that a page opens with when nobody has chosen one; None when there is none."""
+    """The capture that a page opens with by default; None if there is none."""
     return next((name for name in _builtins() if name in known), known[0] if known else None)
 
 
@@ -67,7 +67,7 @@ def title(name: str) -> str:
     if built_in is None:
         run = _runs().get(name)
         return f"{name} · opened by you" if run is None else _run_title(run)
-    return f"{built_in.title} · vLLM {built_in.server_version} · {built_in.shows}"
+    return f"{built_in.title} · {built_in.server_label} · {built_in.shows}"
 
 
 def chosen(session: Session, name: str | None = None) -> Chosen | None:
@@ -121,7 +121,7 @@ def first_place(seen: Inspection, choice: int) -> Place:
     wrong = [
         n for n, one in enumerate(mine) if one.severity is Severity.ERROR and one.token_start is not None
     ]
-    if (rejected := inspector.rejected(seen.reading, mine)) is not None:
+    if (rejected := inspector.rejected(mine)) is not None:
         return Place(None, rejected)
     number = wrong[0] if wrong else 0 if mine else None
     return Place(None if number is None else mine[number].token_start, number)
@@ -152,7 +152,7 @@ def payload(digest: str, choice: int, _seen: Inspection) -> Payload:
     chosen_one = _seen.reading.choices[choice]
     key = f"{digest} {choice}"
     with _uncollected():
-        return pack(inspector.strip(_seen.reading, _seen.findings, key=key, choice=chosen_one), digest=key)
+        return pack(inspector.strip(_seen, key=key, choice=chosen_one), digest=key)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

@@ -10,31 +10,27 @@ import streamlit as st
 from plotly.subplots import make_subplots
 
 from inspector import ChoiceReading, Inspection, Reading
+from pages.ui.palette import channel_hue, shade
 
 __all__ = ["both_over_time", "draw_timeline", "timeline"]
 
 _POINTS_AT_MOST: Final = 1500
 _BOUNDARIES_AT_MOST: Final = 120
 _NAMED_AT_MOST: Final = 8
-_HUES: Final = {
-    "light": {"analysis": "#7a4fbf", "final": "#00805e", "commentary": "#0b6fb8", "refused": "#c4410c"},
-    "dark": {"analysis": "#b79bf2", "final": "#45c49d", "commentary": "#66b3f0", "refused": "#f0824f"},
-}
 _ALIKE: Final = {"reasoning": "analysis", "content": "final"}
-_OTHER: Final = {"light": "#566072", "dark": "#9aa5b8"}
-_SIDES: Final = {"light": ("#0b6fb8", "#8a6100"), "dark": ("#66b3f0", "#d3a544")}
+_SIDES: Final = ("tool", "right-side")
 _LINES: Final = ("solid", "dash")
 _MARKS: Final = ("circle", "diamond-open")
 _DASHES: Final = {"analysis": "solid", "final": "dash", "commentary": "dot"}
 
 
 def draw_timeline(digest: str, choice: int, seen: Inspection, *, key: str) -> None:
-    """Draw the timeline in the theme at hand, or say that the capture has no times."""
+    """Draw the timeline in the current theme, or say that the capture has no times."""
     figure = timeline(digest, choice, "dark" if st.context.theme.type == "dark" else "light", seen)
     if figure is None:
-        st.info("No token of this capture has a time, so there is nothing to plot.")
+        st.info("This capture has no arrival times, so there is nothing to plot.")
     else:
-        st.plotly_chart(figure, key=key, alt="Tokens over time by channel, and the waits between events")
+        st.plotly_chart(figure, key=key, alt="Tokens over time by channel, and the gaps between events")
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
@@ -55,7 +51,7 @@ def timeline(digest: str, choice: int, theme: str, _seen: Inspection) -> go.Figu
     moments = sorted({at for times in series.values() for at in times})
     _waits(figure, moments, scale, theme)
     figure.update_yaxes(title_text="tokens" if one.has_ids else "deltas", rangemode="tozero", row=1, col=1)
-    figure.update_yaxes(title_text="wait, ms", rangemode="tozero", row=2, col=1)
+    figure.update_yaxes(title_text="gap, ms", rangemode="tozero", row=2, col=1)
     figure.update_xaxes(title_text=f"time since the request, {unit}", rangemode="tozero", row=2, col=1)
     figure.update_layout(
         height=420,
@@ -115,7 +111,7 @@ def _staircase(figure: go.Figure, channel: str, times: list[float], last: float,
         line={
             "shape": "hv",
             "width": 1 if framing else 2.2,
-            "color": _HUES[theme].get(alike, _OTHER[theme]),
+            "color": channel_hue(alike, theme),
             "dash": _DASHES.get(alike, "solid"),
         },
         opacity=0.6 if framing else 1,
@@ -159,7 +155,7 @@ def _waits(figure: go.Figure, moments: list[float], scale: float, theme: str) ->
         y=[wait for _, wait in shown],
         width=max(moments[-1] * scale / 300, 1e-6),
         name="wait",
-        marker={"color": _OTHER[theme]},
+        marker={"color": shade("other", theme)},
         hovertemplate="%{y:.1f} ms",
         showlegend=False,
         row=2,
@@ -179,7 +175,7 @@ def both_over_time(sides: Sequence[tuple[str, Reading]], theme: str) -> go.Figur
         arrivals = sorted(Counter(_arrivals(reading)).items())
         if not arrivals:
             continue
-        hue, times = _SIDES[theme][number], [at * 1000 for at, _ in arrivals]
+        hue, times = shade(_SIDES[number], theme), [at * 1000 for at, _ in arrivals]
         counts = [count for _, count in arrivals]
         totals = list(accumulate(counts))
         waits = [0.0, *(later - earlier for earlier, later in pairwise(times))]
@@ -207,8 +203,8 @@ def both_over_time(sides: Sequence[tuple[str, Reading]], theme: str) -> go.Figur
     if not figure.data:
         return None
     figure.update_yaxes(title_text="tokens", rangemode="tozero", row=1, col=1)
-    figure.update_yaxes(title_text="wait, ms", rangemode="tozero", row=2, col=1)
-    figure.update_yaxes(title_text="an event", rangemode="tozero", row=3, col=1)
+    figure.update_yaxes(title_text="gap, ms", rangemode="tozero", row=2, col=1)
+    figure.update_yaxes(title_text="per event", rangemode="tozero", row=3, col=1)
     figure.update_xaxes(title_text="time since the request, ms", rangemode="tozero", row=3, col=1)
     figure.update_layout(
         height=480,

@@ -24,10 +24,10 @@ __all__ = [
     "uploads",
 ]
 
-REPORT_WARNING = "Keys are left out; prompts and answers are not. Read it before you publish it."
+REPORT_WARNING = "API keys are removed; prompts and responses are not. Read it before you publish it."
 
 _KINDS = (
-    "A capture, what `curl -N` wrote, a HAR file, a list of token ids, a server log; gzip and zstd too. "
+    "A capture, `curl -N` output, a HAR file, a list of token IDs or a server log; also gzip or zstd. "
     "Files stay in this session, on this machine."
 )
 _ADDRESS = re.compile(r"((?:https?://|www\.)[^\s`]*[^\s`.,;:!?'\")\]])", re.IGNORECASE)
@@ -47,7 +47,7 @@ def _escaped(text: str) -> str:
 
 
 def uploads(session: Session) -> None:
-    """The place in the sidebar for files; a file that cannot be read is told in one sentence."""
+    """The file upload in the sidebar; a file that cannot be read gets one sentence."""
     with st.sidebar:
         files = st.file_uploader(
             "Open captures",
@@ -79,7 +79,7 @@ def capture(session: Session) -> str | None:
         known,
         index=known.index(session.capture) if session.capture in known else None,
         format_func=captures.title,
-        placeholder="Choose a capture",
+        placeholder="Select a capture",
         label_visibility="collapsed",
         key=f"replay_capture_{session.capture}",
     )
@@ -99,7 +99,7 @@ def _follow_link(session: Session, known: list[str]) -> None:
 
 
 def choice(session: Session, seen: Inspection) -> int:
-    """Which completion of the answer to show, where the request asked for several."""
+    """Which completion to show, if the request asked for several."""
     count = len(seen.reading.choices)
     session.choice = min(session.choice, count - 1)
     if count > 1:
@@ -117,15 +117,15 @@ def choice(session: Session, seen: Inspection) -> int:
 
 
 def downloads(seen: Inspection) -> None:
-    """The capture as it is kept, its findings, and reports to hand on; made when asked for."""
+    """Downloads: the capture, its findings, and reports; created on request."""
     stem = "".join(char if char.isalnum() or char in "-_." else "-" for char in seen.name)
     stem = stem.removesuffix(".jsonl")
     offers: tuple[tuple[str, str, str, Callable[[], str | bytes]], ...] = (
-        ("Report, one HTML page", "-report.html", "text/html", lambda: report_page(seen)),
-        ("Bug report, Markdown", "-bug-report.md", "text/markdown", lambda: bug_report(seen)),
-        ("Capture, JSON lines", ".jsonl", "application/jsonl", lambda: capture_lines(seen)),
-        ("Findings, JSON", "-findings.json", "application/json", lambda: findings_json(seen)),
-        ("Findings, CSV", "-findings.csv", "text/csv", lambda: findings_csv(seen)),
+        ("Report (HTML)", "-report.html", "text/html", lambda: report_page(seen)),
+        ("Bug report (Markdown)", "-bug-report.md", "text/markdown", lambda: bug_report(seen)),
+        ("Capture (JSON lines)", ".jsonl", "application/jsonl", lambda: capture_lines(seen)),
+        ("Findings (JSON)", "-findings.json", "application/json", lambda: findings_json(seen)),
+        ("Findings (CSV)", "-findings.csv", "text/csv", lambda: findings_csv(seen)),
     )
     with st.popover("Download", icon=":material/download:", width="content"):
         for label, ending, mime, make in offers:
@@ -164,7 +164,7 @@ def findings_json(seen: Inspection) -> str:
 
 
 def findings_csv(seen: Inspection) -> str:
-    """A row a finding. Cells that a spreadsheet would run as a formula get a leading apostrophe."""
+    """One row per finding. Cells that a spreadsheet would run as a formula get a leading apostrophe."""
     rows = [inspector.finding_row(finding) for finding in seen.findings]
     sheet = io.StringIO()
     columns = list(rows[0]) if rows else ["kind", "severity", "explanation"]

@@ -26,7 +26,7 @@ class Opened:
     """Hash of the file, and the number of the capture in it."""
     capture: Capture
     vouched: bool = False
-    """True when the lab's script says which tokens were sampled, as the stream itself has no ids."""
+    """True when the lab's script says which tokens were sampled, as the stream itself has no IDs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from inspector.alignment.fields import Alignment
 from inspector.capture import Capture, Endpoint, Event, EventKind, Header
 from inspector.harmony.vocab import encode
 from inspector.reading import read
-from tests.support.streams import CLOSED, GOOD, chat, completion
+from tests.support.streams import CLOSED, GOOD, Step, chat, completion
 
 CALL = "<|channel|>commentary to=functions.{} <|constrain|>json<|message|>{}<|call|>"
 
@@ -55,7 +55,7 @@ def test_events_that_bring_the_prompt_alone_deliver_nothing() -> None:
 
 
 def test_calls_that_nobody_generated_are_passed_over_when_calls_are_paired() -> None:
-    steps = [
+    steps: list[Step] = [
         (
             "<|channel|>analysis<|message|>Hm<|end|>",
             {"reasoning": "Hm", "tool_calls": [{"index": 0, "function": {"name": "g", "arguments": "[]"}}]},

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.audit import Finding, audit
+from inspector.audit import Finding, audit, explain
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.harmony.vocab import encode
 from inspector.reading import read
@@ -102,7 +102,7 @@ def mutated(draw: st.DrawFn) -> Capture:
 
 def sound(findings: Sequence[Finding], capture: Capture, tokens: Sequence[int]) -> None:
     for finding in findings:
-        assert len(finding.explanation) < 1000
+        assert len(explain(finding)) < 1000
         if finding.token_start is not None or finding.token_end is not None:
             assert finding.token_start is not None
             assert finding.token_end is not None

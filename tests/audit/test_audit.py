@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from inspector.audit import Finding, Kind, Severity, audit
+from inspector.audit import Finding, Kind, Severity, audit, explain
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.harmony.vocab import encode
 from inspector.reading import Evidence, read
@@ -236,7 +236,7 @@ def test_a_lost_call_is_one_finding_and_the_shift_of_the_next_one_is_none() -> N
     capture = calls(_0={}, _1={}, _2={}, _4=call(0, "", "g"), _5=call(0, '{"b":'), _6=call(0, "2}"))
     (finding,) = found(capture)
     assert brief([finding]) == [(Kind.DROPPED, "tool_calls[0].arguments", '{"a":1}', "")]
-    assert "call of “f”" in finding.explanation
+    assert "call of “f”" in explain(finding)
 
 
 @pytest.mark.parametrize("lost", [0, 1])
@@ -345,11 +345,11 @@ def test_framing_sent_as_text_is_misrouted() -> None:
     ]
 
 
-@pytest.mark.parametrize(("cut", "where"), [(2, "body of analysis"), (4, "body of final")])
+@pytest.mark.parametrize(("cut", "where"), [(2, "message on analysis"), (4, "message on final")])
 def test_a_stream_cut_in_a_body_is_truncated(cut: int, where: str) -> None:
     (finding,) = found(chat(GOOD[: cut + 1], finish="length"))
     assert finding.kind is Kind.TRUNCATED
-    assert where in finding.explanation
+    assert where in explain(finding)
 
 
 def test_a_stop_string_may_end_a_body() -> None:
@@ -385,7 +385,7 @@ def test_a_stream_without_done_and_a_stream_cut_off() -> None:
     broken = chat(GOOD[:3], finish=None, done=False, end=End(at_s=None, cut=True, detail="reset"))
     (finding,) = found(broken)
     assert finding.kind is Kind.DISCONNECTED
-    assert "reset" in finding.explanation
+    assert "reset" in explain(finding)
 
 
 @pytest.mark.parametrize(
@@ -404,7 +404,7 @@ def test_an_http_error_is_one_server_error(body: str, words: str) -> None:
     findings = found(Capture(header=header, events=events, end=CLOSED))
     errors = [one for one in findings if one.severity is Severity.ERROR]
     assert [one.kind for one in errors] == [Kind.SERVER_ERROR]
-    assert words in errors[0].explanation
+    assert words in explain(errors[0])
 
 
 def unstreamed(message: Mapping[str, Any], text: str) -> Capture:
@@ -492,7 +492,7 @@ def test_findings_of_several_choices_name_their_choice() -> None:
 def test_explanations_stay_short_and_texts_stay_exact() -> None:
     long = " word" * 5000
     (finding,) = found(chat([ANALYSIS, (long, {}), ("<|end|>", {})]))
-    assert len(finding.explanation) < 300
+    assert len(explain(finding)) < 300
     assert finding.generated == long
 
 

@@ -6,8 +6,9 @@ import pytest
 
 import inspector
 from inspector import Finding, Kind, Script, Severity, inspect
-from inspector.audit import Rejection, rejection, server_errors
-from inspector.audit.rejection import Implied, Missing, UnsentKind, culprit, header_words
+from inspector.audit import Rejection, explain, rejection, server_errors
+from inspector.audit.finding import Implied, Missing
+from inspector.audit.rejection import UnsentKind, culprit, header_words
 from inspector.capture import Capture, End, Endpoint, Event, Header
 from inspector.harmony.parser_errors import ParserError, Reason, parser_error
 from inspector.harmony.text import text_of
@@ -137,7 +138,7 @@ def test_a_rejected_header_is_marked_from_its_start_and_blamed_by_its_words() ->
     stopped, one = found(capture), marked(capture)
     assert (stopped.header, stopped.culprit, stopped.token_id) == ((5, 9), (6, 8), Marker.MESSAGE)
     assert (one.kind, one.token_start, one.token_end, one.sent) == (Kind.BAD_HEADER, 5, 9, True)
-    assert one.explanation.startswith("“assistantary” in the header")
+    assert explain(one).startswith("“assistantary” in the header")
 
 
 def test_a_header_that_is_not_all_there_is_still_the_one() -> None:

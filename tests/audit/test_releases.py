@@ -6,6 +6,7 @@ import pytest
 
 import inspector
 from inspector import Endpoint, Inspection, Level, MatrixRun, Outcome, Script, Severity
+from inspector.audit import explain
 from inspector.lab.score import Score
 
 WITHOUT_EVIDENCE = {
@@ -66,7 +67,7 @@ def test_what_was_told_to_the_client_is_an_error(seen: Seen) -> None:
 
 def test_what_is_whole_and_well_formed_has_no_error(seen: Seen) -> None:
     wrong = [
-        (script.name, endpoint, finding.explanation)
+        (script.name, endpoint, explain(finding))
         for script, endpoint, score, one in seen
         if score.outcome is Outcome.WHOLE and script.well_formed
         for finding in one.findings

@@ -17,22 +17,23 @@ def test_a_whole_stream_is_clean_and_names_its_evidence() -> None:
     judged = inspect(chat(GOOD)).verdict
     assert judged.level is Level.CLEAN
     assert judged.sentence == "Everything that the model generated was delivered, each text in its field."
-    assert judged.why == "This rests on 14 token ids in the stream."
+    assert judged.why == "Checked against 14 token IDs."
 
 
 @pytest.mark.parametrize(
     ("steps", "sentence"),
     [
-        (LEAK, "The server sent 2 tokens of reasoning to the user as answer."),
+        (LEAK, "The server leaked 2 reasoning tokens into the answer."),
         (LOSS, "The server lost 2 tokens of the reasoning."),
         (
             (*GOOD[:2], ("<|start|>assistantary<|channel|>final<|message|>Sunny", {}), ("<|return|>", {})),
-            "The model wrote a header that Harmony does not allow (token 7), and the server said nothing.",
+            "The model wrote a header that Harmony does not allow (token 7), "
+            "and the server did not report it.",
         ),
         (
             (*GOOD[:2], ("comment", {})),
-            "The model emitted a token where only <|start|> may stand (token 7), "
-            "and the server said nothing.",
+            "The model emitted a token where only <|start|> is allowed (token 7), "
+            "and the server did not report it.",
         ),
     ],
     ids=["leak", "loss", "bad header", "refused token"],
@@ -72,8 +73,8 @@ def test_an_error_that_the_server_told_comes_first() -> None:
         end=CLOSED,
     )
     assert inspect(capture).verdict.sentence == (
-        "The server gave up with “Unknown role: assistantary” and the model wrote a header that Harmony does "
-        "not allow (not sent)."
+        "The server failed (HTTP 500): “Unknown role: assistantary”. The model wrote a header that Harmony "
+        "does not allow (not sent)."
     )
 
 
@@ -81,13 +82,13 @@ def test_a_cut_connection_is_said() -> None:
     cut = End(at_s=None, cut=True, detail="peer closed connection")
     judged = inspect(chat(GOOD[:2], finish=None, done=False, end=cut)).verdict
     assert judged.level is Level.ERROR
-    assert judged.sentence == "The connection broke off without an end."
+    assert judged.sentence == "The connection was closed before the response ended."
 
 
 def test_warnings_alone_are_a_warning() -> None:
     judged = inspect(chat(GOOD[:1], finish="length")).verdict
     assert judged.level is Level.WARNING
-    assert judged.sentence == "The answer was cut short."
+    assert judged.sentence == "The response was cut short."
 
 
 def test_completions_parse_nothing_so_the_server_is_not_blamed_for_silence() -> None:
@@ -96,7 +97,7 @@ def test_completions_parse_nothing_so_the_server_is_not_blamed_for_silence() -> 
         ("<|return|>", ""),
     ]
     judged = inspect(completion(steps, request={"skip_special_tokens": False})).verdict
-    assert judged.sentence == "The model emitted a token where only <|start|> may stand (token 5)."
+    assert judged.sentence == "The model emitted a token where only <|start|> is allowed (token 5)."
 
 
 def test_a_marker_inside_a_body_is_said_although_nothing_was_lost() -> None:
@@ -109,7 +110,9 @@ def test_a_marker_inside_a_body_is_said_although_nothing_was_lost() -> None:
     seen = inspect(chat(steps))
     assert seen.findings == []
     assert seen.verdict.level is Level.WARNING
-    assert seen.verdict.sentence.startswith("The model wrote <|start|> inside a body of analysis (token 4)")
+    assert seen.verdict.sentence.startswith(
+        "The model wrote <|start|> inside the body of a message on analysis (token 4)"
+    )
 
 
 def test_events_out_of_order_prove_no_text_whole() -> None:
@@ -130,7 +133,7 @@ def test_a_choice_without_evidence_makes_no_answer_clean() -> None:
     blind = chat_chunk(None, {"content": "Hi"}, finish="stop", index=1)
     seen = inspect(replace(whole, events=[Event(blind), *whole.events]))
     assert seen.verdict.level is Level.UNKNOWN
-    assert "in choice 1" in seen.verdict.sentence
+    assert "for choice 1" in seen.verdict.sentence
 
 
 def test_an_error_that_has_nothing_to_do_with_the_format_is_not_laid_to_the_parser() -> None:

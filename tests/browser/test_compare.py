@@ -85,7 +85,7 @@ def test_one_press_asks_both_servers_and_a_reload_shows_the_same_comparison(
 def test_several_runs_tell_rates_and_a_row_shows_its_pair(app: str, open_page: Callable[..., Page]) -> None:
     page = open_page()
     ask(page, app)
-    runs = page.get_by_label("Runs of each", exact=True)
+    runs = page.get_by_label("Runs per server", exact=True)
     runs.fill("3")
     runs.press("Enter")
     page.get_by_role("button", name="Ask both").click()

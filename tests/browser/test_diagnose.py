@@ -46,8 +46,8 @@ def test_an_unknown_failure_is_called_unknown(app: str, open_page: Open) -> None
     page = diagnose(open_page(), app)
     paste(page, "RuntimeError: the moon is in the seventh house")
     expect(page.locator(".banner")).to_contain_text("Unknown: no entry of the catalogue makes")
-    expect(page.locator(".banner")).to_contain_text("The nearest entries:")
-    expect(page.get_by_text("Not a match.")).to_be_visible()
+    expect(page.locator(".banner")).to_contain_text("Closest known issues:")
+    expect(page.get_by_text("No match.")).to_be_visible()
 
 
 def test_an_uploaded_log_is_counted_and_plotted(app: str, open_page: Open) -> None:
@@ -74,7 +74,7 @@ def test_a_link_diagnoses_a_capture_and_offers_its_report(app: str, open_page: O
     expect(page.get_by_text("Upgrade to 0.15.0 or newer, which keeps the tokens").last).to_be_visible()
     page.get_by_role("button", name="Download", exact=True).click()
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="Report, one HTML page").click()
+        page.get_by_role("button", name="Report (HTML)").click()
     report = waiting.value.path().read_text("utf-8")
     assert "chat-tool-call-leak-vllm-0.14.1" in report
     assert "<script" not in report

@@ -94,7 +94,7 @@ def test_start_alone_shows_a_real_stream_arriving_then_its_verdict(page: Page, c
     wait_for(page, 3)
     expect(page.get_by_role("button", name="Open in Replay")).to_be_visible(timeout=SLOW_MS)
     expect(
-        page.get_by_role("heading", name=re.compile("The server sent 2 tokens of reasoning"))
+        page.get_by_role("heading", name=re.compile("The server leaked 2 reasoning tokens"))
     ).to_be_visible()
     wait_for(page, 32)
     assert count(page) == 32
@@ -137,7 +137,7 @@ def test_what_came_opens_in_replay(page: Page) -> None:
 def test_ground_truth_of_the_same_prompt_is_told_and_opens_beside_it_in_compare(page: Page) -> None:
     choose_pace(page, "as recorded")
     page.get_by_text("Messages, tools, sampling, connection").click()
-    page.get_by_text("Ground truth too").click()
+    page.get_by_text("Also record ground truth").click()
     page.get_by_role("button", name="Start").click()
     expect(page.get_by_text("Ground truth: completions sampled the same 32 tokens.")).to_be_visible(
         timeout=SLOW_MS
@@ -153,8 +153,8 @@ def test_a_server_that_is_not_there_is_told_in_words(page: Page) -> None:
     field = page.get_by_label("Server", exact=True)
     field.fill(f"http://127.0.0.1:{free_port()}")
     field.press("Enter")
-    expect(page.get_by_text("nothing answers at")).to_be_visible(timeout=SLOW_MS)
-    expect(page.get_by_text("start the server there")).to_be_visible()
+    expect(page.get_by_text("connection refused at")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_text("is the server running?")).to_be_visible()
 
 
 def test_a_server_without_a_list_of_models_is_asked_for_the_model_that_is_typed(page: Page) -> None:
@@ -165,11 +165,11 @@ def test_a_server_without_a_list_of_models_is_asked_for_the_model_that_is_typed(
         field = page.get_by_label("Server", exact=True)
         field.fill(server.v1)
         field.press("Enter")
-        expect(page.get_by_role("alert")).to_contain_text("type the name of a model")
+        expect(page.get_by_role("alert")).to_contain_text("enter a model name")
         model = page.get_by_role("combobox", name="Model")
         model.fill("mine")
         model.press("Enter")
-        expect(page.get_by_text("type the name of a model")).to_have_count(0)
+        expect(page.get_by_text("enter a model name")).to_have_count(0)
         page.get_by_role("button", name="Start").click()
         page.get_by_role("button", name="Open in Replay").wait_for()
         assert [body["model"] for body in server.bodies("/v1/chat/completions")] == ["mine"]

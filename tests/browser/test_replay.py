@@ -43,7 +43,7 @@ def address(page: Page) -> dict[str, str]:
 def test_the_app_opens_on_something_alive(app: str, open_page: Open) -> None:
     page = goto(open_page(), app)
     expect(page.get_by_role("heading", level=1)).to_contain_text(
-        "The server sent 2 tokens of reasoning to the user"
+        "The server leaked 2 reasoning tokens into the answer"
     )
     expect(page.locator(".scroller .cell")).to_have_count(32)
     expect(page.locator(".findings button")).to_have_count(3)
@@ -101,10 +101,10 @@ def test_what_is_chosen_in_the_strip_is_open_among_the_events(app: str, open_pag
 def test_another_capture_is_chosen_from_the_list_and_drawn_from_its_start(app: str, open_page: Open) -> None:
     page = goto(open_page(), app)
     captures = page.get_by_role("combobox", name="Capture")
-    pick(page, captures, "Unknown role, and the server says nothing")
+    pick(page, captures, "Unknown role, no error reported")
     expect(page.locator(".block[data-hue=loss] .words")).to_have_text("“Unknown role: assistantary”")
     expect(page).to_have_title("error: chat-unknown-role-swallowed-vllm-0.32.0 · Harmony Inspector")
-    pick(page, captures, "Whole answer, a token at a time")
+    pick(page, captures, "Complete response, one token at a time")
     expect(page.get_by_role("img", name="clean")).to_be_visible()
     expect(page.locator(".findings .none")).to_have_text("none")
     expect(page.locator(".cell.selected")).to_have_count(0)
@@ -144,13 +144,13 @@ def test_a_narrow_page_does_not_scroll_sideways(app: str, open_page: Open, schem
     expect(page.locator(".readout")).to_contain_text("token 4")
 
 
-REPORTS = ("Report, one HTML page", "Bug report, Markdown")
+REPORTS = ("Report (HTML)", "Bug report (Markdown)")
 
 
 def test_downloads_are_the_capture_its_findings_and_reports(app: str, open_page: Open) -> None:
     page = goto(open_page(), app)
     got = {}
-    for label in ("Capture, JSON lines", "Findings, JSON", "Findings, CSV", *REPORTS):
+    for label in ("Capture (JSON lines)", "Findings (JSON)", "Findings (CSV)", *REPORTS):
         page.get_by_role("button", name="Download").first.click()
         with page.expect_download() as waiting:
             page.get_by_role("button", name=label).click()

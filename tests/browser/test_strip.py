@@ -20,7 +20,7 @@ LEAK = "chat-tool-call-leak-vllm-0.14.1"
 
 def payload(capture: inspector.Capture, key: str = "one") -> dict[str, Any]:
     seen = inspector.inspect(capture)
-    found: dict[str, Any] = inspector.strip(seen.reading, seen.findings, key=key)
+    found: dict[str, Any] = inspector.strip(seen, key=key)
     return found
 
 

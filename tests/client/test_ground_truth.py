@@ -55,7 +55,7 @@ def test_then_openai_harmony_renders_and_the_note_says_so() -> None:
     run, prompt = sent({})
     assert isinstance(prompt, list)
     assert text_of(prompt).endswith("<|start|>user<|message|>Hi<|end|><|start|>assistant")
-    assert "rendered here with openai_harmony" in run.outcome.notes[0]
+    assert "rendered locally with openai_harmony" in run.outcome.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_completions_are_told_how_much_room_there_is_as_they_end_after_16_tokens
         assert registry.wait(own, 20)
         limits = sorted(asked["max_tokens"] for asked in server.bodies(COMPLETIONS))
     assert limits == sorted([limit, 7])
-    assert ("does not say how long" in " ".join(run.outcome.notes)) == (limit == 4096)
+    assert ("does not report its context length" in " ".join(run.outcome.notes)) == (limit == 4096)
 
 
 def test_a_conversation_with_tools_is_rendered_as_harmony_has_it() -> None:
@@ -150,5 +150,5 @@ def test_both_at_once_sends_the_same_prompt_seed_and_temperature() -> None:
 
 
 def test_completions_are_their_own_ground_truth() -> None:
-    with pytest.raises(InspectorError, match="are the ground truth themselves"):
+    with pytest.raises(InspectorError, match="already are the ground truth"):
         Registry(None).start_both(Server(), REQUEST)

@@ -82,7 +82,7 @@ def test_messages_are_read_as_people_have_them(text: str, roles: list[str]) -> N
 
 @pytest.mark.parametrize("text", ["{", "[]", "[1]", '"x"', '[{"content": "no role"}]', "[" * 100_000])
 def test_messages_that_are_none_are_refused_with_the_place(text: str) -> None:
-    with pytest.raises(InspectorError, match="messages are no"):
+    with pytest.raises(InspectorError, match=r"messages must be|invalid JSON in messages"):
         parse_messages(text)
 
 
@@ -117,6 +117,6 @@ def test_an_address_with_a_path_keeps_it() -> None:
     "address", ["", "ftp://host/v1", "http://", "http://host:99999999", "http://a b", "http://me:pw@host"]
 )
 def test_what_is_no_address_is_refused_without_showing_a_password(address: str) -> None:
-    with pytest.raises(ConnectionFailed, match="write it like http://localhost:8000/v1") as refused:
+    with pytest.raises(ConnectionFailed, match="use the form http://localhost:8000/v1") as refused:
         Server(base_url=address)
     assert "pw@" not in str(refused.value)

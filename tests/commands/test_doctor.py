@@ -38,4 +38,4 @@ def test_the_command_says_in_one_line_that_nobody_is_there(capsys: pytest.Captur
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.count("\n") == 1
-    assert "start the server" in said.err
+    assert "is the server running?" in said.err

@@ -35,7 +35,7 @@ def test_the_scripts_as_json_have_their_tokens(capsys: pytest.CaptureFixture[str
 def test_results_are_counted(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lab", "matrix", "--out", str(results)]) == 0
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
-        ["release", "a", "step", "endpoint", "whole", "told", "silent"],
+        ["release", "tokens/step", "endpoint", "complete", "error", "reported", "silent", "loss"],
         ["0.13.0", "3", "chat", "0", "0", "1"],
         ["0.13.0", "3", "responses", "1", "0", "0"],
         ["0.32.0", "3", "chat", "0", "0", "1"],
@@ -64,19 +64,19 @@ def test_the_page_escapes_what_servers_said_and_reads_without_colour(results: Pa
     assert main(["lab", "matrix", "--out", str(results), "--html", str(file)]) == 0
     text = file.read_text(encoding="utf-8")
     assert "instead of &quot;é&quot;" in text
-    assert "✕<br><small>silent</small>" in text
-    assert "●<br><small>whole</small>" in text
+    assert "✕<br><small>silent loss</small>" in text
+    assert "●<br><small>complete</small>" in text
     assert "<script" not in text
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["matrix", "--out", "{}"], "holds no results; name the releases to record"),
-        (["matrix", "0.32.0", "--script", "nonsense"], "there is no script called nonsense"),
-        (["bisect", "nonsense", "--good", "0.14.0", "--bad", "0.13.0"], "there is no script called nonsense"),
-        (["bisect", "plain", "--good", "0.13.0", "--bad", "0.13.0"], "--good and --bad both name 0.13.0"),
-        (["adopt", "{}"], "is no virtual environment"),
+        (["matrix", "--out", "{}"], "no results; name the releases to record"),
+        (["matrix", "0.32.0", "--script", "nonsense"], "no script named nonsense"),
+        (["bisect", "nonsense", "--good", "0.14.0", "--bad", "0.13.0"], "no script named nonsense"),
+        (["bisect", "plain", "--good", "0.13.0", "--bad", "0.13.0"], "--good and --bad are both 0.13.0"),
+        (["adopt", "{}"], "is not a virtual environment"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(
@@ -96,8 +96,8 @@ def test_a_page_that_cannot_be_written_is_told(results: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("fixtures/chat-whole-vllm-0.14.1.jsonl", "no error of the server"),
-        ("tests/importers/foreign/curl-i-responses.txt", "holds no token ids"),
+        ("fixtures/chat-whole-vllm-0.14.1.jsonl", "no server error"),
+        ("tests/importers/foreign/curl-i-responses.txt", "has no token IDs"),
     ],
 )
 def test_shrink_says_what_it_cannot_do_before_it_starts_a_server(

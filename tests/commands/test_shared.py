@@ -14,17 +14,20 @@ from tests.support.streams import chat
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("doctor --base-url http://[::1", "is no server address"),
+        ("doctor --base-url http://[::1", "invalid server address"),
         ("doctor --base-url http://user:pass@[::1", "an address with a password in it"),
-        ("tokens fixtures/responses-whole-vllm-0.14.1.jsonl", "vLLM sends none with Responses"),
-        ("tokens fixtures/logs/vllm-0.14.1.log.gz", "`python -m inspector diagnose` reads it"),
-        ("compare a.jsonl b.jsonl --runs 3", "--runs is for --ask"),
-        ("compare --left a.jsonl --right b.jsonl --prompt Hi", "--prompt is for --ask"),
+        ("tokens fixtures/responses-whole-vllm-0.14.1.jsonl", "vLLM sends none for Responses"),
+        ("tokens fixtures/logs/vllm-0.14.1.log.gz", "read this log with `python -m inspector diagnose`"),
+        ("compare a.jsonl b.jsonl --runs 3", "--runs is only valid with --ask"),
+        ("compare --left a.jsonl --right b.jsonl --prompt Hi", "--prompt is only valid with --ask"),
         (
             "record --base-url h --model m --messages README.md --out x.jsonl",
-            "README.md: the messages are no",
+            "README.md: invalid JSON in messages",
         ),
-        ("record --base-url h --model m --prompt p --out x.jsonl --and-truth ./x.jsonl", "another one"),
+        (
+            "record --base-url h --model m --prompt p --out x.jsonl --and-truth ./x.jsonl",
+            "same file as --out",
+        ),
     ],
 )
 def test_a_mistake_is_told_in_one_line_that_says_what_to_do(words: str, told: str) -> None:
@@ -38,14 +41,14 @@ def test_a_mistake_is_told_in_one_line_that_says_what_to_do(words: str, told: st
 def test_a_port_that_is_none_is_told(words: str) -> None:
     done = inspector(*words.split())
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].endswith(b"is no port; it is a number from 0 to 65535")
+    assert done.stderr.splitlines()[-1].endswith(b"(expected 0 to 65535)")
 
 
 def test_a_time_that_is_none_is_told() -> None:
     for seconds in ("0", "-5", "nan", "inf", "soon"):
         done = inspector("doctor", "--base-url", "h", f"--timeout={seconds}")
         assert done.returncode == 2
-        assert done.stderr.splitlines()[-1].endswith(b"is no time; it is a number of seconds above 0")
+        assert done.stderr.splitlines()[-1].endswith(b"expected a positive number of seconds")
 
 
 def test_a_terminal_gets_no_control_characters_from_a_model(tmp_path: Path) -> None:

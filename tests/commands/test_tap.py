@@ -60,7 +60,7 @@ def test_the_command_records_and_ends_on_interrupt(tmp_path: Path) -> None:
     assert b'"token_ids": null' in passed.replace(b":null", b": null")
     assert process.returncode == 0
     (file,) = folder.iterdir()
-    assert f"{len(SAID) + 1} events, whole" in said
+    assert f"{len(SAID) + 1} events, complete" in said
     assert inspect(load(file)[0]).findings == []
     assert load(file)[0].header.request == {"model": "m"}
     assert server.bodies(CHAT) == [{"return_token_ids": True, "model": "m"}]
@@ -84,7 +84,7 @@ def test_a_full_disk_ends_the_recording_and_not_the_answer(tmp_path: Path) -> No
 def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     said = refusal("--upstream", "http://localhost:1", "--captures", str(tmp_path / "file" / "x"))
-    assert "captures cannot be written there" in said
+    assert "cannot write captures there" in said
 
 
 def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
@@ -96,4 +96,4 @@ def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
 
 def test_two_upstreams_need_names(tmp_path: Path) -> None:
     upstreams = ("--upstream", "http://a:1", "--upstream", "http://b:1")
-    assert "give each --upstream a name" in refusal(*upstreams, "--captures", str(tmp_path))
+    assert "give each --upstream a unique name" in refusal(*upstreams, "--captures", str(tmp_path))

@@ -43,8 +43,8 @@ def asked(capture: Capture, **request: Any) -> Capture:
             "chat-tool-call-dropped-vllm-0.13.0",
             "chat-tool-call-leak-vllm-0.14.1",
             Outcome.DELIVERY,
-            "The tokens are the same; 0.13.0 lost 2 tokens of the reasoning, and 0.14.1 sent 2 tokens of "
-            "reasoning to the user as answer.",
+            "The tokens are the same; 0.13.0 lost 2 tokens of the reasoning, and 0.14.1 leaked 2 "
+            "reasoning tokens into the answer.",
         ),
         (
             "responses-dropped-tokens-vllm-0.13.0",
@@ -63,21 +63,21 @@ def asked(capture: Capture, **request: Any) -> Capture:
             "chat-whole-one-token-per-step-vllm-0.13.0",
             "chat-whole-vllm-0.14.1",
             Outcome.SAME,
-            "The tokens are the same, and so is what was delivered.",
+            "The tokens are the same, and so is the delivered text.",
         ),
         (
             "chat-unknown-role-vllm-0.13.0",
             "chat-unknown-role-swallowed-vllm-0.32.0",
             Outcome.DELIVERY,
-            "The tokens are the same up to token 10, where 0.13.0 breaks off; only 0.13.0 lost 1 token of "
-            "the reasoning and gave up with an error.",
+            "The tokens are the same up to token 10, where 0.13.0 stops; only 0.13.0 lost 1 token of "
+            "the reasoning and aborted with an error.",
         ),
         (
             "chat-tool-call-leak-vllm-0.14.1",
             "chat-preamble-tool-call-leak-vllm-0.14.1",
             Outcome.TOKENS,
             "The tokens differ from token 12 on: “ to” on the left, “<|message|>” on the right; the right "
-            "server also sent 1 token of the arguments of tool call 1 to the answer (content).",
+            "server also delivered 1 token of the arguments of tool call 1 in the answer (content).",
         ),
     ],
 )
@@ -146,7 +146,7 @@ def test_what_both_lost_is_said_of_both() -> None:
     found = compared(chat(LOSS, version="0.12.0"), chat(LOSS, version="0.13.0"))
     assert found.same
     assert found.sentence == (
-        "The tokens are the same, and so is what was delivered; both lost 2 tokens of the reasoning."
+        "The tokens are the same, and so is the delivered text; both servers lost 2 tokens of the reasoning."
     )
     assert found.why.startswith("The version makes no difference here.")
 
@@ -201,7 +201,7 @@ def test_a_wider_loss_is_another_loss() -> None:
         (
             {"temperature": 0, "m": 1},
             {"temperature": 1, "m": 1},
-            "The requests sample differently (temperature).",
+            "The requests use different sampling parameters (temperature).",
         ),
         ({"temperature": 0}, {"temperature": 0}, "The requests are the same and greedy (temperature 0)"),
         ({"temperature": 1}, {"temperature": 1}, "The requests are the same and sample at temperature 1"),
@@ -222,19 +222,19 @@ def test_prompt_ids_clear_or_accuse_the_template() -> None:
         return replace(capture, events=[Event(chunk, 0.0), *capture.events])
 
     same = compared(with_prompt(GOOD, [1, 2]), with_prompt(OTHER, [1, 2]))
-    assert same.why.endswith("The prompt ids are the same, so the template is not to blame.")
+    assert same.why.endswith("The prompt token IDs are the same, so the template is not the cause.")
     other = compared(with_prompt(GOOD, [1, 2]), with_prompt(OTHER, [1, 3]))
-    assert "the prompt ids differ" in other.why
-    assert other.settings[-1] == ("prompt ids", *["2 ids, the first other one at 1"] * 2)
+    assert "the prompt token IDs differ" in other.why
+    assert other.settings[-1] == ("prompt ids", *["2 IDs, first difference at 1"] * 2)
 
 
 def test_without_ids_the_delivered_texts_are_all_that_can_be_compared() -> None:
     found = compared(chat(GOOD, with_ids=False), chat(LOSS))
     assert found.outcome is Outcome.UNKNOWN
     assert found.sentence == (
-        "Whether the tokens are the same cannot be told; the delivered texts differ in the reasoning."
+        "It is unknown whether the tokens are the same; the delivered texts differ in the reasoning."
     )
-    assert found.why.startswith("The left capture carries no token ids: ask with `return_token_ids: true`")
+    assert found.why.startswith("The left capture has no token IDs. To find out, ")
     row = comparison_row(found)
     assert row["tokens"] == dict.fromkeys(("equal", "only_left", "only_right", "replaced"))
     assert row["first_divergence"] is None
@@ -250,7 +250,9 @@ def test_final_texts_that_differ_accuse_nobody() -> None:
 
     found = compared(answer("yes"), answer("no"))
     assert found.outcome is Outcome.UNKNOWN
-    assert found.sentence.startswith("The final texts differ in the answer (content); whether by model or")
+    assert found.sentence.startswith(
+        "The final texts differ in the answer (content), and it is unknown whether model or"
+    )
     assert compared(answer("yes"), answer("yes")).outcome is Outcome.SAME
 
 
@@ -287,7 +289,7 @@ def test_every_choice_is_compared() -> None:
     assert comparison_row(found)["delivered"]["choices[1].content"]["equal"] is False
     single = compared(two("red"), chat(GOOD))
     assert single.outcome is Outcome.UNKNOWN
-    assert single.sentence.startswith("The two answers hold different numbers of choices")
+    assert single.sentence.startswith("The two responses have different numbers of choices")
 
 
 def test_a_row_holds_the_contract_and_is_json() -> None:

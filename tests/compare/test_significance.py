@@ -40,8 +40,8 @@ def test_ten_runs_that_all_lose_text_against_ten_whole_ones_are_more_than_chance
     found = repeats([inspect(chat(LEAK))] * 10, [inspect(chat(GOOD))] * 10)
     assert (found.left_failed, found.right_failed, found.more_than_chance) == (10, 0, True)
     assert found.sentence == (
-        "Left: 10 of 10 runs (100 %) with errors, right: 0 of 10 runs (0 %): more than chance "
-        "(Fisher's exact test, two-sided, p < 0.0001)."
+        "Left: 10 of 10 runs (100%) with errors, right: 0 of 10 runs (0%). The difference is "
+        "statistically significant (Fisher's exact test, two-sided, p < 0.0001)."
     )
 
 
@@ -49,7 +49,7 @@ def test_one_failure_in_three_runs_may_be_chance() -> None:
     left = [inspect(chat(LEAK)), inspect(chat(GOOD)), inspect(chat(GOOD))]
     found = repeats(left, [inspect(chat(GOOD))] * 3)
     assert found.p_value == 1.0
-    assert "chance alone could do that" in found.sentence
+    assert "not statistically significant" in found.sentence
 
 
 def test_runs_without_evidence_count_in_no_rate() -> None:
@@ -58,4 +58,4 @@ def test_runs_without_evidence_count_in_no_rate() -> None:
     assert (found.left_runs, found.left_unknown, found.right_runs, found.right_unknown) == (1, 1, 0, 1)
     assert found.p_value is None
     assert found.more_than_chance is None
-    assert "allows no test" in found.sentence
+    assert "No test is possible" in found.sentence

@@ -6,8 +6,8 @@ import pytest
 
 import inspector
 from inspector import Endpoint, Inspection, Kind, MatrixRun, Script
-from inspector.audit import rejection
-from inspector.audit.rejection import Missing
+from inspector.audit import explain, rejection
+from inspector.audit.finding import Missing
 from inspector.diagnosis.catalogue import issues
 
 REFUSALS = {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER}
@@ -37,7 +37,7 @@ def inspections(run: MatrixRun) -> Iterator[tuple[Script, Inspection]]:
 
 def test_every_finding_of_a_real_release_has_an_entry(seen: Seen) -> None:
     unknown = [
-        (script.name, str(one.reading.header.endpoint), finding.explanation)
+        (script.name, str(one.reading.header.endpoint), explain(finding))
         for script, one in seen[1]
         for finding in one.findings
         if not finding.known_issues
@@ -51,7 +51,7 @@ def test_losses_lead_to_entries_whose_affected_versions_hold_the_release(seen: S
         for finding in one.findings:
             for name in finding.known_issues if finding.kind in LOSSES else ():
                 affected = issues()[name].affected.get("vllm")
-                assert affected is None or run.version in affected, (script.name, name, finding.explanation)
+                assert affected is None or run.version in affected, (script.name, name, explain(finding))
 
 
 def test_refused_tokens_lead_to_what_the_script_was_written_to_show(seen: Seen) -> None:

@@ -1,4 +1,5 @@
 import pytest
+from openai_harmony import HarmonyError
 
 from inspector.errors import InspectorError
 from inspector.harmony import vocab
@@ -36,7 +37,7 @@ def test_ids_from_outside_do_not_fill_the_memory() -> None:
     assert len(table) == vocab.VOCABULARY_SIZE
 
 
-@pytest.mark.parametrize("error", [vocab.HarmonyError("no vocabulary"), OSError("no network")])
+@pytest.mark.parametrize("error", [HarmonyError("no vocabulary"), OSError("no network")])
 def test_a_library_without_its_vocabulary_is_told_with_its_remedy(
     monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:

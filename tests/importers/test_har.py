@@ -119,15 +119,15 @@ def test_an_error_page_under_vllms_path_is_a_capture_and_other_pages_are_not() -
     [
         (
             (),
-            "f: no entry (of 0) is an answer of chat completions, Responses or completions; "
-            "record the request to vLLM itself",
+            "f: none of the 0 entries is a response of chat completions, Responses or completions; "
+            "record the request to vLLM",
         ),
-        (({},), "f: no entry (of 1) is an answer"),
-        ((1,), "f: log.entries[0] is 1, not an object; export it again"),
-        ((entry({}),), "f: it has requests to vLLM (1), but no answer's text; export it with content"),
+        (({},), "f: none of the 1 entries is a response"),
+        ((1,), "f: log.entries[0] is 1, not an object; export the HAR file again"),
+        ((entry({}),), "f: contains requests to vLLM (1) but no response bodies; export it with content"),
         (
             (entry({"text": "a", "encoding": "base64"}),),
-            "f: log.entries[0]: its content is damaged base64; export it again",
+            "f: log.entries[0]: its content is damaged base64; export the HAR file again",
         ),
     ],
 )

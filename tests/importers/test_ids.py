@@ -28,7 +28,7 @@ from tests.support.foreign import read, refusal
 )
 def test_lists_of_ids_are_one_event_of_the_tokens_endpoint(text: str, ids: str | None) -> None:
     if ids is None:
-        assert refusal(text).startswith("f:1: the JSON is damaged or cut off")
+        assert refusal(text).startswith("f:1: the JSON is invalid or truncated")
         return
     capture = read(text)
     assert capture.header.endpoint is Endpoint.TOKENS
@@ -39,7 +39,7 @@ def test_lists_of_ids_are_one_event_of_the_tokens_endpoint(text: str, ids: str |
 @pytest.mark.parametrize("text", ["[1, 2, 33", "[1 2", "(1, 2"])
 def test_a_list_without_its_end_is_read_with_a_doubt(text: str) -> None:
     assert read(text).notes == (
-        "The list has no closing bracket: it was cut off, perhaps within its last number.",
+        "The list has no closing bracket: it is truncated, perhaps inside its last number.",
     )
 
 
@@ -55,28 +55,28 @@ def test_a_million_ids_read() -> None:
     [
         (
             "[]",
-            "f: the list is empty; give a capture, a curl -N dump, a HAR file, a list of token ids or a",
+            "f: the list is empty; use a capture, curl -N output, a HAR file, a list of token IDs or a",
         ),
-        ("()", "f: the list is empty; give"),
-        ("[1, 2.0]", "f: item 1 of the list is 2.0, not a token id; give whole numbers"),
-        ("[1, true]", "f: item 1 of the list is True, not a token id; give whole numbers"),
-        ("[1, null]", "f: item 1 of the list is None, not a token id; give whole numbers"),
-        ('["1", 2]', "f: item 0 of the list is '1', not a token id; give whole numbers"),
-        ('["\\ud800", 2]', "f: item 0 of the list is '\\ud800', not a token id; give whole numbers"),
-        ("[[1, 2], [3]]", "f: item 0 of the list is a list, not a token id; give whole numbers"),
+        ("()", "f: the list is empty; use"),
+        ("[1, 2.0]", "f: item 1 of the list is 2.0, not a token ID; use integers"),
+        ("[1, true]", "f: item 1 of the list is True, not a token ID; use integers"),
+        ("[1, null]", "f: item 1 of the list is None, not a token ID; use integers"),
+        ('["1", 2]', "f: item 0 of the list is '1', not a token ID; use integers"),
+        ('["\\ud800", 2]', "f: item 0 of the list is '\\ud800', not a token ID; use integers"),
+        ("[[1, 2], [3]]", "f: item 0 of the list is a list, not a token ID; use integers"),
         (
             '{"token_ids": ["<script>\\u202e"]}',
-            "f: item 0 of the list is '<script>\\u202e', not a token id; give whole numbers",
+            "f: item 0 of the list is '<script>\\u202e', not a token ID; use integers",
         ),
-        ("1 2-3", "f: '2-3' is no token id; put spaces, commas or line ends between numbers"),
-        ("9" * 5000, f"f: '{'9' * 36}... is no token id; put spaces, commas or line ends between numbers"),
+        ("1 2-3", "f: '2-3' is not a token ID; separate IDs with spaces, commas or line breaks"),
+        ("9" * 5000, f"f: '{'9' * 36}... is not a token ID; separate IDs with spaces, commas or line breaks"),
         (
             f"[{'9' * 5000}]",
-            f"f: '{'9' * 36}... is no token id; put spaces, commas or line ends between numbers",
+            f"f: '{'9' * 36}... is not a token ID; separate IDs with spaces, commas or line breaks",
         ),
         (
             f'{{"tokens": [{"9" * 5000}]}}',
-            "f: the JSON holds a number of thousands of digits; no server sends that",
+            "f: the JSON contains a number with thousands of digits; no server sends that",
         ),
     ],
 )

@@ -11,8 +11,8 @@ from inspector.store import Builtin, load
 from tests.support.foreign import BUILTIN, CHAT, FOREIGN, RESPONSES, known, read, sse, untimed
 from tests.support.streams import chat
 
-CUT = "The last event has no blank line after it: the stream or the file was cut there."
-ALONE = "Only an error came: the endpoint is not told by it and was taken to be chat completions."
+CUT = "The last event is not followed by a blank line: the stream or the file is truncated there."
+ALONE = "The response is only an error, which does not show the endpoint: assumed to be chat completions."
 
 
 @pytest.mark.parametrize("row", BUILTIN.values(), ids=lambda row: row.name)

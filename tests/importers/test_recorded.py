@@ -41,7 +41,7 @@ def test_a_lab_recording_of_an_error_answer_is_a_body_and_a_proper_end() -> None
     [
         (
             {"endpoint": "/v1/embeddings"},
-            "f: endpoint is '/v1/embeddings', not one of vLLM's that generate text",
+            "f: endpoint is '/v1/embeddings', not a vLLM endpoint that generates text",
         ),
         ({"lines": [[0, "data: x"], "data: y"]}, "f: lines[1] is 'data: y', not [seconds, text]"),
         ({"lines": [[True, "data: x"]]}, "f: lines[0] is a list, not [seconds, text]"),

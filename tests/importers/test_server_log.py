@@ -29,10 +29,10 @@ def test_the_newer_form_of_the_log_reads() -> None:
 
 def test_streamed_answers_of_a_log_are_left_out_with_a_note() -> None:
     first, second = sniff_and_read((LOG + STREAMED).encode(), "f")
-    assert first.notes == ("Streamed answers left out, as vLLM logs only some of their token ids: 1.",)
+    assert first.notes == ("Skipped 1 streamed responses, because vLLM logs only some of their token IDs.",)
     assert second.notes == ()
     assert refusal(STREAMED).startswith(
-        "f: it logs streamed answers only (1), of which vLLM tells but some token ids; ask"
+        "f: contains only streamed responses (1), for which vLLM logs only some of the token IDs; log"
     )
 
 
@@ -41,8 +41,8 @@ def test_a_log_that_bounds_or_cuts_its_lists_says_so() -> None:
     cut = "INFO [logger.py:76] Generated response d: output: '', output_token_ids: [1, 2"
     first, second = sniff_and_read((args + LOG + cut).encode(), "f")
     assert first.notes == (
-        "Lines of token ids cut off and left out: 1.",
-        "The server ran with --max-log-len 3: ids after these are not in the log.",
+        "Skipped 1 truncated lines with token IDs.",
+        "The server ran with --max-log-len 3: later token IDs are not in the log.",
     )
     assert second.notes == ()
-    assert refusal(cut).startswith("f: its output_token_ids lines hold no whole list of ids")
+    assert refusal(cut).startswith("f: no output_token_ids line has a complete list")

@@ -12,53 +12,53 @@ from inspector.errors import CaptureError
 from inspector.importers import sniff_and_read
 from tests.support.foreign import BUILTIN, FOREIGN, LOG, RECORDED, STREAMED, known, read, refusal, sse
 
-KINDS = "a capture, a curl -N dump, a HAR file, a list of token ids or a vLLM log"
+KINDS = "a capture, curl -N output, a HAR file, a list of token IDs or a vLLM log"
 
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", f"f: the file is empty; give {KINDS}"),
-        (b" \r\n\t", f"f: the file is empty; give {KINDS}"),
-        (b"\xef\xbb\xbf", f"f: the file is empty; give {KINDS}"),
-        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", f"f: this is a PNG picture; give {KINDS}"),
-        (b"\xff\xd8\xff\xe0\x00\x10JFIF", f"f: this is a JPEG picture; give {KINDS}"),
-        (b"PK\x03\x04", f"f: this is a ZIP archive; unpack it first, or give {KINDS}"),
-        (b"\x1f\x8b\x08", f"f: this is a gzip file inside another file; unpack it first, or give {KINDS}"),
-        (b"abc\x00def", f"f: a NUL byte at 3: this is no text; give {KINDS}"),
-        (b"\x00" * 1000, f"f: a NUL byte at 0: this is no text; give {KINDS}"),
-        (b'{"a": "\x00"}', f"f: NUL bytes within JSON: the file is damaged; give {KINDS}"),
-        (b"[" * 10_000, "f: the JSON nests deeper than can be read; no server sends that"),
-        (b'{"a":' * 10_000, "f: the JSON nests deeper than can be read; no server sends that"),
-        (b"[" * 10_000 + b"]" * 10_000, "f: the JSON nests deeper than can be read; no server sends that"),
+        (b"", f"f: the file is empty; use {KINDS}"),
+        (b" \r\n\t", f"f: the file is empty; use {KINDS}"),
+        (b"\xef\xbb\xbf", f"f: the file is empty; use {KINDS}"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", f"f: this is a PNG image; use {KINDS}"),
+        (b"\xff\xd8\xff\xe0\x00\x10JFIF", f"f: this is a JPEG image; use {KINDS}"),
+        (b"PK\x03\x04", f"f: this is a ZIP archive; extract it first, or use {KINDS}"),
+        (b"\x1f\x8b\x08", f"f: this is a gzip file inside another file; decompress it first, or use {KINDS}"),
+        (b"abc\x00def", f"f: NUL byte at offset 3: this is not a text file; use {KINDS}"),
+        (b"\x00" * 1000, f"f: NUL byte at offset 0: this is not a text file; use {KINDS}"),
+        (b'{"a": "\x00"}', f"f: NUL bytes in the JSON: the file is damaged; use {KINDS}"),
+        (b"[" * 10_000, "f: the JSON is nested too deeply; no server sends that"),
+        (b'{"a":' * 10_000, "f: the JSON is nested too deeply; no server sends that"),
+        (b"[" * 10_000 + b"]" * 10_000, "f: the JSON is nested too deeply; no server sends that"),
         (
             b'{"harmony_capture": 1, "endp',
-            "f:1: the header line is cut off or no JSON; without it the events",
+            "f:1: the header line is truncated or not JSON; events need",
         ),
         (
             b'{"harmony_capture": 9, "endpoint": "chat"}',
-            "f:1: format 9 is newer than this program reads (1); update",
+            "f:1: format 9 is newer than the supported 1; update",
         ),
         (
             b'{"a": 1,\n "b"',
-            "f:2: the JSON is damaged or cut off at column 5 (Expecting ':' delimiter); save it again",
+            "f:2: the JSON is invalid or truncated at column 5 (Expecting ':' delimiter); save it again",
         ),
-        (b'{"a": "\xff"}', "f: the JSON is damaged: byte 7 is no UTF-8; save it again"),
-        (b"{}", f"f: a JSON object of an unknown kind (its keys: none); give {KINDS}"),
-        (b'{"<b>\\u202e": 1}', f"f: a JSON object of an unknown kind (its keys: '<b>\\u202e'); give {KINDS}"),
+        (b'{"a": "\xff"}', "f: the JSON is damaged: byte 7 is not valid UTF-8; save it again"),
+        (b"{}", f"f: unrecognized JSON object (keys: none); use {KINDS}"),
+        (b'{"<b>\\u202e": 1}', f"f: unrecognized JSON object (keys: '<b>\\u202e'); use {KINDS}"),
         (
             b"Dear diary",
-            "f: neither a capture, a curl -N dump, a HAR file, a list of token ids nor a vLLM log; save",
+            f"f: unrecognized format; use {KINDS}, or save",
         ),
         (
             b"data: hello\n\n",
-            "f: no event or body in it comes from chat completions, Responses or completions; give",
+            "f: contains no event or body of chat completions, Responses or completions; use",
         ),
-        (b"HTTP/1.1 200 OK\r\n\r\n", "f: headers without a body; let curl run to its end and save it again"),
-        (b"HTTP/1.1 200 OK\r\n\r\n<html></html>", "f: no event or body in it comes from chat completions"),
+        (b"HTTP/1.1 200 OK\r\n\r\n", "f: headers without a body; let curl finish and save the output again"),
+        (b"HTTP/1.1 200 OK\r\n\r\n<html></html>", "f: contains no event or body of chat completions"),
         (
             b'{"harmony_capture": 1, "endpoint": "chat"}\n{"data": "\xff"}\n{"data": ""}',
-            "f:2: byte 53 is no UTF-8; the file",
+            "f:2: byte 53 is not valid UTF-8; the file",
         ),
     ],
 )
@@ -79,7 +79,7 @@ def test_a_capture_file_cut_within_a_character_keeps_its_whole_lines() -> None:
     content = '{"harmony_capture": 1, "endpoint": "chat"}\n{"data": "naïve"}\n{"data": "東'.encode()[:-1]
     capture = read(content)
     assert capture.events == [Event("naïve")]
-    assert capture.notes == ("Line 3 is cut off after 11 characters; all lines before it were kept.",)
+    assert capture.notes == ("Line 3 is truncated after 11 characters; all lines before it were read.",)
 
 
 SEEDS = [

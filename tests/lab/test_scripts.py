@@ -147,7 +147,7 @@ def test_insertions_become_tokens() -> None:
 
 
 def test_an_unknown_name_is_refused_with_the_way_to_the_list() -> None:
-    with pytest.raises(LabError, match="no script called nonsense; 'lab scripts' lists them"):
+    with pytest.raises(LabError, match="no script named nonsense; 'lab scripts' lists them"):
         named(["plain", "nonsense"])
 
 

@@ -67,10 +67,10 @@ def test_requests_are_bounded_and_the_result_says_so() -> None:
 
 
 def test_a_server_that_does_not_do_it_is_said() -> None:
-    with pytest.raises(LabError, match="the server does not do it again"):
+    with pytest.raises(LabError, match="the server does not reproduce the failure"):
         shrink(Server("0.13")(STREAM), STREAM, Server("0.32"), say=lambda _: None)
 
 
 def test_a_capture_without_an_error_of_the_server_is_refused() -> None:
-    with pytest.raises(LabError, match="no error of the server"):
+    with pytest.raises(LabError, match="no server error"):
         wanted(serve("0.32", STREAM, 3).capture)

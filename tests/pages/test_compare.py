@@ -70,7 +70,7 @@ def test_uploaded_captures_can_be_compared() -> None:
     app.run()
     assert not app.exception
     assert banner(app)["sentence"] == (
-        "The tokens are the same; only 0.9.0 sent 2 tokens of reasoning to the user as answer."
+        "The tokens are the same; only 0.9.0 leaked 2 reasoning tokens into the answer."
     )
 
 
@@ -114,7 +114,7 @@ def test_long_equal_stretches_can_be_folded() -> None:
     app.selectbox(key="compare_right").set_value("right.jsonl")
     app.run()
     [fold] = app.toggle
-    assert re.fullmatch(r"Fold 3\d\d equal tokens that lie far from any difference", fold.label)
+    assert re.fullmatch(r"Collapse 3\d\d equal tokens far from any difference", fold.label)
     counts = []
     for folded in (False, True):
         app.toggle[0].set_value(folded).run()

@@ -73,7 +73,9 @@ def test_a_failing_line_is_shown_as_it_is_and_not_as_markup() -> None:
 def test_a_capture_in_the_address_bar_is_diagnosed() -> None:
     app = page(capture="chat-tool-call-leak-vllm-0.14.1")
     assert titles(app)[0] == "1. An engine step that crosses a message is filed under one channel"
-    assert "leads to chat-stream-multi-channel-chunk" in [one.value.replace("\\", "") for one in app.caption]
+    assert "known issue: chat-stream-multi-channel-chunk" in [
+        one.value.replace("\\", "") for one in app.caption
+    ]
 
 
 def test_a_failure_that_nobody_knows_shows_the_nearest_entries_as_no_match() -> None:
@@ -81,7 +83,7 @@ def test_a_failure_that_nobody_knows_shows_the_nearest_entries_as_no_match() -> 
     app.text_area[0].input("RuntimeError: the moon is in the seventh house").run()
     assert not app.exception
     assert len(titles(app)) == 3
-    assert any(one.value.startswith("Not a match.") for one in app.caption)
+    assert any(one.value.startswith("No match.") for one in app.caption)
 
 
 def test_the_server_lets_through_what_the_page_offers_to_read() -> None:
@@ -97,7 +99,7 @@ def test_a_log_is_read_plain_and_packed(pack: Callable[[bytes], bytes]) -> None:
     assert not app.exception
     assert titles(app)[0].startswith("1. generation_config.json does not list 200012")
     table = app.dataframe[0].value
-    assert list(table.columns) == ["times", "share", "message", "leads to"]
+    assert list(table.columns) == ["times", "share", "message", "known issue"]
     assert table["times"][0] == 4
     assert "\x1b" not in "".join(one.value for one in app.code)
     assert "harmony_parser.process(token_id)" in app.code[0].value
@@ -128,7 +130,7 @@ def test_the_level_says_whether_anything_is_known() -> None:
         Level.UNKNOWN,
         Level.CLEAN,
     ]
-    assert diagnose.why(unknown).startswith("The nearest entries: ")
+    assert diagnose.why(unknown).startswith("Closest known issues: ")
 
 
 def test_the_download_is_what_the_command_prints() -> None:

@@ -29,23 +29,23 @@ def page(**query: str) -> AppTest:
 
 def test_the_page_opens_on_chat_with_a_verdict_and_a_legend() -> None:
     app = page()
-    assert "vLLM 0.32.0 delivers most: " in app.markdown[0].value
-    assert "malformed ones it damages" in app.markdown[0].value
-    assert "✕ silent" in app.caption[0].value
+    assert "vLLM 0.32.0 has the best result: " in app.markdown[0].value
+    assert "malformed streams, it loses text of" in app.markdown[0].value
+    assert "✕ silent loss" in app.caption[0].value
     table = app.dataframe[0].value
     assert {"0.12.0", "0.13.0", "0.14.1", "0.18.0", "0.23.0", "0.27.1", "0.31.0", "0.32.0"} <= set(
         table.columns
     )
-    assert table.loc["assistantary", "0.13.0"] == "▲ told"
-    assert table.loc["assistantary", "0.32.0"] == "✕ silent"
-    assert table.loc["tool_call", "0.14.1"] == "✕ silent"
-    assert table.loc["tool_call", "0.32.0"] == "● whole"
+    assert table.loc["assistantary", "0.13.0"] == "▲ error reported"
+    assert table.loc["assistantary", "0.32.0"] == "✕ silent loss"
+    assert table.loc["tool_call", "0.14.1"] == "✕ silent loss"
+    assert table.loc["tool_call", "0.32.0"] == "● complete"
 
 
 def test_the_address_bar_chooses_endpoint_and_interval() -> None:
     table = page(endpoint="responses", interval="3").dataframe[0].value
-    assert table.loc["plain", "0.13.0"] == "✕ silent"
-    assert table.loc["plain", "0.14.1"] == "● whole"
+    assert table.loc["plain", "0.13.0"] == "✕ silent loss"
+    assert table.loc["plain", "0.14.1"] == "● complete"
 
 
 def test_nonsense_in_the_address_bar_is_ignored() -> None:
@@ -56,7 +56,7 @@ def test_nonsense_in_the_address_bar_is_ignored() -> None:
 def test_every_cell_of_plain_completions_is_whole() -> None:
     app = page(endpoint="completions")
     assert "delivers all" in app.markdown[0].value
-    assert set(app.dataframe[0].value.to_numpy().ravel()) == {"● whole"}
+    assert set(app.dataframe[0].value.to_numpy().ravel()) == {"● complete"}
 
 
 def test_words_and_differences_narrow_the_table() -> None:
@@ -66,7 +66,7 @@ def test_words_and_differences_narrow_the_table() -> None:
     assert 0 < len(app.dataframe[0].value) < everything
     assert "emoji" in app.dataframe[0].value.index
     app.text_input[0].input("no such words").run()
-    assert "No script has these words" in app.info[0].value
+    assert "No script matches this filter" in app.info[0].value
     app.text_input[0].input("").run()
     app.toggle[0].set_value(True).run()
     assert 0 < len(app.dataframe[0].value) < everything

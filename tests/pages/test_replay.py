@@ -73,7 +73,7 @@ def test_a_link_to_no_token_opens_the_capture(token: str) -> None:
 
 def test_a_link_to_a_capture_of_another_session_says_so_in_a_sentence() -> None:
     app = page(capture="![gone](http://127.0.0.1/x.png)")
-    assert "a file is only in the session that opened it" in app.warning[0].value
+    assert "Uploaded files exist only in the session" in app.warning[0].value
     assert "![" not in app.warning[0].value
     assert not app.get("bidi_component")
 

@@ -67,7 +67,7 @@ def test_a_link_to_runs_that_are_gone_says_so_and_offers_the_form(registry: insp
     app.query_params["trial"] = "<b>gone</b>"
     app.run()
     assert not app.exception
-    assert "not in memory any more" in app.warning[0].value
+    assert "no longer in memory" in app.warning[0].value
     assert "Ask both" in app.info[0].value
 
 
@@ -108,8 +108,8 @@ def test_several_runs_give_rates_the_test_and_a_row_a_run(
 ) -> None:
     app = asked(registry, (playback, WHOLE), (playback, RIGHT), runs=4)
     assert banner(app)["sentence"] == (
-        "Left: 0 of 4 runs (0 %) with errors, right: 4 of 4 runs (100 %): more than chance "
-        "(Fisher's exact test, two-sided, p = 0.029)."
+        "Left: 0 of 4 runs (0%) with errors, right: 4 of 4 runs (100%). The difference is "
+        "statistically significant (Fisher's exact test, two-sided, p = 0.029)."
     )
     rows = app.dataframe[0].value
     assert list(rows["side"]) == ["left"] * 4 + ["right"] * 4
@@ -139,8 +139,8 @@ def test_runs_that_were_stopped_by_hand_count_in_no_rate(registry: inspector.Reg
         if one.proto.component_name == "inspector_banner"
     ]
     assert banners[0] == (
-        "Left: 0 of 0 runs with errors, right: 2 of 2 runs (100 %); a side without runs that can be judged "
-        "allows no test."
+        "Left: 0 of 0 runs with errors, right: 2 of 2 runs (100%). No test is possible, because one "
+        "side has no runs with evidence."
     )
     assert banners[1].startswith("The server lost 2 tokens of the reasoning")
     assert list(app.dataframe[0].value["side"]) == ["right", "right"]
@@ -152,7 +152,7 @@ def test_the_side_that_answered_is_shown_when_the_other_did_not(
     app = asked(registry, (playback, LEFT), (playback, "responses-whole-vllm-0.14.1"))
     [said] = [shown(one.value) for one in app.error]
     assert said.startswith("Right: http://127.0.0.1:")
-    assert "(responses) cannot answer at chat" in said
+    assert "(responses) cannot be served on chat" in said
     assert banner(app)["sentence"].startswith("The server lost 2 tokens of the reasoning")
 
 
@@ -166,15 +166,15 @@ def test_a_server_that_is_not_there_is_told_before_anybody_asks(
     app.run()
     assert not app.exception
     [said] = app.error
-    assert said.value.startswith("nothing answers at")
+    assert said.value.startswith("connection refused at")
     assert app.button(key="ask_start").disabled
 
 
 def test_chosen_captures_are_two_groups_of_runs() -> None:
     app = AppTest.from_file(PAGE, default_timeout=120)
-    app.session_state["compare_tab"] = "Repeats"
+    app.session_state["compare_tab"] = "Repeated runs"
     app.run()
-    assert "Choose the runs of each side" in app.info[0].value
+    assert "Select the runs of each side" in app.info[0].value
     app.multiselect(key="compare_repeats_left").set_value([LEFT, RIGHT])
     app.multiselect(key="compare_repeats_right").set_value([WHOLE])
     app.run()
@@ -185,7 +185,7 @@ def test_chosen_captures_are_two_groups_of_runs() -> None:
         if one.proto.component_name == "inspector_banner"
     ]
     assert banners[1] == (
-        "Left: 2 of 2 runs (100 %) with errors, right: 0 of 1 runs (0 %): chance alone could do that "
-        "(Fisher's exact test, two-sided, p = 0.33)."
+        "Left: 2 of 2 runs (100%) with errors, right: 0 of 1 runs (0%). The difference is not "
+        "statistically significant (Fisher's exact test, two-sided, p = 0.33)."
     )
     assert list(app.dataframe[0].value["result"]) == ["error", "error", "clean"]

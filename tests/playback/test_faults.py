@@ -74,7 +74,7 @@ def test_malformed_json_is_found(address: str) -> None:
 def test_a_value_that_cannot_be_is_told_without_words_of_python(fault: str) -> None:
     with pytest.raises(InspectorError) as refused:
         parse_faults(fault)
-    assert re.search(r"\((no number from|seconds are not between)", str(refused.value))
+    assert re.search(r": expected (a number from|0 to 3,600 seconds)", str(refused.value))
 
 
 def test_a_missing_done_is_found(address: str) -> None:

@@ -47,9 +47,9 @@ def test_characters_split_between_tokens_are_found_garbled(address: str) -> None
 @pytest.mark.parametrize(
     ("model", "endpoint", "faults", "words"),
     [
-        (RESPONSES, "responses", "omit-message", "holds no token ids"),
-        (GROUND, "completions", "merge=2,last-token-only", "a fault of chat and Responses"),
-        (TOOL, "chat/completions", "after-return", "no <|return|> in the tokens"),
+        (RESPONSES, "responses", "omit-message", "has no token IDs"),
+        (GROUND, "completions", "merge=2,last-token-only", "works with chat and Responses"),
+        (TOOL, "chat/completions", "after-return", "contain no <|return|>"),
         (TOOL, "chat/completions", "split-utf8", "choose one with emoji"),
     ],
 )

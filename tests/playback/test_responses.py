@@ -1,6 +1,6 @@
 """Responses, whole and with faults in their deltas."""
 
-from inspector.audit import Kind
+from inspector.audit import Kind, explain
 from inspector.inspection import inspect
 from inspector.reading import read
 from tests.support.builtin import CAPTURES, RESPONSES, TEXT
@@ -22,7 +22,7 @@ def test_dropped_deltas_of_responses_are_found_against_the_final_object(address:
         events = list(client.responses.create(model=RESPONSES, input="x", stream=True))
         findings = inspect(kept.capture()).findings
     assert Kind.DROPPED in kinds(findings)
-    assert not any("sequence_number" in finding.explanation for finding in findings)
+    assert not any("sequence_number" in explain(finding) for finding in findings)
     assert events[-1].type == "response.completed"
 
 

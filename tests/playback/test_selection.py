@@ -37,4 +37,4 @@ def test_an_empty_shelf_says_so() -> None:
     with listening(Starlette(routes=playback_routes(dict, prefix=""))) as at:
         answer = httpx.post(f"{at}/v1/chat/completions", json={"model": "playback"})
         assert answer.status_code == 400
-        assert "no capture can answer at chat" in answer.json()["error"]["message"]
+        assert "no capture can be served on chat" in answer.json()["error"]["message"]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from inspector.audit import explain
 from inspector.capture import Capture, Endpoint, Event, Header
 from inspector.compare import compare
 from inspector.harmony.vocab import encode
@@ -116,7 +117,7 @@ def test_a_page_of_a_real_capture_holds_verdict_findings_and_replay_and_loads_no
     assert "url(" not in html
     assert one.verdict.sentence in page.text
     joiner = {0x200D: "U+200D"}  # joins emoji; named, as any invisible character
-    assert all(finding.explanation.translate(joiner) in page.text for finding in one.findings[:20])
+    assert all(explain(finding).translate(joiner) in page.text for finding in one.findings[:20])
     assert f"python -m inspector audit {name}.jsonl" in page.text
     assert "/home/somebody" not in html
 

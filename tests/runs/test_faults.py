@@ -64,8 +64,8 @@ def test_a_whole_stream_is_kept_and_clean(folder: Path) -> None:
 
 def test_nobody_listens_on_the_port(folder: Path) -> None:
     run, capture = ask(Server(base_url=f"http://127.0.0.1:{free_port()}"), folder)
-    assert "nothing answers at http://127.0.0.1:" in run.outcome.failure
-    assert "start the server" in run.outcome.failure
+    assert "connection refused at http://127.0.0.1:" in run.outcome.failure
+    assert "is the server running?" in run.outcome.failure
     assert capture.end is not None
     assert capture.end.cut
     assert kinds(capture) == {Kind.DISCONNECTED}
@@ -73,7 +73,7 @@ def test_nobody_listens_on_the_port(folder: Path) -> None:
 
 def test_a_host_name_that_nobody_knows(folder: Path) -> None:
     run, _ = ask(Server(base_url="http://no-such-host.invalid:8000"), folder)
-    assert "the host name of http://no-such-host.invalid:8000 is not known" in run.outcome.failure
+    assert "unknown host name in http://no-such-host.invalid:8000" in run.outcome.failure
 
 
 def test_a_port_where_something_else_than_http_answers(folder: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_port_where_something_else_than_http_answers(folder: Path) -> None:
 def test_a_connection_that_closes_without_an_answer(folder: Path) -> None:
     with raw_server({CHAT: lambda _: []}) as server:
         run, capture = ask(Server(base_url=server.v1), folder)
-    assert "closed the connection without an answer" in run.outcome.failure
+    assert "closed the connection without a response" in run.outcome.failure
     assert len(capture.events) == 0
 
 
@@ -112,20 +112,20 @@ def test_tls_against_a_plain_port(folder: Path) -> None:
 
 def test_a_ca_file_that_is_none(folder: Path, tmp_path: Path) -> None:
     run, _ = ask(Server(base_url="https://127.0.0.1:1", verify=str(tmp_path / "none.pem")), folder)
-    assert "cannot be read as CA certificates" in run.outcome.failure
+    assert "contains no readable CA certificates" in run.outcome.failure
 
 
 @pytest.mark.parametrize(
     ("status", "body", "words"),
     [
-        (401, '{"error": "Unauthorized"}', "refuses the key (HTTP 401: Unauthorized)"),
+        (401, '{"error": "Unauthorized"}', "rejected the API key (HTTP 401: Unauthorized)"),
         (
             404,
             '{"error": {"message": "The model `x` does not exist.", "type": "NotFoundError", "code": 404}}',
             "does not serve the model 'openai/gpt-oss-20b'",
         ),
         (404, '{"detail": "Not Found"}', "has no /chat/completions"),
-        (429, '{"error": {"message": "slow down"}}', "asked too often"),
+        (429, '{"error": {"message": "slow down"}}', "too many requests"),
         (500, '{"error": {"message": "engine died", "code": 500}}', "failed (HTTP 500: engine died)"),
         (502, "<html><body>Bad Gateway</body></html>", "failed (HTTP 502: a web page, not JSON)"),
     ],
@@ -142,7 +142,7 @@ def test_an_error_status_is_said_in_words_and_kept(folder: Path, status: int, bo
 def test_a_web_page_in_place_of_a_stream(folder: Path) -> None:
     with raw_server({CHAT: lambda _: [page(200, "<html>router login</html>", "text/html")]}) as server:
         run, capture = ask(Server(base_url=server.v1), folder)
-    assert "answered with no API answer (a web page, not JSON)" in run.outcome.failure
+    assert "did not return an API response (a web page, not JSON)" in run.outcome.failure
     assert capture.events[0].data == "<html>router login</html>"
 
 
@@ -160,7 +160,7 @@ def test_an_error_inside_the_stream_and_what_follows_it(folder: Path) -> None:
 def test_json_that_breaks_the_openai_client_is_kept_whole(folder: Path) -> None:
     with raw_server(answering([SAID[0], b"data: {broken\n\n", *SAID[1:], DONE])) as server:
         run, capture = ask(Server(base_url=server.v1), folder)
-    assert "the openai client gave up" in run.outcome.failure
+    assert "the openai client failed" in run.outcome.failure
     assert len(capture.events) == len(SAID) + 2
     assert Kind.PROTOCOL in kinds(capture)
 
@@ -172,7 +172,7 @@ def test_a_stall_ends_when_the_silence_is_too_long(folder: Path) -> None:
 
     with raw_server({CHAT: stalls}) as server:
         run, capture = ask(Server(base_url=server.v1, silence_s=0.4), folder)
-    assert "the stream stalled: nothing came for 0.4 s" in run.outcome.failure
+    assert "the stream stalled: no data for 0.4 s" in run.outcome.failure
     assert len(capture.events) == 2
     assert kinds(capture) == {Kind.DISCONNECTED}
 
@@ -184,13 +184,13 @@ def test_no_answer_at_all_ends_when_the_silence_is_too_long(folder: Path) -> Non
 
     with raw_server({CHAT: waits}) as server:
         run, _ = ask(Server(base_url=server.v1, silence_s=0.3), folder)
-    assert "no answer came for 0.3 s" in run.outcome.failure
+    assert "no response for 0.3 s" in run.outcome.failure
 
 
 def test_a_cut_inside_an_event_keeps_the_piece(folder: Path) -> None:
     with raw_server(answering([*SAID[:2], SAID[3][:40]], end=False)) as server:
         run, capture = ask(Server(base_url=server.v1), folder)
-    assert "broke the connection off in the middle of the answer" in run.outcome.failure
+    assert "closed the connection in the middle of the response" in run.outcome.failure
     assert capture.events[-1].data == SAID[3][:40].decode().removeprefix("data: ")
     assert capture.end is not None
     assert capture.end.cut
@@ -298,7 +298,7 @@ def test_a_folder_that_cannot_be_written_leaves_the_run_in_memory(tmp_path: Path
     blocked.write_text("not a folder")
     with raw_server(answering([*SAID, DONE])) as server:
         run, capture = ask(Server(base_url=server.v1), blocked / "captures")
-    assert "cannot be made" in run.trouble
+    assert "cannot be created" in run.trouble
     assert "choose another folder" in run.trouble
     assert run.outcome.failure == ""
     assert kinds(capture) == set()
@@ -318,7 +318,7 @@ def test_a_server_that_refuses_token_ids_is_asked_without_them(folder: Path) -> 
         ["messages", "model", "stream", "stream_options"],
     ]
     [note] = run.outcome.notes
-    assert "which tokens the model emitted cannot be known" in note
+    assert "so the model's tokens are unknown" in note
     assert capture.header.status == 200
     assert len(list(folder.glob("*"))) == 1
     assert inspect(capture).verdict.level == "unknown"

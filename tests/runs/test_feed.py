@@ -158,7 +158,7 @@ def test_a_failure_of_the_connection_arrives_in_words(registry: Registry, addres
     with raw_server({"/v1/chat/completions": cut}) as server:
         run = registry.start(Server(base_url=server.v1), LiveRequest(model="m", prompt="Hi"))
         found = read(address, run.id)
-    assert "broke the connection off" in found[-1][2]["failure"]
+    assert "closed the connection" in found[-1][2]["failure"]
     assert ids(found) == whole(registry, run.id)
 
 

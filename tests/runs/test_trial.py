@@ -54,7 +54,7 @@ def test_a_side_that_does_not_answer_leaves_the_other_one() -> None:
         trial = waited(registry, registry.start_trial(side(left), nobody()))
     assert [brought(run) for run in trial.runs] == [True, False]
     [trouble] = trial.troubles()
-    assert trouble.startswith("Right: nothing answers at http://127.0.0.1:")
+    assert trouble.startswith("Right: connection refused at http://127.0.0.1:")
 
 
 def test_a_failure_of_several_runs_is_told_once_with_its_count() -> None:
@@ -62,7 +62,7 @@ def test_a_failure_of_several_runs_is_told_once_with_its_count() -> None:
     with raw_server(WHOLE) as left:
         trial = waited(registry, registry.start_trial(side(left), nobody(), runs=3))
     [trouble] = trial.troubles()
-    assert trouble.startswith("Right, 3 of 3 runs: nothing answers at")
+    assert trouble.startswith("Right, 3 of 3 runs: connection refused at")
 
 
 def test_each_side_answers_a_few_runs_at_a_time() -> None:

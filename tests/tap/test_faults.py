@@ -47,7 +47,7 @@ def test_an_upstream_that_is_not_there() -> None:
         sentence = refused(address)
         capture = kept.capture()
         assert httpx.get(f"{address}/v1/models").status_code == 502
-    assert "nothing answers at http://127.0.0.1:" in sentence
+    assert "connection refused at http://127.0.0.1:" in sentence
     assert capture.end is not None
     assert capture.end.cut
     assert capture.end.detail == sentence
@@ -78,7 +78,7 @@ def test_an_upstream_that_speaks_something_else() -> None:
 
 def test_an_upstream_that_closes_without_an_answer() -> None:
     with raw_server({CHAT: lambda _: []}) as server, tapped(server.address) as (address, kept):
-        assert "closed the connection without an answer" in refused(address)
+        assert "closed the connection without a response" in refused(address)
         assert kept.capture().header.status is None
 
 
@@ -141,7 +141,7 @@ def test_a_cut_between_events_is_passed_on() -> None:
     assert len(capture.events) == 3
     assert capture.end is not None
     assert capture.end.cut
-    assert "broke the connection off in the middle of the answer" in capture.end.detail
+    assert "closed the connection in the middle of the response" in capture.end.detail
     assert Kind.DISCONNECTED in kinds(capture)
 
 

@@ -16,7 +16,7 @@ from tests.support.upstreams import tapped
 
 def test_a_folder_that_cannot_be_written_is_refused_before_anything_passes(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StoreError, match="captures cannot be written there"):
+    with pytest.raises(StoreError, match="cannot write captures there"):
         FolderSink(tmp_path / "file" / "captures")
 
 
@@ -34,4 +34,4 @@ def test_a_folder_holds_one_file_an_answer(playback: str, tmp_path: Path) -> Non
     assert set(found) == {Endpoint.CHAT, Endpoint.RESPONSES}
     assert read(found[Endpoint.CHAT]).choice.delivered().content == TEXT
     assert len(said) == 2
-    assert all("events, whole" in line for line in said)
+    assert all("events, complete" in line for line in said)

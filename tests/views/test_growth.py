@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.audit import audit, rejection
+from inspector.audit import rejection
 from inspector.capture import Capture, Event
 from inspector.harmony.vocab import encode
+from inspector.inspection import examine
 from inspector.reading import Reader, read
 from inspector.views.growth import Growth, now
 from inspector.views.strip import strip
@@ -72,8 +73,7 @@ def grown(capture: Capture, cuts: list[int], growth: Growth, reads: Reads) -> No
 
 
 def all_at_once(capture: Capture) -> dict[str, Any]:
-    reading = read(capture)
-    return strip(reading, audit(reading), key="k")
+    return strip(examine(read(capture)), key="k")
 
 
 def cuts() -> st.SearchStrategy[list[int]]:

@@ -10,7 +10,7 @@ from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, aborted, chat
 
 def payload(capture: Capture) -> dict[str, Any]:
     seen = inspect(capture)
-    made = strip(seen.reading, seen.findings, key="k")
+    made = strip(seen, key="k")
     json.dumps(made)  # a component's data is JSON
     return made
 

@@ -5,26 +5,7 @@ from typing import Any
 
 import pytest
 
-from inspector.wire.strip_ids import keeps_logprobs, without_token_ids
-
-
-@pytest.mark.parametrize(
-    ("version", "keeps"),
-    [
-        ("0.23.0", False),
-        ("0.10.2", False),
-        ("0.24.0", True),
-        ("0.32.0+cpu", True),
-        ("1.0", True),
-        (None, True),
-        ("", True),
-        ("0", True),
-        ("0.x", True),
-        ("v0.23", True),
-    ],
-)
-def test_releases_from_0_24_on_send_chunks_of_logprobs_alone(version: str | None, keeps: bool) -> None:
-    assert keeps_logprobs(version) is keeps
+from inspector.wire.strip_ids import without_token_ids
 
 
 def chunk(delta: dict[str, Any], **choice: Any) -> str:

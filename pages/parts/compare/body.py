@@ -49,7 +49,7 @@ RUNS: Final = {
 
 
 def from_servers() -> bool:
-    """True when the sides shall come from servers that are asked now, False for captures at hand."""
+    """True to send requests to two servers, False to compare existing captures."""
     kind = st.segmented_control(
         "Compare",
         [_CAPTURES, _SERVERS],
@@ -62,7 +62,7 @@ def from_servers() -> bool:
 
 
 def pick(session: Session) -> tuple[Chosen | None, Chosen | None]:
-    """Pickers of both sides; the address bar keeps them."""
+    """Pickers of both sides; kept in the URL."""
     known = captures.names(session)
     kept = st.query_params
     found: list[Chosen | None] = []
@@ -71,12 +71,12 @@ def pick(session: Session) -> tuple[Chosen | None, Chosen | None]:
         if asked not in known and side in kept:
             column.warning(
                 pickers.plain(
-                    f"{asked} is not here any more: open its file in the sidebar, or choose another."
+                    f"Capture {asked} not found: open its file in the sidebar, or select another capture."
                 ),
                 icon=":material/link_off:",
             )
         name = column.selectbox(
-            f"{side.capitalize()}{', the reference' if side == 'left' else ''}",
+            f"{side.capitalize()}{' (reference)' if side == 'left' else ''}",
             known,
             index=known.index(asked) if asked in known else 0 if known else None,
             format_func=captures.title,
@@ -87,7 +87,7 @@ def pick(session: Session) -> tuple[Chosen | None, Chosen | None]:
     if kept.to_dict() != wanted:
         kept.from_dict(wanted)
     if len(wanted) < len(found):
-        st.info("Open two captures in the sidebar, or choose them above.", icon=":material/upload_file:")
+        st.info("Open two captures in the sidebar, or select them above.", icon=":material/upload_file:")
     return found[0], found[1]
 
 
@@ -115,9 +115,9 @@ def _compared(digest: str, _left: Chosen, _right: Chosen) -> Comparison:
 def facts(found: Comparison) -> list[tuple[str, str, str]]:
     """Facts for the row of chips: words before, the value, words after."""
     counts = found.counts
-    told = [("left", _version(found.left), ""), ("right", _version(found.right), "")]
+    told = [(side, one.reading.server_label, "") for side, one in _sides(found)]
     if counts is not None:
-        told.append(("", f"{counts.equal:,}", "tokens the same"))
+        told.append(("", f"{counts.equal:,}", "equal tokens"))
         told += [
             ("", f"{count:,}", words)
             for count, words in (
@@ -132,7 +132,7 @@ def facts(found: Comparison) -> list[tuple[str, str, str]]:
     findings = found.findings
     told.append(("findings", f"{len(findings.only_left):,}", "only left"))
     told.append(("", f"{len(findings.only_right):,}", "only right"))
-    told.append(("", f"{len(findings.both):,}", "on both"))
+    told.append(("", f"{len(findings.both):,}", "on both sides"))
     return told
 
 
@@ -143,8 +143,10 @@ def tokens(session: Session, left: Chosen, right: Chosen, found: Comparison) -> 
     if made is not None:
         short = _row(f"{key} folded", found, folded=True)
         if short is not None and short.hidden >= _FOLDS_FROM:
-            label = f"Fold {short.hidden:,} equal tokens that lie far from any difference"
-            if st.toggle(label, key="compare_fold", help="The row then counts the tokens that it shows."):
+            label = f"Collapse {short.hidden:,} equal tokens far from any difference"
+            if st.toggle(
+                label, key="compare_fold", help="Token numbers then count only the tokens that are shown."
+            ):
                 made = short
         _strip(session, "compare", made.payload, made.first)
         return
@@ -154,7 +156,7 @@ def tokens(session: Session, left: Chosen, right: Chosen, found: Comparison) -> 
 
 
 def one_side(session: Session, one: Chosen, side: str) -> None:
-    """What the one side sent, where there is nothing to hold it against."""
+    """The response of one side, if there is nothing to compare it with."""
     banner(one.seen, key="compare_one")
     _strip(session, f"compare_{side}", captures.payload(one.digest, 0, one.seen), Place())
 
@@ -197,13 +199,13 @@ def texts(found: Comparison, which: str, *, key: str) -> None:
     if rows:
         fields(rows, key=key, heads=(_label(found.left, "left"), _label(found.right, "right")))
     else:
-        st.info("Neither side has such a text.")
+        st.info("Neither side has text here.")
 
 
 def settings(found: Comparison) -> None:
-    """What was asked and of whom, where it differs."""
+    """Settings that differ."""
     if not found.settings:
-        st.info("Version, endpoint, model, request and prompt ids are the same, as far as they are known.")
+        st.info("Version, endpoint, model, request and prompt token IDs are the same, as far as known.")
         return
     st.dataframe(
         pd.DataFrame([one._asdict() for one in found.settings]).rename(columns={"name": "setting"}),
@@ -213,13 +215,13 @@ def settings(found: Comparison) -> None:
 
 
 def timing(found: Comparison, *, key: str) -> None:
-    """Figures side by side, and the tokens of both over one axis of time."""
+    """Metrics side by side, and the tokens of both sides on one time axis."""
     shown = pd.DataFrame(
         [
             {
                 "figure": row["figure"],
-                "left": _value(row["left"], row["unit"]),
-                "right": _value(row["right"], row["unit"]),
+                "left": inspector.figure(row["left"], row["unit"]),
+                "right": inspector.figure(row["right"], row["unit"]),
             }
             for row in inspector.timing_rows(found)
         ]
@@ -229,26 +231,26 @@ def timing(found: Comparison, *, key: str) -> None:
     figure = both_over_time([(_label(one, side), one.reading) for side, one in _sides(found)], theme)
     if figure is not None:
         st.plotly_chart(
-            figure, key=key, alt="Tokens, waits and tokens an event of both sides since their requests"
+            figure, key=key, alt="Tokens, gaps and tokens per event of both sides over time since the request"
         )
 
 
 def several(session: Session, reference: Chosen) -> None:
-    """Other captures against the left one, a row each."""
+    """Other captures compared with the left one, one row each."""
     names = [name for name in captures.names(session) if name != reference.name]
     chosen = st.multiselect(
-        "Captures to hold against the left one", names, format_func=captures.title, key="compare_several"
+        "Captures to compare with the left one", names, format_func=captures.title, key="compare_several"
     )
     others = [one for name in chosen if (one := captures.chosen(session, name)) is not None]
     if not others:
-        st.info("Choose captures to get a row for each.")
+        st.info("Select captures; each gets one row.")
         return
     rows = [inspector.comparison_summary(compared(reference, one)) for one in others]
     st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")
 
 
 def repeats(session: Session) -> None:
-    """Runs of two sides: how many of each have errors, and whether that is more than chance."""
+    """Repeated runs: how many of each side have errors, and whether the difference is significant."""
     known = captures.names(session)
     groups: list[list[Inspection]] = []
     for column, side in zip(st.columns(2), ("Left", "Right"), strict=True):
@@ -260,8 +262,8 @@ def repeats(session: Session) -> None:
     left, right = groups
     if not left or not right:
         st.info(
-            "Choose the runs of each side: captures of one request, sent several times to the left and to "
-            "the right server. **Ask two servers** at the top makes them for you.",
+            "Select the runs of each side: captures of the same request, sent several times to the left and "
+            "the right server. **Ask two servers** at the top can record them.",
             icon=":material/science:",
         )
         return
@@ -286,8 +288,8 @@ def rates(found: Repeats, *, key: str) -> None:
     if found.p_value is not None:
         told.append(("p", f"{found.p_value:.2g}", found.test))
     if unknown:
-        told.append(("", f"{unknown}", "without evidence, in no rate"))
-    why = "A run counts as failed when it has at least one error finding. Chance is ruled out below p = 0.05."
+        told.append(("", f"{unknown}", "without evidence, not counted"))
+    why = "A run fails if it has at least one error finding. A difference is significant if p is below 0.05."
     sentence_banner(level, found.sentence, why, told, key=key)
 
 
@@ -295,7 +297,7 @@ def download(found: Comparison) -> None:
     """The right capture's report with this comparison in it, and the comparison as JSON."""
     with st.popover("Download", icon=":material/download:", width="content"):
         st.download_button(
-            "Report, HTML",
+            "Report (HTML)",
             lambda: inspector.html_report(found.right, against=found).encode("utf-8", "replace"),
             "comparison.html",
             "text/html",
@@ -304,7 +306,7 @@ def download(found: Comparison) -> None:
             key="compare_html",
         )
         st.download_button(
-            "Bug report on the right side, Markdown",
+            "Bug report for the right side (Markdown)",
             lambda: inspector.markdown_report(found.right).encode("utf-8", "replace"),
             "bug-report.md",
             "text/markdown",
@@ -319,17 +321,4 @@ def _sides(found: Comparison) -> tuple[tuple[str, Inspection], tuple[str, Inspec
 
 
 def _label(one: inspector.Inspection, side: str) -> str:
-    return f"{side}: {_version(one)}"
-
-
-def _version(one: inspector.Inspection) -> str:
-    version = one.reading.server_version
-    return f"vLLM {version}" if version else "version unknown"
-
-
-def _value(value: float | None, unit: str) -> str:
-    if value is None:
-        return "unknown"
-    if unit == "s":
-        return f"{value * 1000:,.1f} ms" if value < 10 else f"{value:,.1f} s"
-    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
+    return f"{side}: {one.reading.server_label}"

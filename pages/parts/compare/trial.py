@@ -9,7 +9,6 @@ import inspector
 from inspector import Endpoint, Inspection, InspectorError, LiveRequest, LiveRun, Server, Trial
 from pages.parts.compare import body as compare
 from pages.parts.live.asking import (
-    ENDPOINTS,
     PROMPT,
     TOOLS,
     built_in_address,
@@ -39,8 +38,8 @@ def asking(session: Session) -> tuple[Chosen | None, Chosen | None]:
     _form(session, trial if going else None)
     if trial is None:
         st.info(
-            "Press **Ask both**: the prompt goes to both servers at once and the answers are compared. "
-            "The built-in server plays real captures, so no server is needed to try it.",
+            "Press **Ask both** to send the prompt to both servers and compare the responses. "
+            "The built-in server replays real captures, so you can try this without a server.",
             icon=":material/play_arrow:",
         )
         return None, None
@@ -55,7 +54,7 @@ def _known(session: Session) -> Trial | None:
     trial = inspector.registry().trial(name) if name else None
     if trial is None and name:
         st.warning(
-            "These runs are not in memory any more; their captures are files, open them in the sidebar.",
+            "These runs are no longer in memory. Open their capture files in the sidebar.",
             icon=":material/link_off:",
         )
     session.trial = None if trial is None else trial.id
@@ -71,20 +70,19 @@ def _form(session: Session, trial: Trial | None) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.segmented_control(
             "Endpoint",
-            list(ENDPOINTS),
+            inspector.asked_endpoints(),
             default=Endpoint.CHAT,
-            format_func=ENDPOINTS.__getitem__,
             required=True,
             key="ask_endpoint",
         )
         st.number_input(
-            "Runs of each",
+            "Runs per server",
             1,
             inspector.runs_at_most,
             1,
             key="ask_runs",
             width=120,
-            help="With several runs the page says how many fail, and whether that is more than chance.",
+            help="With several runs, the page shows how many fail and if the difference is significant.",
         )
         if trial is not None and st.button("Stop", icon=":material/stop_circle:", key="ask_stop", width=95):
             trial.stop()
@@ -117,17 +115,17 @@ def _side(side: str) -> tuple[Server, str] | None:
         f"{side.capitalize()} server",
         built_in_address(),
         key=f"ask_{side}_address",
-        help="An OpenAI-compatible address. The one given plays real captures: no server needed.",
+        help="An OpenAI-compatible address. The default is the built-in server, which replays real captures.",
     )
     own = _is_own(address)
     server, models, trouble = reached(lambda: _server(side, address, own=own))
     model = st.selectbox(
-        f"Model on the {side}",
+        f"{side.capitalize()} model",
         models,
         index=models.index(_FIRST[side]) if _FIRST[side] in models else 0 if models else None,
         key=f"ask_{side}_model_{address}",
         accept_new_options=True,
-        placeholder="name of the model",
+        placeholder="model name",
     )
     if trouble and not model:
         st.error(plain(trouble), icon=":material/link_off:")
@@ -137,7 +135,7 @@ def _side(side: str) -> tuple[Server, str] | None:
 
 
 def _server(side: str, address: str, *, own: bool, model: str = "") -> Server:
-    """The server of one side; raises InspectorError for what is no address."""
+    """The server of one side; raises InspectorError for an invalid address."""
     kept = st.session_state
     headers = headers_of(kept.get(f"ask_{side}_headers") or "") if not own else {}
     if own:
@@ -158,7 +156,7 @@ def _more() -> None:
             _way(side)
     left, right = st.columns(2, gap="medium")
     with left:
-        st.text_area("Messages, JSON (in place of the prompt)", key="ask_messages", height=90)
+        st.text_area("Messages, JSON (instead of the prompt)", key="ask_messages", height=90)
         st.text_area("Tools, JSON", key="ask_tools", height=90, placeholder=TOOLS)
     with right, st.container(horizontal=True):
         st.number_input("Temperature", 0.0, 2.0, 0.0, key="ask_temperature", width=130)
@@ -180,10 +178,10 @@ def _way(side: str) -> None:
         )
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        st.text_input(f"API key on the {side} (never stored)", key=f"ask_{side}_key", type="password")
+        st.text_input(f"API key for the {side} server (never stored)", key=f"ask_{side}_key", type="password")
         st.toggle("Verify TLS certificates", True, key=f"ask_{side}_verify")
     st.text_area(
-        f"Headers on the {side}, NAME: VALUE, one a line (never stored)",
+        f"Headers for the {side} server, NAME: VALUE, one per line (never stored)",
         key=f"ask_{side}_headers",
         height=68,
     )
@@ -219,7 +217,7 @@ def _progress(trial: Trial) -> None:
         ended = sum(run.ended.is_set() for run in runs)
         done += ended
         tokens = sum(run.pace().tokens for run in runs)
-        told.append(f"{side}: {ended} of {len(runs)} ended, {tokens:,} tokens")
+        told.append(f"{side}: {ended} of {len(runs)} finished, {tokens:,} tokens")
     st.progress(done / len(trial.runs), "; ".join(told))
 
 
@@ -235,13 +233,13 @@ def _pair(session: Session, trial: Trial) -> tuple[Chosen | None, Chosen | None]
         st.query_params.from_dict(wanted)
     if len(sides) == 1:
         ((side, one),) = sides.items()
-        st.markdown(f"There is nothing to compare. This is what came from the **{side}** server:")
+        st.markdown(f"Only the **{side}** server responded, so there is nothing to compare. Its response:")
         compare.one_side(session, one, side)
     return sides.get("left"), sides.get("right")
 
 
 def _chosen_pair(trial: Trial) -> tuple[LiveRun | None, LiveRun | None]:
-    """Rates and a row a run; the pair to show is that of the chosen row, at first one that differs."""
+    """Rates and one row per run; the pair to show is that of the selected row, at first one that differs."""
     left, right = _inspected(trial.id, trial)
     compare.rates(inspector.repeats(left, right), key="ask_rates")
     rows = inspector.run_rows(left, right)
@@ -259,7 +257,7 @@ def _chosen_pair(trial: Trial) -> tuple[LiveRun | None, LiveRun | None]:
     number = next((n for n, one in enumerate(zip(left, right, strict=False)) if _apart(*one)), 0)
     if chosen and chosen[0] < len(rows):
         number = rows[chosen[0]]["run"] - 1
-    st.caption(f"Below: run {number + 1} of each side. Choose a row to see another pair.")
+    st.caption(f"Below: run {number + 1} of each side. Select a row to see another pair.")
     found = [runs[min(number, len(runs) - 1)] if runs else None for runs in trial.counted]
     return found[0], found[1]
 
@@ -268,7 +266,7 @@ def _apart(left: Inspection, right: Inspection) -> bool:
     return left.worst is not right.worst
 
 
-@st.cache_resource(max_entries=4, show_spinner="Reading the answers")
+@st.cache_resource(max_entries=4, show_spinner="Reading the responses")
 def _inspected(name: str, _trial: Trial) -> tuple[list[Inspection], list[Inspection]]:
     del name
     left, right = (

@@ -14,6 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 import inspector
 from inspector import Answer, Diagnosis, Failure, InspectorError, Issue, Level
 from pages.ui import captures, pickers
+from pages.ui.palette import series
 from pages.ui.state import Session
 
 __all__ = [
@@ -56,10 +57,6 @@ _MESSAGES_PLOTTED: Final = 5
 _FEW_TIMES: Final = 3
 """Up to so many minutes bars are drawn narrow: a bar as wide as the plot looks like an area."""
 _OTHERS: Final = "others"
-_HUES: Final = {
-    "light": ("#c4410c", "#7a4fbf", "#0b6fb8", "#8a6100", "#00805e", "#566072"),
-    "dark": ("#f0824f", "#b79bf2", "#66b3f0", "#d3a544", "#45c49d", "#9aa5b8"),
-}
 
 
 def asked(session: Session) -> Diagnosis | None:
@@ -88,7 +85,7 @@ def _text() -> Diagnosis | None:
         placeholder="openai_harmony.HarmonyError: Unexpected token 200002 while expecting start token 200006",
         key=f"diagnose_text_{example}",
     )
-    # Leaving the field is what starts the diagnosis; the button is where people look for it.
+    # Leaving the field starts the diagnosis; the button is there because users expect one.
     st.button("Diagnose", icon=":material/troubleshoot:", type="primary", key="diagnose_start")
     return inspector.diagnose_text(text) if text.strip() else None
 
@@ -98,11 +95,11 @@ def _log(session: Session) -> Diagnosis | None:
         "vLLM log",
         key="diagnose_log",
         max_upload_size=LOG_LIMIT_MB,
-        help="Read once, line by line. The file stays on this machine.",
+        help="The log is read once, line by line, and stays on this machine.",
     )
     st.caption(
-        "As it is, or packed with gzip or zstd. Larger than 1 GB, or little memory at hand? "
-        "`python -m inspector diagnose vllm.log` reads any size in bounded memory."
+        "Plain text, gzip or zstd. If the log is larger than 1 GB or memory is limited, use "
+        "`python -m inspector diagnose vllm.log`, which reads any size in bounded memory."
     )
     if file is None:
         return None
@@ -122,7 +119,7 @@ def _read(file: IO[bytes], name: str, size: int) -> Diagnosis:
         plain = inspector.unpacked(ahead, name)
         return inspector.diagnose_text(_watched(inspector.lines_of_file(plain), file, size, bar))
     finally:
-        ahead.detach()  # else the upload would be closed with it
+        ahead.detach()  # otherwise the upload would be closed with it
         bar.empty()
 
 
@@ -150,21 +147,21 @@ def why(found: Diagnosis) -> str:
         return found.answers[0].issue.steps[0]
     if found.failures:
         titles = "; ".join(issue.title for issue in found.failures[0].nearest)
-        return f"The nearest entries: {titles}." if titles else ""
-    return "No line and no finding fits an entry of the catalogue."
+        return f"Closest known issues: {titles}." if titles else ""
+    return "No known issue matches this input. That does not prove that nothing failed."
 
 
 def facts(found: Diagnosis) -> list[tuple[str, str, str]]:
     """Facts for the row of chips: words before, the value, words after."""
     told = list(dict.fromkeys((seen.version, seen.source) for seen in found.versions))[:3]
-    rows = [("vLLM", version, f"by {source}") for version, source in told]
-    rows = rows or [("vLLM version", "unknown", "")]
+    rows = [(found.server, version, f"by {source}") for version, source in told]
+    rows = rows or [(f"{found.server} version", "unknown", "")]
     if found.is_log:
         rows.append(("", f"{found.lines:,}", "lines"))
         rows += [("", f"{count:,}", path) for path, count in sorted(found.requests.items())]
     count = len(found.failures)
     what = "finding" if any(one.first_line is None for one in found.failures) else "failure message"
-    rows.append(("", f"{count:,}", what if count == 1 else f"{what}s"))
+    rows.append(("", inspector.number(count), inspector.plural(count, what)))
     return rows
 
 
@@ -185,14 +182,14 @@ def answers(found: Diagnosis) -> None:
         with st.expander(title, expanded=place < _ANSWERS_OPEN):
             _answer(answer)
     if len(found.answers) > _ANSWERS_SHOWN:
-        st.caption(f"{len(found.answers) - _ANSWERS_SHOWN} less likely entries are in the download.")
+        st.caption(f"The download also contains {len(found.answers) - _ANSWERS_SHOWN} less likely issues.")
 
 
 def nearest(found: Diagnosis) -> None:
     """For a failure that no entry makes: the entries that resemble it, as a place to look."""
     if found.sides or not found.failures:
         return
-    st.caption("Not a match. These entries resemble the text most; if none is it, report it to vLLM as new.")
+    st.caption("Not a match. These entries resemble the text most; if none is it, report it as new.")
     for issue in found.failures[0].nearest:
         with st.expander(pickers.plain(issue.title)):
             _issue(issue, ())
@@ -215,8 +212,8 @@ def _issue(issue: Issue, reasons: Sequence[str]) -> None:
         told = "\n".join(f"- {pickers.plain(words)}" for words in reasons)
         st.markdown(f"**Why this**\n\n{told}")
     affected = "; ".join(f"{program} {one.text}" for program, one in issue.affected.items())
-    where = f"Affected: {affected}." if affected else "Affected: any version, as far as known."
-    st.caption(pickers.plain(f"Entry {issue.id}. {where} {issue.basis}"))
+    where = f"Affected: {affected}." if affected else "Affected: all versions, as far as known."
+    st.caption(pickers.plain(f"Known issue {issue.id}. {where} {issue.basis}"))
     if issue.links:
         st.caption(" · ".join(f"[{link.removeprefix('https://')}]({link})" for link in issue.links))
 
@@ -225,14 +222,14 @@ def found_here(found: Diagnosis) -> None:
     """The failures of a text or the findings of a capture, with the entry that each leads to."""
     if found.is_log or not found.failures:
         return
-    st.markdown("**What was found**")
+    st.markdown("**Findings**")
     for failure in found.failures[:_FOUND_SHOWN]:
         where = "" if failure.first_line is None else f"line {failure.first_line:,}, "
-        leads = f"leads to {failure.answers[0].issue.id}" if failure.answers else "unknown"
+        leads = f"known issue: {failure.answers[0].issue.id}" if failure.answers else "unknown"
         st.markdown(pickers.plain(failure.message))
         st.caption(pickers.plain(f"{where}{leads}"))
     if len(found.failures) > _FOUND_SHOWN:
-        st.caption(f"{len(found.failures) - _FOUND_SHOWN:,} more are in the download.")
+        st.caption(f"The download contains {len(found.failures) - _FOUND_SHOWN:,} more.")
 
 
 def failures(found: Diagnosis) -> None:
@@ -250,22 +247,22 @@ def failures(found: Diagnosis) -> None:
             "times": st.column_config.NumberColumn(format="localized", width=60),
             "share": st.column_config.NumberColumn("of requests", format="percent", width=90),
             "message": st.column_config.TextColumn(width=560),
-            "leads to": st.column_config.TextColumn(width=230),
+            "known issue": st.column_config.TextColumn(width=230),
         },
-        alt="Failures by message, with the entry that each leads to",
+        alt="Failures by message, with the known issue of each",
     )
     rows = chosen["selection"]["rows"]
     if rows and rows[0] < len(found.failures):
         _lines(found.failures[rows[0]], _OCCURRENCES)
     elif found.failures[0].around:
-        st.caption("Choose a row to see the lines around another message.")
+        st.caption("Select a row to see the lines around another message.")
         _lines(found.failures[0], 1)
 
 
 def judges(found: Diagnosis) -> None:
     """What strict and lenient parsing make of refused tokens."""
     if found.judges:
-        st.markdown("**What other judges say of the same tokens**")
+        st.markdown("**What other parsers make of the same tokens**")
         st.markdown("\n".join(f"- {pickers.plain(one.sentence)}" for one in found.judges))
 
 
@@ -274,7 +271,7 @@ def _failure_row(failure: Failure) -> dict[str, object]:
         "times": failure.count,
         "share": failure.share,
         "message": failure.message,
-        "leads to": failure.answers[0].issue.id if failure.answers else "unknown",
+        "known issue": failure.answers[0].issue.id if failure.answers else "unknown",
     }
 
 
@@ -303,10 +300,10 @@ def _plot(rows: pd.DataFrame, found: Diagnosis, theme: str) -> go.Figure:
     wrong = rows[rows["name"] != "requests"]
     shown = wrong.assign(name=wrong["name"].where(wrong["name"].isin(named), _OTHERS))
     sums = shown.groupby(["name", "time"], as_index=False)["times"].sum()
-    for hue, name in zip(_HUES[theme], [*named, _OTHERS], strict=False):
+    for hue, name in zip(series(theme), [*named, _OTHERS], strict=False):
         one = sums[sums["name"] == name]
         if not one.empty:
-            label = name if len(name) <= 48 else f"{name[:47]}…"
+            label = inspector.clip(name, 48)
             figure.add_bar(x=one["time"], y=one["times"], name=_safe(label), marker_color=hue)
     asked_for = rows[rows["name"] == "requests"].groupby("time", as_index=False)["times"].sum()
     if not asked_for.empty:
@@ -342,7 +339,7 @@ def download(session: Session, found: Diagnosis) -> None:
         return
     with st.popover("Download", icon=":material/download:", width="content"):
         st.download_button(
-            "Report, one HTML page",
+            "Report (HTML)",
             lambda: pickers.report_page(one.seen),
             "report.html",
             "text/html",
@@ -350,7 +347,7 @@ def download(session: Session, found: Diagnosis) -> None:
             type="tertiary",
         )
         st.download_button(
-            "Bug report, Markdown",
+            "Bug report (Markdown)",
             lambda: pickers.bug_report(one.seen),
             "bug-report.md",
             "text/markdown",
@@ -358,6 +355,6 @@ def download(session: Session, found: Diagnosis) -> None:
             type="tertiary",
         )
         st.download_button(
-            "Diagnosis, JSON", content, name, "application/json", on_click="ignore", type="tertiary"
+            "Diagnosis (JSON)", content, name, "application/json", on_click="ignore", type="tertiary"
         )
         st.caption(pickers.REPORT_WARNING)

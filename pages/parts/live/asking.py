@@ -14,7 +14,6 @@ from pages.ui.pickers import plain
 from pages.ui.state import Session
 
 __all__ = [
-    "ENDPOINTS",
     "PROMPT",
     "TOOLS",
     "asking",
@@ -26,11 +25,6 @@ __all__ = [
 ]
 
 PROMPT: Final = "What is the weather in Paris? Think first, then call the tool."
-ENDPOINTS: Final = {
-    Endpoint.CHAT: "chat",
-    Endpoint.RESPONSES: "responses",
-    Endpoint.COMPLETIONS: "completions",
-}
 _PACES: Final = {
     "10 tokens/s": "10",
     "50 tokens/s": "50",
@@ -60,24 +54,23 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
             built_in_address(),
             key="live_address",
             width=300,
-            help="An OpenAI-compatible address. The one given plays real captures: no server needed.",
+            help="An OpenAI-compatible address. The default is the built-in server with real captures.",
         )
         model = st.selectbox(
             "Model",
             models,
             key=f"live_model_{address}",
             accept_new_options=True,
-            placeholder="name of the model",
+            placeholder="model name",
             width=300,
         )
         endpoint = st.segmented_control(
             "Endpoint",
-            list(ENDPOINTS),
+            inspector.asked_endpoints(),
             default=Endpoint.CHAT,
-            format_func=ENDPOINTS.__getitem__,
             required=True,
             key="live_endpoint",
-            help="completions is the ground truth: the prompt as token ids, and no parser after the model.",
+            help="completions is the ground truth: no parser runs on its output.",
         )
         if own:
             st.selectbox("Pace", list(_PACES), key="live_pace", width=125)
@@ -93,7 +86,7 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
             disabled=server is None or not model,
         )
     with st.expander("Messages, tools, sampling, connection", key="live_more"):
-        _more(own=own, responses=endpoint == Endpoint.RESPONSES)
+        _more(own=own, resumable=inspector.spec_of(Endpoint(endpoint)).resumable)
     if stop and run is not None:
         run.stop()
     if trouble and not model:
@@ -123,26 +116,26 @@ def reached(make: Callable[[], Server]) -> tuple[Server | None, list[str], str]:
     try:
         return server, _models_of(server.v1, server), ""
     except InspectorError as error:
-        return server, [], f"{error}. To ask it all the same, type the name of a model"
+        return server, [], f"{error}. To send the request anyway, enter a model name"
 
 
 def invitation(server: Server | None) -> None:
-    """What Start would do, before anything has run; nothing where the server's own trouble is told."""
+    """Explain what Start does, before the first run; nothing if an error of the server is shown."""
     if server is None:
         return
     own = server.v1 == built_in_address()
     what = (
-        "the built-in server plays a real capture, token by token."
+        "the built-in server replays a real capture, token by token."
         if own
-        else "the prompt goes to this server, and its answer shows here token by token."
+        else "the prompt is sent to this server, and the response appears here token by token."
     )
     st.info(f"Press **Start**: {what}", icon=":material/play_arrow:")
 
 
-def _more(*, own: bool, responses: bool) -> None:
+def _more(*, own: bool, resumable: bool) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
-        st.text_area("Messages, JSON (in place of the prompt)", key="live_messages", height=90)
+        st.text_area("Messages, JSON (instead of the prompt)", key="live_messages", height=90)
         st.text_area("Tools, JSON", key="live_tools", height=90, placeholder=TOOLS)
         st.text_input("Tool choice", key="live_tool_choice", placeholder="auto, none, required")
     with right:
@@ -156,22 +149,31 @@ def _more(*, own: bool, responses: bool) -> None:
             st.number_input("Seed", 0, None, None, key="live_seed", width=110)
         with st.container(horizontal=True):
             st.toggle(
-                "Ask for token ids", True, key="live_ids", help="return_token_ids: what makes losses visible."
+                "Request token IDs",
+                True,
+                key="live_ids",
+                help="Sends return_token_ids, which makes losses visible.",
+            )
+            st.toggle(
+                "Logprobs", key="live_logprobs", help="Weaker evidence, for servers that send no token IDs."
+            )
+            st.toggle(
+                "Also record ground truth", key="live_both", help="Sends the same prompt to completions too."
             )
             st.toggle("Logprobs", key="live_logprobs", help="Weaker evidence, for servers without token ids.")
             st.toggle("Ground truth too", key="live_both", help="The same prompt to completions at once.")
-            if responses:
+            if resumable:
                 st.toggle(
                     "Background",
                     key="live_background",
-                    help="The server goes on when the connection breaks, and the stream is taken up again.",
+                    help="The server continues if the connection breaks, and the stream is resumed.",
                 )
         if not own:
             st.text_input("API key (never stored)", key="live_key", type="password")
-            st.text_area("Headers, NAME: VALUE, one a line (never stored)", key="live_headers", height=68)
+            st.text_area("Headers, NAME: VALUE, one per line (never stored)", key="live_headers", height=68)
             with st.container(horizontal=True):
                 st.toggle("Verify TLS certificates", True, key="live_verify")
-                st.number_input("Longest silence, seconds", 1, 3600, 300, key="live_silence", width=190)
+                st.number_input("Timeout without data, seconds", 1, 3600, 300, key="live_silence", width=190)
     if own:
         st.multiselect(
             "Faults of the built-in server",
@@ -179,8 +181,8 @@ def _more(*, own: bool, responses: bool) -> None:
             key="live_faults",
             accept_new_options=True,
             format_func=fault_words,
-            placeholder="none: the capture is played as it was recorded",
-            help="Some take a value: write it, e.g. merge=3 or stall=8:60 (before event 8, 60 s).",
+            placeholder="none: the capture is replayed as recorded",
+            help="Some faults take a value, e.g. merge=3 or stall=8:60 (60 s before event 8).",
         )
 
 
@@ -191,7 +193,7 @@ def fault_words(name: str) -> str:
 
 
 def _server(address: str, *, own: bool) -> Server:
-    """The server of the form; raises InspectorError for what is no address."""
+    """The server of the form; raises InspectorError for an invalid address."""
     kept: dict[str, Any] = {
         name: st.session_state.get(f"live_{name}") for name in ("key", "headers", "verify", "silence")
     }
@@ -209,18 +211,18 @@ def _server(address: str, *, own: bool) -> Server:
 
 
 def headers_of(text: str) -> dict[str, str]:
-    """Headers that a person wrote, one a line; raises InspectorError for a line without a colon."""
+    """User-written headers, one per line; raises InspectorError for a line without a colon."""
     headers = {}
     for line in text.splitlines():
         name, colon, value = line.partition(":")
         if colon:
             headers[name.strip()] = value.strip()
         elif line.strip():
-            raise InspectorError("a header line has no colon; write it like X-Team: search")
+            raise InspectorError("a header line has no colon; use the form X-Team: search")
     return headers
 
 
-@st.cache_data(ttl=20, max_entries=32, show_spinner="Asking the server for its models")
+@st.cache_data(ttl=20, max_entries=32, show_spinner="Loading the server's model list")
 def _models_of(address: str, _server: Server) -> list[str]:
     """Models that a server lists; raises ConnectionFailed."""
     del address
@@ -245,13 +247,13 @@ def _request(model: str, endpoint: Endpoint) -> LiveRequest:
         seed=asked.get("live_seed"),
         logprobs=bool(asked.get("live_logprobs")),
         token_ids=asked.get("live_ids", True),
-        background=endpoint is Endpoint.RESPONSES and bool(asked.get("live_background")),
+        background=inspector.spec_of(endpoint).resumable and bool(asked.get("live_background")),
     )
 
 
 def _start(session: Session, server: Server, request: LiveRequest) -> None:
     runs = inspector.registry()
-    if st.session_state.get("live_both") and request.endpoint is not Endpoint.COMPLETIONS:
+    if st.session_state.get("live_both") and not inspector.spec_of(request.endpoint).raw:
         watch(session, runs.start_both(server, request)[0].id)
     else:
         watch(session, runs.start(server, request).id)

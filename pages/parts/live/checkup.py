@@ -1,4 +1,4 @@
-"""The doctor on a page: is this server set up right, and what to change."""
+"""The doctor on a page: checks a server's configuration and says what to change."""
 
 import streamlit as st
 
@@ -17,13 +17,13 @@ _SIGNS = {
 
 
 def checkup(server: Server | None) -> None:
-    """A panel that examines the server when asked to."""
+    """A panel that checks the server on request."""
     with st.expander("Check this server", icon=":material/stethoscope:", key="live_doctor"):
-        st.caption("Sends three short requests and says what to change, as the flag or file.")
+        st.caption("Sends three short requests and tells you which flag or file to change.")
         if not st.button("Check", key="live_check", disabled=server is None) or server is None:
             return
         try:
-            with st.spinner("Asking the server"):
+            with st.spinner("Checking the server"):
                 found = inspector.examine(server, model=_model(server))
         except InspectorError as error:
             st.error(plain(str(error)))

@@ -1,4 +1,4 @@
-"""One run on the page: state now, figures, the strip that grows, messages, delivered text, its verdict."""
+"""One run on the page: its state, metrics, the growing strip, messages, delivered text and the verdict."""
 
 from collections.abc import Mapping
 from itertools import takewhile
@@ -7,11 +7,12 @@ from typing import Any, Final
 import streamlit as st
 
 import inspector
-from inspector import Evidence, Inspection, LiveRun, Pace, Reading, RunState
+from inspector import Evidence, Inspection, LiveRun, Pace, Reading, RunState, Verdict
 from pages.parts.live.runs import open_in_compare, open_in_replay
 from pages.ui.assets import inline
 from pages.ui.banner import banner
 from pages.ui.fields import field_words
+from pages.ui.palette import stylesheet
 from pages.ui.pickers import plain
 from pages.ui.state import Session
 from pages.ui.strip import Payload, pack, strip
@@ -21,11 +22,12 @@ __all__ = ["growing"]
 _EACH_S: Final = 1.0
 _MESSAGES: Final = 24
 _TEXT: Final = 3000
+_UNKNOWN: Final = "–"
 
 _now = st.components.v2.component(
     "inspector_now",
     html='<div class="now"></div>',
-    css=inline("live/live.css"),
+    css=stylesheet() + inline("live/live.css"),
     js=inline("text.js", "live/live.js"),
 )
 
@@ -66,10 +68,14 @@ def _head(run: LiveRun) -> None:
             "state": _state_words(run, reading),
             "feed": feed_address(run),
             "figures": _figures(run.pace()),
-            "verdict": None if look is None or not look.findings else look.verdict.sentence,
+            "verdict": None if look is None or not look.seen.findings else _verdict_words(look.seen.verdict),
         },
     )
     _troubles(run)
+
+
+def _verdict_words(judged: Verdict) -> str:
+    return f"{judged.sentence} {judged.known}".rstrip()
 
 
 def _text(run: LiveRun) -> None:
@@ -92,7 +98,7 @@ def _ended(session: Session, run: LiveRun) -> None:
         ):
             open_in_compare(session, run, truth)
         if run.path is not None and not run.trouble:
-            st.caption(f"Kept as {plain(str(run.path))}")
+            st.caption(f"Saved as {plain(str(run.path))}")
     _pair(run)
 
 
@@ -115,14 +121,14 @@ def _pair(run: LiveRun) -> None:
     if other.outcome.failure:
         st.warning(plain(f"The ground truth failed: {other.outcome.failure}"))
     elif not mine:
-        st.info("This stream has no token ids of its own; its verdict rests on the ground truth run's ids.")
+        st.info("This stream has no token IDs; it was checked against the token IDs of the ground truth run.")
     elif mine == truth:
         st.success(f"Ground truth: completions sampled the same {len(truth):,} tokens.")
     else:
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(mine, truth, strict=False)))
         st.warning(
-            f"Ground truth: completions sampled other tokens from token {same:,} on, "
-            "so the two tell different stories."
+            f"Ground truth: completions sampled different tokens from token {same:,} on, "
+            "so the two streams cannot be compared."
         )
 
 
@@ -130,14 +136,12 @@ def _awaited(truth: LiveRun) -> None:
     """The whole page runs again once the ground truth has ended."""
     if truth.state is RunState.ENDED:
         st.rerun()
-    st.caption("The ground truth of the same prompt is still running; it is among the recent runs.")
+    st.caption("The ground truth of the same prompt is still running; see the recent runs.")
 
 
 def _troubles(run: LiveRun) -> None:
     if run.trouble:
-        st.warning(
-            plain(f"{run.trouble}. The run is kept in memory: open it in Replay and download it there.")
-        )
+        st.warning(plain(f"{run.trouble}. The run is only in memory: open it in Replay to download it."))
     for note in run.outcome.notes:
         st.caption(plain(note))
 
@@ -180,7 +184,7 @@ def _whole(run: LiveRun) -> Payload:
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _packed(digest: str, key: str, _seen: Inspection) -> Payload:
     """The whole strip under the key that the growing one had, so that the view stays where it is."""
-    return pack(inspector.strip(_seen.reading, _seen.findings, key=key), digest=digest)
+    return pack(inspector.strip(_seen, key=key), digest=digest)
 
 
 def _state_words(run: LiveRun, reading: Reading) -> str:
@@ -196,21 +200,13 @@ def _state_words(run: LiveRun, reading: Reading) -> str:
 
 def _figures(pace: Pace) -> list[tuple[str, str]]:
     return [
-        ("tokens", f"{pace.tokens:,}"),
-        ("tokens/s", "–" if pace.tokens_per_s is None else f"{pace.tokens_per_s:,.0f}"),
-        ("first token", _time(pace.first_token_s)),
-        ("gap, median", _time(pace.gap_p50_s)),
-        ("gap, 95th percentile", _time(pace.gap_p95_s)),
-        ("events", f"{pace.events:,}"),
+        ("tokens", inspector.number(pace.tokens)),
+        ("tokens/s", _UNKNOWN if pace.tokens_per_s is None else inspector.number(pace.tokens_per_s)),
+        ("first token", inspector.duration(pace.first_token_s, _UNKNOWN)),
+        ("gap, median", inspector.duration(pace.gap_p50_s, _UNKNOWN)),
+        ("gap, 95th percentile", inspector.duration(pace.gap_p95_s, _UNKNOWN)),
+        ("events", inspector.number(pace.events)),
     ]
-
-
-def _time(seconds: float | None) -> str:
-    if seconds is None:
-        return "–"
-    if seconds < 0.01:
-        return f"{seconds * 1000:.1f} ms"
-    return f"{seconds * 1000:,.0f} ms" if seconds < 10 else f"{seconds:,.1f} s"
 
 
 def _cards(reading: Reading) -> list[Mapping[str, Any]]:
@@ -231,7 +227,7 @@ def _cards(reading: Reading) -> list[Mapping[str, Any]]:
                 "recipient": message.header.recipient or "",
                 "content_type": message.header.content_type or "",
                 "tokens": message.end - message.start,
-                "time": _time(took),
+                "time": inspector.duration(took, _UNKNOWN),
                 "open": not message.complete,
             }
         )

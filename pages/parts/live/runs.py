@@ -25,7 +25,7 @@ _LEVELS: Final = {
 
 
 def watch(session: Session, run: str) -> None:
-    """Watch a run; the address bar names it, so that a reload goes on with it."""
+    """Watch a run; its name is in the URL, so that a reload continues with it."""
     session.run = run
     st.query_params.from_dict({"run": run})
 
@@ -48,7 +48,7 @@ def open_in_replay(session: Session, run: LiveRun) -> None:
 
 
 def open_in_compare(session: Session, left: LiveRun, right: LiveRun) -> None:
-    """Lay two runs beside each other on the Compare page."""
+    """Open two runs on the Compare page."""
     sides = {"left": _opened(left), "right": _opened(right)}
     session.open(list(sides.values()))
     st.switch_page("compare.py", query_params={side: one.name for side, one in sides.items()})
@@ -86,18 +86,20 @@ def _recent(session: Session, shown: LiveRun | None, upstreams: Sequence[Upstrea
             open_in_replay(session, run)
     if not upstreams:
         st.caption(
-            "Other clients show here too when the dashboard is started with "
+            "To see requests from other clients here, start the dashboard with "
             '`HARMONY_INSPECTOR_UPSTREAMS="name=http://localhost:8000"`.'
         )
 
 
 def _tap(upstreams: Sequence[Upstream]) -> None:
-    """Where to point other clients, so that their answers are listed here."""
-    st.caption("Point any OpenAI client at one of these; each answer is listed here while it streams.")
+    """Base URLs for other clients, so that their responses are listed here."""
+    st.caption(
+        "Use one of these as the base URL of an OpenAI client to see its responses here while they stream."
+    )
     for one in upstreams:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.code(f"{_origin()}/tap/{one.name}/v1", language=None, width=420)
-            asked = " (token ids are asked for)" if one.add_token_ids else ""
+            asked = " (token IDs are requested)" if one.add_token_ids else ""
             st.caption(plain(f"to {one.server.v1}{asked}"))
 
 
@@ -122,6 +124,6 @@ def _line(run: LiveRun) -> str:
     elif run.outcome.failure:
         words.append(f":red[{plain(run.outcome.failure)}]")
     elif run.look is not None:
-        told = run.look.verdict
+        told = run.look.seen.verdict
         words.append(f"{_LEVELS[told.level]} {plain(told.sentence)}")
     return " · ".join(words)

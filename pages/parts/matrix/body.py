@@ -1,4 +1,4 @@
-"""The conformance matrix on a page: a grid of releases by scripts, and what stands behind one cell."""
+"""The conformance matrix on a page: a grid of releases by scripts, and the details of one cell."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -10,31 +10,19 @@ from pandas.io.formats.style import Styler
 import inspector
 from inspector import Capture, Endpoint, MatrixRun, Outcome, Script
 from pages.ui import state
+from pages.ui.palette import shade
 
 __all__ = ["Cell", "choice", "details", "frame", "grid", "headline", "legend", "picked"]
 
 SHAPES: Final = {Outcome.WHOLE: "●", Outcome.TOLD: "▲", Outcome.SILENT: "✕"}
-"""Readable without colour: a disc, a triangle, a cross; the word stands beside them."""
+"""Readable without colour: a disc, a triangle, a cross; the words are next to them."""
 
 WORDS: Final = {
-    Outcome.WHOLE: "delivered whole",
-    Outcome.TOLD: "the client was told that it failed",
-    Outcome.SILENT: "lost, changed or misfiled, and nothing said so",
+    Outcome.WHOLE: "everything was delivered in its field",
+    Outcome.TOLD: "the client could see the failure",
+    Outcome.SILENT: "text was lost, changed or misfiled without any error",
 }
 
-COLOURS: Final = {
-    "light": {
-        "whole": ("#00664B", "#E8F5F0"),
-        "told": ("#6E4E00", "#FFF4D6"),
-        "silent": ("#A63508", "#FDE9E1"),
-    },
-    "dark": {
-        "whole": ("#6FD3B4", "#10241D"),
-        "told": ("#E8BE62", "#2A2310"),
-        "silent": ("#FF9D7A", "#331810"),
-    },
-}
-"""Text and ground of a cell by the word in it."""
 
 ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
 
@@ -45,12 +33,12 @@ Cell = tuple[str, str]
 
 
 def choice(runs: Sequence[MatrixRun]) -> tuple[Endpoint, int]:
-    """Pickers of endpoint and stream interval; the address bar keeps them."""
-    # By hand, not by the widgets' own binding: that one forbids to leave the page by a button.
+    """Pickers of endpoint and stream interval; kept in the URL."""
+    # Set here and not by the widgets' own binding, which prevents leaving the page by a button.
     kept = st.query_params
     endpoint = _pick("Endpoint", [one.value for one in ENDPOINTS], kept.get("endpoint"), first=0)
     steps = [str(step) for step in sorted({run.stream_interval for run in runs})]
-    interval = _pick("Tokens a step", steps, kept.get("interval"), first=-1)
+    interval = _pick("Tokens per step", steps, kept.get("interval"), first=-1)
     kept.update({"endpoint": endpoint, "interval": interval})
     return Endpoint(endpoint), int(interval)
 
@@ -94,37 +82,37 @@ def headline(runs: Sequence[MatrixRun], scripts: Sequence[Script], endpoint: End
     ]
     counted = [(run, outcomes) for run, outcomes in counted if outcomes]
     if not counted:
-        return "Nothing was recorded for this choice."
+        return "Nothing was recorded for this selection."
     # Newest first, so that it wins among equals.
     best, outcomes = max(
         reversed(counted), key=lambda one: sum(outcome is Outcome.WHOLE for _, outcome in one[1])
     )
     if all(outcome is Outcome.WHOLE for _, outcome in outcomes):
-        return f"vLLM {best.version} delivers all {len(outcomes)} streams whole."
+        return f"vLLM {best.version} delivers all {len(outcomes)} streams completely."
     fine = [outcome for name, outcome in outcomes if name in well_formed]
     broken = [outcome for name, outcome in outcomes if name not in well_formed]
     return (
-        f"vLLM {best.version} delivers most: {fine.count(Outcome.WHOLE)} of {len(fine)} "
-        "well-formed streams whole. "
-        f"Of {len(broken)} malformed ones it damages {broken.count(Outcome.SILENT)} without a word."
+        f"vLLM {best.version} has the best result: it delivers {fine.count(Outcome.WHOLE)} of {len(fine)} "
+        "well-formed streams completely. "
+        f"Of {len(broken)} malformed streams, it loses text of {broken.count(Outcome.SILENT)} silently."
     )
 
 
 def legend() -> str:
     """The three shapes and what they mean."""
-    return " · ".join(f"{SHAPES[outcome]} {outcome.value}: {words}" for outcome, words in WORDS.items())
+    return " · ".join(f"{SHAPES[outcome]} {outcome.words}: {words}" for outcome, words in WORDS.items())
 
 
 def grid(table: pd.DataFrame) -> Cell | None:
-    """Draw the grid; the chosen cell."""
+    """Draw the grid; returns the selected cell."""
     dark = st.context.theme.type == "dark"
     chosen = st.dataframe(
-        _coloured(table, COLOURS["dark" if dark else "light"]),
+        _coloured(table, "dark" if dark else "light"),
         key="matrix_grid",
         on_select="rerun",
         selection_mode="single-cell",
         height=min(38 + 35 * len(table), 720),
-        alt="Scripts down, vLLM releases across; each cell says whole, told or silent.",
+        alt="One row per script, one column per vLLM release: complete, error reported or silent loss.",
     )
     # The selection keeps row numbers of an earlier table when the choice above changes.
     cells = [(row, column) for row, column in chosen["selection"]["cells"] if row < len(table)]
@@ -142,16 +130,16 @@ def details(run: MatrixRun, endpoint: Endpoint, script: Script) -> None:
     st.subheader(f"{script.name} on vLLM {run.version}", anchor=False)
     st.text(script.sentence)
     if score is None:
-        st.text("This was not recorded.")
+        st.text("Not recorded.")
         return
-    st.text(f"{SHAPES[score.outcome]} {score.outcome.value}: {WORDS[score.outcome]}")
+    st.text(f"{SHAPES[score.outcome]} {score.outcome.words}: {WORDS[score.outcome]}")
     for difference in score.differences:
         st.code(difference, language=None, wrap_lines=True)
     if score.kinds:
         st.caption(f"Findings: {', '.join(score.kinds)}")
     capture = inspector.matrix_capture(run, endpoint, script.name)
     if capture is None:
-        st.caption("Its capture was not kept.")
+        st.caption("Its capture was not stored.")
     elif st.button("Open in Replay", icon=":material/play_circle:", type="primary"):
         # Responses carries no token ids; of several turns the script is not the whole stream.
         vouched = endpoint is Endpoint.RESPONSES and len(script.turns) == 1
@@ -166,12 +154,16 @@ def _open(name: str, capture: Capture, *, vouched: bool) -> None:
 
 def _cell(run: MatrixRun, endpoint: Endpoint, script: str) -> str:
     score = run.scores.get((endpoint, script))
-    return f"{SHAPES[score.outcome]} {score.outcome.value}" if score else NOT_RECORDED
+    return f"{SHAPES[score.outcome]} {score.outcome.words}" if score else NOT_RECORDED
 
 
-def _coloured(table: pd.DataFrame, colours: dict[str, tuple[str, str]]) -> Styler:
+def _coloured(table: pd.DataFrame, theme: str) -> Styler:
+    outcomes = [str(one) for one in Outcome]
+
     def css(cell: object) -> str:
-        pair = colours.get(str(cell).partition(" ")[2])
-        return f"color: {pair[0]}; background-color: {pair[1]}" if pair else ""
+        word = str(cell).partition(" ")[2]
+        if word not in outcomes:
+            return ""
+        return f"color: {shade(f'{word}-text', theme)}; background-color: {shade(f'{word}-ground', theme)}"
 
     return table.style.map(css)

@@ -23,7 +23,7 @@ def events(session: Session, seen: Inspection, choice: int) -> None:
     """Draw the events around the chosen token or finding; choosing a row moves the strip to it."""
     total = len(seen.reading.events)
     if not total:
-        st.info("This capture holds no events.")
+        st.info("This capture contains no events.")
         return
     one = seen.reading.choices[choice]
     chosen = opened_event(session, seen, choice)
@@ -33,10 +33,10 @@ def events(session: Session, seen: Inspection, choice: int) -> None:
             {
                 "": "▸" if row["event"] == chosen else "",
                 "event": row["event"],
-                "at, ms": None if row["arrival_s"] is None else row["arrival_s"] * 1000,
+                "time, ms": None if row["arrival_s"] is None else row["arrival_s"] * 1000,
                 "tokens": _span(one.tokens.events, row["event"]),
                 "kind": row["name"] or row["kind"],
-                "delivered, or data": _delivered(one, row["event"]) or row["data"][:200],
+                "delivered text, or data": _delivered(one, row["event"]) or row["data"][:200],
             }
             for row in event_rows(seen.reading, start, start + _PER_PAGE)
         ]
@@ -53,7 +53,7 @@ def events(session: Session, seen: Inspection, choice: int) -> None:
             column_config={
                 "": st.column_config.TextColumn(width=28),
                 "event": st.column_config.NumberColumn(width=64),
-                "at, ms": st.column_config.NumberColumn(format="%.1f", width=72),
+                "time, ms": st.column_config.NumberColumn(format="%.1f", width=72),
                 "tokens": st.column_config.NumberColumn(width=60),
                 "kind": st.column_config.TextColumn(width=90),
             },
@@ -101,7 +101,7 @@ def request(seen: Inspection) -> None:
     known = {
         "endpoint": str(header.endpoint),
         "model": header.model or header.request.get("model"),
-        "vLLM": seen.reading.server_version,
+        seen.reading.engine.label: seen.reading.server_version,
         "HTTP status": header.status,
         "started": header.started_at,
         "recorded by": header.source,
@@ -111,7 +111,7 @@ def request(seen: Inspection) -> None:
         pd.DataFrame(rows, columns=["", "value"]),
         hide_index=True,
         width="stretch",
-        alt="Facts of the request",
+        alt="Request metadata",
     )
     if header.request:
         st.code(
@@ -120,7 +120,7 @@ def request(seen: Inspection) -> None:
             wrap_lines=True,
         )
     else:
-        st.info("The request's body is not in this capture.")
+        st.info("This capture does not contain the request body.")
 
 
 def _page(session: Session, total: int, chosen: int | None) -> int:
@@ -158,5 +158,5 @@ def _bounded(text: str) -> str:
         return text
     return (
         text[:_SHOWN_AT_MOST]
-        + f"\n… {len(text) - _SHOWN_AT_MOST:,} characters more: download the capture to see them"
+        + f"\n… {len(text) - _SHOWN_AT_MOST:,} more characters: download the capture to see them"
     )

@@ -1,6 +1,6 @@
 """Two texts of a field side by side, with what they do not share marked; drawn with `textContent` only.
 
-Long stretches that both sides share are folded, so that a lost word in a long answer is in sight.
+Long stretches that both sides share are folded, so that a lost word in a long text is visible.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,13 +10,14 @@ import streamlit as st
 
 from inspector import Lane, Piece, pieces
 from pages.ui.assets import inline
+from pages.ui.palette import stylesheet
 
 __all__ = ["field_words", "fields", "parts", "sides"]
 
 _component = st.components.v2.component(
     "inspector_fields",
     html='<div class="fields"></div>',
-    css=inline("fields/fields.css"),
+    css=stylesheet() + inline("fields/fields.css"),
     js=inline("text.js", "fields/fields.js"),
 )
 
@@ -63,7 +64,7 @@ def sides(left: str | None, right: str) -> tuple[list[Part] | None, list[Part]]:
     for piece in found[:_DIFFERENCES_AT_MOST]:
         _add(piece, mine, other)
     if len(found) > _DIFFERENCES_AT_MOST:
-        rest = f"{len(found) - _DIFFERENCES_AT_MOST:,} more stretches are not shown"
+        rest = f"{len(found) - _DIFFERENCES_AT_MOST:,} more differences are not shown"
         mine.append(("fold", rest))
         other.append(("fold", rest))
     return mine, other
@@ -87,7 +88,9 @@ def _folded(text: str) -> list[Part]:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[:_LONGEST] + f"… and {len(text) - _LONGEST:,} characters"
+    return (
+        text if len(text) <= _LONGEST else text[:_LONGEST] + f"… and {len(text) - _LONGEST:,} more characters"
+    )
 
 
 def field_words(field: str) -> Sequence[str]:

@@ -53,13 +53,13 @@ def test_a_file_with_several_captures_gives_each_a_number() -> None:
 
 def test_a_bad_file_is_a_sentence_and_changes_nothing() -> None:
     session = Session()
-    assert "picture" in open_file(session, "x.png", b"\x89PNG\r\n\x1a\n")
+    assert "PNG image" in open_file(session, "x.png", b"\x89PNG\r\n\x1a\n")
     assert (session.opened, session.capture) == ({}, None)
 
 
 def test_a_title_says_what_a_built_in_capture_shows() -> None:
-    assert title(LEAK).startswith("Tool call broken, reasoning leaked · vLLM 0.14.1 · Two reasoning tokens")
-    assert title("mine.jsonl") == "mine.jsonl · opened by you"
+    assert title(LEAK).startswith("Reasoning leaked, tool call broken · vLLM 0.14.1 · Two reasoning tokens")
+    assert title("mine.jsonl") == "mine.jsonl · your file"
 
 
 def test_the_first_place_is_the_first_error_with_tokens() -> None:

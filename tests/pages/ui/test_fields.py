@@ -54,7 +54,7 @@ def test_one_difference_of_a_megabyte_is_cut() -> None:
     assert mine is not None
     ((kind, text),) = mine
     assert kind == "mark"
-    assert text.endswith("… and 996,000 characters")
+    assert text.endswith("… and 996,000 more characters")
 
 
 def test_fields_are_named_for_people() -> None:

@@ -1,0 +1,375 @@
+"""Every sentence about findings, from their codes and facts: explanations, titles, and the clauses of verdicts.
+
+Nothing decides by reading what this module writes.
+"""
+
+from collections.abc import Sequence
+from typing import Final, assert_never
+
+from inspector.audit.finding import Code, Facts, Finding, Implied, Missing
+from inspector.audit.kinds import KINDS, Kind
+from inspector.audit.rejection import Rejection, UnsentKind
+from inspector.audit.words import amount, field_words, joined, per_field, quote, tokens_words
+from inspector.deltas import CONTENT, REASONING
+from inspector.harmony.text import text_of
+from inspector.harmony.vocab import token_bytes
+
+__all__ = ["aborted", "explain", "loss_clauses", "model_clause", "title", "unsent_words", "warning_clause"]
+
+_SERVER_CALL: Final = "mcp_call["
+_IMPLIED: Final = {
+    Implied.MESSAGE: "a whole message",
+    Implied.HEADER_END: "the end of the open header",
+    Implied.MESSAGE_END: "the stop token of the message before it",
+    Implied.HEADER_WORDS: "the rest of the header",
+}
+
+
+def title(finding: Finding) -> str:
+    """Kind and place, e.g. `dropped tokens 3–4`, `server error, event 5`."""
+    label = KINDS[finding.kind].label
+    if finding.token_start is not None and finding.token_end is not None:
+        last = finding.token_end - 1
+        first = finding.token_start
+        place = f" token {last:,}" if last == first else f" tokens {first:,}–{last:,}"
+        label = label.removesuffix(" token") if last == first else label
+        return f"{label}{place}" + ("" if finding.sent else ", not sent")
+    if finding.event_start is not None:
+        end = (finding.event_end or finding.event_start + 1) - 1
+        one = end == finding.event_start
+        return f"{label}, event {end:,}" if one else f"{label}, events {finding.event_start:,}–{end:,}"
+    return label
+
+
+def explain(finding: Finding) -> str:
+    """What was found, in one or two sentences."""
+    facts = finding.facts
+    text = quote(finding.generated or finding.delivered or "")
+    where = _where(finding)
+    field, arrived = field_words(finding.field), field_words(finding.delivered_in)
+    match finding.code:
+        case Code.TOKEN_REJECTED | Code.HEADER_REJECTED | Code.PROMPT_REJECTED:
+            return _rejected(finding)
+        case Code.SERVER_REJECTED_TOKEN | Code.SERVER_REJECTED_HEADER:
+            return _rejected_by_server(finding)
+        case Code.TEXT_LOST:
+            return f"{text}{where} was not delivered in {field}."
+        case Code.TEXT_IN_OTHER_FIELD:
+            by = ", according to the final object," if facts.by_final else ""
+            return f"{text}{where} belongs in {field}{by} and was delivered in {arrived}."
+        case Code.FRAMING_AS_TEXT:
+            return f"{text}{where} frames a message, but was delivered as text in {arrived}."
+        case Code.TEXT_REORDERED:
+            return f"{text}{where} was delivered in {field} out of order."
+        case Code.TEXT_CHANGED:
+            return f"{text}{where} was delivered as {quote(finding.delivered or '')} in {field}."
+        case Code.TEXT_REPEATED:
+            span = tokens_words(finding.token_start or 0, finding.token_end or 0)
+            return f"{text} was delivered in {field} once more than it was generated; it repeats {span}."
+        case Code.TEXT_INVENTED:
+            return f"{text} was delivered in {field}, but no token generated it there."
+        case Code.NO_FIELD:
+            return (
+                f"{text}{where} has {_header(facts)}. The endpoint has no field for it; it was not delivered."
+            )
+        case Code.NO_FIELD_DELIVERED:
+            return f"{text}{where} has {_header(facts)}. The endpoint has no field for it; it ended up in {arrived}."
+        case Code.REJECTED_SILENTLY:
+            return (
+                f"{text}{where} was rejected by the parser. The server reported no error, and the text was not "
+                "delivered."
+            )
+        case Code.CALL_LOST:
+            return (
+                f"The call of {quote(facts.name or '')} with {text}{where} was not delivered as a tool call."
+            )
+        case Code.CALL_LEFT_OUT:
+            return (
+                f"The call of {quote(facts.name or '')} with {text}{where} was left out because the request has "
+                "parallel_tool_calls: false."
+            )
+        case Code.CALL_RENAMED:
+            by = " according to the final object" if facts.by_final else ""
+            name = quote(finding.generated or "")
+            return f"Tool call {_number(facts)} is named {name}{by}, but was delivered as {quote(finding.delivered or '')}."
+        case Code.CALL_NAME_LOST:
+            name = quote(finding.generated or "")
+            return f"The name {name} of tool call {_number(facts)} was not delivered, although its arguments were."
+        case Code.CALL_INDEX_UNNAMED:
+            return f"Arguments were streamed for tool call index {facts.index}, which was never opened with a name."
+        case Code.CALL_INDEX_OUT_OF_PLACE:
+            return f"Tool call {_number(facts)} was delivered under index {facts.index}, out of sequence."
+        case Code.ARGUMENTS_BROKEN:
+            by = "The final object has valid JSON" if facts.by_final else "The model generated valid JSON"
+            return f"{by}, but {field} arrived as invalid JSON: {quote(finding.delivered or '')}."
+        case Code.ARGUMENTS_GENERATED_INVALID:
+            also = ", in the final object as well" if facts.by_final else ""
+            who = "The arguments are not valid JSON" if facts.by_final else "The model generated invalid JSON"
+            return f"{who}{also}: {text}."
+        case Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN:
+            return f"{_upper(field)} are not valid JSON as delivered: {text}. Without token IDs the origin is unknown."
+        case Code.FINAL_TEXT_NOT_STREAMED:
+            return f"{text} is in the final object, but no delta of {field} had it."
+        case Code.FINAL_LACKS_TEXT:
+            return f"{text} was delivered in {field}, but the final object does not have it there."
+        case Code.FINAL_LACKS_ITEM:
+            return f"{text} was delivered in {field}, but the final object has no such item."
+        case Code.FINAL_DONE_DIFFERS:
+            return f"The .done text of {field} differs from the final object."
+        case Code.FINAL_CALL_OF_SPECIAL_TOKEN:
+            return (
+                f"{quote(facts.detail or '')} was delivered as a call of {quote(facts.name or '')}. A special token is "
+                "no tool name: the server misread the header, or the model wrote it wrong."
+            )
+        case Code.FINAL_FUNCTION_AS_MCP:
+            return (
+                f"The call of the function {quote(facts.name or '')} with {quote(facts.detail or '')} was delivered as "
+                "an mcp_call, which no client runs as a function."
+            )
+        case Code.SERVER_ERROR:
+            return f"The server reported an error: {quote(finding.delivered or '', 200)}."
+        case Code.CUT:
+            return f"The connection ended before {facts.detail}{_words(facts)}."
+        case Code.CUT_AFTER_ERROR:
+            return f"The connection was closed after the server's error{_words(facts)}."
+        case Code.INCOMPLETE:
+            return f"The server calls the response incomplete: {facts.reason or 'no reason given'}."
+        case Code.LIMIT_REACHED:
+            return "The response stops at its token limit (finish_reason: length)."
+        case Code.LIMIT_REACHED_UNREPORTED:
+            return (
+                f"The response used all {facts.limit:,} tokens of max_output_tokens, but its status is completed: it is "
+                "most likely cut short (vLLM up to 0.23 does not report that)."
+            )
+        case Code.OPEN_AT_END:
+            return _open_at_end(finding)
+        case Code.NO_DONE:
+            return "The stream has a finish_reason, but no [DONE]."
+        case Code.COUNT_ABOVE_SENT | Code.COUNT_ABOVE_LOGPROBS | Code.COUNT_BELOW_SENT:
+            unknown = "" if finding.code is Code.COUNT_BELOW_SENT else "; the others are unknown"
+            return f"The server counted {facts.counted:,} tokens and sent {facts.seen:,} {_sent_as(facts)}{unknown}."
+        case Code.COUNT_UNEXPLAINED:
+            missing = (facts.counted or 0) - (facts.seen or 0)
+            return (
+                f"The server counted {facts.counted:,} tokens. The delivered texts and their framing account for about "
+                f"{facts.seen:,} (an estimate), so about {missing:,} tokens are in no field."
+            )
+        case Code.OUT_OF_PROTOCOL:
+            more = f" ({facts.times:,} times)" if facts.times is not None and facts.times > 1 else ""
+            return f"{_upper(facts.detail or '')}{more}."
+        case _:
+            assert_never(finding.code)
+
+
+def _where(finding: Finding) -> str:
+    if finding.token_start is None or finding.token_end is None:
+        return ""
+    return f" ({tokens_words(finding.token_start, finding.token_end)})"
+
+
+def _number(facts: Facts) -> int:
+    return (facts.call or 0) + 1
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _words(facts: Facts) -> str:
+    return f" ({facts.words})" if facts.words else ""
+
+
+def _sent_as(facts: Facts) -> str:
+    return "logprob entries" if facts.logprobs else "token IDs"
+
+
+def _header(facts: Facts) -> str:
+    parts = [f"role {facts.role}"] if facts.role not in {None, "assistant"} else []
+    parts.append(f"channel {facts.channel}" if facts.channel else "no channel")
+    if facts.recipient:
+        parts.append(f"recipient {facts.recipient}")
+    return ", ".join(parts)
+
+
+def _open_at_end(finding: Finding) -> str:
+    facts = finding.facts
+    place = "header" if facts.in_header else "body"
+    channel = f" of a message on {facts.channel}" if facts.channel else ""
+    why = "no finish_reason" if facts.finish_reason is None else f"finish_reason: {facts.finish_reason}"
+    if facts.finish_reason == "length":
+        why = "the token limit was reached (finish_reason: length)"
+    return f"The stream ends inside the {place}{channel}{_where(finding)}: {why}."
+
+
+def _token(token_id: int | None) -> str:
+    if token_id is None:
+        return ""
+    return f"token ID {token_id}" + (f" {quote(text_of([token_id]))}" if token_bytes(token_id) else "")
+
+
+def _rejected(finding: Finding) -> str:
+    facts = finding.facts
+    if finding.code is Code.PROMPT_REJECTED:
+        return f"The prompt breaks the format before the completion begins: {facts.words}."
+    resumed = (
+        f"Parsing resumes at token {facts.resumes_at:,}."
+        if facts.resumes_at is not None
+        else "No <|start|> follows, so parsing never resumes."
+    )
+    if finding.code is Code.HEADER_REJECTED:
+        blamed = f"{quote(facts.quoted)} in the header" if facts.quoted else "The header"
+        return f"{blamed} {quote(finding.generated or '')}{_where(finding)} is rejected: {facts.words}. {resumed}"
+    expected = "the parser expects <|start|> here" if facts.between else "the parser rejects it here"
+    return (
+        f"Token {finding.token_start:,} {quote(finding.generated or str(facts.token_id))}: {expected} "
+        f"({facts.words}). {resumed}"
+    )
+
+
+def _rejected_by_server(finding: Finding) -> str:
+    facts = finding.facts
+    if facts.header_sent:
+        blamed = f"{quote(facts.quoted)} in the header" if facts.quoted else "The header"
+        ended = "" if facts.ended else "; the <|message|> that ends it was not sent"
+        return (
+            f"{blamed} {quote(finding.generated or '')} (from token {finding.token_start:,}) is rejected: "
+            f"{facts.words}. The header is in the stream{ended}.{_missing(facts)}"
+        )
+    if facts.header_sent is False:
+        blamed = f" {quote(facts.quoted)}" if facts.quoted else ""
+        what = f"The parser rejected a header{blamed} that was not sent"
+    else:
+        what = f"The parser expects <|start|> and got {_token(facts.token_id)}, which was not sent"
+    return f"{what}: {facts.words}.{_missing(facts)}"
+
+
+def _missing(facts: Facts) -> str:
+    match facts.missing:
+        case None | Missing.NONE:
+            return ""
+        case Missing.POSSIBLE:
+            return (
+                " The server sends several tokens per step, so others of the failing step may be missing too."
+            )
+        case Missing.CERTAIN:
+            what = " and ".join(_IMPLIED[one] for one in facts.implied or ())
+            return f" Tokens before it were not sent either: at least {what}."
+        case _:
+            assert_never(facts.missing)
+
+
+def unsent_words(stopped: Rejection) -> dict[UnsentKind, str]:
+    """What the cells of a rejection say when they are pointed at."""
+    between = " and ".join(_IMPLIED[one] for one in stopped.implied)
+    return {
+        UnsentKind.GAP: f"tokens of this step were not sent: at least {between}" if between else "",
+        UnsentKind.TOKEN: "not sent, the parser stopped here",
+        UnsentKind.HEADER: "not sent, the parser rejected this header",
+    }
+
+
+# --- clauses of verdicts ---------------------------------------------------------------------------
+
+
+def aborted(words: str, *, status: int | None) -> str:
+    """What the server did with its error, as a clause after "the server"; `status` when it answered with one."""
+    said = f"“{words.rstrip('.')}”"
+    if status is None:
+        return f"aborted the stream: {said}"
+    what = "rejected the request" if status < 500 else "failed"
+    return f"{what} (HTTP {status}): {said}"
+
+
+def loss_clauses(errors: Sequence[Finding]) -> list[str]:
+    """What a server did to the texts, each a clause after "the server"."""
+    found = _misrouted(errors)
+    if dropped := _of(errors, Kind.DROPPED):
+        found.append(f"lost {per_field(dropped, 'of')}")
+    if garbled := _of(errors, Kind.GARBLED):
+        found.append(f"garbled {per_field(garbled, 'in')}")
+    if reordered := _of(errors, Kind.REORDERED):
+        found.append(f"reordered {per_field(reordered, 'in')}")
+    if duplicated := _of(errors, Kind.DUPLICATED):
+        found.append(f"repeated or invented {per_field(duplicated, 'in')}")
+    broken = _of(errors, Kind.INVALID_TOOL_ARGUMENTS)
+    if broken and not found:
+        found.append(f"broke the JSON of {field_words(broken[0].field)}")
+    return found
+
+
+def _misrouted(errors: Sequence[Finding]) -> list[str]:
+    groups: dict[tuple[str | None, str | None], list[Finding]] = {}
+    for one in _of(errors, Kind.MISROUTED):
+        groups.setdefault((one.field, one.delivered_in), []).append(one)
+    words: list[str] = []
+    for (field, where), group in groups.items():
+        if field is None and (where or "").startswith(_SERVER_CALL):
+            words.append(f"turned {amount(group)} into a call of a tool that does not exist")
+        elif field is None:
+            words.append(f"delivered {amount(group)} of message framing as text in {field_words(where)}")
+        elif field == REASONING and where == CONTENT:
+            words.append(f"leaked {amount(group, 'reasoning')} into the answer")
+        else:
+            words.append(f"delivered {amount(group)} of {field_words(field)} in {field_words(where)}")
+    return words
+
+
+def model_clause(rejected: Sequence[Finding]) -> str:
+    """What the model wrote that the parser rejects, a clause after "the model"."""
+    first = rejected[0]
+    what = (
+        "wrote a header that Harmony does not allow"
+        if first.kind is Kind.BAD_HEADER
+        else "emitted a token where only <|start|> is allowed"
+    )
+    more = f", {len(rejected):,} times in all" if len(rejected) > 1 else ""
+    return f"{what} (token {first.token_start:,}{more})" if first.sent else f"{what} (not sent)"
+
+
+def warning_clause(kind: Kind, findings: Sequence[Finding]) -> str:
+    """What the warnings of a kind amount to, a whole clause; `findings` are those of the kind, at least one."""
+    first = findings[0]
+    match kind:
+        case Kind.UNSERVED:
+            places = {one.delivered_in for one in findings}
+            if None not in places and len(places) == 1:
+                return f"text without a field of its own was delivered in {field_words(first.delivered_in)}"
+            return "some generated text has no field and was not delivered"
+        case Kind.TRUNCATED:
+            return "the response was cut short"
+        case Kind.COUNT_MISMATCH:
+            return _count_clause(first)
+        case Kind.INVALID_TOOL_ARGUMENTS:
+            if first.code is Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN:
+                return "tool arguments arrived that are not valid JSON"
+            return "the model generated tool arguments that are not valid JSON"
+        case Kind.PROTOCOL:
+            return "the stream breaks its protocol"
+        case Kind.DROPPED | Kind.MISROUTED | Kind.GARBLED | Kind.REORDERED | Kind.DUPLICATED:
+            return f"the server {joined(loss_clauses(findings))}"
+        case Kind.UNEXPECTED_TOKEN | Kind.BAD_HEADER:
+            return f"the model {model_clause(findings)}"
+        case Kind.SERVER_ERROR:
+            return f"the server {aborted(first.delivered or '', status=None)}"
+        case Kind.DISCONNECTED:
+            return "the connection was closed before the response ended"
+        case _:
+            assert_never(kind)
+
+
+def _count_clause(finding: Finding) -> str:
+    facts = finding.facts
+    match finding.code:
+        case Code.COUNT_ABOVE_SENT | Code.COUNT_ABOVE_LOGPROBS:
+            return f"the server sent {facts.seen:,} of {facts.counted:,} {_sent_as(facts)}, so losses may be hidden"
+        case Code.COUNT_BELOW_SENT:
+            return f"the server counted {facts.counted:,} tokens and sent {facts.seen:,} {_sent_as(facts)}"
+        case _:
+            seen = facts.seen or 0
+            return (
+                f"the server counted {facts.counted or 0:,} tokens, but its texts account for about {seen:,}"
+            )
+
+
+def _of(findings: Sequence[Finding], kind: Kind) -> list[Finding]:
+    return [one for one in findings if one.kind is kind]
