@@ -146,7 +146,7 @@ def test_an_error_that_has_nothing_to_do_with_the_format_is_not_laid_to_the_pars
 def test_the_evidence_is_named_by_its_kind() -> None:
     given = inspect(chat(GOOD, with_ids=False), truth=[*encode("".join(text for text, _ in GOOD))]).verdict
     assert given.level is Level.CLEAN
-    assert "14 token ids known from outside" in given.why
+    assert "14 token IDs known from outside" in given.why
     entry = {"token": "<|channel|>"}
     chunk = {"choices": [{"index": 0, "delta": {}, "logprobs": {"content": [entry, {"token": "final"}]}}]}
     header = Header(endpoint=Endpoint.CHAT, status=200)

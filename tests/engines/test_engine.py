@@ -17,7 +17,7 @@ from inspector.engines.vllm import VLLM
         ("", True),
         ("0", True),
         ("0.x", True),
-        ("v0.23", True),
+        ("v0.23", False),
     ],
 )
 def test_releases_from_0_24_on_send_chunks_of_logprobs_alone(version: str | None, keeps: bool) -> None:
