@@ -3,7 +3,7 @@
 import gc
 from collections.abc import Iterator, MutableSequence, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -11,12 +11,15 @@ from inspector.capture import Capture, End, Event, Header
 from inspector.deltas import CONTENT, REASONING, TEXT, Delta, tool_arguments, tool_index, tool_name
 from inspector.engines import OWN_IDS, Engine, engine_of
 from inspector.harmony.contract import Expected, expect
+from inspector.harmony.events import shifted
+from inspector.harmony.reconstruction import Reconstruction
 from inspector.harmony.text import text_of
 from inspector.harmony.tracker import HarmonyTracker
 from inspector.harmony.transcript import Transcript
 from inspector.harmony.vocab import Marker, encode
 from inspector.tokens import Token, Tokens
 from inspector.wire.endpoints import EndpointSpec, spec_of
+from inspector.wire.final_messages import reconstructed
 from inspector.wire.stream import Choice, Stream
 
 __all__ = ["ChoiceReading", "Evidence", "Reader", "Reading", "Texts", "ToolText", "read"]
@@ -30,6 +33,8 @@ class Evidence(StrEnum):
     GIVEN_IDS = "given ids"
     """Ids that the caller vouched for: the lab's script, a ground truth run."""
     LOGPROBS = "logprobs"
+    FINAL_OBJECT_AND_COUNT = "final object and token count"
+    """The server's own final texts, which account for every token that it counted (Responses)."""
     FINAL_OBJECT = "final object"
     """Only the server's own final texts against its deltas; no token is known."""
     USAGE = "usage"
@@ -81,11 +86,23 @@ class ChoiceReading:
     finals: dict[str, str]
     """Whole texts that the server told apart from deltas (Responses)."""
     finish_reason: str | None
+    reconstruction: Reconstruction | None = None
+    """What the final object says of the tokens, where no ids are known (Responses)."""
+    rebuilt: "ChoiceReading | None" = None
+    """This choice with the reconstructed tokens, where the server's count confirms them."""
+    reconstructed: bool = False
+    """True for `rebuilt` itself: nobody sent its tokens, and they have no events."""
 
     @property
     def has_ids(self) -> bool:
         """True when the generated side is known token by token."""
-        return self.evidence in {Evidence.TOKEN_IDS, Evidence.GIVEN_IDS, Evidence.LOGPROBS}
+        known = self.evidence in {Evidence.TOKEN_IDS, Evidence.GIVEN_IDS, Evidence.LOGPROBS}
+        return known or self.reconstructed
+
+    @property
+    def has_finals(self) -> bool:
+        """True when the server's final texts tell the generated side."""
+        return self.evidence in {Evidence.FINAL_OBJECT_AND_COUNT, Evidence.FINAL_OBJECT}
 
     def generated(self) -> Texts | None:
         """What the tokens say a client should get; None when no ids are known."""
@@ -188,6 +205,8 @@ class Reader:
             self._truth = Tokens()
             self._truth.extend(truth, -1)
         self._folds: dict[int, _Fold] = {}
+        self._rebuilt: tuple[int, Reconstruction | None, _Fold | None] | None = None
+        """What the final object of an event told of the tokens."""
 
     def receive(self, events: Sequence[Event]) -> None:
         """Read some more events."""
@@ -211,6 +230,10 @@ class Reader:
 
     def _choice(self, choice: Choice) -> ChoiceReading:
         evidence, tokens = self._evidence(choice)
+        known = evidence in {Evidence.TOKEN_IDS, Evidence.GIVEN_IDS, Evidence.LOGPROBS}
+        told, again = (None, None) if known else self._reconstructed()
+        if again is not None:
+            evidence = Evidence.FINAL_OBJECT_AND_COUNT
         fold = self._folds.get(choice.index)
         if fold is None or fold.tokens is not tokens or fold.told is not self.stream.prompt_ids:
             prompt = _prompt(self.header.request, self.stream.prompt_ids, tokens)
@@ -222,7 +245,7 @@ class Reader:
         new = tokens.ids[transcript.count :] if transcript.count else tokens.ids
         if new:
             transcript.receive(fold.tracker.receive(new), len(tokens.ids))
-        return ChoiceReading(
+        found = ChoiceReading(
             index=choice.index,
             evidence=evidence,
             tokens=tokens,
@@ -231,7 +254,28 @@ class Reader:
             deltas=choice.deltas,
             finals=choice.item_finals if self.stream.final_event is None else choice.finals,
             finish_reason=choice.finish_reason,
+            reconstruction=told,
         )
+        if again is not None:
+            found.rebuilt = replace(
+                found,
+                tokens=again.tokens,
+                transcript=again.transcript,
+                expected=expect(again.transcript),
+                reconstructed=True,
+            )
+        return found
+
+    def _reconstructed(self) -> tuple[Reconstruction | None, "_Fold | None"]:
+        """What the final object says of the tokens, and their messages where the count confirms it."""
+        stream = self.stream
+        if stream.final_object is None or stream.final_event is None or stream.final_status == "failed":
+            return None, None
+        if self._rebuilt is None or self._rebuilt[0] != stream.final_event:
+            found = reconstructed(stream.final_object, limit=self.header.request.get("max_output_tokens"))
+            fold = None if found is None or not found.confirmed else _folded(found)
+            self._rebuilt = stream.final_event, found, fold
+        return self._rebuilt[1:]
 
     def _evidence(self, choice: Choice) -> tuple[Evidence, Tokens]:
         if self._truth is not None and choice.index == 0:
@@ -283,6 +327,16 @@ def _prompt(request: Any, told: Sequence[int] | None, tokens: Tokens) -> Sequenc
         return prompt
     # No Harmony prompt known: a stream that opens with <|start|> brings its own role.
     return () if tokens.ids and tokens.ids[0] == Marker.START else None
+
+
+def _folded(found: Reconstruction) -> _Fold:
+    """The messages of reconstructed tokens, turn by turn: a later turn's prompt has what a tool answered."""
+    tokens, transcript, tracker = Tokens(), Transcript(), HarmonyTracker()
+    tokens.extend(found.ids, -1)
+    for start, end in zip(found.turns, (*found.turns[1:], len(found.ids)), strict=True):
+        tracker = HarmonyTracker()
+        transcript.receive([shifted(one, start) for one in tracker.receive(tokens.ids[start:end])], end)
+    return _Fold(tokens, None, tracker, transcript)
 
 
 def _texts(deltas: Sequence[Delta]) -> Texts:

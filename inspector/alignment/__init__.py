@@ -7,6 +7,7 @@
 from inspector.alignment.cells import Extra, Fate, FateState
 from inspector.alignment.choice import align_choice, alignments
 from inspector.alignment.fields import Alignment, Ending, align
+from inspector.alignment.reconstructed import reconstructed_cells
 from inspector.alignment.text import embed, embed_or_align
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "alignments",
     "embed",
     "embed_or_align",
+    "reconstructed_cells",
 ]

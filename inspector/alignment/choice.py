@@ -17,8 +17,11 @@ __all__ = ["align_choice", "alignments"]
 
 
 def alignments(reading: Reading) -> dict[int, Alignment | None]:
-    """The alignment of each choice, by its index; None where it cannot be determined."""
-    return {choice.index: align_choice(reading, choice) for choice in reading.choices}
+    """The alignment of each choice, by its index, of reconstructed tokens where none were sent.
+
+    None where it cannot be determined.
+    """
+    return {choice.index: align_choice(reading, choice.rebuilt or choice) for choice in reading.choices}
 
 
 def align_choice(reading: Reading, choice: ChoiceReading) -> Alignment | None:

@@ -30,7 +30,7 @@ from inspector.harmony.text import text_of
 from inspector.harmony.vocab import MARKERS, join_bytes
 from inspector.reading import ChoiceReading
 
-__all__ = ["Alignment", "Ending", "align"]
+__all__ = ["Alignment", "Ending", "align", "parts_of"]
 
 _BROKEN: Final = "\ufffd"
 _CHARACTER_AT_MOST: Final = 4
@@ -80,7 +80,7 @@ def align(
         delivered[delta[1]].append(delta)
     ending = ending or Ending()
     raw_end = _raw_end(reading, ending) if raw else 0
-    parts = [Part(0, raw_end, TEXT, TEXT, None)] if raw else _parts(reading, delivered)
+    parts = [Part(0, raw_end, TEXT, TEXT, None)] if raw else parts_of(reading, delivered)
     skip = raw and skip_special
     lanes: defaultdict[str, list[Part]] = defaultdict(list)
     for part in parts:
@@ -125,7 +125,7 @@ def _same(spans: Sequence[Sequence[int]], whole: str, got: str) -> bool:
     return _BROKEN in got and "".join([text_of(span) for span in spans]) == got
 
 
-def _parts(reading: ChoiceReading, delivered: Iterable[str]) -> list[Part]:
+def parts_of(reading: ChoiceReading, delivered: Iterable[str]) -> list[Part]:
     """Bodies and refused runs.
 
     Text that no field is promised for is looked for in the items of server-side tools, where Responses

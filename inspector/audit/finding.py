@@ -147,6 +147,10 @@ class Facts:
     """Tokens that the request allows."""
     counted: int | None = None
     """Tokens that the server counted."""
+    fits: tuple[str, ...] | None = None
+    """What would take exactly the tokens that are open, as Harmony text."""
+    reconstructed: bool | None = None
+    """True when the span counts tokens that were reconstructed from the final object; none was sent."""
     seen: int | None = None
     """Token ids, or logprob entries, that it sent; tokens that its texts account for."""
     logprobs: bool | None = None

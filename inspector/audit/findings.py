@@ -13,11 +13,12 @@ from inspector.audit.finding import Finding
 from inspector.audit.kinds import Severity
 from inspector.audit.losses import lost_findings, refusal_findings
 from inspector.audit.missing_ids import ids_missing
+from inspector.audit.reconstructed import reconstructed_findings
 from inspector.audit.rejection import Rejection, rejection
 from inspector.audit.rejection_findings import rejection_findings
 from inspector.audit.stream_checks import end_findings
 from inspector.deltas import tool_index
-from inspector.reading import ChoiceReading, Evidence, Reading
+from inspector.reading import ChoiceReading, Reading
 
 __all__ = ["audit"]
 
@@ -53,8 +54,9 @@ def _findings(
                 yield from _nameless(reading, choice, lost)
             if holes and reading.spec.deltas_only:
                 yield from broken_arguments(choice)
-        elif choice.evidence is Evidence.FINAL_OBJECT:
-            yield from final_findings(reading, choice)
+        elif choice.has_finals:
+            found = list(final_findings(reading, choice))
+            yield from found or reconstructed_findings(reading, choice, aligned[choice.index])
         else:
             yield from _nameless(reading, choice, ())
             if reading.spec.deltas_only:

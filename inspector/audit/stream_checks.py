@@ -7,6 +7,8 @@ from inspector.audit.finding import Code, Facts, Finding
 from inspector.audit.kinds import Kind, Severity
 from inspector.audit.token_estimate import explained_tokens
 from inspector.capture import EventKind
+from inspector.harmony.reconstruction import Certainty, Reconstruction
+from inspector.harmony.spelling import Ending
 from inspector.harmony.text import text_of
 from inspector.reading import ChoiceReading, Evidence, Reading
 from inspector.wire.stream import Notice, ServerError, error_in, loads
@@ -17,6 +19,8 @@ _SLACK_TOKENS: Final = 8
 _SLACK_PART: Final = 20
 _SLACK_WITHOUT_ANSWER: Final = 3
 """Tokens that texts may leave unexplained before a count is doubted; fewer where no answer came at all."""
+_NOISE_PART: Final = 500
+"""A token in so many may be sampled otherwise than its text is encoded; such a difference is no finding."""
 _ERROR_STATUS: Final = 400
 _BODY_SHOWN: Final = 400
 
@@ -186,7 +190,12 @@ def _counts(reading: Reading) -> Iterator[Finding]:
         return
     if reading.header.request.get("include_reasoning") is False:
         return
-    if reading.choice.finish_reason in {"length", "max_output_tokens"}:
+    told = reading.choice.reconstruction
+    if reading.spec.final_object:
+        if told is not None and told.ending is Ending.STOPPED:
+            yield from _beyond_final(told)
+        return
+    if reading.choice.finish_reason == "length":
         return  # what the limit cut off was generated, and is in no field
     explained = explained_tokens(reading)
     if explained is None:
@@ -205,6 +214,30 @@ def _counts(reading: Reading) -> Iterator[Finding]:
             generated=str(counted),
             delivered=str(explained),
         )
+
+
+def _beyond_final(told: Reconstruction) -> Iterator[Finding]:
+    """Tokens that the server counted and the messages of its final object do not take."""
+    if told.counted is None or told.missing * _NOISE_PART <= len(told.ids):
+        return
+    if any(fit.untold for fit in told.fits):
+        return  # no more than a header that the output items leave out
+    slack = max(_SLACK_TOKENS, told.counted // _SLACK_PART)
+    if told.certainty is not Certainty.DIFFERS and told.missing < slack:
+        return
+    yield Finding(
+        code=Code.COUNT_UNEXPLAINED,
+        kind=Kind.COUNT_MISMATCH,
+        severity=Severity.WARNING,
+        facts=Facts(
+            counted=told.counted,
+            seen=len(told.ids),
+            reconstructed=True,
+            fits=tuple(dict.fromkeys(fit.what for fit in told.fits)) or None,
+        ),
+        generated=str(told.counted),
+        delivered=str(len(told.ids)),
+    )
 
 
 def _by_logprobs(reading: Reading) -> bool:

@@ -13,6 +13,7 @@ from inspector.audit.stream_checks import server_errors
 from inspector.audit.wording import aborted, loss_clauses, model_clause, warning_clause
 from inspector.audit.words import counted, joined
 from inspector.formats import clip
+from inspector.harmony.reconstruction import Certainty, Reconstruction
 from inspector.harmony.vocab import MARKERS, Marker
 from inspector.reading import ChoiceReading, Evidence, Reading
 
@@ -72,6 +73,13 @@ def verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection | 
         level = Level.ERROR if error else Level.WARNING
         return Verdict(level=level, sentence=sentence, why=_why(reading, findings, stopped))
     blind = [one for one in reading.choices if one.evidence in _BLIND]
+    unproven = reading.stream.final_object is not None or reading.choice.evidence is Evidence.FINAL_OBJECT
+    if unproven and not reading.choice.has_ids and reading.choice.rebuilt is None:
+        return Verdict(
+            level=Level.UNKNOWN,
+            sentence="The deltas add up to the final object, but whether that is complete is unknown.",
+            why=_open(reading, reading.choice.reconstruction),
+        )
     if blind:
         which = "" if len(blind) == len(reading.choices) else f" for choice {blind[0].index}"
         return Verdict(
@@ -85,7 +93,7 @@ def verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection | 
             sentence="No loss found, but the server sent only some of its token IDs.",
             why=reading.engine.evidence_hint(reading.spec),
         )
-    if (said_in_body := _special_token_in_body(reading.choice)) is not None:
+    if (said_in_body := _special_token_in_body(reading.choice.rebuilt or reading.choice)) is not None:
         return Verdict(
             level=Level.WARNING, sentence=said_in_body, why=f"Nothing was lost. {_checked(reading)}"
         )
@@ -157,6 +165,8 @@ def _clean(reading: Reading) -> str:
     choice = reading.choice
     if not reading.spec.delivers:
         return f"The tokens are well-formed Harmony: {counted(len(choice.transcript.messages), 'message')}."
+    if choice.evidence is Evidence.FINAL_OBJECT_AND_COUNT:
+        return "The deltas add up to the final object, and that accounts for every token that the server counted."
     if choice.evidence is Evidence.FINAL_OBJECT:
         return "The deltas add up to the final object; nothing was lost while streaming."
     return "Everything that the model generated was delivered, each text in its field."
@@ -172,6 +182,10 @@ def _checked(reading: Reading) -> str:
             return f"Checked against {counted(count, 'token ID')} known from outside the stream."
         case Evidence.LOGPROBS:
             return f"Checked against {counted(count, 'logprob entry', 'logprob entries')}."
+        case Evidence.FINAL_OBJECT_AND_COUNT:
+            told = reading.choice.reconstruction
+            number = 0 if told is None else told.counted or 0
+            return f"Checked against the server's final object and its count of {counted(number, 'token')}."
         case Evidence.FINAL_OBJECT:
             return "Checked against the server's final object; text missing there too cannot be detected."
         case Evidence.USAGE:
@@ -180,6 +194,32 @@ def _checked(reading: Reading) -> str:
             return "No token IDs: only the delivered text is known."
         case _:
             assert_never(evidence)
+
+
+def _open(reading: Reading, told: Reconstruction | None) -> str:
+    """Why a final object that equals the deltas does not settle it, and what would."""
+    if reading.stream.final_object is None:
+        return "The final object has not arrived."
+    if (reading.stream.usage or {}).get("output_tokens") is None:
+        return "The final object has no token count (usage) to check it against."
+    if told is None:
+        return (
+            "The final object leaves out what the model wrote to a tool of the server. To find out, send "
+            "`enable_response_messages: true` with the request."
+        )
+    if told.missing and told.certainty is Certainty.DIFFERS:
+        way = "more" if told.missing > 0 else "fewer"
+        untold = next((fit.what for fit in told.fits if fit.untold), None)
+        if untold is not None:
+            return (
+                f"The server counted {counted(told.missing, 'token')} more than its texts take. “{untold}” in a "
+                "header would explain it; send `enable_response_messages: true` with the request to find out."
+            )
+        return (
+            f"The server counted {counted(abs(told.missing), 'token')} {way} than the {len(told.ids):,} that its texts "
+            "take when they are encoded again; a model may spell a text in other tokens."
+        )
+    return "A text has U+FFFD for a character that was cut, so its tokens cannot be counted again."
 
 
 def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | None) -> str:

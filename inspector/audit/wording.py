@@ -9,7 +9,7 @@ from typing import Final, assert_never
 from inspector.audit.finding import Code, Facts, Finding, Implied, Missing
 from inspector.audit.kinds import KINDS, Kind
 from inspector.audit.rejection import Rejection, UnsentKind
-from inspector.audit.words import amount, field_words, joined, per_field, quote, tokens_words
+from inspector.audit.words import amount, counted, field_words, joined, per_field, quote, tokens_words
 from inspector.deltas import CONTENT, REASONING
 from inspector.harmony.text import text_of
 from inspector.harmony.vocab import token_bytes
@@ -148,6 +148,8 @@ def explain(finding: Finding) -> str:
         case Code.COUNT_ABOVE_SENT | Code.COUNT_ABOVE_LOGPROBS | Code.COUNT_BELOW_SENT:
             unknown = "" if finding.code is Code.COUNT_BELOW_SENT else "; the others are unknown"
             return f"The server counted {facts.counted:,} tokens and sent {facts.seen:,} {_sent_as(facts)}{unknown}."
+        case Code.COUNT_UNEXPLAINED if facts.reconstructed:
+            return _beyond_final(facts)
         case Code.COUNT_UNEXPLAINED:
             missing = (facts.counted or 0) - (facts.seen or 0)
             return (
@@ -159,6 +161,20 @@ def explain(finding: Finding) -> str:
             return f"{_upper(facts.detail or '')}{more}."
         case _:
             assert_never(finding.code)
+
+
+def _beyond_final(facts: Facts) -> str:
+    """What is open between the server's count and the messages of its final object, and where it may be."""
+    missing = (facts.counted or 0) - (facts.seen or 0)
+    amount_open = counted(missing, "token")
+    said = (
+        f"The server counted {facts.counted:,} tokens, but the messages of its final object take {facts.seen:,} when "
+        f"encoded again. The final object does not have the other {amount_open}: in a header, or before, between or "
+        "after the messages."
+    )
+    if not facts.fits:
+        return said
+    return f"{said} This would fit: {' or '.join(quote(one) for one in facts.fits)}."
 
 
 def _where(finding: Finding) -> str:
@@ -364,6 +380,9 @@ def _count_clause(finding: Finding) -> str:
             return f"the server sent {facts.seen:,} of {facts.counted:,} {_sent_as(facts)}, so losses may be hidden"
         case Code.COUNT_BELOW_SENT:
             return f"the server counted {facts.counted:,} tokens and sent {facts.seen:,} {_sent_as(facts)}"
+        case Code.COUNT_UNEXPLAINED if facts.reconstructed:
+            missing = (facts.counted or 0) - (facts.seen or 0)
+            return f"the server counted {counted(missing, 'token')} more than its final object accounts for"
         case _:
             seen = facts.seen or 0
             return (

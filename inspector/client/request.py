@@ -85,7 +85,7 @@ def body(request: LiveRequest, engine: Engine = DEFAULT) -> dict[str, Any]:
     if request.token_ids and evidence_key:
         asked[evidence_key] = True
     if request.seed is not None:
-        # OpenAI's Responses has no seed; vLLM 0.32 reads this one, 0.13 reads over it.
+        # OpenAI's Responses has no seed; vLLM 0.32 reads this one, 0.13 ignores it.
         asked["seed"] = request.seed
     return {**asked, **request.extra}
 

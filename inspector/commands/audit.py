@@ -103,10 +103,13 @@ def _fails(finding: Finding, level: str) -> bool:
 def _lines(one: Inspection) -> list[str]:
     row: dict[str, Any] = audit_row(one.name, one.reading, one.findings, one.verdict)
     shown = figures(one.reading)
+    tokens = count(row["tokens"]["count"], "token") if one.reading.choice.has_ids else "token count unknown"
+    if row["tokens"]["reconstructed"]:
+        tokens = f"{count(row['reconstruction']['count'], 'token')} reconstructed"
     facts = [
         one.reading.server_label,
         row["endpoint"],
-        count(row["tokens"]["count"], "token") if one.reading.choice.has_ids else "token count unknown",
+        tokens,
         f"evidence: {row['evidence']}",
     ]
     if shown.tokens_per_event_max > 1:

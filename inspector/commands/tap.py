@@ -52,7 +52,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--add-token-ids",
         action="store_true",
-        help="add return_token_ids to chat and completions requests, and remove the IDs from responses",
+        help="request token IDs, and for Responses its messages, and remove them from what clients receive",
     )
     parser.add_argument("--ca-file", metavar="FILE", help="trust the CA certificates in this file")
     parser.add_argument("--insecure", action="store_true", help="trust any TLS certificate of the server")

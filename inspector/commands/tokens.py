@@ -12,6 +12,11 @@ from inspector.views.rows import token_rows
 
 __all__ = ["add_parser"]
 
+_NOTE = (
+    "reconstructed from the final object: its messages take as many tokens as the server counted. ? stands "
+    "where several spellings fit"
+)
+
 _EXAMPLE = """example:
   python -m inspector tokens fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl
 
@@ -66,10 +71,13 @@ def run(arguments: Namespace) -> int:
         arrival = "" if row["arrival_s"] is None else f"{row['arrival_s'] * 1000:.1f}"
         text = printable(row["text"]) if row["text"] else f"({row['bytes'] or 'not in the vocabulary'})"
         cells = [row[key] if row[key] is not None else "" for key in ("event", "message", "channel")]
+        token_id = "?" if row["id"] is None else row["id"]
         print(
-            f"{row['index']:>7} {row['id']:>7} {arrival:>10} {cells[0]:>6} {cells[1]:>7} {cells[2]:<11} "
+            f"{row['index']:>7} {token_id:>7} {arrival:>10} {cells[0]:>6} {cells[1]:>7} {cells[2]:<11} "
             f"{row['state']:<8} {text}"
         )
+    if choice.rebuilt is not None:
+        print(_NOTE)
     stopped = rejection(reading)
     if stopped is not None and stopped.choice == choice.index:
         said = unsent_words(stopped)

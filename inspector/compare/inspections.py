@@ -10,7 +10,7 @@ from inspector.compare.settings import differing
 from inspector.compare.texts import pair_fields
 from inspector.inspection import Inspection
 from inspector.metrics import figures
-from inspector.reading import ChoiceReading, Evidence, Reading
+from inspector.reading import ChoiceReading, Reading
 
 __all__ = ["compare", "compare_all"]
 
@@ -72,7 +72,7 @@ def _generated(choice: ChoiceReading | None) -> dict[str, str] | None:
     known = choice.generated()
     if known is not None:
         return known.by_field()
-    return dict(choice.finals) if choice.evidence is Evidence.FINAL_OBJECT else None
+    return dict(choice.finals) if choice.has_finals else None
 
 
 def _delivered(reading: Reading, choice: ChoiceReading | None) -> dict[str, str] | None:

@@ -120,15 +120,15 @@ class Engine:
         return self.evidence_keys.get(spec.endpoint, spec.evidence_key)
 
     def ids_hint(self) -> str:
-        """Where token ids can be asked for and how, the end of a sentence."""
+        """How to request token IDs, and where; the end of a sentence."""
         specs = [spec for spec in ASKED if spec.carries_ids and spec.endpoint not in self.lacks]
-        keys = listed([f"`{key}: true`" for key in dict.fromkeys(map(self.evidence_key, specs))], "or")
+        keys = listed([f"{key}: true" for key in dict.fromkeys(map(self.evidence_key, specs))], "or")
         places = listed([str(spec.endpoint) for spec in specs])
         since = f", {self.label} {self.ids_since} or newer" if self.ids_since else ""
-        return f"ask with {keys} ({places}{since})"
+        return f"send {keys} ({places}{since})"
 
     def upgrade_hint(self, spec: EndpointSpec) -> str:
-        """What to do when a server sent no token ids although it was asked for them."""
+        """What to do if a server sent no token IDs although the request asked for them."""
         key = self.evidence_key(spec)
         since = (
             f"Upgrade to {self.label} {self.ids_since} or newer, which knows {key}" if self.ids_since else ""

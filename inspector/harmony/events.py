@@ -4,11 +4,20 @@ Places are indexes of tokens in the completion. A message whose header began in 
 negative start.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from inspector.harmony.states import State
 
-__all__ = ["BodyAdded", "HarmonyEvent", "Header", "HeaderClosed", "HeaderOpened", "MessageClosed", "Refused"]
+__all__ = [
+    "BodyAdded",
+    "HarmonyEvent",
+    "Header",
+    "HeaderClosed",
+    "HeaderOpened",
+    "MessageClosed",
+    "Refused",
+    "shifted",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,3 +75,10 @@ class Refused:
 
 
 HarmonyEvent = HeaderOpened | HeaderClosed | BodyAdded | MessageClosed | Refused
+
+
+def shifted(event: HarmonyEvent, by: int) -> HarmonyEvent:
+    """The event of a completion whose first token is the token `by` of a longer one."""
+    if isinstance(event, BodyAdded):
+        return replace(event, start=event.start + by, end=event.end + by)
+    return replace(event, at=max(event.at, 0) + by)

@@ -42,6 +42,11 @@ def static_strip(payload: Mapping[str, Any]) -> str:
     blocks = "".join(_block(payload, block, shown, marks, rule) for block in payload["blocks"])
     lanes = ", ".join(html_text(str(one["label"])) for one in payload["ribbons"])
     legend = f"<p class='quiet'>Ribbon: {lanes}. Red cells belong to findings.</p>" if lanes else ""
+    if payload["reconstructed"]:
+        legend += (
+            "<p class='quiet'>The tokens are reconstructed from the final object, whose messages take as "
+            "many as the server counted. A cell without an ID can be spelled in several ways.</p>"
+        )
     if payload["unsent"]:
         legend += "<p class='quiet'>Dashed cells are tokens that the server never sent.</p>"
     return f"{legend}<div class='strip'>{blocks}</div>"
@@ -151,6 +156,7 @@ def _cells(
     ids, texts, vocab = payload["ids"], payload["texts"], payload["vocab"] or {}
     lanes = [list(_lane(ribbon["runs"], cells)) for ribbon in payload["ribbons"]]
     unsent = {one["at"]: one for one in payload["unsent"]}
+    uncertain = [range(*span) for span in payload["uncertain"]]
     culprit = range(*(block.get("culprit") or (0, 0)))
     for number, cell in enumerate(cells):
         if (missing := unsent.get(cell)) is not None:
@@ -171,7 +177,8 @@ def _cells(
         title = f"token {cell}" if ids is not None else f"piece {cell}"
         if cell in marks:
             title += f": {marks[cell]}"
-        shown_id = "" if token_id is None else f"<sub>{token_id}</sub>"
+        hidden = token_id is None or any(cell in span for span in uncertain)
+        shown_id = "" if hidden else f"<sub>{token_id}</sub>"
         yield (
             f"<span class='cell {' '.join(kinds)}' title='{escape(title)}'>"
             f"<b>{html_text(label, visible_space=True)}</b>{shown_id}{ribbons}</span>"

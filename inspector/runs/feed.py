@@ -102,7 +102,7 @@ class _Feed:
             if columns is None:
                 return None
             columns["now"] = now(choice)
-            columns["more"] = self._growth.count < len(choice.tokens) or bool(
+            columns["more"] = self._growth.left(choice) or bool(
                 reading.stream.errors and "unsent" not in columns
             )
         if not columns["more"] and time.monotonic() - self._paced_at > _PACE_EACH_S:

@@ -31,7 +31,7 @@ from inspector.tap.bodies import ClientLeft, RequestBody
 from inspector.tap.headers import end_to_end, readable_only, value
 from inspector.tap.recording import Recording
 from inspector.tap.rewriting import EventRewriter, ask_for_ids, body_without_ids
-from inspector.wire.endpoints import endpoint_of_resumed, spec_of
+from inspector.wire.endpoints import EndpointSpec, endpoint_of_resumed, spec_of
 from inspector.wire.event_json import dumps
 from inspector.wire.stream import loads
 
@@ -53,7 +53,7 @@ class Upstream:
     name: str
     server: Server
     add_token_ids: bool = False
-    """Request token IDs of chat and completions on behalf of the client, which does not see them."""
+    """Request token IDs, of Responses its messages, on behalf of the client, which does not see them."""
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -215,7 +215,7 @@ class _Exchange:
         headers: list[tuple[bytes, bytes]] = list(scope["headers"])
         forwarded = end_to_end(headers, drop=(b"host", b"expect"))
         endpoint = _endpoint(scope, target)
-        rewrites = False
+        rewrites: EndpointSpec | None = None
         if endpoint is None:
             content: bytes | AsyncIterator[bytes] | None = aiter(self._body) if _has_body(headers) else None
             if content is None:
@@ -226,10 +226,11 @@ class _Exchange:
             raw = await self._body.read()
             content = aiter(self._body) if raw is None else raw
             self._recording = tap.recording(endpoint, raw or b"", headers)
-            if raw is not None and tap.upstream.add_token_ids and spec_of(endpoint).carries_ids:
-                asked = ask_for_ids(raw, self._recording.body, spec_of(endpoint).evidence_key)
+            spec = spec_of(endpoint)
+            if raw is not None and tap.upstream.add_token_ids and spec.evidence_key:
+                asked = ask_for_ids(raw, self._recording.body, spec.evidence_key)
                 if asked is not None:
-                    rewrites, content = True, asked
+                    rewrites, content = spec, asked
                     lengths = (b"content-length", b"accept-encoding")
                     forwarded = [pair for pair in forwarded if pair[0].lower() not in lengths]
                     forwarded.append((b"accept-encoding", b"identity"))
@@ -244,17 +245,18 @@ class _Exchange:
         finally:
             await response.aclose()
 
-    async def _answer(self, response: httpx.Response, *, rewrites: bool) -> None:
+    async def _answer(self, response: httpx.Response, *, rewrites: EndpointSpec | None) -> None:
         recording, send = self._recording, self._send
         headers = end_to_end(response.headers.raw)
         coded = value(headers, b"content-encoding").lower() not in {"", "identity"}
         streams = value(headers, b"content-type").lower().startswith("text/event-stream")
-        if rewrites and not coded and not streams:
-            await self._answer_whole(response, headers)
+        if rewrites is not None and not coded and not streams:
+            await self._answer_whole(response, headers, rewrites)
             return
         rewriter = None
-        if rewrites and not coded:
-            rewriter = EventRewriter(keeps_logprobs=self._tap.engine.keeps_logprobs(self._tap.version))
+        if rewrites is not None and not coded:
+            logprobs = self._tap.engine.keeps_logprobs(self._tap.version)
+            rewriter = EventRewriter(keeps_logprobs=logprobs, messages=rewrites.final_object)
             headers = end_to_end(headers, drop=(b"content-length",))
         self._begun = True
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
@@ -272,12 +274,14 @@ class _Exchange:
         self._close("")
         await send({"type": "http.response.body", "body": rest, "more_body": False})
 
-    async def _answer_whole(self, response: httpx.Response, headers: list[tuple[bytes, bytes]]) -> None:
+    async def _answer_whole(
+        self, response: httpx.Response, headers: list[tuple[bytes, bytes]], spec: EndpointSpec
+    ) -> None:
         raw = await _whole(response)
         if self._recording is not None:
             self._recording.chunk(raw, time.monotonic())
         self._close("")
-        body = body_without_ids(raw)
+        body = body_without_ids(raw, messages=spec.final_object)
         headers = end_to_end(headers, drop=(b"content-length",))
         headers.append((b"content-length", str(len(body)).encode()))
         self._begun = True

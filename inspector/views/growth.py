@@ -8,12 +8,14 @@ from codecs import getincrementaldecoder
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from inspector.alignment import reconstructed_cells
 from inspector.audit import Rejection
 from inspector.deltas import Delta
+from inspector.harmony.reconstruction import Reconstruction
 from inspector.harmony.transcript import Message, Refusal
 from inspector.harmony.vocab import VOCABULARY_SIZE, token_bytes
 from inspector.reading import ChoiceReading
-from inspector.views.strip import block, rejected_blocks, unsent, vocabulary
+from inspector.views.strip import block, reconstruction_row, rejected_blocks, unsent, vocabulary
 
 __all__ = ["CELLS_AT_MOST", "Growth", "now", "unchanged"]
 
@@ -30,6 +32,8 @@ class Growth:
     """What one reader has of a stream; `count` cells, from `start` on."""
 
     def __init__(self, start: int = 0) -> None:
+        self._rebuilt: tuple[Reconstruction | None, ChoiceReading] | None = None
+        """The choice with reconstructed tokens, and what it was made from."""
         self._begin(start)
 
     def _begin(self, start: int) -> None:
@@ -65,6 +69,28 @@ class Growth:
         `stopped` is what the server's error says that its parser rejected: it comes after all that was sent.
         """
         mine = stopped if stopped is not None and stopped.choice == choice.index else None
+        rebuilt = self._reconstructed(choice)
+        if rebuilt is not None and self.unit is None:
+            self._begin(0)  # a reader that comes back may have pieces
+        columns = self._step(rebuilt or choice, at_s, mine)
+        return columns if columns is None or rebuilt is None else {**columns, **reconstruction_row(choice)}
+
+    def left(self, choice: ChoiceReading) -> bool:
+        """Whether tokens of the choice are still to come in further steps."""
+        return self.count < len((self._reconstructed(choice) or choice).tokens)
+
+    def _reconstructed(self, choice: ChoiceReading) -> ChoiceReading | None:
+        """The choice with reconstructed tokens, made once: the final object ends the stream."""
+        if choice.rebuilt is None:
+            self._rebuilt = None
+        elif self._rebuilt is None or self._rebuilt[0] is not choice.reconstruction:
+            cells = reconstructed_cells(choice)
+            self._rebuilt = None if cells is None else (choice.reconstruction, cells)
+        return None if self._rebuilt is None else self._rebuilt[1]
+
+    def _step(
+        self, choice: ChoiceReading, at_s: Callable[[int], float | None], mine: Rejection | None
+    ) -> dict[str, Any] | None:
         unit = "token" if choice.has_ids else "piece" if choice.deltas or mine is not None else None
         if unit is None:
             return None

@@ -8,13 +8,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from inspector.alignment import reconstructed_cells
 from inspector.audit import Finding, explain, server_errors, title
 from inspector.audit.verdict import Verdict
 from inspector.diagnosis import issues
+from inspector.harmony.reconstruction import Reconstruction
 from inspector.harmony.text import text_of, texts
 from inspector.harmony.vocab import token_bytes
 from inspector.metrics import Figures
-from inspector.reading import ChoiceReading, Evidence, Reading, Texts
+from inspector.reading import ChoiceReading, Reading, Texts
 
 __all__ = [
     "audit_row",
@@ -119,10 +121,28 @@ def _choice_row(choice: ChoiceReading) -> dict[str, Any]:
             channel = message.header.channel or "none"
             by_channel[channel] = by_channel.get(channel, 0) + message.body_end - message.body
     return {
-        "tokens": {"count": len(choice.tokens), "by_channel": by_channel},
+        "tokens": {
+            "count": len(choice.tokens),
+            "by_channel": by_channel,
+            "reconstructed": choice.rebuilt is not None,
+        },
+        "reconstruction": _reconstruction_row(choice.reconstruction),
         "messages": message_rows(choice),
         "generated": texts_row(choice.generated()),
         "delivered": texts_row(choice.delivered()),
+    }
+
+
+def _reconstruction_row(told: Reconstruction | None) -> dict[str, Any] | None:
+    """What the final object says of the tokens (Responses); None where ids are known, or none are told."""
+    if told is None:
+        return None
+    return {
+        "certainty": str(told.certainty),
+        "count": len(told.ids),
+        "counted": told.counted,
+        "missing": told.missing,
+        "fits": list(dict.fromkeys(fit.what for fit in told.fits)),
     }
 
 
@@ -142,15 +162,22 @@ def token_state(choice: ChoiceReading) -> Iterator[tuple[int, int, str, int | No
 
 
 def token_rows(reading: Reading, choice: ChoiceReading | None = None) -> Iterator[dict[str, Any]]:
-    """A row a token; `text` is what the token completes, `bytes` what it adds, in hex."""
+    """A row a token; `text` is what the token completes, `bytes` what it adds, in hex.
+
+    Where no ids were sent the rows are those of reconstructed tokens, if there are any; `id` is None where
+    several spellings fit.
+    """
     choice = choice or reading.choice
+    if not choice.has_ids:
+        choice = reconstructed_cells(choice) or choice
+    told = choice.reconstruction if choice.reconstructed else None
     ids, events = choice.tokens.ids, choice.tokens.events
     for start, end, state, message, channel in token_state(choice):
         shown = texts(ids[start:end])
         for index, text in enumerate(shown, start):
             yield {
                 "index": index,
-                "id": ids[index],
+                "id": ids[index] if told is None or told.is_certain(index) else None,
                 "text": text,
                 "bytes": token_bytes(ids[index]).hex(),
                 "state": state,
@@ -158,6 +185,7 @@ def token_rows(reading: Reading, choice: ChoiceReading | None = None) -> Iterato
                 "channel": channel,
                 "event": events[index] if events[index] >= 0 else None,
                 "arrival_s": reading.arrival_s(events[index]),
+                "reconstructed": choice.reconstructed,
             }
 
 
@@ -191,9 +219,9 @@ def field_rows(reading: Reading, choice: ChoiceReading | None = None) -> list[di
         generated = side.by_field()
         if "text" in delivered:
             generated = {"text": text_of(choice.tokens.ids)}
-    elif choice.evidence is Evidence.FINAL_OBJECT:
+    elif choice.has_finals:
         generated = dict(choice.finals)
-    known = choice.has_ids or choice.evidence is Evidence.FINAL_OBJECT
+    known = choice.has_ids or choice.has_finals
     fields = [field for field in {**generated, **delivered} if generated.get(field) or delivered.get(field)]
     return [
         {

@@ -8,8 +8,8 @@ between them.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from inspector.alignment import embed_or_align
-from inspector.audit import KINDS, Finding, Kind, Rejection
+from inspector.alignment import embed_or_align, reconstructed_cells
+from inspector.audit import KINDS, Finding, Rejection
 from inspector.audit.rejection import UnsentKind, culprit
 from inspector.audit.rejection_findings import is_rejection
 from inspector.audit.wording import unsent_words
@@ -18,12 +18,14 @@ from inspector.harmony.text import text_of, texts
 from inspector.harmony.transcript import Message, Refusal
 from inspector.harmony.vocab import VOCABULARY_SIZE, token_bytes
 from inspector.inspection import Examined
-from inspector.reading import ChoiceReading, Evidence, Reading
+from inspector.reading import ChoiceReading, Reading
+from inspector.views.placing import piece_span, reconstructed_span
 from inspector.views.rows import finding_row, finding_words, issue_row
 
 __all__ = [
     "block",
     "kind_rows",
+    "reconstruction_row",
     "rejected_blocks",
     "rejected_span",
     "ribbon",
@@ -48,7 +50,11 @@ def strip(
     choice = choice or reading.choice
     shown = seen.findings if findings is None else findings
     mine = [finding for finding in shown if finding.choice == choice.index]
-    shape = _token_cells(seen, choice) if choice.has_ids else _piece_cells(reading, choice)
+    rebuilt = None if choice.has_ids else reconstructed_cells(choice)
+    if choice.has_ids or rebuilt is not None:
+        shape = _token_cells(seen, rebuilt or choice)
+    else:
+        shape = _piece_cells(reading, choice)
     shape["sent"] = shape["count"]
     if stopped is not None and stopped.choice == choice.index:
         shape = _with_unsent(shape, unsent(stopped, shape["count"], reading.arrival_s), stopped)
@@ -57,8 +63,10 @@ def strip(
     for finding in mine:
         row = {**finding_row(finding), **finding_words(finding)}
         row["known_issues"] = [issue_row(issue, reading.server_version) for issue in finding.known_issues]
-        if not choice.has_ids:
-            row |= _cell_span(finding, shape)
+        if rebuilt is not None:
+            row |= reconstructed_span(finding, shape, seen.alignments[choice.index])
+        elif not choice.has_ids:
+            row |= piece_span(finding, shape)
         if stopped is not None and is_rejection(finding):
             row |= rejected_span(stopped, shape["sent"])
         rows.append(row)
@@ -68,11 +76,21 @@ def strip(
     return {
         "key": key,
         **shape,
+        **reconstruction_row(choice),
         "findings": rows,
         "first_at": times[0] if times else None,
         "last_at": times[-1] if times else None,
         "finish": choice.finish_reason,
         "evidence": str(choice.evidence),
+    }
+
+
+def reconstruction_row(choice: ChoiceReading) -> dict[str, Any]:
+    """Whether the cells are reconstructed tokens, and the spans of those whose id is not certain."""
+    told = None if choice.rebuilt is None else choice.reconstruction
+    return {
+        "reconstructed": told is not None,
+        "uncertain": [] if told is None else [list(span) for span in told.uncertain],
     }
 
 
@@ -296,7 +314,7 @@ def _piece_cells(reading: Reading, choice: ChoiceReading) -> dict[str, Any]:
         start = len(cells)
         deltas = [choice.deltas[number] for number in numbers]
         lost = _lost_before(choice, field, [delta.text for delta in deltas])
-        known = "ok" if choice.evidence is Evidence.FINAL_OBJECT else "unknown"
+        known = "ok" if choice.has_finals else "unknown"
         for place in range(len(deltas) + 1):
             event = deltas[min(place, len(deltas) - 1)].event if deltas else -1
             pieces: list[tuple[str, str | None, str]] = [
@@ -345,21 +363,3 @@ def _lost_before(choice: ChoiceReading, field: str, pieces: list[str]) -> dict[i
     for start, end, _, after in gaps:
         lost.setdefault(len(pieces) if after is None else after, []).append(final[start:end])
     return lost
-
-
-def _cell_span(finding: Finding, shape: dict[str, Any]) -> dict[str, int | None]:
-    """The cells of a finding that has no tokens."""
-    cells, blocks, runs, events = shape["places"]
-    block = next((one for one in blocks if one["channel"] == finding.field), None)
-    if finding.kind is Kind.DROPPED and block is not None:
-        for place in range(block["start"], block["end"]):
-            around = finding.event_start is None or abs(events[place] - finding.event_start) <= 1
-            if runs[place][3] == "dropped" and cells[place] == finding.generated and around:
-                return {"cell_start": place, "cell_end": place + 1}
-    if finding.event_start is None:
-        return {"cell_start": None, "cell_end": None}
-    end = finding.event_end or finding.event_start + 1
-    inside = [place for place, event in enumerate(events) if finding.event_start <= event < end]
-    if not inside:
-        return {"cell_start": None, "cell_end": None}
-    return {"cell_start": inside[0], "cell_end": inside[-1] + 1}

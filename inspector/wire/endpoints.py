@@ -156,7 +156,7 @@ _SPECS: Final = {
         ),
         EndpointSpec(
             endpoint=Endpoint.TOKENS,
-            label="token ids only",
+            label="token IDs only",
             reader=IdsReader,
             delivery=Delivery.NONE,
             no_ids="The file holds no token IDs.",

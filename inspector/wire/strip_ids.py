@@ -1,5 +1,8 @@
 """What a server would have sent to a client that did not ask for token ids; bytes kept wherever possible.
 
+On Responses the Harmony messages take their place (`enable_response_messages`): without it vLLM 0.12 to 0.32
+sends `input_messages` and `output_messages` as null in every event that holds the response.
+
 vLLM 0.10.2 to 0.32 passes `token_ids=None` to the payload's constructor, so without
 `return_token_ids` the key is there and null. A chunk of a chat stream that delivers nothing is sent
 only because its token ids were asked for. (vLLM's chat serving code, the note on `return_token_ids`.)
@@ -7,12 +10,16 @@ only because its token ids were asked for. (vLLM's chat serving code, the note o
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["without_token_ids"]
+__all__ = ["without_response_messages", "without_token_ids"]
 
 # A quote inside a JSON string is escaped, so neither pattern can match text of the model.
 _IDS: Final = re.compile(r'("(?:prompt_)?token_ids"):\s*\[[\d,\s]*\]')
+_MESSAGES: Final = frozenset({"input_messages", "output_messages"})
+_SPACE: Final = re.compile(r"[ \t\n\r]*")
+_DECODER: Final = json.JSONDecoder()
 _NOTHING: Final = re.compile(r'"delta":\s*\{(?:\s*"\w+":\s*null\s*,?)*\s*\}')
 
 
@@ -41,3 +48,47 @@ def _delivers_nothing(text: str, keeps_logprobs: bool) -> bool:
         )
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
         return False
+
+
+def without_response_messages(text: str) -> str:
+    """An event or body of Responses with null for the messages of its response; other text as it is."""
+    if '_messages"' not in text:
+        return text
+    try:
+        members = {key: span for key, *span in _members(text, 0)}
+        at = 0 if "response" not in members else members["response"][0]
+        spans = [(start, end) for key, start, end in _members(text, at) if key in _MESSAGES]
+    except (ValueError, RecursionError, IndexError):
+        return text
+    for start, end in reversed(spans):
+        text = f"{text[:start]}null{text[end:]}"
+    return text
+
+
+def _members(text: str, at: int) -> Iterator[tuple[str, int, int]]:
+    """Key and span of the value of each member of the JSON object that begins at `at`.
+
+    Raises ValueError or IndexError where there is no object.
+    """
+    at = _space(text, at)
+    if text[at] != "{":
+        raise ValueError
+    at = _space(text, at + 1)
+    while text[at] != "}":
+        key, at = _DECODER.raw_decode(text, at)
+        at = _space(text, at)
+        if text[at] != ":" or not isinstance(key, str):
+            raise ValueError
+        start = _space(text, at + 1)
+        _, end = _DECODER.raw_decode(text, start)
+        yield key, start, end
+        at = _space(text, end)
+        if text[at] == ",":
+            at = _space(text, at + 1)
+        elif text[at] != "}":
+            raise ValueError
+
+
+def _space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return at if found is None else found.end()

@@ -90,9 +90,7 @@ def test_several_runs_tell_rates_and_a_row_shows_its_pair(app: str, open_page: C
     runs.press("Enter")
     page.get_by_role("button", name="Ask both").click()
     headings = page.get_by_role("heading", level=1)
-    expect(headings.first).to_contain_text(
-        "Left: 3 of 3 runs (100 %) with errors, right: 3 of 3 runs (100 %)"
-    )
+    expect(headings.first).to_contain_text("Left: 3 of 3 runs (100%) with errors, right: 3 of 3 runs (100%)")
     expect(headings.first).to_contain_text("Fisher's exact test")
     expect(headings.last).to_contain_text("The tokens are the same")
     expect(page.get_by_text("Below: run 1 of each side.")).to_be_visible()

@@ -127,7 +127,7 @@ def test_a_bad_file_with_a_hostile_name_is_one_sentence_of_plain_text(app: str, 
     page = goto(open_page(), app)
     name = "![x](evil.png)<script>alert(5)<script> :red[*b*] $x$"
     upload(page, name, b"\x89PNG")
-    expect(page.get_by_test_id("stAlert")).to_contain_text(f"{name}: this is a PNG picture")
+    expect(page.get_by_test_id("stAlert")).to_contain_text(f"{name}: this is a PNG image")
     assert page.locator(MARKUP).count() == 0
     expect(page.locator(".scroller .cell")).to_have_count(32)
 

@@ -15,7 +15,6 @@ from inspector.harmony.vocab import encode
 from inspector.inspection import Inspection, inspect
 from inspector.lab.results import all_runs as matrix_runs
 from inspector.lab.results import capture_of as matrix_capture
-from inspector.reading import Evidence
 from inspector.store import builtin, load
 from inspector.views.comparison_rows import comparison_row, comparison_summary, difference_rows, timing_rows
 from tests.support.streams import GOOD, LEAK, LOSS, PIECES, Step, chat, chat_chunk
@@ -123,7 +122,7 @@ def test_a_capture_is_the_same_as_itself(name: str) -> None:
     one = stored(name)
     found = compare(one, one)
     assert found.same
-    known = one.reading.choice.has_ids or one.reading.choice.evidence is Evidence.FINAL_OBJECT
+    known = one.reading.choice.has_ids or one.reading.choice.has_finals
     assert found.outcome is (Outcome.SAME if known else Outcome.UNKNOWN)
     assert len(found.findings.both) == len(one.findings)
     assert found.settings == ()

@@ -116,7 +116,7 @@ def test_hints_name_the_key_and_the_release_of_the_engine() -> None:
     assert VLLM.evidence_hint(spec_of(Endpoint.TOKENS)) == "The file holds no token IDs."
     assert VLLM.upgrade_hint(chat_spec).startswith("Upgrade to vLLM 0.10.2 or newer, which knows")
     assert VLLM_RUST.upgrade_hint(chat_spec).startswith("vLLM (Rust front end) knows return_token_ids")
-    assert VLLM_RUST.ids_hint() == "ask with `return_token_ids: true` (chat and completions)"
+    assert VLLM_RUST.ids_hint() == "send return_token_ids: true (chat and completions)"
 
 
 def test_a_request_asks_an_engine_by_its_own_key() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from inspector import matrix_capture, matrix_runs
 from inspector.capture import Capture, End, Endpoint, Event, Header
 from inspector.harmony.vocab import encode
 
@@ -24,6 +25,7 @@ __all__ = [
     "chat_chunk",
     "completion",
     "long_answer",
+    "tool_response",
 ]
 
 Step = tuple[str, Mapping[str, Any]]
@@ -136,3 +138,11 @@ def long_answer(*, lost: int | None = None, other: int | None = None) -> Capture
         text = " other" if number == other else " word"
         steps.append((text, {} if number == lost else {"content": text}))
     return chat([*steps, ("<|return|>", {})])
+
+
+def tool_response(version: str, interval: int, script: str = "tool_call") -> Capture:
+    """What a real release answered to a script on Responses, by default reasoning and a call."""
+    run = next(one for one in matrix_runs() if (one.version, one.stream_interval) == (version, interval))
+    found = matrix_capture(run, Endpoint.RESPONSES, script)
+    assert found is not None
+    return found

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import inspector
 from inspector.capture import Capture, Endpoint
 from inspector.inspection import inspect
 from inspector.reading import read
 from inspector.tap.rewriting import EventRewriter, ask_for_ids, body_without_ids
-from inspector.wire.strip_ids import without_token_ids
+from inspector.wire.strip_ids import without_response_messages, without_token_ids
 from tests.support.builtin import CAPTURES, CHATS
 from tests.support.listening import listening
 from tests.support.upstreams import SSE, Echo, ask, sent, tapped
@@ -148,12 +149,112 @@ def test_who_asks_for_ids_gets_them() -> None:
     assert json.loads(echo.bodies[0]) == {"return_token_ids": True}
 
 
-def test_responses_requests_are_left_alone() -> None:
-    echo = Echo([b"data: {}\n\n"], headers=SSE)
+def without_messages(payload: str) -> str:
+    """The payload with null for its messages, by reading and writing JSON as vLLM does."""
+    told = json.loads(payload)
+    response = told.get("response", told)
+    for key in {"input_messages", "output_messages"} & response.keys():
+        response[key] = None
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+
+
+def named(payloads: Sequence[str]) -> bytes:
+    """Events as vLLM sends those of Responses."""
+    return "".join(f"event: {json.loads(one)['type']}\ndata: {one}\n\n" for one in payloads).encode()
+
+
+def recorded_with_messages() -> list[Capture]:
+    found = []
+    for run in inspector.matrix_runs():
+        if run.stream_interval == 3:
+            for script in ("plain", "tool_call", "cjk", "turn_python"):
+                capture = inspector.matrix_capture(run, Endpoint.RESPONSES, script)
+                assert capture is not None
+                found.append(capture)
+    return found
+
+
+def test_a_response_loses_its_messages_and_nothing_else() -> None:
+    seen = 0
+    for capture in recorded_with_messages():
+        payloads = [event.data for event in capture.events]
+        rewriter = EventRewriter(keeps_logprobs=True, messages=True)
+        passed = rewriter.receive(named(payloads)) + rewriter.close()
+        assert passed == named([without_messages(one) for one in payloads])
+        seen += passed != named(payloads)
+    assert seen >= 30
+
+
+def test_words_that_name_the_messages_are_not_touched() -> None:
+    schema = {"properties": {"output_messages": ["a"]}, "input_messages": [1]}
+    said = json.dumps('"output_messages":[1]')
+    body = '{"object": "response", "text": %s, "tools": [%s], "output_messages": %s}'
+    asked = body % (said, json.dumps(schema), '[{"channel": "final"}]')
+    assert without_response_messages(asked) == body % (said, json.dumps(schema), "null")
+    for junk in (
+        '{"output_messages":',
+        '["output_messages"]',
+        '{"output_messages"',
+        '"_messages"',
+        '{"a":1 2}',
+    ):
+        assert without_response_messages(junk) == junk
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner)
+            | st.dictionaries(st.sampled_from(["response", "output_messages", "input_messages", "a"]), inner)
+        ),
+    )
+)
+def test_any_json_loses_its_messages_at_the_top_alone(value: Any) -> None:
+    text = json.dumps(value)
+    found = json.loads(without_response_messages(text))
+    assert found == json.loads(without_response_messages(json.dumps(found)))
+    if not isinstance(value, dict) or isinstance(value.get("response"), dict):
+        return
+    if "response" not in value:
+        keys = {"input_messages", "output_messages"}
+        assert found == {key: None if key in keys else one for key, one in value.items()}
+
+
+def test_the_client_of_responses_does_not_see_the_messages_that_the_capture_has() -> None:
+    capture = inspector.matrix_capture(inspector.matrix_runs()[-1], Endpoint.RESPONSES, "tool_call")
+    assert capture is not None
+    payloads = [event.data for event in capture.events]
+    whole = named(payloads)
+    echo = Echo([whole[at : at + 777] for at in range(0, len(whole), 777)], headers=SSE)
+    body: dict[str, Any] = {"model": "m", "stream": True}
     with listening(echo) as up, tapped(up, add_token_ids=True) as (address, kept):
-        httpx.post(f"{address}/v1/responses", json={"model": "m"}).raise_for_status()
+        answer = httpx.post(f"{address}/v1/responses", json=body)
+        assert answer.content == named([without_messages(one) for one in payloads])
+        kept_capture = kept.capture()
+    assert json.loads(echo.bodies[0]) == {**body, "enable_response_messages": True}
+    assert kept_capture.header.request == body
+    assert [event.data for event in kept_capture.events] == payloads
+
+
+@pytest.mark.parametrize("body", [{"enable_response_messages": False}, {"background": True}])
+def test_a_response_of_who_asks_for_messages_or_fetches_it_later_is_left_alone(body: dict[str, Any]) -> None:
+    whole = b'data: {"type":"response.completed","response":{"output_messages":[1]}}\n\n'
+    echo = Echo([whole], headers=SSE)
+    with listening(echo) as up, tapped(up, add_token_ids=True) as (address, kept):
+        assert httpx.post(f"{address}/v1/responses", json=body).content == whole
         assert kept.capture().header.endpoint is Endpoint.RESPONSES
-    assert json.loads(echo.bodies[0]) == {"model": "m"}
+    assert json.loads(echo.bodies[0]) == body
+
+
+def test_an_unstreamed_response_loses_its_messages() -> None:
+    raw = b'{"object":"response","output_messages":[{"channel":"final"}],"input_messages":[]}'
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(raw)).encode())]
+    echo = Echo([raw], headers=headers)
+    with listening(echo) as up, tapped(up, add_token_ids=True) as (address, kept):
+        answer = httpx.post(f"{address}/v1/responses", json={"model": "m"})
+        assert answer.content == b'{"object":"response","output_messages":null,"input_messages":null}'
+        assert kept.capture().events[0].data.encode() == raw
 
 
 @pytest.mark.parametrize(("version", "chunks"), [("0.23.0", 1), ("0.32.0", 2)])

@@ -12,7 +12,7 @@ from inspector.inspection import examine
 from inspector.reading import Reader, read
 from inspector.views.growth import Growth, now
 from inspector.views.strip import strip
-from tests.support.streams import aborted, chat, chat_chunk
+from tests.support.streams import aborted, chat, chat_chunk, tool_response
 
 THINK = "<|channel|>analysis<|message|>"
 SPLIT = [
@@ -205,6 +205,31 @@ def test_without_ids_the_cells_are_pieces_in_the_order_of_arrival() -> None:
         ("content", 2, 3),
         ("tool_calls[0].arguments", 3, 4),
     ]
+
+
+def test_pieces_make_way_for_tokens_when_the_final_object_confirms_them() -> None:
+    capture = tool_response("0.32.0", 1)
+    reader, growth = Reader(capture.header), Growth()
+    units: list[str] = []
+    has: dict[str, Any] = {}
+    for event in capture.events:
+        reader.receive([event])
+        choice = reader.reading().choice
+        columns = growth.step(choice, lambda place: capture.events[place].at_s)
+        if columns is not None:
+            units.append(columns["unit"])
+            has = columns
+            assert not growth.left(choice)
+    assert set(units[:-1]) == {"piece"}
+    whole = all_at_once(capture)
+    assert (units[-1], has["from"], has["count"]) == ("token", 0, whole["count"])
+    assert has["ids"] == whole["ids"]
+    assert has["blocks"] == {"from": 0, "items": whole["blocks"]}
+    assert has["events"] == whole["events"]
+    assert (has["reconstructed"], has["uncertain"]) == (True, whole["uncertain"])
+    again = Growth(5).step(choice, lambda place: capture.events[place].at_s)
+    assert again is not None
+    assert (again["from"], again["ids"]) == (0, whole["ids"])
 
 
 def test_now_names_the_open_message() -> None:

@@ -4,7 +4,7 @@ from inspector.capture import Capture, Endpoint, Event, Header
 from inspector.inspection import inspect
 from inspector.reading import read
 from inspector.views.rows import audit_row, field_rows, finding_words, message_rows, token_rows
-from tests.support.streams import CLOSED, GOOD, LEAK, chat, chat_chunk
+from tests.support.streams import CLOSED, GOOD, LEAK, chat, chat_chunk, tool_response
 
 TOOL = (
     (
@@ -22,7 +22,12 @@ def test_an_audit_row_has_the_keys_of_the_contract() -> None:
     contract = {"file", "endpoint", "model", "server_version", "evidence", "tokens", "messages", "generated"}
     assert contract | {"delivered", "error", "findings"} <= set(row)
     assert (row["file"], row["endpoint"], row["model"]) == ("leak.jsonl", "chat", "gpt-oss")
-    assert row["tokens"] == {"count": 14, "by_channel": {"analysis": 3, "final": 1}}
+    assert row["tokens"] == {
+        "count": 14,
+        "by_channel": {"analysis": 3, "final": 1},
+        "reconstructed": False,
+    }
+    assert row["reconstruction"] is None
     assert row["generated"] == {"content": "Sunny", "reasoning": "Need weather.", "tool_calls": []}
     assert row["delivered"] == {"content": " weather.Sunny", "reasoning": "Need", "tool_calls": []}
     (finding,) = row["findings"]
@@ -68,7 +73,32 @@ def test_token_rows_name_state_message_channel_event_and_arrival() -> None:
         "channel": "analysis",
         "event": 1,
         "arrival_s": 1.0,
+        "reconstructed": False,
     }
+
+
+def test_reconstructed_tokens_are_rows_that_say_so() -> None:
+    lossy = tool_response("0.14.1", 3)
+    one = inspect(lossy)
+    row = audit_row("", one.reading, one.findings, one.verdict)
+    assert row["tokens"] == {"count": 0, "by_channel": {}, "reconstructed": True}
+    assert row["reconstruction"] == {
+        "certainty": "ambiguous",
+        "count": 32,
+        "counted": 32,
+        "missing": 0,
+        "fits": [],
+    }
+    assert row["messages"] == []
+    rows = list(token_rows(one.reading))
+    assert all(one["reconstructed"] for one in rows)
+    assert "".join(one["text"] for one in rows).startswith(
+        "<|channel|>analysis<|message|>Need weather.<|end|>"
+    )
+    # The recipient may have stood before the channel.
+    assert [one["index"] for one in rows if one["id"] is None] == list(range(9, 17))
+    assert {one["arrival_s"] is not None for one in rows} == {True}
+    json.dumps(rows)
 
 
 def test_field_rows_put_both_sides_beside_each_other() -> None:

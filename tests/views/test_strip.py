@@ -5,7 +5,7 @@ from inspector.capture import Capture, Endpoint, Event, Header
 from inspector.harmony.vocab import encode
 from inspector.inspection import inspect
 from inspector.views.strip import strip
-from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, aborted, chat
+from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, aborted, chat, tool_response
 
 
 def payload(capture: Capture) -> dict[str, Any]:
@@ -150,3 +150,58 @@ def test_in_a_refused_block_the_culprit_is_apart_from_what_follows() -> None:
     block = made["blocks"][-1]
     assert block["culprit"] == (block["start"], block["start"] + 1)
     assert block["end"] > block["culprit"][1]
+
+
+def test_reconstructed_tokens_are_cells_with_ids_over_their_delivery() -> None:
+    made = payload(tool_response("0.14.1", 3))
+    assert (made["unit"], made["reconstructed"], made["count"]) == ("token", True, 32)
+    assert made["uncertain"] == [[9, 17]]
+    assert [block["channel"] for block in made["blocks"]] == ["analysis", "commentary"]
+    assert made["ribbons"] == [
+        {
+            "label": "vLLM 0.14.1",
+            "runs": [
+                [3, 4, "reasoning", "ok"],
+                [4, 6, None, "dropped"],
+                [21, 31, "tool_calls[0].arguments", "ok"],
+            ],
+        }
+    ]
+    (lost,) = made["findings"]
+    assert (lost["cell_start"], lost["cell_end"], lost["token_start"]) == (4, 6, None)
+    assert made["events"]["start"][0] == 0
+    assert made["events"]["index"] == sorted(made["events"]["index"])
+    assert made["events"]["at"] is not None
+
+
+def test_tokens_of_a_tool_of_the_server_stand_in_their_own_turn() -> None:
+    made = payload(tool_response("0.32.0", 3, "turn_python"))
+    shown = [(block["channel"], block["recipient"], block["complete"]) for block in made["blocks"]]
+    assert shown == [
+        ("analysis", None, True),
+        ("analysis", "python", True),
+        ("analysis", None, True),
+        ("final", None, True),
+    ]
+    assert [run[2] for run in made["ribbons"][0]["runs"]] == [
+        "reasoning",
+        "code_interpreter_call[0].code",
+        "reasoning",
+        "content",
+    ]
+
+
+def test_tokens_that_the_count_does_not_confirm_are_not_drawn() -> None:
+    made = payload(tool_response("0.32.0", 3, "text_between"))
+    assert (made["unit"], made["reconstructed"], made["uncertain"]) == ("piece", False, [])
+
+
+def test_a_text_lost_over_several_messages_is_found_among_reconstructed_tokens() -> None:
+    """To 0.23 the final object has a preamble in the reasoning, and the tokens have it in its own message."""
+    made = payload(tool_response("0.14.1", 3, "preamble_tool_call"))
+    (lost,) = made["findings"]
+    assert (lost["generated"], lost["cell_start"], lost["cell_end"]) == (
+        " weather.Let me look that up.",
+        4,
+        19,
+    )

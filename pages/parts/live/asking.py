@@ -160,8 +160,6 @@ def _more(*, own: bool, resumable: bool) -> None:
             st.toggle(
                 "Also record ground truth", key="live_both", help="Sends the same prompt to completions too."
             )
-            st.toggle("Logprobs", key="live_logprobs", help="Weaker evidence, for servers without token ids.")
-            st.toggle("Ground truth too", key="live_both", help="The same prompt to completions at once.")
             if resumable:
                 st.toggle(
                     "Background",

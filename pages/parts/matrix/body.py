@@ -158,12 +158,12 @@ def _cell(run: MatrixRun, endpoint: Endpoint, script: str) -> str:
 
 
 def _coloured(table: pd.DataFrame, theme: str) -> Styler:
-    outcomes = [str(one) for one in Outcome]
+    outcomes = {one.words: one for one in Outcome}
 
     def css(cell: object) -> str:
-        word = str(cell).partition(" ")[2]
-        if word not in outcomes:
+        name = outcomes.get(str(cell).partition(" ")[2])
+        if name is None:
             return ""
-        return f"color: {shade(f'{word}-text', theme)}; background-color: {shade(f'{word}-ground', theme)}"
+        return f"color: {shade(f'{name}-text', theme)}; background-color: {shade(f'{name}-ground', theme)}"
 
     return table.style.map(css)

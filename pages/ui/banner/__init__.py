@@ -77,6 +77,9 @@ def facts(seen: Inspection, choice: int = 0) -> Sequence[tuple[str, str, str]]:
         found.append(("choice", str(one.index), f"of {len(reading.choices)}"))
     if one.has_ids:
         found.append(("", number(counted.tokens), plural(counted.tokens, "token")))
+    elif one.rebuilt is not None:
+        amount = len(one.rebuilt.tokens)
+        found.append(("", number(amount), f"{plural(amount, 'token')}, reconstructed"))
     if counted.tokens_per_event_max > 1:
         found.append(("up to", number(counted.tokens_per_event_max), "tokens an event"))
     elif counted.tokens_per_event_max == 1:

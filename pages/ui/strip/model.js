@@ -46,6 +46,8 @@ class Model {
     this.blocks = [];
     this.lanes = [];
     this.findings = [];
+    this.reconstructed = false; // the tokens are those that the final object tells; nobody sent them
+    this.uncertain = []; // spans of reconstructed tokens whose id is one of several
     this.wrong = new Column(Uint8Array);
     this.rank = new Column(Int32Array);
     this.append({
@@ -60,6 +62,8 @@ class Model {
   append(columns) {
     const before = this.count;
     this.count = columns.count;
+    this.reconstructed = columns.reconstructed ?? this.reconstructed;
+    this.uncertain = columns.uncertain ?? this.uncertain;
     for (const cell of columns.unsent ?? []) this.unsent.set(cell.at, cell);
     if (this.ids) for (const id of columns.ids) this.ids.push(id);
     Object.assign(this.vocab, columns.vocab);
@@ -263,6 +267,12 @@ class Model {
     if (entry === undefined) return undefined;
     if (own !== undefined) return own === "" && entry[1] !== "" ? null : own;
     return entry[0];
+  }
+
+  // The id of cell i; null where none is certain.
+  idOf(i) {
+    const unsure = this.uncertain.some(([start, end]) => start <= i && i < end);
+    return unsure ? null : this.ids?.[i] ?? null;
   }
 
   bytesOf(i) {

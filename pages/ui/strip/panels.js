@@ -17,6 +17,7 @@ const LEGEND = [
   ["sample", "header", null, "header"],
   ["sample", "culprit", null, "rejected by the parser"],
   ["sample", "unsent", null, "not sent"],
+  ["sample", "reconstructed", null, "reconstructed"],
 ];
 
 function paintLegend(element, model) {
@@ -29,7 +30,8 @@ function paintLegend(element, model) {
     }
   }
   const framed = model.ids !== null && model.blocks.some((block) => block.kind === "message");
-  const samples = { marker: framed, header: framed, culprit: model.blocks.some((block) => block.culprit), unsent: model.unsent.size > 0 };
+  const samples = { marker: framed, header: framed, culprit: model.blocks.some((block) => block.culprit), unsent: model.unsent.size > 0,
+    reconstructed: model.reconstructed };
   const items = LEGEND.filter(([kind, state, hue]) => (kind === "sample" ? samples[state] : state === "ok" ? seen.has("ok " + hue) : seen.has(state + " *")));
   element.replaceChildren(...items.map(([kind, state, hue, words]) => {
     const item = make("span", "item");
@@ -139,13 +141,15 @@ function tokenRows(model, i) {
   const unsent = model.unsentOf(i);
   if (unsent) return unsentRows(model, i, unsent, block);
   if (model.ids) {
-    rows.push(["id", model.ids[i], "mono"]);
+    const id = model.idOf(i);
+    rows.push(id === null ? ["id", "one of several that fit"] : ["id", id, "mono"]);
     if (text === undefined) rows.push(["text", "this id is not in the vocabulary"]);
     else if (text === null) rows.push(["text", "part of a character that a later token completes"]);
     else rows.push(["text", text, "mono"]);
     const bytes = model.bytesOf(i);
     if (bytes) rows.push(["bytes", spacedHex(bytes.length > 128 ? bytes.slice(0, 128) : bytes) + (bytes.length > 128 ? " …" : ""), "bytes"]);
   } else rows.push(["text", text, "mono"]);
+  if (model.reconstructed) rows.push(["source", "reconstructed from the final object; its tokens add up to the server's count"]);
   rows.push(["state", stateWords(model, i, block)]);
   if (block.kind === "message") {
     rows.push(["channel", block.channel ?? "none"]);
@@ -227,8 +231,9 @@ function describeCell(model, i) {
   if (text === undefined) words.push("not in the vocabulary");
   else if (text === null) words.push("part of a character");
   else words.push("“" + plainText(text, 60, true) + "”");
-  const id = unsent ? unsent.id : model.ids?.[i] ?? null;
+  const id = unsent ? unsent.id : model.idOf(i);
   if (id !== null) words.push("id " + id);
+  if (model.reconstructed && !unsent) words.push("reconstructed");
   words.push(stateWords(model, i, block));
   const time = duration(model.arrivalOf(i));
   if (time) words.push(time);

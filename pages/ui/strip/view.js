@@ -255,6 +255,7 @@ class View {
     const unsent = model.unsentOf(i);
     if (unsent) element.classList.add("unsent-" + unsent.kind);
     if (block.culprit && block.culprit[0] <= i && i < block.culprit[1] && unsent?.kind !== "gap") element.classList.add("culprit");
+    if (model.reconstructed && !unsent) element.classList.add("reconstructed");
     element.style.left = x + "px";
     element.style.width = width + "px";
     element.dataset.i = i;
@@ -265,7 +266,7 @@ class View {
     const text = make("bdi", "text");
     paint(text, layout.partsOf(i));
     element.append(text);
-    if (model.ids) element.append(make("span", "id", model.ids[i] === null ? "" : String(model.ids[i])));
+    if (model.ids) element.append(make("span", "id", String(model.idOf(i) ?? "")));
     if (model.wrong.values[i]) element.classList.add("wrong");
     return { element, i };
   }
