@@ -139,6 +139,15 @@ def test_what_is_no_choice_no_call_and_no_function_is_read_over() -> None:
     assert body.choice(0).deltas == [Delta(0, "content", "a")]
 
 
+def test_comments_are_read_over_and_common_chunks_after_the_end_are_noticed() -> None:
+    plain = '{"id":"a","object":"o","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"%s"}}]}'
+    stream = Stream()
+    told = [Event(plain % "a"), Event("ping", kind=EventKind.COMMENT), Event(plain % "b"), Event("[DONE]")]
+    ChatReader(stream).receive([*told, Event(plain % "c")])
+    assert [one.text for one in stream.choice(0).deltas] == ["a", "b", "c"]
+    assert [(one.key, one.event) for one in stream.notices.values()] == [("after_done", 4)]
+
+
 @pytest.mark.parametrize("logprobs", ["many", [1], {"tokens": {"a": 1}}, {}])
 def test_logprobs_of_another_form_tell_no_ids(logprobs: object) -> None:
     choice = reads(chunk({"content": "a"}, logprobs=logprobs)).choice(0)

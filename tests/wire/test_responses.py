@@ -226,3 +226,9 @@ def test_a_body_that_is_no_response_is_an_error_or_nothing() -> None:
 def test_an_event_of_another_kind_changes_nothing() -> None:
     stream = reads({"type": 7}, {"type": "response.queued", "response": "x"})
     assert (stream.errors, stream.notices, stream.terminal_event) == ([], {}, None)
+
+
+def test_comments_and_a_done_that_proxies_add_end_nothing() -> None:
+    stream = Stream()
+    ResponsesReader(stream).receive([Event("ping", kind=EventKind.COMMENT), Event("[DONE]")])
+    assert (stream.events, stream.terminal_event, stream.notices) == (2, None, {})
