@@ -13,6 +13,7 @@ from inspector.commands.shared import Commands, print_json, printable
 from inspector.diagnosis import (
     Answer,
     Diagnosis,
+    DiagnosisOutcome,
     Failure,
     diagnose_capture,
     diagnose_text,
@@ -32,13 +33,12 @@ _EXAMPLE = """examples:
   echo 'Unexpected token 200002 while expecting start token 200006' | python -m inspector diagnose
   python -m inspector diagnose fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl --json
 
-exit codes: 0 no failure found, 1 a failure was found, 2 the file cannot be read
+exit codes: 0 nothing found, 1 a failure, a known issue or another server was found, 2 the file cannot be read
 """
 _FOREIGN_LIMIT: Final = 64 * 2**20
 """A larger file is treated as a log, even if it begins like JSON or an event stream."""
 _CAPTURE: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:[{\[]|HTTP/[0-9.]+ [0-9]|(?:data|event|id|retry)?: ?)")
-_ANSWERS_SHOWN: Final = 3
-_FAILURES_SHOWN: Final = 10
+_LINES_SHOWN: Final = 12
 
 
 def add_parser(commands: Commands) -> None:
@@ -60,9 +60,12 @@ def add_parser(commands: Commands) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument(
+        "--all", action="store_true", help=f"print everything, not only the first {_LINES_SHOWN} lines"
+    )
+    parser.add_argument(
         "--around",
         action="store_true",
-        help="show the log lines around the first occurrences of each failure",
+        help="print everything, with the lines around the first occurrences of each failure",
     )
     parser.set_defaults(run=run)
 
@@ -74,8 +77,9 @@ def run(arguments: Namespace) -> int:
     if arguments.json:
         print_json(diagnosis_row(name, diagnosis))
     else:
-        print("\n".join(_lines(name, diagnosis, around=arguments.around)))
-    return int(bool(diagnosis.failures or diagnosis.answers))
+        whole = arguments.all or arguments.around
+        print("\n".join(_lines(name, diagnosis, whole=whole, around=arguments.around)))
+    return int(diagnosis.outcome is not DiagnosisOutcome.NOTHING)
 
 
 def _diagnosis(file: str) -> Diagnosis:
@@ -126,38 +130,65 @@ def _capture(content: bytes, name: str) -> Diagnosis | None:
     return diagnose_capture(seen.findings, reading)
 
 
-def _lines(name: str, diagnosis: Diagnosis, *, around: bool) -> Iterator[str]:
-    yield printable(name)
-    yield f"  {printable(diagnosis.sentence)}"
-    if diagnosis.versions:
-        told = ", ".join(dict.fromkeys(f"{seen.version} ({seen.source})" for seen in diagnosis.versions))
-        yield f"  {diagnosis.server} {printable(told)}"
+def _lines(name: str, diagnosis: Diagnosis, *, whole: bool, around: bool) -> Iterator[str]:
+    """All lines of the report; the short one ends where `_LINES_SHOWN` are printed."""
+    lines = [printable(name), f"  {printable(_first(diagnosis))}"]
+    lines += _context(diagnosis)
+    answers = diagnosis.answers if whole else diagnosis.answers[:1]
+    for number, answer in enumerate(answers, 1):
+        lines += _answer_lines(number, answer, diagnosis.version)
+    if diagnosis.route is not None:
+        lines += [f"  - {printable(step)}" for step in diagnosis.route.steps[1:]]
+        lines += [f"  see {link}" for link in diagnosis.route.links[:1]]
+    rest = list(_others(diagnosis, whole=whole, around=around))
+    if whole or len(lines) + len(rest) <= _LINES_SHOWN:
+        return iter((*lines, *rest))
+    shown = (*lines, *rest)[: _LINES_SHOWN - 1]
+    hidden = len(lines) + len(rest) - len(shown)
+    return iter((*shown, f"  ... {hidden} more lines with --all"))
+
+
+def _first(diagnosis: Diagnosis) -> str:
+    """The sentence and the first step."""
+    step = diagnosis.next_step
+    first = diagnosis.outcome in (DiagnosisOutcome.KNOWN, DiagnosisOutcome.ROUTED)
+    return " ".join((diagnosis.sentence, *(["First:"] if first else []), *([step] if step else [])))
+
+
+def _context(diagnosis: Diagnosis) -> Iterator[str]:
+    told = ", ".join(dict.fromkeys(f"{seen.version} ({seen.source})" for seen in diagnosis.versions[:3]))
+    known = [f"{diagnosis.server} {told}"] if told else []
     if diagnosis.is_log:
         asked = ", ".join(f"{count:,} {path}" for path, count in sorted(diagnosis.requests.items()))
-        yield f"  {diagnosis.lines:,} lines; requests: {asked or 'none logged'}"
+        known.append(f"{diagnosis.lines:,} lines; requests: {asked or 'none logged'}")
+    if known:
+        yield f"  {printable('; '.join(known))}"
+
+
+def _others(diagnosis: Diagnosis, *, whole: bool, around: bool) -> Iterator[str]:
+    """What follows the first answer: notes, the other answers in a line each, the failures."""
+    if not whole:
+        for number, answer in enumerate(diagnosis.answers[1:], 2):
+            yield f"  {number}. {answer.issue.id}: {printable(answer.issue.title)} (match: {answer.match})"
     yield from (f"  note: {printable(note)}" for note in diagnosis.notes)
-    for number, answer in enumerate(diagnosis.answers[:_ANSWERS_SHOWN], 1):
-        yield from _answer_lines(number, answer)
-    for failure in diagnosis.failures[:_FAILURES_SHOWN]:
-        yield from _failure_lines(failure, around=around)
+    for failure in diagnosis.failures:
+        yield from _failure_lines(failure, whole=whole, around=around)
     yield from (f"  {printable(one.sentence)}" for one in diagnosis.judges)
-    if len(diagnosis.failures) > _FAILURES_SHOWN:
-        left = len(diagnosis.failures) - _FAILURES_SHOWN
-        yield f"  and {left} more kinds of failures (--json lists all)"
 
 
-def _answer_lines(number: int, answer: Answer) -> Iterator[str]:
+def _answer_lines(number: int, answer: Answer, version: str | None) -> Iterator[str]:
     issue = answer.issue
     yield f"  {number}. {issue.id}: {printable(issue.title)}"
-    yield f"     side: {', '.join(issue.sides)}; confidence: {issue.confidence}"
-    yield from (f"     because {printable(reason.words)}" for reason in answer.reasons)
+    reasons = "; ".join(reason.words for reason in answer.reasons)
+    yield f"     side: {', '.join(issue.sides)}; match: {answer.match}, because {printable(reasons)}"
     yield f"     {printable(issue.cause)}"
-    yield from (f"     - {printable(step)}" for step in issue.steps)
+    steps = issue.steps_for(version)
+    yield from (f"     - {printable(step)}" for step in steps)
     if issue.links:
         yield f"     see {issue.links[0]}"
 
 
-def _failure_lines(failure: Failure, *, around: bool) -> Iterator[str]:
+def _failure_lines(failure: Failure, *, whole: bool, around: bool) -> Iterator[str]:
     share = f", {failure.share:.1%} of the requests" if failure.share is not None else ""
     leads = failure.answers[0].issue.id if failure.answers else "unknown"
     if failure.first_line is None:
@@ -165,7 +196,7 @@ def _failure_lines(failure: Failure, *, around: bool) -> Iterator[str]:
     else:
         said = f"“{printable(failure.message)}” (line {failure.first_line:,})"
         yield f"  failure, {failure.count:,} x{share}: {said}: {leads}"
-    if failure.nearest:
+    if failure.nearest and whole:
         yield f"     nearest: {', '.join(issue.id for issue in failure.nearest)}"
     if around:
         for lines in failure.around:

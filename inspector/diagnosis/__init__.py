@@ -15,7 +15,8 @@ from inspector.diagnosis.decompress import unpacked
 from inspector.diagnosis.issue import Issue, Side
 from inspector.diagnosis.lines import lines_of_file
 from inspector.diagnosis.ranking import Answer, Because, Reason
-from inspector.diagnosis.result import Diagnosis, Failure
+from inspector.diagnosis.result import Diagnosis, DiagnosisOutcome, Failure
+from inspector.diagnosis.routes import Route, RouteKind
 from inspector.diagnosis.rows import diagnosis_row, failure_row, issue_row
 from inspector.diagnosis.text import diagnose_text
 
@@ -23,9 +24,12 @@ __all__ = [
     "Answer",
     "Because",
     "Diagnosis",
+    "DiagnosisOutcome",
     "Failure",
     "Issue",
     "Reason",
+    "Route",
+    "RouteKind",
     "Side",
     "answers_of_capture",
     "answers_of_findings",

@@ -13,11 +13,12 @@ import yaml
 
 from inspector.audit import Code, Kind, Severity
 from inspector.capture import Endpoint
-from inspector.diagnosis.issue import Asked, Confidence, FindingForm, Issue, Rate, Side, TokenForm
+from inspector.diagnosis.issue import Asked, Confidence, FindingForm, Issue, Rate, Side, Texts, TokenForm
 from inspector.diagnosis.safe_yaml import read_yaml
 from inspector.diagnosis.schema import (
     Fields,
     Wrong,
+    anywhere,
     by_program,
     element,
     engine,
@@ -30,6 +31,7 @@ from inspector.diagnosis.schema import (
     pattern,
     several,
     state,
+    symptom,
     text,
     verbatim,
     version,
@@ -107,6 +109,12 @@ def _issue(entry: object) -> Issue:
         patterns=fields.take("patterns", several(pattern), ()),
         may_match=fields.take("may_match", several(pattern), ()),
         hints=fields.take("hints", several(hint), ()),
+        needs=fields.take("needs", several(anywhere), ()),
+        unless=fields.take("unless", several(anywhere), ()),
+        in_server=fields.take("in_server", word(Texts), None),
+        any_server=fields.take("any_server", flag, False),
+        symptoms=fields.take("symptoms", several(symptom), ()),
+        settle=fields.take("settle", text, ""),
         general=fields.take("general", flag, False),
         tokens=fields.take("tokens", several(_token_form), ()),
         findings=fields.take("findings", several(_finding_form), ()),
@@ -121,12 +129,18 @@ def _issue(entry: object) -> Issue:
         server_text=fields.take("server_text", several(verbatim), ()),
         shows=fields.take("shows", several(verbatim), ()),
         shows_not=fields.take("shows_not", several(verbatim), ()),
+        must_match=fields.take("must_match", several(verbatim), ()),
+        must_not_match=fields.take("must_not_match", several(verbatim), ()),
     )
     fields.done()
     if issue.tokens and not (issue.shows and issue.shows_not):
         raise Wrong("tokens need `shows` and `shows_not`: a stream that has the form and one that has not")
-    if not (issue.patterns or issue.may_match or issue.tokens or issue.findings or issue.hints):
-        raise Wrong("nothing can lead to it: give patterns, hints, tokens or findings")
+    if issue.symptoms and not issue.settle:
+        raise Wrong("symptoms need `settle`: the one command that shows whether it is this issue")
+    if not (
+        issue.patterns or issue.may_match or issue.tokens or issue.findings or issue.hints or issue.symptoms
+    ):
+        raise Wrong("nothing can lead to it: give patterns, symptoms, hints, tokens or findings")
     return issue
 
 

@@ -22,10 +22,12 @@ __all__ = [
     "Pattern",
     "Rate",
     "Side",
+    "Texts",
     "TokenForm",
 ]
 
 _RELEASE: Final = re.compile(r"\b\d+\.\d+(?:\.\d+)?\b")
+_UPGRADE: Final = re.compile(r"(?:Or )?[Uu]pgrade\b")
 
 
 class Side(StrEnum):
@@ -59,6 +61,13 @@ class Rate(StrEnum):
 
     MOST = "most"
     FEW = "few"
+
+
+class Texts(StrEnum):
+    """Some of an entry's texts."""
+
+    ALL = "all"
+    MAY_MATCH = "may_match"
 
 
 class Asked(StrEnum):
@@ -169,6 +178,18 @@ class Issue:
     """Error text that this issue can make too, and that others make more often."""
     hints: tuple[Pattern, ...] = ()
     """Words elsewhere in a text, in upper or lower case, that speak for this issue."""
+    needs: tuple[re.Pattern[str], ...] = ()
+    """Words of which the text must have one for `patterns` and `may_match` to count."""
+    unless: tuple[re.Pattern[str], ...] = ()
+    """Words that speak of another program or of a healthy response; nothing leads to the entry then."""
+    in_server: Texts | None = None
+    """Texts that count in a vLLM frame, log line or error payload only; any program may print them."""
+    any_server: bool = False
+    """The text counts whatever server is behind it."""
+    symptoms: tuple[tuple[re.Pattern[str], ...], ...] = ()
+    """What people write who see the issue and no error: expressions that are all found close together."""
+    settle: str = ""
+    """The one command that shows whether a symptom comes from this issue."""
     general: bool = False
     """The text only carries or summarises other issues: any more precise entry goes before it."""
     tokens: tuple[TokenForm, ...] = ()
@@ -193,13 +214,29 @@ class Issue:
     """Harmony text of completions that have the token form."""
     shows_not: tuple[str, ...] = ()
     """Harmony text of completions that look alike and have it not."""
+    must_match: tuple[str, ...] = ()
+    """Texts, shortened, that must lead here."""
+    must_not_match: tuple[str, ...] = ()
+    """Texts that look alike and must not lead here."""
 
     def first_step(self, version: str | None) -> str:
         """The first thing to do; no upgrade to a release that a server of this vLLM version has reached."""
+        return self.steps_for(version)[0]
+
+    def steps_for(self, version: str | None) -> tuple[str, ...]:
+        """The steps without upgrades to releases that a server of this vLLM version has reached.
+
+        All of them where nothing else is to do, or where the version is not known.
+        """
         number = as_version(version or "")
-        for step in self.steps if number is not None else ():
-            told = [as_version(name) for name in _RELEASE.findall(step)]
-            reached = number is not None and all(one is not None and one <= number for one in told)
-            if not (step.startswith("Upgrade to ") and told and reached):
-                return step
-        return self.steps[0]
+        if number is None:
+            return self.steps
+        return tuple(step for step in self.steps if not _reached(step, number)) or self.steps
+
+
+def _reached(step: str, number: tuple[int, ...]) -> bool:
+    """Whether a step asks for an upgrade, and for none that is newer than the server."""
+    if not _UPGRADE.match(step):
+        return False
+    told = [as_version(name) for name in _RELEASE.findall(step)]
+    return bool(told) and all(one is not None and one <= number for one in told)

@@ -26,6 +26,8 @@ class Because(StrEnum):
     TOKENS = "tokens"
     FINDING = "finding"
     REQUEST = "request"
+    SYMPTOM = "symptom"
+    BEGINNING = "beginning of the message"
     HINT = "hint"
     ENDPOINT = "endpoint against"
     RATE = "rate"
@@ -42,14 +44,22 @@ _WEIGHTS: Final = {
     Because.REQUEST: 15,
     Because.HINT: 14,
     Because.PART_OF_MESSAGE: 12,
+    Because.SYMPTOM: 12,
+    Because.BEGINNING: 12,
     Because.INSIDE: 8,
     Because.NOT_RATE: -10,
     Because.ENDPOINT: -20,
     Because.OUTSIDE: -30,
 }
+_MESSAGES: Final = frozenset(
+    {Because.MESSAGE, Because.PART_OF_MESSAGE, Because.BEGINNING, Because.TOKENS, Because.FINDING}
+)
 _GENERAL: Final = -25
 _LESS_LIKELY: Final = -6
 """For each entry that shares the text and is likelier."""
+_SUPPORT: Final = frozenset({Because.TOKENS, Because.REQUEST, Because.HINT, Because.RATE, Because.INSIDE})
+"""What tells entries of one text apart."""
+_AGAINST: Final = frozenset({Because.NOT_RATE, Because.ENDPOINT, Because.OUTSIDE})
 _CONFIDENCE: Final = {Confidence.HIGH: 2, Confidence.MEDIUM: 1, Confidence.LOW: 0}
 
 
@@ -68,6 +78,29 @@ class Answer:
 
     issue: Issue
     reasons: tuple[Reason, ...]
+    contested: bool = False
+    """Other entries make the same text."""
+
+    @property
+    def by_symptom(self) -> bool:
+        """True when only words of a person lead here, and no message of a program."""
+        kinds = {reason.because for reason in self.reasons}
+        return Because.SYMPTOM in kinds and not kinds & _MESSAGES
+
+    @property
+    def match(self) -> Confidence:
+        """How sure it is that this entry is what happened here; `issue.confidence` is of the entry itself."""
+        kinds = {reason.because for reason in self.reasons}
+        if kinds & _AGAINST:
+            return Confidence.LOW
+        if Because.TOKENS in kinds:
+            return Confidence.HIGH
+        supported = bool(kinds & _SUPPORT)
+        if Because.MESSAGE in kinds:
+            return Confidence.HIGH if supported or not self.contested else Confidence.MEDIUM
+        if kinds & {Because.FINDING, Because.PART_OF_MESSAGE, Because.SYMPTOM}:
+            return Confidence.MEDIUM if supported else Confidence.LOW
+        return Confidence.LOW
 
     @property
     def weight(self) -> int:

@@ -2,16 +2,42 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from enum import StrEnum
+from typing import Final, assert_never
 
 from inspector.diagnosis.issue import Issue, Side
 from inspector.diagnosis.judges import Judgement
+from inspector.diagnosis.paste import BREAKS_OFF
 from inspector.diagnosis.ranking import Answer
+from inspector.diagnosis.routes import Route
 from inspector.diagnosis.scan import VersionSeen
 from inspector.diagnosis.timeline import Count
 from inspector.engines import DEFAULT
 
-__all__ = ["Diagnosis", "Failure", "sentence"]
+__all__ = ["NOTHING", "Diagnosis", "DiagnosisOutcome", "Failure", "paste_next", "sentence"]
+
+NOTHING: Final = "No known issue matches this text."
+_DIAGNOSE_LOG: Final = "docker logs CONTAINER 2>&1 | python -m inspector diagnose"
+_PASTE_NEXT: Final = (
+    "Paste the error line, the traceback down to its last line, or the server's log; "
+    "for missing text record the response with `python -m inspector record`."
+)
+
+
+class DiagnosisOutcome(StrEnum):
+    """What came out of a diagnosis."""
+
+    KNOWN = "known"
+    """A message of a program, or the findings of a capture, lead to an entry."""
+    SYMPTOM = "symptom"
+    """A person's words lead to an entry, and one command settles whether it is the cause."""
+    ROUTED = "routed"
+    """The text is about another server, or about a server that does not start."""
+    UNKNOWN = "unknown"
+    """Something fails, and no entry knows it."""
+    NOTHING = "nothing"
+    """No failure and no entry."""
+
 
 _SURE: Final = 20
 """Weight from which an answer is more than a possibility."""
@@ -34,6 +60,8 @@ class Failure:
     share: float | None = None
     """Of the requests to chat and Responses, where a log tells them."""
     by_version: dict[str, int] = field(default_factory=dict)
+    cut: bool = False
+    """Whether the text breaks off within the message."""
 
     @property
     def general(self) -> bool:
@@ -67,9 +95,38 @@ class Diagnosis:
     is_log: bool = False
     judges: tuple[Judgement, ...] = ()
     """For a capture with tokens that the format refuses: what strict and lenient parsing make of them."""
+    route: Route | None = None
+    """Where the text belongs, if not to Harmony in vLLM."""
+    paste_next: str = ""
+    """For a text without an answer: what else to give."""
+
+    @property
+    def outcome(self) -> DiagnosisOutcome:
+        """What came out, as a code."""
+        if self.route is not None:
+            return DiagnosisOutcome.ROUTED
+        if self.answers and self.sides:
+            return DiagnosisOutcome.SYMPTOM if self.answers[0].by_symptom else DiagnosisOutcome.KNOWN
+        return DiagnosisOutcome.UNKNOWN if self.failures else DiagnosisOutcome.NOTHING
+
+    @property
+    def next_step(self) -> str:
+        """The first thing to do; empty where there is nothing to do."""
+        match self.outcome:
+            case DiagnosisOutcome.KNOWN:
+                return self.answers[0].issue.first_step(self.version)
+            case DiagnosisOutcome.SYMPTOM:
+                issue = self.answers[0].issue
+                return f"To settle it: {issue.settle}" if issue.settle else issue.first_step(self.version)
+            case DiagnosisOutcome.ROUTED:
+                return self.route.steps[0] if self.route is not None else ""
+            case DiagnosisOutcome.UNKNOWN | DiagnosisOutcome.NOTHING:
+                return self.paste_next
+            case _:
+                assert_never(self.outcome)
 
 
-def sentence(certain: Sequence[Answer], failures: Sequence[Failure]) -> str:
+def sentence(certain: Sequence[Answer], failures: Sequence[Failure], *, of_text: bool = False) -> str:
     """One or two sentences: the side at fault first. `certain` are the answers to known failures."""
     if not certain:
         if failures:
@@ -77,9 +134,29 @@ def sentence(certain: Sequence[Answer], failures: Sequence[Failure]) -> str:
             if first.first_line is None:
                 return f"Unknown: no entry of the catalogue explains the findings. {first.message}"
             return f"Unknown: no entry of the catalogue makes “{first.message}”."
-        return "Nothing here looks like a failure."
+        return NOTHING if of_text else "Nothing here looks like a failure."
     issue = certain[0].issue
+    blamed = " or the ".join(issue.sides)
+    if certain[0].by_symptom:
+        return f"Perhaps the {blamed}. {issue.title}."
     kinds = {failure.answers[0].issue.id for failure in failures if failure.answers and not failure.general}
     more = f" Failures of other kinds: {len(kinds) - 1}." if len(kinds) > 1 else ""
     sure = "At fault" if certain[0].weight >= _SURE else "Perhaps at fault"
-    return f"{sure}: the {' or the '.join(issue.sides)}. {issue.title}.{more}"
+    return f"{sure}: the {blamed}. {issue.title}.{more}"
+
+
+def paste_next(failures: Sequence[Failure], *, of_ours: bool, of_server: bool) -> str:
+    """What to give next for a text that no entry knows."""
+    if not failures:
+        return _PASTE_NEXT
+    message = failures[0].message
+    if failures[0].cut or message.startswith(BREAKS_OFF):
+        return "The message breaks off: paste the traceback down to its last line."
+    if of_server:
+        return "Paste the lines above it too: the first error of the server's log is the cause of later ones."
+    if of_ours:
+        return f"Paste the server's log of the same minute: {_DIAGNOSE_LOG}"
+    return (
+        f"Nothing in this text is from {DEFAULT.label} or gpt-oss. If such a server is behind it, paste its "
+        f"log of the same minute: {_DIAGNOSE_LOG}"
+    )

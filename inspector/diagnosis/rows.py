@@ -5,8 +5,9 @@ from typing import Any
 from inspector.diagnosis.issue import Issue
 from inspector.diagnosis.ranking import Answer
 from inspector.diagnosis.result import Diagnosis, Failure
+from inspector.diagnosis.routes import Route
 
-__all__ = ["answer_row", "diagnosis_row", "failure_row", "issue_row"]
+__all__ = ["answer_row", "diagnosis_row", "failure_row", "issue_row", "route_row"]
 
 
 def issue_row(issue: Issue) -> dict[str, Any]:
@@ -26,10 +27,28 @@ def issue_row(issue: Issue) -> dict[str, Any]:
     }
 
 
-def answer_row(answer: Answer) -> dict[str, Any]:
-    """An entry with the reasons that led to it."""
+def answer_row(answer: Answer, version: str | None = None) -> dict[str, Any]:
+    """An entry with the reasons that led to it, and the steps that are left for a server of this version."""
     because = [{"kind": str(one.because), "words": one.words} for one in answer.reasons]
-    return {**issue_row(answer.issue), "weight": answer.weight, "because": because}
+    return {
+        **issue_row(answer.issue),
+        "steps": list(answer.issue.steps_for(version)),
+        "settle": answer.issue.settle,
+        "weight": answer.weight,
+        "match": str(answer.match),
+        "because": because,
+    }
+
+
+def route_row(route: Route) -> dict[str, Any]:
+    """Where a text belongs that is not about Harmony in vLLM."""
+    return {
+        "id": route.id,
+        "kind": str(route.kind),
+        "name": route.name,
+        "steps": list(route.steps),
+        "links": list(route.links),
+    }
 
 
 def failure_row(failure: Failure) -> dict[str, Any]:
@@ -43,6 +62,7 @@ def failure_row(failure: Failure) -> dict[str, Any]:
         "issues": [answer.issue.id for answer in failure.answers],
         "nearest": [issue.id for issue in failure.nearest],
         "general": failure.general,
+        "cut": failure.cut,
         "around": [list(lines) for lines in failure.around],
     }
 
@@ -51,12 +71,15 @@ def diagnosis_row(name: str, diagnosis: Diagnosis) -> dict[str, Any]:
     """What `diagnose --json` prints for one input."""
     return {
         "file": name,
+        "outcome": str(diagnosis.outcome),
         "sentence": diagnosis.sentence,
+        "next_step": diagnosis.next_step,
+        "route": None if diagnosis.route is None else route_row(diagnosis.route),
         "sides": [str(side) for side in diagnosis.sides],
         "server_version": diagnosis.version,
         "versions": [seen._asdict() for seen in diagnosis.versions],
         "notes": list(diagnosis.notes),
-        "answers": [answer_row(answer) for answer in diagnosis.answers],
+        "answers": [answer_row(answer, diagnosis.version) for answer in diagnosis.answers],
         "judges": [
             {
                 "judge": one.judge,

@@ -4,29 +4,36 @@ Nothing is judged here: which lines are failures, what they match, how often and
 server's version. `text` makes answers of it.
 """
 
+import re
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
 
 from inspector.diagnosis.anchors import Anchor
+from inspector.diagnosis.clean import cleaned, is_altered, segments
 from inspector.diagnosis.issue import Issue
 from inspector.diagnosis.lines import (
     LONGEST,
     Split,
+    access_of,
     anchor_of,
+    error_of,
     exception_of,
+    level_of,
     minute_of,
     request_of,
     split,
     versions_in,
 )
+from inspector.diagnosis.message import Match, Message
+from inspector.diagnosis.paste import BREAKS_OFF, Paste, messages_of
+from inspector.diagnosis.pieces import Known, Piece
 from inspector.diagnosis.timeline import Timeline
 from inspector.engines import PACKAGES
 
-__all__ = ["REQUESTS", "Message", "Scan", "VersionSeen"]
+__all__ = ["REQUESTS", "Scan", "VersionSeen"]
 
 REQUESTS: Final = "requests"
 """Name of the requests in the timeline."""
@@ -45,8 +52,55 @@ _VERSIONS: Final = 50
 _AT_ONCE: Final = 256
 _START_UP: Final = ("server version ", "  version ", "LLM engine (v")
 """What a server says of itself when it starts; a log may hold several starts."""
-_ALWAYS: Final = ('File "', "Traceback", "Error", "ERROR", "CRITICAL", "Exception", "Interrupt", "Exit")
+_ALWAYS: Final = (
+    *('File "', "Traceback", "Error", "ERROR", "CRITICAL", "FATAL", "Exception", "Interrupt", "Exit"),
+    *("rror:", "rror code", "fatal", "panic"),
+)
 """What lines of tracebacks and of failures that no issue makes contain."""
+_IN_A_PASTE: Final = (
+    *(
+        "rror",
+        "ERR!",
+        "Failure",
+        "ailed",
+        "efused",
+        "tatus",
+        "imed out",
+        "nsupported",
+        "nexpected",
+        "nvalid",
+        "E]",
+    ),
+    *(" 40", " 42", " 50", "(40", "not ", "ncaught", "nhandled", "ad request", "ad Request", "prematurely"),
+    *(
+        "restarting",
+        "crash",
+        "fault",
+        "memory",
+        "annot",
+        "issing finish",
+        "illed",
+        "ould not",
+        "No such",
+        "o module",
+    ),
+    *("does not exist", "core dumped", "nable to", " | 5", " | 4"),
+)
+"""Words of any program's errors, which are also frequent in healthy lines: looked for in a paste only."""
+_QUIET: Final = frozenset({"DEBUG", "INFO", "WARNING", "WARN"})
+_LOUD: Final = frozenset({"ERROR", "CRITICAL", "FATAL"})
+_FRONT: Final = 6144
+_BACK: Final = LONGEST - _FRONT
+_PASTED: Final = 600
+"""A text of so many lines was pasted by a person: wrapped and broken-off messages are looked for in it."""
+_STATUSES: Final = 40
+_PAYLOAD: Final = re.compile(
+    r"[\"']object[\"']: ?[\"']error[\"']"
+    r"|[\"']type[\"']: ?[\"']\w{1,40}Error[\"'], ?[\"']param[\"']: ?(?:null|None)"
+    r"|[\"']type[\"']: ?[\"'](?:Internal Server Error|InternalServerError|BadRequestError"
+    r"|NotImplementedError)[\"']"
+)
+"""An error as vLLM's server words it to its client."""
 
 
 class VersionSeen(NamedTuple):
@@ -57,28 +111,6 @@ class VersionSeen(NamedTuple):
     """What tells it: start-up line, system_fingerprint, /version, the text."""
     line: int
     """Line number, from 1."""
-
-
-@dataclass(slots=True)
-class Message:
-    """One failure's text with all its occurrences."""
-
-    text: str
-    first_line: int
-    matched: dict[str, bool] = field(default_factory=dict)
-    """Ids of issues that make this text, and whether the text is their own (or one of several issues)."""
-    count: int = 0
-    last_line: int = 0
-    anchors: set[Anchor] = field(default_factory=set)
-    """Files and lines of its tracebacks."""
-    around: list[list[str]] = field(default_factory=list)
-    """Surrounding lines of the first occurrences."""
-    by_version: dict[str, int] = field(default_factory=dict)
-
-
-class _Match(NamedTuple):
-    text: str
-    issues: tuple[tuple[str, bool], ...]
 
 
 class Scan:
@@ -106,6 +138,9 @@ class Scan:
         """First and last time."""
         self.other_messages = 0
         """Failures beyond the number of messages that are told apart."""
+        self.access: dict[str, tuple[int, int]] = {}
+        """Requests of any path that were refused, as the access log has them: first line and how many."""
+        self._known = [Known(issue.id, text, own) for issue in issues for text, own in messages_of(issue)]
         self._patterns = [
             (pattern, issue.id, own)
             for issue in issues
@@ -120,22 +155,47 @@ class Scan:
         self._minute = ""
         self._version = ""
         self._traceback: set[Anchor] | None = None
+        self._frame: deque[str] = deque(maxlen=_BEFORE)
 
     def receive(self, lines: Iterable[str]) -> None:
         """Take more lines, with or without their line feeds."""
         left = iter(lines)
         while some := list(islice(left, _AT_ONCE)):
+            sizes = [len(line) for line in some]
+            some = [_shortened(line) for line in some]
             # Most words stand in no line of a block: one search in all of it spares one in each line.
-            block = "\n".join([line[:LONGEST] for line in some])
-            words = [word for word in self._wanted if word in block]
+            block = "\n".join(some)
+            if is_altered(block):
+                some = [cleaned(line) for line in some]
+                block = "\n".join(some)
+            wanted = self._wanted if self.lines >= _PASTED else (*self._wanted, *_IN_A_PASTE)
+            words = [word for word in wanted if word in block]
             starts = any(word in block for word in _START_UP)
-            for line in some:
+            for line, size in zip(some, sizes, strict=True):
+                self.characters += size
                 self._receive(line, words, starts=starts)
+
+    def finish(self) -> None:
+        """No more lines come: look at what a person's paste may have wrapped or broken off."""
+        if self.lines <= _PASTED:
+            paste = Paste(self.messages, self._patterns, self._known, self._match, self._fail)
+            paste.look_at([Piece(number, split(line).rest) for number, line in enumerate(self.head, 1)])
+        if self._traceback and not self.messages and self._frame:
+            # A traceback without its last line: the last line of code may say what was called.
+            called = self._frame[-1]
+            match = self._match(called)
+            text = match.text if match.issues else f"{BREAKS_OFF}{called.strip()[:_KEY]}"
+            self._fail(Match(text, match.issues), Split("", "", None), called)
+        if not self.messages:
+            for line, (first, times) in self.access.items():
+                match = self._match(line)
+                text = match.text if match.issues else line
+                self._fail(Match(text, match.issues), Split("", "", None), line)
+                self.messages[text].first_line, self.messages[text].count = first, times
 
     def _receive(self, line: str, words: Sequence[str], *, starts: bool) -> None:
         self.lines += 1
-        self.characters += len(line)
-        line = line[:LONGEST].rstrip("\r\n")
+        line = line.rstrip("\r\n")
         if self.lines <= _HEAD_LINES and self._head_characters < _HEAD_CHARACTERS:
             self.head.append(line)
             self._head_characters += len(line)
@@ -154,14 +214,29 @@ class Scan:
         if request is not None:
             path, status = request
             self.requests[path] = self.requests.get(path, 0) + 1
-            self.refused += status >= 400
+            if status >= 400:
+                self.refused += 1
+                self._see_access(line)
             self.timeline.add(self._minute, REQUESTS, self._version)
-        else:
+        elif not self._see_access(line):
             for word in words:
                 if word in line:
                     self._look_at(line)
                     break
         self._before.append(line)
+
+    def _see_access(self, line: str) -> bool:
+        """Take a line of an access log; a refused request is a failure only where nothing says more."""
+        access = access_of(line)
+        if access is None:
+            return False
+        verb, path, status = access
+        if status >= 400:
+            text = f'"{verb} {path} HTTP/1.1" {status}'
+            if text in self.access or len(self.access) < _STATUSES:
+                first, times = self.access.get(text, (self.lines, 0))
+                self.access[text] = (first, times + 1)
+        return True
 
     def _look_at(self, line: str) -> None:
         """Take a line that belongs to a failure, or may."""
@@ -170,7 +245,7 @@ class Scan:
             return
         match = self._match(parts.rest)
         if not match.issues:
-            match = _Match(self._unknown(parts), ())
+            match = Match(self._unknown(parts, line), ())
         if match.text:
             self._fail(match, parts, line)
             self._traceback = None
@@ -195,26 +270,40 @@ class Scan:
         if place is not None:
             if self._traceback is None:
                 self._traceback = set()
+            self._frame.clear()
+            self._frame.append(parts.rest)
             if len(self._traceback) < _ANCHORS:
                 self._traceback.add(place)
+            path = place.file.replace("\\", "/")
             for package in ("openai_harmony", *PACKAGES):
-                if f"/{package}/" in place.file:
+                if f"/{package}/" in path:
                     self.frames.add(package)
                     break
             else:
                 self.frames.add("other")
             return True
-        return self._traceback is not None and parts.rest[:1] in {" ", "\t", ""}
+        within = self._traceback is not None and parts.rest[:1] in {" ", "\t", ""}
+        if within and parts.rest.strip(" ^~\t"):
+            self._frame.append(parts.rest)
+        return within
 
-    def _unknown(self, parts: Split) -> str:
-        """The text of a failure that no issue makes: an exception's line, or an error of the log."""
+    def _unknown(self, parts: Split, line: str) -> str:
+        """The text of a failure that no issue makes: an exception's line, an error of a log or a client."""
         if text := exception_of(parts.rest):
             return text[:_KEY]
-        if parts.level in {"ERROR", "CRITICAL"} and self._traceback is None and parts.rest.strip():
-            return parts.rest.strip()[:_KEY]
-        return ""
+        if self._traceback is not None and parts.level in _LOUD:
+            return ""
+        level = parts.level or level_of(line)
+        if level in _LOUD and parts.rest.strip():
+            return _worded(parts.rest)[:_KEY]
+        if level in _QUIET:
+            return ""
+        for piece in reversed(list(segments(parts.rest))):
+            if text := exception_of(piece):
+                return text[:_KEY]
+        return error_of(parts.rest)[:_KEY]
 
-    def _match_uncached(self, rest: str) -> _Match:
+    def _match_uncached(self, rest: str) -> Match:
         """The issues that make a line, and the part of it that they match."""
         found: dict[str, bool] = {}
         text = ""
@@ -227,9 +316,9 @@ class Scan:
             found[issue] = found.get(issue, False) or own
             if len(match[0]) > len(text):
                 text = match[0]
-        return _Match(" ".join(text.split())[:_KEY], tuple(found.items()))
+        return Match(" ".join(text.split())[:_KEY], tuple(found.items()))
 
-    def _fail(self, match: _Match, parts: Split, line: str) -> None:
+    def _fail(self, match: Match, parts: Split, line: str) -> None:
         message = self.messages.get(match.text)
         if message is None:
             if len(self.messages) >= _MESSAGES:
@@ -244,6 +333,12 @@ class Scan:
             places.add(parts.anchor)
         if len(message.anchors) < _ANCHORS:
             message.anchors |= places
+        message.of_server = (
+            message.of_server
+            or parts.of_server
+            or _PAYLOAD.search(line) is not None
+            or any(_is_ours(place.file) for place in places)
+        )
         if message.count <= _SHOWN:
             around = [*self._before, line]
             message.around.append(around)
@@ -251,7 +346,23 @@ class Scan:
         self.timeline.add(self._minute, message.text, self._version)
 
 
-def _fewest(words: Iterable[str]) -> tuple[str, ...]:
+def _is_ours(file: str) -> bool:
+    path = file.replace("\\", "/")
+    return any(f"/{package}/" in path for package in PACKAGES)
+
+
+def _shortened(line: str) -> str:
+    """A line that is not too long to be looked at: what the error is stands in front, or at the end."""
+    return line if len(line) <= LONGEST else f"{line[:_FRONT]} … {line[-_BACK:]}"
+
+
+def _worded(rest: str) -> str:
+    """A log's error without the marks of its logger."""
+    return error_of(rest) or rest.strip()
+
+
+@cache
+def _fewest(words: tuple[str, ...]) -> tuple[str, ...]:
     """The words without those that contain another one."""
     kept: list[str] = []
     for word in sorted(set(words), key=len):

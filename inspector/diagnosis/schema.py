@@ -18,6 +18,7 @@ __all__ = [
     "PROGRAMS",
     "Fields",
     "Wrong",
+    "anywhere",
     "by_program",
     "element",
     "engine",
@@ -30,6 +31,7 @@ __all__ = [
     "pattern",
     "several",
     "state",
+    "symptom",
     "text",
     "verbatim",
     "version",
@@ -208,6 +210,17 @@ def hint(value: object) -> Pattern:
     """A regular expression on the text around a failure, whatever its case; the literal is in lower case."""
     found = pattern(value)
     return Pattern(re.compile(found.expression.pattern, re.IGNORECASE), found.literal.lower())
+
+
+def anywhere(value: object) -> re.Pattern[str]:
+    """A regular expression on the words of a whole text, whatever their case."""
+    return re.compile(expression(text(value)).pattern, re.IGNORECASE | re.DOTALL)
+
+
+def symptom(value: object) -> tuple[re.Pattern[str], ...]:
+    """Expressions that must all be found close together; one alone needs no list."""
+    values = value if isinstance(value, list) else [value]
+    return several(anywhere)(values)
 
 
 def state(value: object) -> str:

@@ -5,7 +5,9 @@ the same text they are told apart by what else is there: words around it, the se
 that a traceback goes through, and the share of the requests that fail.
 """
 
+import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from rapidfuzz import fuzz, process, utils
@@ -13,11 +15,15 @@ from rapidfuzz import fuzz, process, utils
 from inspector.capture import Endpoint
 from inspector.diagnosis.anchors import Anchor, releases
 from inspector.diagnosis.catalogue import catalogue
-from inspector.diagnosis.issue import Issue, Rate
-from inspector.diagnosis.lines import uncoloured
+from inspector.diagnosis.clean import uncoloured
+from inspector.diagnosis.issue import Issue, Rate, Texts
+from inspector.diagnosis.lines import complaint_of
+from inspector.diagnosis.message import Message
 from inspector.diagnosis.ranking import Answer, Because, Reason, ranked, sides, version_reason
-from inspector.diagnosis.result import Diagnosis, Failure, sentence
-from inspector.diagnosis.scan import Message, Scan, VersionSeen
+from inspector.diagnosis.result import Diagnosis, Failure, paste_next, sentence
+from inspector.diagnosis.routes import Route, find_server, find_startup, names_ours
+from inspector.diagnosis.scan import Scan, VersionSeen
+from inspector.diagnosis.symptoms import complaint, is_about, prose, symptom_of
 from inspector.engines import DEFAULT, ENGINES, PACKAGES
 from inspector.wire.endpoints import ASKED
 
@@ -30,6 +36,17 @@ _ENOUGH: Final = 20
 _MOST: Final = 0.5
 _FEW: Final = 0.05
 _NEAREST: Final = 3
+_SAID: Final = 120
+_WHOLE: Final = 100_000
+"""Characters in which words are looked for that rule an entry out or name another server."""
+_LIBRARY: Final = re.compile(
+    r"while expecting start token|tokens remaining in message header"
+    r"|channel marker present but no channel value"
+    r"|message header did not contain a role|waiting for message header|Unknown role: |vocab file"
+    r"|Harmony encoding|HarmonyError"
+    r"|Could not parse header: too many tokens"
+)
+"""Messages of openai_harmony, which other servers use too."""
 
 
 def diagnose_text(text: str | Iterable[str], issues: Sequence[Issue] | None = None) -> Diagnosis:
@@ -37,6 +54,7 @@ def diagnose_text(text: str | Iterable[str], issues: Sequence[Issue] | None = No
     known = catalogue() if issues is None else issues
     scan = Scan(known)
     scan.receive(text.splitlines(keepends=True) if isinstance(text, str) else text)
+    scan.finish()
     return _Diagnosing(scan, known).diagnosis()
 
 
@@ -52,7 +70,9 @@ class _Diagnosing:
         around = [line for message in scan.messages.values() for lines in message.around for line in lines]
         self.words = [*scan.head, *around]
         self.lower = "\n".join(self.words).lower()
+        self.whole = "\n".join((*around, *scan.head))[:_WHOLE]
         self.hints = {issue.id: self._hints(issue) for issue in known if issue.hints}
+        self.sentences = prose(scan.head)
 
     def diagnosis(self) -> Diagnosis:
         """Everything."""
@@ -61,13 +81,17 @@ class _Diagnosing:
         failures.sort(
             key=lambda one: (one.general, not one.answers, -one.count if self.is_log else order[id(one)])
         )
-        answers = self._merged(failures)
+        symptoms = self._symptoms()
+        answers = self._together(failures, symptoms)
+        route = self._route(failures, answers)
+        if route is not None:
+            answers = ()
+        if not failures and not answers and route is None:
+            failures = self._complaints()
         told = {seen.version for seen in self.versions}
-        # Words alone say nothing about a failure whose text nobody knows.
-        certain = answers if not failures or any(failure.answers for failure in failures) else ()
         return Diagnosis(
-            sentence=sentence(certain, failures),
-            sides=sides(certain),
+            sentence=route.sentence if route is not None else sentence(answers, failures, of_text=True),
+            sides=sides(answers),
             answers=answers,
             failures=tuple(failures),
             notes=tuple(self._notes(failures)),
@@ -78,12 +102,83 @@ class _Diagnosing:
             requests=dict(self.scan.requests),
             timeline=tuple(self.scan.timeline),
             is_log=self.is_log,
+            route=route,
+            paste_next=paste_next(
+                failures,
+                of_ours=names_ours(self.whole) or is_about(self.sentences),
+                of_server=any(message.of_server for message in self.scan.messages.values()),
+            ),
         )
+
+    def _route(self, failures: Sequence[Failure], answers: Sequence[Answer]) -> Route | None:
+        """Where the text belongs, unless a message leads to an entry that holds there too."""
+        known = bool(answers) and not answers[0].by_symptom
+        anywhere = bool(answers) and answers[0].issue.any_server
+        precise = anywhere or (known and not answers[0].issue.general)
+        quiet = self.is_log and not failures and not answers
+        server = find_server(self.whole)
+        wrong = bool(failures or answers) or any(map(complaint_of, self.sentences))
+        if server is not None and not quiet and (wrong or is_about(self.sentences)):
+            said = failures[0].message if failures else ""
+            if not (precise and (answers[0].issue.any_server or _LIBRARY.search(said))):
+                return server
+        if precise or quiet:
+            return None
+        return find_startup(self.whole, failing=wrong) if wrong or not self.is_log else None
+
+    def _complaints(self) -> list[Failure]:
+        """What a person says is wrong, as a failure that nobody knows."""
+        if self.is_log or not (said := complaint(self.sentences)):
+            return []
+        line = next((number for number, one in enumerate(self.scan.head, 1) if said in one), 1)
+        return [
+            Failure(message=said[:_SAID], count=1, first_line=line, answers=(), nearest=self._nearest(said))
+        ]
+
+    def _symptoms(self) -> list[Answer]:
+        """Entries whose symptoms a person describes; none that the server's version excludes."""
+        if not is_about(self.sentences):
+            return []
+        found = []
+        for issue in self.known.values():
+            if not self._may(issue):
+                continue
+            if said := symptom_of(issue, self.sentences):
+                reasons = [
+                    Reason(Because.SYMPTOM, f"the text says “{' '.join(said.split())[:_SAID]}”"),
+                    *self.hints.get(issue.id, ()),
+                ]
+                for seen in self.versions[:1]:
+                    if (reason := version_reason(issue, seen.version, seen.source)) is not None:
+                        reasons.append(reason)
+                if Because.OUTSIDE not in {reason.because for reason in reasons}:
+                    found.append(Answer(issue=issue, reasons=tuple(reasons)))
+        return ranked(found)
+
+    def _may(self, issue: Issue) -> bool:
+        """Whether no word of the text rules an entry out."""
+        return not any(expression.search(self.whole) for expression in issue.unless)
+
+    def _counts(self, issue: Issue, message: Message, own: bool) -> bool:
+        """Whether a message counts for an entry: in vLLM, beside the words that it needs, and no others."""
+        if not message.of_server and (
+            issue.in_server is Texts.ALL or (issue.in_server is not None and not own)
+        ):
+            return False
+        if issue.needs and not any(expression.search(self.whole) for expression in issue.needs):
+            return False
+        return self._may(issue)
 
     def _failure(self, message: Message) -> Failure:
         share = message.count / self.asked if self.asked >= _ENOUGH else None
+        matched = [
+            (self.known[name], own)
+            for name, own in message.matched.items()
+            if self._counts(self.known[name], message, own)
+        ]
+        contested = sum(not issue.general for issue, _ in matched) > 1
         answers = ranked(
-            self._answer(self.known[issue], message, own, share) for issue, own in message.matched.items()
+            self._answer(issue, message, own, share, contested=contested) for issue, own in matched
         )
         return Failure(
             message=message.text,
@@ -94,11 +189,19 @@ class _Diagnosing:
             around=tuple(tuple(map(uncoloured, lines)) for lines in message.around),
             share=share,
             by_version=dict(message.by_version),
+            cut=message.cut,
         )
 
-    def _answer(self, issue: Issue, message: Message, own: bool, share: float | None) -> Answer:
+    def _answer(
+        self, issue: Issue, message: Message, own: bool, share: float | None, *, contested: bool
+    ) -> Answer:
         because = Because.MESSAGE if own else Because.PART_OF_MESSAGE
-        reasons = [Reason(because, f"the text says “{message.text}”"), *self.hints.get(issue.id, ())]
+        said = Reason(because, f"the text says “{message.text}”")
+        if message.cut:
+            said = Reason(
+                Because.BEGINNING, f"the text breaks off at “{message.text}”, as its message begins"
+            )
+        reasons = [said, *self.hints.get(issue.id, ())]
         versions = [version for version in message.by_version if version] or [
             seen.version for seen in self.versions[:1]
         ]
@@ -111,7 +214,7 @@ class _Diagnosing:
             )
         if share is not None and issue.rate is not None:
             reasons += self._rate(issue.rate, share, message.count)
-        return Answer(issue=issue, reasons=tuple(reasons))
+        return Answer(issue=issue, reasons=tuple(reasons), contested=contested)
 
     def _rate(self, rate: Rate, share: float, count: int) -> list[Reason]:
         words = f"{count:,} of {self.asked:,} requests to chat and Responses ({share:.1%}) failed this way"
@@ -131,6 +234,25 @@ class _Diagnosing:
                 reasons.append(Reason(Because.HINT, f"the text has “{found[0][:80]}”"))
         return reasons
 
+    def _together(self, failures: Sequence[Failure], symptoms: Sequence[Answer]) -> tuple[Answer, ...]:
+        """The best answer of each failure in their order, the others by weight, then symptoms.
+
+        A symptom supports the entry that a message leads to, and comes before one that only carries others.
+        """
+        said = {answer.issue.id: answer.reasons[0] for answer in symptoms}
+        answers = [
+            replace(one, reasons=(*one.reasons, said[one.issue.id])) if one.issue.id in said else one
+            for one in self._merged(failures)
+        ]
+        if len(failures) == 1 and answers and answers[0].issue.id not in said:
+            # One failure: a symptom may decide between the entries of its text.
+            answers = ranked(answers)
+        named = {one.issue.id for one in answers}
+        left = [one for one in symptoms if one.issue.id not in named]
+        if answers and answers[0].issue.general:
+            return (*left, *answers)
+        return (*answers, *left)
+
     def _merged(self, failures: Sequence[Failure]) -> tuple[Answer, ...]:
         """The best answer of each failure in their order, then the others by weight."""
         first = {one.answers[0].issue.id: one.answers[0] for one in reversed(failures) if one.answers}
@@ -141,20 +263,7 @@ class _Diagnosing:
                 name = answer.issue.id
                 if name not in first and (name not in rest or answer.weight > rest[name].weight):
                     rest[name] = answer
-        if not leading:
-            hinted = [
-                Answer(issue=self.known[name], reasons=self._hinted(name))
-                for name in self.hints
-                if self.hints[name]
-            ]
-            return tuple(ranked(hinted))
         return (*(first[name] for name in dict.fromkeys(leading)), *ranked(rest.values()))
-
-    def _hinted(self, name: str) -> tuple[Reason, ...]:
-        version = next(
-            (version_reason(self.known[name], seen.version, seen.source) for seen in self.versions), None
-        )
-        return (*self.hints[name], *([version] if version is not None else []))
 
     def _nearest(self, text: str) -> tuple[Issue, ...]:
         texts = {name: " ".join((issue.title, *issue.examples)) for name, issue in self.known.items()}

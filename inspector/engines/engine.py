@@ -44,6 +44,13 @@ class Engine:
     source_files: Mapping[str, Endpoint] = field(default_factory=dict)
     """Parts of the paths of its own source files, and the endpoint that they serve."""
 
+    named: re.Pattern[str] | None = None
+    """Its name as people write it."""
+    printed: re.Pattern[str] | None = None
+    """What only the server prints of itself, or what starts it, in a text or log."""
+    prefix: re.Pattern[str] | None = None
+    """What its processes write before a line of a log."""
+
     package: str = ""
     """The Python package that its tracebacks go through."""
 

@@ -30,10 +30,18 @@ VLLM: Final = Engine(
         ("start-up line", re.compile(rf"LLM engine \({_NUMBER}")),
         ("system_fingerprint", re.compile(rf"system_fingerprint.{{1,9}}vllm-{_NUMBER}")),
         ("/version", re.compile(rf'^\s*\{{"version": ?"{_NUMBER}')),
-        ("the text", re.compile(rf"(?i)\bvllm(?:==| version:?| )\s?{_NUMBER}")),
+        ("the text", re.compile(rf"(?i)\bvllm(?:==|(?:[ _-]?version)?[\s:=|`*\"']{{1,40}}){_NUMBER}")),
         ("the text", re.compile(rf"vllm-openai:{_NUMBER}")),
     ),
     version_words=("ersion", "engine (v", "vllm", "vLLM", "VLLM"),
+    named=re.compile(r"(?<![a-z])vllm(?![-_]?mlx)(?![a-z])", re.IGNORECASE),
+    printed=re.compile(
+        r"[\\/]vllm[\\/](?!server|models?\b)|\b(?:APIServer|EngineCore)(?:_DP\d+)? pid=|vllm api server"
+        r"|vllm server version|\bvllm serve\b|\bvllm\.(?:entrypoints|engine|v1|worker|model_executor)\b"
+        r"|hosted_?vllm|\bvllm==|llm engine \(v\d|vllm/vllm-openai|\bvllm bench\b|\bvllm\[\d+\]:",
+        re.IGNORECASE,
+    ),
+    prefix=re.compile(r"\((?:APIServer|EngineCore|Worker|VllmWorker|RayWorker)[^()]{0,40} pid=\d"),
     source_files={
         "serving_chat": Endpoint.CHAT,
         "chat_completion/": Endpoint.CHAT,

@@ -77,7 +77,55 @@ def test_nothing_wrong_is_exit_code_0(
 ) -> None:
     typed(monkeypatch, b"All is well.\n")
     assert main(["diagnose"]) == 0
-    assert "Nothing here looks like a failure." in capsys.readouterr().out
+    assert "No known issue matches this text." in capsys.readouterr().out
+
+
+TEXTS = [
+    MESSAGE,
+    "content is null",
+    "Ollama fails to parse gpt-oss",
+    "ValueError: nobody knows",
+    "INFO 11-20 22:47:28 [api_server.py:1351] vLLM API server version 0.13.0\n" + MESSAGE,
+]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_short_report_has_twelve_lines_at_most_and_begins_with_what_to_do(
+    text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed(monkeypatch, text.encode())
+    assert main(["diagnose"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    typed(monkeypatch, text.encode())
+    main(["diagnose", "--json"])
+    row = json.loads(capsys.readouterr().out)
+    assert len(lines) <= 12
+    assert lines[1].startswith(f"  {row['sentence']}")
+    assert lines[1].endswith(row["next_step"])
+    for step in (row["answers"] or [{"steps": []}])[0]["steps"]:
+        assert any(step in line for line in lines)
+
+
+def test_the_long_report_has_every_answer_whole(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed(monkeypatch, MESSAGE.encode())
+    main(["diagnose"])
+    assert "more lines with --all" in capsys.readouterr().out.splitlines()[-1]
+    typed(monkeypatch, MESSAGE.encode())
+    main(["diagnose", "--all"])
+    whole = capsys.readouterr().out
+    assert whole.count("     side: ") > 1
+    assert "more lines" not in whole
+
+
+def test_text_of_powershell_is_read(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for encoding in ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig"):
+        typed(monkeypatch, f"a line before\r\n{MESSAGE}\r\n".encode(encoding))
+        assert main(["diagnose", "--json"]) == 1
+        assert answered(capsys)[0] == "return-after-end"
 
 
 def test_the_lines_around_failures_are_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:

@@ -128,9 +128,33 @@ def test_the_level_says_whether_anything_is_known() -> None:
     assert [diagnose.level(one) for one in (known, unknown, nothing)] == [
         Level.ERROR,
         Level.UNKNOWN,
-        Level.CLEAN,
+        Level.UNKNOWN,
     ]
-    assert diagnose.why(unknown).startswith("Closest known issues: ")
+    assert diagnose.why(known) == known.answers[0].issue.steps[0]
+    assert diagnose.why(unknown).startswith("Nothing in this text is from vLLM")
+    assert diagnose.why(nothing).startswith("Paste the error line")
+
+
+@pytest.mark.parametrize(
+    ("text", "level", "shown"),
+    [
+        ("content is null", Level.WARNING, "To settle it"),
+        ("ollama run gpt-oss:20b fails with tools", Level.WARNING, "What to do"),
+        ("(EngineCore pid=1) ERROR EngineCore failed to start.", Level.WARNING, "What to do"),
+    ],
+)
+def test_symptoms_and_routed_texts_say_what_to_do(text: str, level: Level, shown: str) -> None:
+    assert diagnose.level(inspector.diagnose_text(text)) is level
+    app = page()
+    app.text_area[0].input(text).run()
+    assert not app.exception
+    assert any(shown in one.value for one in app.markdown)
+
+
+def test_the_page_shows_the_confidence_of_the_match() -> None:
+    app = page()
+    app.text_area[0].input("Unexpected token 12606 while expecting start token 200006").run()
+    assert any("match: medium" in one.value for one in app.markdown)
 
 
 def test_the_download_is_what_the_command_prints() -> None:

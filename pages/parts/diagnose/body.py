@@ -3,8 +3,8 @@
 import hashlib
 import io
 import json
-from collections.abc import Iterator, Sequence
-from typing import IO, Final, cast
+from collections.abc import Iterator
+from typing import IO, Final, assert_never, cast
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -12,7 +12,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import inspector
-from inspector import Answer, Diagnosis, Failure, InspectorError, Issue, Level
+from inspector import Answer, Diagnosis, DiagnosisOutcome, Failure, InspectorError, Issue, Level, Route
 from pages.ui import captures, pickers
 from pages.ui.palette import series
 from pages.ui.state import Session
@@ -135,20 +135,23 @@ def _watched(lines: Iterator[str], file: IO[bytes], size: int, bar: DeltaGenerat
 
 
 def level(found: Diagnosis) -> Level:
-    """The colour of the verdict."""
-    if found.sides:
-        return Level.ERROR
-    return Level.UNKNOWN if found.failures else Level.CLEAN
+    """The colour of the verdict; a text that matches nothing is no proof that all is well, a capture is."""
+    match found.outcome:
+        case DiagnosisOutcome.KNOWN:
+            return Level.ERROR
+        case DiagnosisOutcome.SYMPTOM | DiagnosisOutcome.ROUTED:
+            return Level.WARNING
+        case DiagnosisOutcome.UNKNOWN:
+            return Level.UNKNOWN
+        case DiagnosisOutcome.NOTHING:
+            return Level.UNKNOWN if found.lines else Level.CLEAN
+        case _:
+            assert_never(found.outcome)
 
 
 def why(found: Diagnosis) -> str:
     """One line under the sentence: the first thing to do."""
-    if found.sides:
-        return found.answers[0].issue.steps[0]
-    if found.failures:
-        titles = "; ".join(issue.title for issue in found.failures[0].nearest)
-        return f"Closest known issues: {titles}." if titles else ""
-    return "No known issue matches this input. That does not prove that nothing failed."
+    return found.next_step or "No known issue matches this capture."
 
 
 def facts(found: Diagnosis) -> list[tuple[str, str, str]]:
@@ -176,40 +179,50 @@ def places(
 
 
 def answers(found: Diagnosis) -> None:
-    """The likeliest issues, the first one open."""
+    """The likeliest issues, the first one open; for a routed text where to go with it."""
+    if found.route is not None:
+        _route(found.route)
     for place, answer in enumerate(found.answers[:_ANSWERS_SHOWN]):
         title = f"{place + 1}. {pickers.plain(answer.issue.title)}"
         with st.expander(title, expanded=place < _ANSWERS_OPEN):
-            _answer(answer)
+            _issue(answer.issue, found.version, answer)
     if len(found.answers) > _ANSWERS_SHOWN:
         st.caption(f"The download also contains {len(found.answers) - _ANSWERS_SHOWN} less likely issues.")
 
 
+def _route(route: Route) -> None:
+    st.markdown("**What to do**\n\n" + "\n".join(f"1. {pickers.plain(step)}" for step in route.steps))
+    if route.links:
+        st.caption(" · ".join(f"[{link.removeprefix('https://')}]({link})" for link in route.links))
+
+
 def nearest(found: Diagnosis) -> None:
     """For a failure that no entry makes: the entries that resemble it, as a place to look."""
-    if found.sides or not found.failures:
+    if found.outcome is not DiagnosisOutcome.UNKNOWN:
         return
     st.caption("Not a match. These entries resemble the text most; if none is it, report it as new.")
     for issue in found.failures[0].nearest:
         with st.expander(pickers.plain(issue.title)):
-            _issue(issue, ())
+            _issue(issue, found.version)
 
 
-def _answer(answer: Answer) -> None:
-    _issue(answer.issue, [reason.words for reason in answer.reasons])
-
-
-def _issue(issue: Issue, reasons: Sequence[str]) -> None:
+def _issue(issue: Issue, version: str | None, answer: Answer | None = None) -> None:
     with st.container(horizontal=True, gap="small"):
         for side in issue.sides:
             st.badge(side, color="orange")
-        st.badge(f"confidence: {issue.confidence}", color="gray")
-        for program, version in issue.fixed_in.items():
-            st.badge(f"fixed in {program} {version}", color="green")
+        if answer is not None:
+            st.badge(f"match: {answer.match}", color="gray")
+        for program, fixed in issue.fixed_in.items():
+            st.badge(f"fixed in {program} {fixed}", color="green")
     st.markdown(pickers.plain(issue.cause))
-    st.markdown("**What to do**\n\n" + "\n".join(f"1. {pickers.plain(step)}" for step in issue.steps))
-    if reasons:
-        told = "\n".join(f"- {pickers.plain(words)}" for words in reasons)
+    st.markdown(
+        "**What to do**\n\n" + "\n".join(f"1. {pickers.plain(step)}" for step in issue.steps_for(version))
+    )
+    if answer is not None and answer.by_symptom:
+        st.markdown("**To settle it**")
+        st.code(issue.settle, language=None, wrap_lines=True)
+    if answer is not None:
+        told = "\n".join(f"- {pickers.plain(reason.words)}" for reason in answer.reasons)
         st.markdown(f"**Why this**\n\n{told}")
     affected = "; ".join(f"{program} {one.text}" for program, one in issue.affected.items())
     where = f"Affected: {affected}." if affected else "Affected: all versions, as far as known."

@@ -1,0 +1,107 @@
+"""What people write who see no error: the sentences of a text, and the symptoms that stand in them."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from inspector.diagnosis.issue import Issue
+from inspector.diagnosis.lines import access_of, complaint_of, level_of, minute_of, split
+from inspector.diagnosis.routes import names_ours
+
+__all__ = ["complaint", "is_about", "prose", "symptom_of"]
+
+_MOST: Final = 16_000
+"""Characters of prose that are read."""
+_LONGEST: Final = 700
+_TOGETHER: Final = 3
+"""Sentences that a symptom may be spread over."""
+_ABOUT: Final = re.compile(
+    r"(?i)gpt[-_ ]?oss|harmony|openai[-_ ]compatible|/v1/(?:chat|responses|completions)"
+    r"|<\|\w+\|>|\bllm\b|language model"
+    r"|\bcontent\b|\bassistant\b|\bstream(?:ing|s|ed)?\b|\bmodel\b"
+    r"|tool[-_ ]?calls?|function[-_ ]call|finish_reason|reasoning|completion_tokens|structured output"
+    r"|response_format"
+)
+"""Words of the subject: without one, only a short text is taken for a symptom."""
+_CLOSE: Final = re.compile(
+    r"(?i)gpt[-_ ]?oss|harmony|<\|(?:channel|start|call|end|return|message|constrain)\|>"
+)
+_ELSEWHERE: Final = re.compile(
+    r"(?i)\b(?:aws bedrock|bedrock|vertex ?ai|azure|openrouter|groq|fireworks|cerebras|together\.?ai"
+    r"|gemini)\b"
+)
+"""Services that run gpt-oss on servers of their own."""
+_SHORT: Final = 300
+_DATA: Final = re.compile(
+    r"\s*(?:[{}\]]|\[\s*[\]{\"'\d\[]|\[$|data:|event:|[\"'][\w.-]+[\"']\s?:|[A-Z]\w+\(\w+=|[a-z_.]+\("
+    r"|diff --git|[+-]\s{2,})"
+)
+"""The beginning of a payload or of code, which say nothing in words."""
+_MARKS: Final = re.compile(r"[{}\[\]=\"';\\]")
+_MOST_MARKS: Final = 0.09
+
+
+def prose(lines: Iterable[str]) -> list[str]:
+    """Lines that a person wrote: no log, no frame, no line of an access log; long ones in parts."""
+    found: list[str] = []
+    size = 0
+    for line in lines:
+        if size > _MOST:
+            break
+        parts = split(line)
+        if (
+            parts.level
+            or parts.of_server
+            or access_of(line)
+            or (level_of(line) and minute_of(line))
+            or parts.rest.startswith("  File")
+        ):
+            continue
+        for start in range(0, len(parts.rest), _LONGEST):
+            piece = parts.rest[start : start + _LONGEST].strip()
+            if piece and not _is_data(piece):
+                found.append(piece)
+                size += len(piece)
+    return found
+
+
+def _is_data(piece: str) -> bool:
+    return _DATA.match(piece) is not None or len(_MARKS.findall(piece)) > max(len(piece) * _MOST_MARKS, 6)
+
+
+def is_about(sentences: Sequence[str]) -> bool:
+    """Whether a text is about the responses of a model, or so short that nothing says it is not."""
+    content = "\n".join(sentences)
+    if _ELSEWHERE.search(content) and not names_ours(content):
+        return False
+    return (
+        _CLOSE.search(content) is not None
+        or names_ours(content)
+        or (len(content) <= _SHORT and _ABOUT.search(content) is not None)
+    )
+
+
+def symptom_of(issue: Issue, sentences: Sequence[str]) -> str:
+    """The words in which an issue's symptom stands: in one sentence, or in a few that follow each other."""
+    if not issue.symptoms:
+        return ""
+    for window in _windows(sentences):
+        for expressions in issue.symptoms:
+            found = [expression.search(window) for expression in expressions]
+            if all(found):
+                first = found[0]
+                return first[0] if first is not None else ""
+    return ""
+
+
+def complaint(sentences: Sequence[str]) -> str:
+    """The first sentence that says that something is wrong; empty where nothing is about a model."""
+    if not any(_ABOUT.search(one) or _CLOSE.search(one) or names_ours(one) for one in sentences):
+        return ""
+    return next((said for one in sentences if (said := complaint_of(one))), "")
+
+
+def _windows(sentences: Sequence[str]) -> Iterator[str]:
+    for count in range(1, _TOGETHER + 1):
+        for start in range(len(sentences) - count + 1):
+            yield " ".join(sentences[start : start + count])

@@ -1,0 +1,217 @@
+"""Real posts, healthy logs, errors of other programs: the first answer is right, nothing is blamed."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.diagnosis.catalogue import catalogue
+from inspector.diagnosis.issue import Confidence, Issue
+from inspector.diagnosis.result import DiagnosisOutcome
+from inspector.diagnosis.rows import diagnosis_row
+from inspector.diagnosis.safe_yaml import read_yaml
+from inspector.diagnosis.text import diagnose_text
+from tools.score_diagnose import NO_FAULT, answer_code, is_right, score
+
+POSTS: list[Mapping[str, Any]] = read_yaml((Path(__file__).parent / "posts.yaml").read_text(encoding="utf-8"))
+FLOOR = 0.98
+"""Share of the real posts whose first answer is right; only ever raised."""
+
+
+def test_the_first_answer_to_real_posts_is_right() -> None:
+    scores = score(post for post in POSTS if post["kind"] not in NO_FAULT)
+    assert sum(one.posts for one in scores.values()) >= 60
+    assert sum(one.right for one in scores.values()) >= FLOOR * sum(one.posts for one in scores.values())
+
+
+@pytest.mark.parametrize(
+    "post", [post for post in POSTS if post["answer"] == "nothing"], ids=lambda post: post["link"][-40:]
+)
+def test_healthy_logs_and_other_programs_are_no_known_issue(post: Mapping[str, Any]) -> None:
+    found = diagnose_text(post["text"])
+    assert (found.answers, found.sides, found.route) == ((), (), None)
+    assert is_right(post, found)
+
+
+def test_an_error_of_another_program_is_shown() -> None:
+    for post in POSTS:
+        if post["kind"] == "foreign" and "Traceback" in post["text"]:
+            assert diagnose_text(post["text"]).outcome is DiagnosisOutcome.UNKNOWN, post["link"]
+
+
+TEXTS = [
+    pytest.param(issue, text, id=f"{issue.id}-{number}")
+    for issue in catalogue()
+    for number, text in enumerate((*issue.must_match, *issue.examples))
+]
+
+
+@pytest.mark.parametrize(("issue", "text"), TEXTS)
+def test_an_entrys_texts_lead_to_it(issue: Issue, text: str) -> None:
+    found = diagnose_text(text)
+    assert answer_code(found) in {issue.id, *issue.shares_text_with}
+    assert issue.id in [answer.issue.id for answer in found.answers]
+
+
+@pytest.mark.parametrize(
+    ("issue", "text"),
+    [
+        pytest.param(issue, text, id=f"{issue.id}-{number}")
+        for issue in catalogue()
+        for number, text in enumerate(issue.must_not_match)
+    ],
+)
+def test_texts_that_look_alike_do_not_lead_to_an_entry(issue: Issue, text: str) -> None:
+    assert issue.id not in [answer.issue.id for answer in diagnose_text(text).answers]
+
+
+def test_entries_for_words_have_texts_for_both_sides_and_links() -> None:
+    written = [issue for issue in catalogue() if issue.must_match]
+    assert len(written) >= 30
+    assert all(issue.must_not_match for issue in written)
+
+
+MESSAGE = "openai_harmony.HarmonyError: Unexpected token 200002 while expecting start token 200006"
+ALTERED = {
+    "colours": "\x1b[31mE\x1b[0m: Unexpected token \x1b[1m200002\x1b[0m while expecting start token 200006",
+    "colours without their escape": "[31mUnexpected token 200002[0m while expecting start token 200006",
+    "a quotation": f"> > {MESSAGE}",
+    "a wrapped quotation": "> HarmonyError: Unexpected token 200002\n> while expecting start token 200006",
+    "wrapped within a word": "HarmonyError: Unexpected token 2000\n02 while expecting sta\nrt token 200006",
+    "lower case": MESSAGE.lower(),
+    "Docker's JSON": f'{{"log":"{MESSAGE}\\n","stream":"stderr","time":"2026-01-01T00:00:00Z"}}',
+    "Kubernetes": f"2026-01-01T00:00:00.123456789Z stderr F {MESSAGE}",
+    "compose": f"vllm-1  | {MESSAGE}",
+    "journald": f"Oct 28 20:30:31 host vllm[116]: (APIServer pid=1) ERROR 10-28 20:30:31 [a.py:9] {MESSAGE}",
+    "kubectl": f"[pod/vllm-0/server] {MESSAGE}",
+    "a JSON traceback": f'{{"error": "Traceback (most recent call last):\\n{MESSAGE}\\n"}}',
+    "no-break spaces": MESSAGE.replace(" ", "\u00a0"),
+    "cut off": MESSAGE[:-14],
+    "cut off with dots": f"{MESSAGE[:-20]}…",
+    "cut off early": "Error: Unexpected token 200002 ...",
+}
+
+
+@pytest.mark.parametrize("text", ALTERED.values(), ids=ALTERED)
+def test_a_message_is_known_whatever_was_done_to_it(text: str) -> None:
+    assert diagnose_text(text).answers[0].issue.id == "return-after-end"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Unknown role: assistant&lt;|channel|&gt;commentary",
+        "Unknown role: assistant\\u003c|channel|\\u003ecommentary",
+        "Unknown role: assistant\\<|channel|\\>commentary",
+        "Unknown role: assistant<｜channel｜>commentary",
+    ],
+)
+def test_special_tokens_are_read_as_they_were(text: str) -> None:
+    assert diagnose_text(text).answers[0].issue.id == "unknown-role-duplicated-channel"
+
+
+def test_what_is_cut_off_is_called_so_and_matches_with_little_confidence() -> None:
+    found = diagnose_text(MESSAGE[:-14])
+    assert found.failures[0].cut
+    assert found.answers[0].match is Confidence.LOW
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("Unexpected token 12606 while expecting start token 200006", Confidence.MEDIUM),
+        ('Unexpected token 12606 while expecting start token 200006\n"tools": [', Confidence.HIGH),
+        ("Expected 2 output messages (reasoning and final), but got 7.", Confidence.HIGH),
+        ("content is null", Confidence.LOW),
+    ],
+)
+def test_the_confidence_is_that_of_the_match(text: str, match: Confidence) -> None:
+    assert diagnose_text(text).answers[0].match is match
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NVIDIA B200, DGX Spark, Blackwell, mxfp4 marlin",
+        "vllm bench serve --model openai/gpt-oss-120b --ignore-eos --async-scheduling --stream-interval 20",
+        "I fine-tuned gpt-oss with LoRA and LLaMA-Factory.",
+        "generation_config.json, /v1/chat/completions, serving_chat.py",
+        'INFO: 10.0.0.1:1 - "POST /v1/responses HTTP/1.1" 200 OK\n'
+        'INFO: 10.0.0.1:1 - "POST /v1/chat/completions HTTP/1.1" 200 OK',
+    ],
+)
+def test_words_without_a_failure_blame_nobody(text: str) -> None:
+    found = diagnose_text(text)
+    assert found.outcome is DiagnosisOutcome.NOTHING
+    assert found.sentence == "No known issue matches this text."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "IndexError: list index out of range",
+        "ERROR:    Exception in ASGI application",
+        "KeyError: 'python'",
+        "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)",
+        "curl: (7) Failed to connect to localhost port 8000: Connection refused",
+        "panic: runtime error: index out of range [3] with length 3",
+        "Segmentation fault (core dumped)",
+        'Traceback (most recent call last):\n  File "/app/x.py", line 3, in <module>\n    main()',
+    ],
+)
+def test_an_error_that_nobody_knows_is_shown_with_what_to_paste_next(text: str) -> None:
+    found = diagnose_text(text)
+    assert found.outcome is DiagnosisOutcome.UNKNOWN
+    assert (found.answers, found.sides) == ((), ())
+    assert "aste" in found.next_step
+
+
+@pytest.mark.parametrize(
+    ("line", "issue"),
+    [
+        ("IndexError: list index out of range", "responses-stream-events"),
+        ("ERROR:    Exception in ASGI application", "responses-error-cuts-connection"),
+        ("KeyError: 'python'", "builtin-tool-without-session"),
+    ],
+)
+def test_a_generic_exception_counts_in_a_frame_of_vllm(line: str, issue: str) -> None:
+    frame = (
+        'Traceback (most recent call last):\n  File "/x/vllm/entrypoints/openai/serving.py", line 3, in f\n'
+    )
+    prefixed = line if line.startswith("ERROR") else f"{frame}{line}"
+    text = f"(APIServer pid=1) {prefixed}"
+    assert issue in [answer.issue.id for answer in diagnose_text(text).answers]
+
+
+@pytest.mark.parametrize(
+    ("text", "route"),
+    [
+        ("gpt-oss:20b in Ollama returns an empty response", "ollama"),
+        ("LM Studio shows <|channel|>final in the response of gpt-oss", "lmstudio"),
+        ("llama-server -m gpt-oss.gguf --jinja\nerror: Failed to parse input", "llama-cpp"),
+        ("python -m sglang.launch_server --model openai/gpt-oss-20b\nValueError: no", "sglang"),
+        ("trtllm-serve gpt-oss-120b fails with tool calls", "tensorrt-llm"),
+        ("vllm-mlx drops the tool calls of gpt-oss", "vllm-mlx"),
+        ("vllm serve openai/gpt-oss-20b\ntorch.OutOfMemoryError: CUDA out of memory.", "engine"),
+        ("(EngineCore_DP0 pid=1) ERROR 10-25 13:12:42 [core.py:708] EngineCore failed to start.", "startup"),
+    ],
+)
+def test_other_servers_and_start_up_failures_are_routed(text: str, route: str) -> None:
+    found = diagnose_text(text)
+    assert found.outcome is DiagnosisOutcome.ROUTED
+    assert found.route is not None
+    assert found.route.id == route
+    assert (found.answers, found.sides) == ((), ())
+
+
+def test_a_message_of_the_harmony_library_is_known_whatever_the_server() -> None:
+    found = diagnose_text("sglang\nUnexpected token 200005 while expecting start token 200006")
+    assert found.answers[0].issue.id == "parser-reused"
+
+
+def test_no_step_asks_for_a_release_that_the_server_has_reached() -> None:
+    row = diagnosis_row("x", diagnose_text(f"vLLM API server version 0.32.0\n{MESSAGE}"))
+    steps = [step for answer in row["answers"] for step in answer["steps"]]
+    assert steps
+    assert not [step for step in steps if step.startswith("Upgrade to vLLM 0.32.0")]
