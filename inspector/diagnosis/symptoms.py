@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from inspector.diagnosis.issue import Issue
-from inspector.diagnosis.lines import access_of, complaint_of, level_of, minute_of, split
+from inspector.diagnosis.lines import access_of, complaint_of, exception_of, level_of, minute_of, split
 from inspector.diagnosis.routes import names_ours
 
 __all__ = ["complaint", "is_about", "prose", "symptom_of"]
@@ -42,7 +42,7 @@ _MOST_MARKS: Final = 0.09
 
 
 def prose(lines: Iterable[str]) -> list[str]:
-    """Lines that a person wrote: no log, no frame, no line of an access log; long ones in parts."""
+    """Lines that a person wrote: no log, access log, frame or exception; long ones in parts."""
     found: list[str] = []
     size = 0
     for line in lines:
@@ -55,6 +55,7 @@ def prose(lines: Iterable[str]) -> list[str]:
             or access_of(line)
             or (level_of(line) and minute_of(line))
             or parts.rest.startswith("  File")
+            or exception_of(parts.rest)
         ):
             continue
         for start in range(0, len(parts.rest), _LONGEST):

@@ -45,7 +45,7 @@ def test_a_picture_is_refused_and_not_called_free_of_failures(capsys: pytest.Cap
     assert main(["diagnose", str(ROOT / "docs/screenshots/replay.png")]) == 2
     said = capsys.readouterr()
     assert said.out == ""
-    assert "this is a PNG picture; give an error message" in said.err
+    assert "this is a PNG image; use an error message" in said.err
 
 
 def test_a_capture_is_audited_first(capsys: pytest.CaptureFixture[str]) -> None:

@@ -200,7 +200,7 @@ def nearest(found: Diagnosis) -> None:
     """For a failure that no entry makes: the entries that resemble it, as a place to look."""
     if found.outcome is not DiagnosisOutcome.UNKNOWN:
         return
-    st.caption("Not a match. These entries resemble the text most; if none is it, report it as new.")
+    st.caption("No match. These issues are the closest; if none of them fits, report it as new.")
     for issue in found.failures[0].nearest:
         with st.expander(pickers.plain(issue.title)):
             _issue(issue, found.version)
