@@ -1,4 +1,4 @@
-"""What every test run says first, in what order it goes, and the real vLLM that several tests ask."""
+"""What every test run says first, and the real vLLM that several tests ask."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -17,11 +17,6 @@ def pytest_report_header(config: pytest.Config) -> str:
     known = installed(LabPaths(default_root()), CPU_PACKAGE, NEWEST)
     how = "run them with -m vllm" if known else "python -m inspector lab install, then -m vllm (docs/lab.md)"
     return f"real vLLM {NEWEST}: its tests are deselected; {how}"
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    # Playwright's loop runs in this thread from the first browser on, and asyncio.run refuses a second.
-    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
 
 
 @pytest.fixture(scope="session")

@@ -1,16 +1,20 @@
-"""The rules of docs/architecture.md, read from the code with `ast`, so that a lazy import counts too."""
+"""The rules of docs/architecture.md, read from the code with `ast`, so that a lazy import counts too.
+
+Each test collects every offender, so that its message is the list of what to change.
+"""
 
 import ast
 import re
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-import pytest
-
+from tests.support.source import imports, tree
 from tools.make_layers import layers, table
 
 ROOT = Path(__file__).parent.parent
-INSPECTOR = ROOT / "inspector"
+INSPECTOR, PAGES = ROOT / "inspector", ROOT / "pages"
 
 LAYERS = layers()
 """Lowest first. A module imports from its own layer's earlier names and from lower layers."""
@@ -20,39 +24,44 @@ RANK = {name: (rank, place) for rank, layer in enumerate(LAYERS) for place, name
 PURE = {name for layer in LAYERS if layer.pure for name in layer.modules}
 """Modules that import the standard library and openai_harmony only."""
 
-PAGES = ROOT / "pages"
+STANDARD = sys.stdlib_module_names
 
-STANDARD = __import__("sys").stdlib_module_names
-
-
-def modules() -> list[Path]:
-    return sorted(INSPECTOR.rglob("*.py"))
-
-
-def imports(path: Path) -> set[str]:
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: imports are absolute"
-            found.add(node.module or "")
-            found.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return found
+MODULES = sorted(INSPECTOR.rglob("*.py"))
+OURS = [path for path in MODULES if "standalone" not in path.parts]
+"""Without the files that run inside a vLLM environment, which have this package not beside them."""
 
 
 def layer_of(path: Path) -> str:
     return path.relative_to(INSPECTOR).parts[0].removesuffix(".py")
 
 
-def standalone(path: Path) -> bool:
-    """Files that run inside a vLLM environment, without this package."""
-    return "standalone" in path.parts
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def offered(path: Path) -> list[str] | None:
+    """The names of `__all__`."""
+    for node in tree(path).body:
+        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["__all__"]:
+            names: list[str] = ast.literal_eval(node.value)
+            return names
+    return None
+
+
+def defined(path: Path) -> Iterator[str]:
+    """Names that a module defines itself, imports left out."""
+    for node in tree(path).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Assign):
+            yield from (ast.unparse(target) for target in node.targets)
+        elif isinstance(node, ast.AnnAssign):
+            yield ast.unparse(node.target)
 
 
 def test_every_module_has_a_layer_and_every_layer_has_its_modules() -> None:
     assert sum(len(layer.modules) for layer in LAYERS) == len(RANK), "a module has one layer"
-    assert {layer_of(path) for path in modules()} == set(RANK), "docs/layers.toml names what inspector/ has"
+    assert {layer_of(path) for path in MODULES} == set(RANK), "docs/layers.toml names what inspector/ has"
 
 
 def test_the_layers_in_the_docs_are_those_that_are_tested() -> None:
@@ -61,94 +70,108 @@ def test_the_layers_in_the_docs_are_those_that_are_tested() -> None:
     assert shown == table(), "python -m tools.make_layers prints the table"
 
 
-@pytest.mark.parametrize("path", modules(), ids=str)
-def test_the_library_knows_no_screen(path: Path) -> None:
-    assert not {name.split(".")[0] for name in imports(path)} & {"streamlit", "plotly", "pages", "app"}
-
-
-@pytest.mark.parametrize("path", [path for path in modules() if layer_of(path) in PURE], ids=str)
-def test_values_protocol_and_folding_import_only_the_standard_library_and_the_judge(path: Path) -> None:
-    outside = {name.split(".")[0] for name in imports(path)} - STANDARD - {"inspector", "openai_harmony"}
-    assert not outside
-
-
-@pytest.mark.parametrize("path", [path for path in modules() if not standalone(path)], ids=str)
-def test_imports_point_down(path: Path) -> None:
-    mine = layer_of(path)
-    assert mine in RANK, f"{mine} has no layer: add it to docs/layers.toml"
-    for name in imports(path):
-        parts = name.split(".")
-        if parts[0] != "inspector" or len(parts) < 2 or parts[1] == mine:
-            continue
-        assert parts[1] in RANK, f"{name} has no layer"
-        assert RANK[parts[1]] < RANK[mine], f"{path.name} imports upwards: {name}"
-
-
-@pytest.mark.parametrize(
-    "path", [*sorted((ROOT / "pages").glob("*.py")), ROOT / "app.py"], ids=lambda path: path.name
-)
-def test_pages_import_only_streamlit_the_door_and_their_own_parts(path: Path) -> None:
-    for name in imports(path):
-        top = name.split(".")
-        assert top[0] in {"streamlit", "inspector", "pages"} or top[0] in STANDARD, name
-        if top[0] == "inspector":
-            assert len(top) <= 2, f"{name}: pages import from the door"
-        if top[0] == "pages":
-            assert top[:2] in (["pages", "ui"], ["pages", "parts"]), name
-
-
-@pytest.mark.parametrize("path", sorted((PAGES / "ui").rglob("*.py")), ids=str)
-def test_what_pages_share_knows_no_page(path: Path) -> None:
-    assert not {name for name in imports(path) if name.startswith("pages.") and name.split(".")[1] != "ui"}
-
-
-@pytest.mark.parametrize("path", sorted((ROOT / "pages").glob("*.py")), ids=lambda path: path.name)
-def test_a_page_stays_short(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 120
-
-
-@pytest.mark.parametrize("path", [*modules(), *sorted(PAGES.glob("*/**/*.py"))], ids=str)
-def test_a_module_stays_under_400_lines(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
-
-
-@pytest.mark.parametrize("path", [path for path in modules() if not standalone(path)], ids=str)
-def test_a_module_says_what_it_is_for_and_what_it_offers(path: Path) -> None:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    assert ast.get_docstring(tree), "a module begins with what it is for"
-    if path.name in {"__init__.py", "__main__.py"}:
-        return
-    offered = [
-        node.value
-        for node in tree.body
-        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == ["__all__"]
+def test_imports_are_absolute_and_the_library_knows_no_screen() -> None:
+    offenders = [
+        f"{named(path)} imports {name}"
+        for path in MODULES
+        for name in imports(path)
+        if name.partition(".")[0] in {"", "streamlit", "plotly", "pages", "app"}
     ]
-    assert offered, "a module has __all__"
-    names = ast.literal_eval(offered[0])
-    defined = {
-        target
-        for node in tree.body
-        for target in (
-            [node.name]
-            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-            else [ast.unparse(one) for one in node.targets]
-            if isinstance(node, ast.Assign)
-            else [ast.unparse(node.target)]
-            if isinstance(node, ast.AnnAssign)
-            else []
-        )
+    assert offenders == []
+
+
+def test_values_protocol_and_folding_import_only_the_standard_library_and_the_judge() -> None:
+    allowed = {*STANDARD, "inspector", "openai_harmony"}
+    offenders = [
+        f"{named(path)} imports {name}"
+        for path in MODULES
+        if layer_of(path) in PURE
+        for name in imports(path)
+        if name.partition(".")[0] not in allowed
+    ]
+    assert offenders == []
+
+
+def test_imports_point_down() -> None:
+    offenders = [
+        f"{named(path)} imports {name}"
+        for path in OURS
+        for name in imports(path)
+        for top, _, rest in [name.partition(".")]
+        for below in [rest.partition(".")[0]]
+        if top == "inspector" and below not in {"", layer_of(path)}
+        # A name without a rank is no module, or one that docs/layers.toml does not name.
+        if below not in RANK or layer_of(path) not in RANK or RANK[below] >= RANK[layer_of(path)]
+    ]
+    assert offenders == []
+
+
+def test_pages_import_only_streamlit_the_door_and_their_own_parts() -> None:
+    def allowed(name: str) -> bool:
+        parts = name.split(".")
+        if parts[0] == "inspector":
+            return len(parts) <= 2
+        if parts[0] == "pages":
+            return parts[1:2] in (["ui"], ["parts"])
+        return parts[0] == "streamlit" or parts[0] in STANDARD
+
+    offenders = [
+        f"{named(path)} imports {name}"
+        for path in [*sorted(PAGES.glob("*.py")), ROOT / "app.py"]
+        for name in imports(path)
+        if not allowed(name)
+    ]
+    assert offenders == []
+
+
+def test_what_pages_share_knows_no_page() -> None:
+    offenders = [
+        f"{named(path)} imports {name}"
+        for path in sorted((PAGES / "ui").rglob("*.py"))
+        for name in imports(path)
+        if name.startswith((".", "pages.")) and name.split(".")[1] != "ui"
+    ]
+    assert offenders == []
+
+
+def test_a_page_stays_short_and_a_module_under_400_lines() -> None:
+    limits = {
+        **dict.fromkeys([*MODULES, *PAGES.glob("*/**/*.py")], 400),
+        **dict.fromkeys(PAGES.glob("*.py"), 120),
     }
-    assert set(names) <= defined, set(names) - defined
+    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in limits}
+    offenders = [
+        f"{named(path)} has {length} lines, more than {limits[path]}"
+        for path, length in lengths.items()
+        if length > limits[path]
+    ]
+    assert offenders == []
+
+
+def test_a_module_says_what_it_is_for_and_what_it_offers() -> None:
+    offenders = []
+    for path in OURS:
+        if not ast.get_docstring(tree(path)):
+            offenders.append(f"{named(path)} does not begin with what it is for")
+        if path.name in {"__init__.py", "__main__.py"}:
+            continue
+        names = offered(path)
+        if names is None:
+            offenders.append(f"{named(path)} has no __all__")
+        elif unknown := set(names) - set(defined(path)):
+            offenders.append(f"{named(path)} offers what it does not define: {sorted(unknown)}")
+    assert offenders == []
 
 
 def test_only_runs_starts_threads() -> None:
-    starters = {
-        layer_of(path)
-        for path in modules()
-        if not standalone(path) and imports(path) & {"threading", "concurrent.futures", "_thread"}
-    }
-    # The lab watches server processes from threads of its own, outside the dashboard.
-    assert starters <= {"runs", "lab"}, starters
+    offenders = [
+        f"{named(path)} starts threads"
+        for path in OURS
+        # The lab watches server processes from threads of its own, outside the dashboard.
+        if layer_of(path) not in {"runs", "lab"}
+        if imports(path) & {"threading", "concurrent.futures", "_thread"}
+    ]
+    assert offenders == []
 
 
 NAMED: Final = re.compile("vllm", re.IGNORECASE)
@@ -170,18 +193,15 @@ SERVERS_BY_NAME: Final = {
 
 
 def test_no_module_above_the_seam_names_a_server() -> None:
-    naming: dict[str, list[str]] = {}
-    for path in [*modules(), *sorted(PAGES.rglob("*.py")), ROOT / "app.py"]:
-        name = path.relative_to(ROOT).as_posix()
-        if name.startswith(tuple(SERVERS_BY_NAME)):
+    offenders = []
+    for path in [*MODULES, *sorted(PAGES.rglob("*.py")), ROOT / "app.py"]:
+        if named(path).startswith(tuple(SERVERS_BY_NAME)):
             continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        notes = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        texts = [
-            node.value
-            for node in ast.walk(tree)
+        notes = {id(node.value) for node in ast.walk(tree(path)) if isinstance(node, ast.Expr)}
+        offenders += [
+            f"{named(path)} says {node.value!r}"
+            for node in ast.walk(tree(path))
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in notes
+            if NAMED.search(node.value)
         ]
-        if found := [text for text in texts if NAMED.search(text)]:
-            naming[name] = found
-    assert naming == {}, "ask `reading.engine`, or say in SERVERS_BY_NAME why not"
+    assert offenders == [], "ask `reading.engine`, or say in SERVERS_BY_NAME why not"

@@ -3,8 +3,7 @@ import pytest
 from inspector.capture import Capture, Endpoint, Event, Header
 from inspector.metrics import figures, quantile
 from inspector.reading import read
-from tests.streams import chat
-from tests.test_verdict import GOOD
+from tests.support.streams import GOOD, chat
 
 
 def test_times_and_counts_of_a_stream() -> None:

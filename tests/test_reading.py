@@ -12,8 +12,8 @@ from inspector.capture import Capture, Endpoint, Event, Header
 from inspector.harmony.vocab import encode
 from inspector.reading import Evidence, Reader, Reading, read
 from inspector.store import FIXTURES, load
-from tests.servers import HABITS, serve
-from tests.streams import chat_chunk
+from tests.support.servers import HABITS, serve
+from tests.support.streams import chat_chunk
 
 REAL = [capture for path in sorted(FIXTURES.glob("*.jsonl*")) for capture in load(path)]
 NAMES = [path.name for path in sorted(FIXTURES.glob("*.jsonl*"))]

@@ -318,11 +318,6 @@ def test_the_tokens_of_a_built_in_capture_are_its_script_in_steps_of_its_row(row
         assert max(map(len, steps[1:])) == row.tokens_per_step
 
 
-def test_the_readme_of_the_fixtures_is_made_from_their_index() -> None:
-    command = [sys.executable, "-m", "tools.make_fixtures_readme", "--check"]
-    assert subprocess.run(command, cwd=FIXTURES.parent, check=False).returncode == 0
-
-
 def test_without_a_checkout_there_are_none_and_a_damaged_index_is_told(tmp_path: Path) -> None:
     assert builtin(tmp_path) == []
     for text in ("[[capture]]\nfile = 1", "what", "capture = 1", '[[capture]]\nfile = "a"'):

@@ -46,11 +46,6 @@ class Alignment:
     calls: list[int | None]
     """For each generated tool call the index under which it was delivered; None where its name was not."""
 
-    @property
-    def whole(self) -> bool:
-        """True when all that was promised was delivered as promised."""
-        return not self.extras and all(fate.state is FateState.OK for fate in self.fates)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:

@@ -119,8 +119,8 @@ def match_field(cells: Sequence[Cell], strays: Sequence[Stray], sent: Sequence[S
     free = [number for number, cell in enumerate(cells) if cell.free]
     left = _lay([cells[number] for number in free], strays)
     for stray in left:
-        if stray.place is not None:
-            stray.place = free[stray.place] if stray.place < len(free) else len(cells)
+        assert stray.place is not None  # noqa: S101 -- what was laid over cells has its place among them
+        stray.place = free[stray.place] if stray.place < len(free) else len(cells)
     lost = sum(len(cell.text) for cell in cells if cell.free)
     amount = sum(len(stray.text) for stray in left)
     moved = any(cell.state is FateState.MISROUTED for cell in cells)

@@ -26,7 +26,11 @@ def reconstructed_findings(
     if rebuilt is None or told is None or alignment is None:
         return
     run_here = {before.body for before, span in pairwise(told.spans) if before.turn < span.turn}
-    found = (*refusal_findings(rebuilt), *special_tokens(rebuilt), *lost_findings(reading, rebuilt, alignment))
+    found = (
+        *refusal_findings(rebuilt),
+        *special_tokens(rebuilt),
+        *lost_findings(reading, rebuilt, alignment),
+    )
     for finding in found:
         if finding.kind is Kind.UNSERVED and finding.token_start in run_here:
             continue  # a call of a tool that the server ran itself: its item need not have the text

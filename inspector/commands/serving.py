@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 
 from inspector.errors import InspectorError
 
-__all__ = ["port_number", "serve"]
+__all__ = ["port_number", "serve", "uvicorn_server"]
 
 
 def port_number(text: str) -> int:
@@ -39,8 +39,14 @@ def serve(app: ASGIApp, host: str, port: int, lines: Sequence[str]) -> None:
         for line in lines:
             print(line.replace("{address}", address))
         sys.stdout.flush()
-        # No date and server headers: a proxied response has its own.
-        config = uvicorn.Config(
+        with suppress(KeyboardInterrupt):  # the usual end; uvicorn has closed what was open
+            uvicorn_server(app).run(sockets=[listening])
+
+
+def uvicorn_server(app: ASGIApp) -> uvicorn.Server:
+    """A silent server for our apps, without date and server headers: a proxied response has its own."""
+    return uvicorn.Server(
+        uvicorn.Config(
             app,
             log_level="critical",
             access_log=False,
@@ -49,5 +55,4 @@ def serve(app: ASGIApp, host: str, port: int, lines: Sequence[str]) -> None:
             lifespan="on",
             timeout_graceful_shutdown=2,
         )
-        with suppress(KeyboardInterrupt):  # the usual end; uvicorn has closed what was open
-            uvicorn.Server(config).run(sockets=[listening])
+    )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 from inspector.harmony.events import (
     BodyAdded,
@@ -92,6 +93,8 @@ class Transcript:
                         self.messages.pop()
                 case Refused(at=at, state=state, words=words):
                     self._refuse(at, state, words)
+                case _:
+                    assert_never(event)
         self.count = count
         self._stretch(count)
 

@@ -5,7 +5,7 @@ import pytest
 from inspector.audit import Kind, audit
 from inspector.harmony.vocab import encode
 from inspector.reading import read
-from tests.servers import HABITS, Served, serve, whole
+from tests.support.servers import HABITS, Served, serve, whole
 
 START = "<|start|>assistant"
 SCRIPTS = {

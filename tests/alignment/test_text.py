@@ -1,7 +1,16 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.alignment.text import blocks, embed, embed_or_align, embed_tokens, whole_tokens
+from inspector.alignment.text import (
+    Block,
+    blocks,
+    embed,
+    embed_or_align,
+    embed_tokens,
+    token_blocks,
+    whole_tokens,
+)
 
 LETTERS = st.text("ab c", max_size=30)
 
@@ -29,6 +38,34 @@ def test_what_stands_nowhere_is_rest() -> None:
     gaps, rest = embed_or_align("one two", ["one", "???", " two"])
     assert gaps == []
     assert [(one.piece, one.text) for one in rest] == [(1, "???")]
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces", "surplus"),
+    [
+        # The surplus begins with a piece if it can, as servers repeat pieces.
+        ("one two one two three", ["one two", " one two", " one two", " three"], [(2, " one two")]),
+        ("(1)>(1)>", ["(1)>", "(1)>", "(1)>"], [(0, "(1)>")]),
+        # It cannot: no piece begins at any place that reads the same ...
+        ("(1)", ["a(1)(1)"], [(0, "a"), (0, "1)(")]),
+        # ... or other characters stand before it.
+        ("b>", ["b a", ">"], [(0, " a")]),
+        # Pieces without text are no surplus.
+        (">", ["b", "", "b", ""], [(0, "b"), (2, "b")]),
+    ],
+)
+def test_what_was_sent_beyond_the_text_is_told_by_piece(
+    text: str, pieces: list[str], surplus: list[tuple[int, str]]
+) -> None:
+    _, rest = embed_or_align(text, pieces)
+    assert [(one.piece, one.text) for one in rest] == surplus
+
+
+def test_texts_too_long_to_compare_by_token_are_compared_at_their_ends() -> None:
+    text, sent = " a" * 60_000, " b" * 60_000
+    borders = list(range(0, len(text) + 1, 2))
+    found = token_blocks(text + " end", [*borders, len(text) + 4], [sent, " end"])
+    assert found == [Block(len(text), len(text) + 4, len(sent))]
 
 
 @given(LETTERS, st.lists(LETTERS, max_size=6))

@@ -14,7 +14,7 @@ from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.harmony.vocab import encode
 from inspector.reading import read
 from inspector.store import FIXTURES, load
-from tests.streams import chat_chunk
+from tests.support.streams import chat_chunk
 
 REAL = [capture for path in sorted(FIXTURES.glob("*.jsonl")) for capture in load(path)]
 

@@ -11,7 +11,7 @@ from inspector.audit import Finding, Kind, Severity, audit, explain
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.harmony.vocab import encode
 from inspector.reading import Evidence, read
-from tests.streams import CLOSED, Step, chat, chat_chunk, completion
+from tests.support.streams import CLOSED, Step, chat, chat_chunk, completion
 
 ANALYSIS: Step = ("<|channel|>analysis<|message|>", {"role": "assistant", "content": ""})
 FINAL: Step = ("<|end|><|start|>assistant<|channel|>final<|message|>", {})
@@ -688,3 +688,29 @@ def test_one_choice_of_two_that_never_finished_is_a_broken_connection() -> None:
     events = [Event(one) for one in data[:-1]]
     capture = Capture(header=Header(endpoint=Endpoint.CHAT), events=events, end=CLOSED)
     assert Kind.DISCONNECTED in {one.kind for one in found(capture)}
+
+
+@pytest.mark.parametrize(
+    ("prompt", "kind"),
+    [
+        ("<|start|>user<|message|>x<|end|>oops", Kind.UNEXPECTED_TOKEN),
+        ("<|start|>nobody<|message|>", Kind.BAD_HEADER),
+    ],
+)
+def test_a_prompt_that_breaks_the_format_is_told_without_a_place_in_the_answer(
+    prompt: str, kind: Kind
+) -> None:
+    first = json.dumps({"prompt_token_ids": encode(prompt), "choices": []})
+    capture = chat([("<|start|>assistant<|channel|>final<|message|>Hi", {"content": "Hi"}), STOP])
+    told = found(replace(capture, events=[Event(first, 0.0), *capture.events]))
+    (finding,) = [one for one in told if one.kind in {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER}]
+    assert (finding.kind, finding.severity, finding.token_start) == (kind, Severity.ERROR, None)
+    assert finding.delivered
+
+
+def test_counts_are_not_held_against_what_was_hidden_or_cannot_be_told() -> None:
+    short = chat([("", {"content": "Hi"})], usage=500, with_ids=False)
+    assert Kind.COUNT_MISMATCH in {one.kind for one in found(short)}
+    assert found(asked(short, include_reasoning=False)) == []
+    tool = {"type": "web_search_call", "action": {}}
+    assert found(response([tool], request={}, usage={"output_tokens": 500})) == []

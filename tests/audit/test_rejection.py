@@ -16,7 +16,7 @@ from inspector.harmony.tracker import HarmonyTracker
 from inspector.harmony.transcript import Refusal, Transcript
 from inspector.harmony.vocab import Marker, encode
 from inspector.reading import read
-from tests.streams import CLOSED, aborted, chat_chunk
+from tests.support.streams import CLOSED, aborted, chat_chunk
 
 THINK = "<|channel|>analysis<|message|>"
 COMMENT = "Unexpected token 12606 while expecting start token 200006"

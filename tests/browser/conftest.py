@@ -31,8 +31,13 @@ OPENINGS = 12
 expect.set_options(timeout=ANSWERS_WITHIN_MS)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
+    """One browser for the tests of this folder.
+
+    It is closed with the last of them: while it is open, Playwright's loop runs in this thread, and
+    `asyncio.run` of other tests would refuse to start a second one.
+    """
     found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     assert found, "no chromium on this machine; install it, as .ci/run does: apt-get install chromium"
     with sync_playwright() as driver:
@@ -156,7 +161,7 @@ def open_page(chromium: Browser) -> Iterator[Callable[..., Page]]:
         watched.check()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def bench(chromium: Browser) -> Iterator[Watched]:
     """One page for the strip alone, emptied for each test."""
     context = chromium.new_context()

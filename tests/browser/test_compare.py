@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
 from tests.browser.conftest import pick
-from tests.pages.test_replay import as_file
-from tests.report.test_report import hostile
+from tests.support.hostile import hostile
+from tests.support.pages import as_file
 
 pytestmark = pytest.mark.browser
 

@@ -14,9 +14,9 @@ from playwright.sync_api import Browser, Page, expect
 from inspector.lab.process import free_port
 from inspector.store import load
 from tests.browser.conftest import pick
-from tests.listening import listening
-from tests.raw_server import Answer, raw_server, sse, stream
-from tests.test_tap import Echo
+from tests.support.listening import listening
+from tests.support.raw_server import Answer, raw_server, sse, stream
+from tests.support.upstreams import Echo
 
 pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]

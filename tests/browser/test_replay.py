@@ -9,7 +9,7 @@ from playwright.sync_api import FilePayload, Page, expect
 
 import inspector
 from tests.browser.conftest import pick
-from tests.streams import Step, chat
+from tests.support.streams import Step, chat
 
 pytestmark = pytest.mark.browser
 

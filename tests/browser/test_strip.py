@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 import inspector
 from inspector.views.growth import unchanged
 from tests.browser.conftest import show
-from tests.streams import chat
+from tests.support.streams import chat
 
 pytestmark = pytest.mark.browser
 

@@ -12,8 +12,8 @@ from inspector.errors import InspectorError
 from inspector.harmony.text import text_of
 from inspector.runs.registry import Registry
 from inspector.runs.run import Run
-from tests.raw_server import Answer, page, raw_server, sse, stream
-from tests.streams import chat
+from tests.support.raw_server import Answer, page, raw_server, sse, stream
+from tests.support.streams import chat
 
 CHAT, COMPLETIONS = "/v1/chat/completions", "/v1/completions"
 RENDER = f"{CHAT}/render"

@@ -11,8 +11,8 @@ from inspector.capture import EventKind
 from inspector.client.transport import async_recording_client, recording_client
 from inspector.inspection import inspect
 from inspector.store import load
-from tests.raw_server import Asked, page, raw_server, sse, stream
-from tests.streams import chat
+from tests.support.raw_server import Asked, page, raw_server, sse, stream
+from tests.support.streams import chat
 
 CAPTURE = chat(
     [

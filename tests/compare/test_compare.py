@@ -1,3 +1,5 @@
+"""Two captures compared: tokens, delivery, causes, and one sentence for it."""
+
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -5,7 +7,6 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from inspector.audit import Kind
 from inspector.capture import Capture, Endpoint, Event, Header
@@ -16,8 +17,7 @@ from inspector.lab.results import all_runs as matrix_runs
 from inspector.lab.results import capture_of as matrix_capture
 from inspector.store import builtin, load
 from inspector.views.comparison_rows import comparison_row, comparison_summary, difference_rows, timing_rows
-from tests.streams import Step, chat, chat_chunk
-from tests.test_verdict import GOOD, LEAK, LOSS
+from tests.support.streams import GOOD, LEAK, LOSS, PIECES, Step, chat, chat_chunk
 
 STORED = {one.name: one.path for one in builtin()}
 
@@ -316,28 +316,6 @@ def test_several_captures_stand_in_one_list_against_the_reference() -> None:
         ("a", 1, False),
         ("b", 0, True),
     ]
-
-
-PIECES = st.lists(
-    st.tuples(
-        st.sampled_from(
-            [
-                "<|channel|>",
-                "analysis",
-                "final",
-                "<|message|>",
-                "Hi",
-                "<|end|>",
-                "<|start|>",
-                "assistant",
-                "\u202e",
-            ]
-        ),
-        st.sampled_from([{}, {"content": "Hi"}, {"reasoning": "Hi"}, {"content": "\u202e"}]),
-    ),
-    min_size=1,
-    max_size=14,
-)
 
 
 @settings(deadline=None, max_examples=60)

@@ -14,7 +14,7 @@ from inspector.diagnosis.captures import answers_of_capture, answers_of_findings
 from inspector.diagnosis.ranking import Because
 from inspector.inspection import inspect
 from inspector.reading import Reading, read
-from tests.streams import chat, chat_chunk, completion
+from tests.support.streams import chat, chat_chunk, completion
 
 FIXTURES = Path(__file__).parent.parent.parent / "fixtures"
 

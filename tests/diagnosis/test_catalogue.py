@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from inspector.diagnosis.catalogue import DEFAULT_FILE, catalogue, read_catalogue
-from inspector.diagnosis.issue import Issue, Side
+from inspector.diagnosis.issue import Side
 from inspector.errors import InspectorError
 
 ENTRY: dict[str, Any] = {
@@ -109,11 +109,21 @@ def test_a_catalogue_cannot_run_code(tmp_path: Path) -> None:
     assert not victim.exists()
 
 
-@pytest.mark.parametrize("issue", catalogue(), ids=lambda issue: issue.id)
-def test_an_entry_of_ours_says_what_to_do_and_what_it_rests_on(issue: Issue) -> None:
-    for sentence in (issue.cause, *issue.steps, issue.basis):
-        assert sentence[-1] in ".)", sentence
-    assert all(re.fullmatch(r"https://\S+", link) for link in issue.links)
+def test_an_entry_of_ours_says_what_to_do_and_what_it_rests_on() -> None:
+    unfinished = [
+        (issue.id, sentence)
+        for issue in catalogue()
+        for sentence in (issue.cause, *issue.steps, issue.basis)
+        if sentence[-1] not in ".)"
+    ]
+    assert unfinished == []
+    no_links = [
+        (issue.id, link)
+        for issue in catalogue()
+        for link in issue.links
+        if not re.fullmatch(r"https://\S+", link)
+    ]
+    assert no_links == []
 
 
 @pytest.mark.parametrize(

@@ -31,18 +31,16 @@ def places(issue: Issue, text: str) -> list[tuple[int, int]]:
     return [(place.start, place.end) for place in token_places(issue, Evidence(reading_of(encode(text))))]
 
 
-@pytest.mark.parametrize(
-    ("issue", "text"), [(issue, text) for issue in WITH_TOKENS for text in issue.shows], ids=str
-)
-def test_a_stream_that_shows_the_issue_matches(issue: Issue, text: str) -> None:
-    assert places(issue, text)
+def test_a_stream_that_shows_the_issue_matches() -> None:
+    assert all(issue.shows for issue in WITH_TOKENS)
+    unseen = [(issue.id, text) for issue in WITH_TOKENS for text in issue.shows if not places(issue, text)]
+    assert unseen == []
 
 
-@pytest.mark.parametrize(
-    ("issue", "text"), [(issue, text) for issue in WITH_TOKENS for text in issue.shows_not], ids=str
-)
-def test_a_stream_that_looks_alike_does_not_match(issue: Issue, text: str) -> None:
-    assert not places(issue, text)
+def test_a_stream_that_looks_alike_does_not_match() -> None:
+    assert all(issue.shows_not for issue in WITH_TOKENS)
+    seen = [(issue.id, text) for issue in WITH_TOKENS for text in issue.shows_not if places(issue, text)]
+    assert seen == []
 
 
 OTHERWISE = {
@@ -52,9 +50,8 @@ OTHERWISE = {
 """Scripts that name an issue for the message that servers make of them; the token before tells another."""
 
 
-@pytest.mark.parametrize(
-    ("script", "issue"),
-    [
+def test_the_labs_malformed_scripts_have_the_forms_of_the_issues_they_name() -> None:
+    pairs = [
         (script, issue)
         for script in scripts.load()
         for issue in WITH_TOKENS
@@ -62,13 +59,14 @@ OTHERWISE = {
         and issue.id in script.issues
         and not issue.request
         and (script.name, issue.id) not in OTHERWISE
-    ],
-    ids=lambda value: getattr(value, "name", getattr(value, "id", "")),
-)
-def test_the_labs_malformed_scripts_have_the_forms_of_the_issues_they_name(
-    script: scripts.Script, issue: Issue
-) -> None:
-    assert token_places(issue, Evidence(reading_of(script.turns[0]))), issue.id
+    ]
+    assert len(pairs) >= 10
+    without = [
+        (script.name, issue.id)
+        for script, issue in pairs
+        if not token_places(issue, Evidence(reading_of(script.turns[0])))
+    ]
+    assert without == []
 
 
 def test_the_place_is_the_tokens_of_the_sequence() -> None:

@@ -9,7 +9,7 @@ from inspector.diagnosis.captures import diagnose_capture
 from inspector.diagnosis.judges import judgements
 from inspector.harmony.vocab import MARKERS, encode
 from inspector.reading import read
-from tests.streams import completion
+from tests.support.streams import completion
 
 REFUSAL = (
     "I'm sorry, but I can't help with that.<|end|>"

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.diagnosis.catalogue import catalogue
-from inspector.diagnosis.issue import Issue
 from inspector.diagnosis.prefilter import needed_literal
 
 
@@ -32,12 +31,17 @@ def test_the_literal_is_the_longest_run_that_every_match_needs(expression: str, 
     assert needed_literal(expression) == literal
 
 
-@pytest.mark.parametrize("issue", catalogue(), ids=lambda issue: issue.id)
-def test_every_pattern_of_the_catalogue_matches_only_lines_with_its_literal(issue: Issue) -> None:
-    for pattern in (*issue.patterns, *issue.may_match):
-        for example in (one for other in catalogue() for one in other.examples):
-            if pattern.expression.search(example):
-                assert pattern.literal in example
+def test_every_pattern_of_the_catalogue_matches_only_lines_with_its_literal() -> None:
+    examples = [example for issue in catalogue() for example in issue.examples]
+    matches = [
+        (issue.id, pattern.literal, example)
+        for issue in catalogue()
+        for pattern in (*issue.patterns, *issue.may_match)
+        for example in examples
+        if pattern.expression.search(example)
+    ]
+    assert len(matches) >= len(examples) / 2
+    assert [match for match in matches if match[1] not in match[2]] == []
 
 
 @given(

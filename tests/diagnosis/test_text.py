@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.diagnosis.catalogue import catalogue
-from inspector.diagnosis.issue import Issue, Side
+from inspector.diagnosis.issue import Side
 from inspector.diagnosis.ranking import Because
 from inspector.diagnosis.result import DiagnosisOutcome
 from inspector.diagnosis.text import diagnose_text
@@ -26,22 +26,18 @@ def first(text: str) -> str:
     return diagnose_text(text).answers[0].issue.id
 
 
-@pytest.mark.parametrize(
-    ("issue", "example"),
-    [(issue, example) for issue in catalogue() for example in issue.examples],
-    ids=lambda value: getattr(value, "id", ""),
-)
-def test_an_example_leads_to_its_entry_or_to_the_likelier_one_of_the_same_text(
-    issue: Issue, example: str
-) -> None:
-    answers = [answer.issue.id for answer in diagnose_text(example).answers]
-    assert answers[0] in {issue.id, *issue.shares_text_with}
-    assert issue.id in answers
+def test_an_example_leads_to_its_entry_or_to_the_likelier_one_of_the_same_text() -> None:
+    astray = []
+    for issue in catalogue():
+        for example in issue.examples:
+            answers = [answer.issue.id for answer in diagnose_text(example).answers]
+            if issue.id not in answers or answers[0] not in {issue.id, *issue.shares_text_with}:
+                astray.append((issue.id, example, answers))
+    assert astray == []
 
 
-@pytest.mark.parametrize("issue", [one for one in catalogue() if one.patterns], ids=lambda one: one.id)
-def test_an_entry_with_a_text_of_its_own_has_an_example_of_it(issue: Issue) -> None:
-    assert issue.examples
+def test_an_entry_with_a_text_of_its_own_has_an_example_of_it() -> None:
+    assert [issue.id for issue in catalogue() if issue.patterns and not issue.examples] == []
 
 
 SEEDS = [

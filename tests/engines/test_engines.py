@@ -22,8 +22,8 @@ from inspector.reading import Reading, read
 from inspector.wire.chat import ChatReader
 from inspector.wire.endpoints import ASKED, spec_of
 from inspector.wire.stream import Stream
-from tests.raw_server import page, raw_server, sse, stream
-from tests.streams import Step, aborted, chat, chat_chunk
+from tests.support.raw_server import page, raw_server, sse, stream
+from tests.support.streams import Step, aborted, chat, chat_chunk
 
 OWNER = "vllm-frontend-rs"
 TWO_ANALYSES: list[Step] = [

@@ -314,3 +314,10 @@ def test_rendered_conversations_are_read_as_the_judge_reads_them(
         )
         for one in judged
     ]
+
+
+@pytest.mark.parametrize("bad", [2**40, -1])
+def test_an_id_that_no_parser_takes_is_refused_where_it_stands(bad: int) -> None:
+    events = HarmonyTracker().receive([*encode("<|channel|>final<|message|>a"), bad, *encode("b")])
+    (refused,) = [event for event in events if isinstance(event, Refused)]
+    assert (refused.at, refused.state) == (4, State.BODY)

@@ -1,3 +1,8 @@
+import pytest
+from openai_harmony import HarmonyError
+
+from inspector.errors import InspectorError
+from inspector.harmony import vocab
 from inspector.harmony.vocab import ASSISTANT, MARKERS, Marker, encode, encode_plain, join_bytes, token_bytes
 
 
@@ -24,3 +29,21 @@ def test_half_a_surrogate_is_encoded_as_a_question_mark() -> None:
 
 def test_ids_outside_the_vocabulary_add_no_bytes() -> None:
     assert [token_bytes(bad) for bad in (-1, 201088, 2**80)] == [b"", b"", b""]
+
+
+def test_ids_from_outside_do_not_fill_the_memory() -> None:
+    table = vocab._BytesTable.fromkeys(range(vocab.VOCABULARY_SIZE), b"x")
+    assert table[-1] == b""
+    assert len(table) == vocab.VOCABULARY_SIZE
+
+
+@pytest.mark.parametrize("error", [HarmonyError("no vocabulary"), OSError("no network")])
+def test_a_library_without_its_vocabulary_is_told_with_its_remedy(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def failing(_: object) -> object:
+        raise error
+
+    monkeypatch.setattr(vocab, "load_harmony_encoding", failing)
+    with pytest.raises(InspectorError, match=rf"cannot be loaded \({error}\); install oss-harmony"):
+        vocab.encoding.__wrapped__()

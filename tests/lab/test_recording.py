@@ -9,7 +9,7 @@ from inspector.errors import LabError
 from inspector.lab.process import free_port
 from inspector.lab.recording import Target, record, server_version
 from inspector.lab.scripts import named
-from tests.raw_server import Asked, page, raw_server, sse, stream
+from tests.support.raw_server import Asked, page, raw_server, sse, stream
 
 Answer = Callable[[Asked], Iterable[bytes]]
 

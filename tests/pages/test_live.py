@@ -10,7 +10,7 @@ import inspector
 from inspector.capture import End
 from inspector.lab.process import free_port
 from inspector.store import builtin, load
-from tests.raw_server import Answer, page, raw_server
+from tests.support.raw_server import Answer, page, raw_server
 
 ROOT = Path(__file__).parents[2]
 MODELS = '{"object": "list", "data": [{"id": "openai/gpt-oss-20b"}]}'

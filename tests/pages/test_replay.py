@@ -10,7 +10,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import inspector
-from tests.streams import chat, chat_chunk
+from tests.support.pages import as_file, banner, drawn
+from tests.support.streams import chat, chat_chunk
 
 PAGE = str(Path(__file__).parents[2] / "pages" / "replay.py")
 NAMES = [one.name for one in inspector.builtin()]
@@ -26,21 +27,9 @@ def page(**query: str) -> AppTest:
     return app
 
 
-def drawn(app: AppTest, component: str) -> Any:
-    """The message of one of our components."""
-    return next(
-        one.proto for one in app.get("bidi_component") if one.proto.component_name == f"inspector_{component}"
-    )
-
-
 def strip(app: AppTest) -> tuple[dict[str, Any], dict[str, Any]]:
     head, _, payload = drawn(app, "strip").bytes.partition(b"\n")
     return json.loads(head), json.loads(payload)
-
-
-def banner(app: AppTest) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(drawn(app, "banner").json)
-    return found
 
 
 def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
@@ -48,10 +37,6 @@ def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:
     app.run()
     assert not app.exception
     return app
-
-
-def as_file(capture: inspector.Capture) -> bytes:
-    return "".join(f"{line}\n" for line in inspector.render(capture)).encode()
 
 
 def test_the_page_opens_on_a_built_in_capture_at_its_first_error() -> None:

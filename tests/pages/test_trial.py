@@ -11,10 +11,10 @@ from streamlit.testing.v1 import AppTest
 import inspector
 from inspector.lab.process import free_port
 from inspector.runs.registry import FOLDER_VARIABLE
-from tests.listening import listening
-from tests.pages.test_compare import PAGE, banner
-from tests.pages.test_replay import drawn
+from tests.support.listening import listening
+from tests.support.pages import banner, drawn
 
+PAGE = str(Path(__file__).parents[2] / "pages" / "compare.py")
 LEFT, RIGHT = "chat-tool-call-dropped-vllm-0.13.0", "chat-tool-call-leak-vllm-0.14.1"
 WHOLE = "chat-whole-vllm-0.14.1"
 

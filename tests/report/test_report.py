@@ -1,10 +1,9 @@
+"""Reports hold what the audit found, load nothing, and hostile text stays text."""
+
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -12,14 +11,13 @@ from hypothesis import strategies as st
 
 from inspector.audit import explain
 from inspector.capture import Capture, Endpoint, Event, Header
-from inspector.cli import main
 from inspector.compare import compare
 from inspector.harmony.vocab import encode
 from inspector.inspection import Inspection, inspect
 from inspector.report import html_report, markdown_report
-from inspector.store import builtin, load, save
-from tests.streams import Step, aborted, chat
-from tests.test_verdict import GOOD, LEAK
+from inspector.store import builtin, load
+from tests.support.hostile import hostile
+from tests.support.streams import GOOD, LEAK, aborted, chat
 
 STORED = {one.name: one.path for one in builtin()}
 ALLOWED = {
@@ -172,33 +170,6 @@ def test_a_page_can_hold_how_it_compares() -> None:
     assert found.sentence not in read(html_report(right)).text
 
 
-HOSTILE = (
-    "<script>alert(1)</script><img src=x onerror=alert(1)>\u202e\x1b]8;;x\x07```\n# [x](http://y) @all <!--"
-)
-
-
-def hostile() -> Inspection:
-    steps: Sequence[Step] = (
-        (f"<|channel|>analysis<|message|>{HOSTILE}<|end|>", {"content": HOSTILE}),
-        ("<|start|>assistant<|channel|>commentary to=functions.<b>x</b><|message|>{}<|call|>", {}),
-        (f"{HOSTILE}", {}),
-    )
-    capture = chat(steps, finish=None)
-    header = replace(
-        capture.header,
-        model=HOSTILE,
-        server_version=HOSTILE,
-        source=HOSTILE,
-        request={
-            "messages": [{"content": HOSTILE}],
-            "api_key": "sk-secret-of-mine",
-            "note": "Bearer abcdefgh1234",
-        },
-        extra={HOSTILE: HOSTILE},
-    )
-    return inspect(replace(capture, header=header, notes=(HOSTILE,)), name=f"dir/{HOSTILE}.jsonl")
-
-
 def test_hostile_text_stays_text_in_the_page() -> None:
     html = html_report(hostile(), against=compare(hostile(), inspect(chat(GOOD))))
     page = read(html)
@@ -265,36 +236,6 @@ def test_a_page_of_many_tokens_stays_small() -> None:
     assert "more …" in read(html).text
     assert len(html) < 200_000
     assert len(markdown_report(one)) < 200_000
-
-
-@pytest.fixture(scope="module")
-def leak(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("report") / "leak.jsonl"
-    save(chat(LEAK), path)
-    return path
-
-
-def test_the_command_writes_both_forms(leak: Path, tmp_path: Path) -> None:
-    html, text = tmp_path / "r.html", tmp_path / "r.md"
-    assert main(["report", str(leak), "--html", str(html), "--markdown", str(text)]) == 0
-    assert html.read_text("utf-8") == html_report(inspect(chat(LEAK), name=str(leak)))
-    assert text.read_text("utf-8").startswith("**What happened:** The server leaked 2 reasoning tokens")
-
-
-def test_the_command_prints_to_standard_output(leak: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", str(leak), "--markdown", "-"]) == 0
-    assert capsys.readouterr().out.startswith("**What happened:**")
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [([], "no output selected"), (["--html", "missing/folder/out.html"], "cannot be written")],
-)
-def test_the_command_says_what_it_needs(
-    leak: Path, options: list[str], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["report", str(leak), *options]) == 2
-    assert words in capsys.readouterr().err
 
 
 def test_a_report_shows_the_token_that_was_never_sent() -> None:

@@ -9,8 +9,7 @@ from inspector.harmony.vocab import encode
 from inspector.inspection import inspect
 from inspector.report import minimal, refusal, reproduce
 from inspector.store import builtin, load
-from tests.streams import Step, chat
-from tests.test_verdict import GOOD, LOSS
+from tests.support.streams import GOOD, LOSS, Step, chat
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,7 @@
 """Each fault ends in one sentence and a capture of what had come; real sockets, real files."""
 
 import gzip
-import os
-import resource
 import ssl
-import subprocess
-import sys
 import threading
 import zlib
 from collections.abc import Iterable, Iterator
@@ -15,7 +11,6 @@ import pytest
 
 from inspector.audit import Kind
 from inspector.capture import Capture, Endpoint, EventKind
-from inspector.cli import main
 from inspector.client.address import Server
 from inspector.client.request import LiveRequest
 from inspector.harmony.vocab import encode
@@ -24,24 +19,11 @@ from inspector.lab.process import free_port
 from inspector.runs.registry import Registry
 from inspector.runs.run import Run, RunState
 from inspector.store import load
-from tests.raw_server import Answer, Asked, RawServer, page, raw_server, sse, stream
-from tests.streams import chat_chunk
+from tests.support.answers import CHAT, DONE, SAID, answering, certificate
+from tests.support.raw_server import Asked, RawServer, page, raw_server, sse, stream
+from tests.support.streams import chat_chunk
 
 REQUEST = LiveRequest(model="openai/gpt-oss-20b", prompt="Hello")
-CHAT = "/v1/chat/completions"
-SAID = [
-    sse(chat_chunk(encode("<|channel|>analysis<|message|>"), {"role": "assistant"})),
-    sse(chat_chunk(encode("Think"), {"reasoning": "Think"})),
-    sse(chat_chunk(encode("<|end|><|start|>assistant<|channel|>final<|message|>"), {})),
-    sse(chat_chunk(encode("Hi"), {"content": "Hi"})),
-    sse(chat_chunk(encode("<|return|>"), {}, finish="stop")),
-]
-DONE = sse("[DONE]")
-
-
-def answering(pieces: Iterable[bytes], *, end: bool = True, coding: str = "") -> dict[str, Answer]:
-    kept = list(pieces)
-    return {CHAT: lambda _: stream(kept, end=end, coding=coding)}
 
 
 def ask(server: Server, folder: Path | None, request: LiveRequest = REQUEST) -> tuple[Run, Capture]:
@@ -105,17 +87,6 @@ def test_a_connection_that_closes_without_an_answer(folder: Path) -> None:
         run, capture = ask(Server(base_url=server.v1), folder)
     assert "closed the connection without a response" in run.outcome.failure
     assert len(capture.events) == 0
-
-
-def certificate(folder: Path) -> tuple[Path, Path]:
-    key, chain = folder / "key.pem", folder / "chain.pem"
-    subprocess.run(
-        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
-        f"-subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 -keyout {key} -out {chain}".split(),
-        check=True,
-        capture_output=True,
-    )
-    return key, chain
 
 
 def test_a_certificate_is_not_trusted_unless_named_or_waived(folder: Path, tmp_path: Path) -> None:
@@ -333,35 +304,6 @@ def test_a_folder_that_cannot_be_written_leaves_the_run_in_memory(tmp_path: Path
     assert kinds(capture) == set()
 
 
-_RECORD = """
-import resource, sys
-resource.setrlimit(resource.RLIMIT_FSIZE, (700, 700))
-from inspector.cli import main
-sys.exit(main(sys.argv[1:]))
-"""
-
-
-def test_a_full_disk_ends_the_recording_in_one_sentence_with_whole_lines(tmp_path: Path) -> None:
-    out = tmp_path / "out.jsonl"
-    with raw_server(answering([*SAID, DONE])) as server:
-        done = subprocess.run(
-            [
-                *(sys.executable, "-c", _RECORD, "record", "--base-url", server.v1),
-                *("--model", "m", "--prompt", "Hello", "--out", str(out)),
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        )
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert f"{out}: cannot be written" in done.stderr
-    [capture] = load(out)
-    assert capture.header.model == "m"
-    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 700
-
-
 def test_a_server_that_refuses_token_ids_is_asked_without_them(folder: Path) -> None:
     def strict(asked: Asked) -> Iterable[bytes]:
         if "return_token_ids" in asked.body:
@@ -425,33 +367,3 @@ def test_a_background_stream_that_breaks_is_taken_up_where_it_broke(folder: Path
     assert len(capture.events) == 4
     assert capture.end is not None
     assert not capture.end.cut
-
-
-def test_background_is_for_responses_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "out.jsonl"
-    command = ["record", "--base-url", "http://127.0.0.1:1", "--model", "m", "--prompt", "Hi", "--background"]
-    assert main([*command, "--out", str(out)]) == 2
-    assert "--background needs --endpoint responses" in capsys.readouterr().err
-    assert not out.exists()
-
-
-def test_record_takes_a_background_stream_up_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def event(number: int, kind: str, **more: object) -> bytes:
-        return f"event: {kind}\n".encode() + sse({"type": kind, "sequence_number": number, **more})
-
-    began = event(0, "response.created", response={"id": "resp_1", "status": "in_progress"})
-    done = event(1, "response.completed", response={"id": "resp_1", "status": "completed", "output": []})
-    answers: dict[str, Answer] = {
-        "/v1/responses": lambda _: stream([began], end=False),
-        "/v1/responses/resp_1": lambda _: stream([done]),
-    }
-    out = tmp_path / "out.jsonl"
-    with raw_server(answers) as server:
-        command = ["record", "--base-url", server.v1, "--model", "m", "--prompt", "Hi", "--out", str(out)]
-        assert main([*command, "--endpoint", "responses", "--background"]) == 0
-        [body] = server.bodies("/v1/responses")
-    assert body["background"] is True
-    assert "2 events" in capsys.readouterr().out
-    assert len(load(out)[0].events) == 2

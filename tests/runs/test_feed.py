@@ -13,9 +13,9 @@ from inspector.client.request import LiveRequest
 from inspector.runs.feed import runs_routes
 from inspector.runs.registry import Registry
 from inspector.store import builtin, load
-from tests.listening import listening
-from tests.raw_server import Asked, raw_server, sse, stream
-from tests.streams import aborted, chat
+from tests.support.listening import listening
+from tests.support.raw_server import Asked, raw_server, sse, stream
+from tests.support.streams import aborted, chat
 
 CAPTURE = chat(
     [

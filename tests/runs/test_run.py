@@ -4,7 +4,7 @@ import tracemalloc
 from inspector.capture import End, Event
 from inspector.harmony.vocab import encode
 from inspector.runs.registry import Registry
-from tests.streams import chat, chat_chunk
+from tests.support.streams import chat, chat_chunk
 
 ENVELOPE = '"id": "chatcmpl-8f8e7d6c5b4a39281706f5e4d3c2b1a0", "created": 1700000000, "object"'
 CAPTURE = chat(

@@ -13,8 +13,8 @@ from inspector.inspection import inspect
 from inspector.lab.process import free_port
 from inspector.runs.registry import TRIALS_KEPT, Registry
 from inspector.runs.trial import AT_ONCE, RUNS_AT_MOST, Trial, brought
-from tests.raw_server import Answer, Asked, RawServer, page, raw_server, stream
-from tests.runs.test_faults import CHAT, DONE, SAID
+from tests.support.answers import CHAT, DONE, SAID
+from tests.support.raw_server import Answer, Asked, RawServer, page, raw_server, stream
 
 REQUEST = LiveRequest(model="openai/gpt-oss-20b", prompt="Hello")
 WHOLE: dict[str, Answer] = {CHAT: lambda _: stream([*SAID, DONE])}

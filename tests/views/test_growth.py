@@ -13,7 +13,7 @@ from inspector.reading import Reader, read
 from inspector.views.growth import Growth, now
 from inspector.views.payload import Increment
 from inspector.views.strip import strip
-from tests.streams import aborted, chat, chat_chunk, tool_response
+from tests.support.streams import aborted, chat, chat_chunk, tool_response
 
 THINK = "<|channel|>analysis<|message|>"
 SPLIT = [

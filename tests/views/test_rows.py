@@ -4,8 +4,7 @@ from inspector.capture import Capture, Endpoint, Event, Header
 from inspector.inspection import inspect
 from inspector.reading import read
 from inspector.views.rows import audit_row, field_rows, finding_words, message_rows, token_rows
-from tests.streams import CLOSED, chat, chat_chunk, tool_response
-from tests.test_verdict import GOOD, LEAK
+from tests.support.streams import CLOSED, GOOD, LEAK, chat, chat_chunk, tool_response
 
 TOOL = (
     (

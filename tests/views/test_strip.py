@@ -5,8 +5,7 @@ from inspector.capture import Capture, Endpoint, Event, Header
 from inspector.harmony.vocab import encode
 from inspector.inspection import inspect
 from inspector.views.strip import strip
-from tests.streams import CLOSED, aborted, chat, tool_response
-from tests.test_verdict import GOOD, LEAK, LOSS
+from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, aborted, chat, tool_response
 
 
 def payload(capture: Capture) -> dict[str, Any]:

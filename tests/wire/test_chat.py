@@ -131,6 +131,29 @@ def test_an_unstreamed_answer_is_read_from_its_message() -> None:
     assert (stream.terminal_event, stream.choice(0).tokens.ids) == (0, [1])
 
 
+def test_what_is_no_choice_no_call_and_no_function_is_read_over() -> None:
+    calls = [7, {"index": 0}, {"index": 0, "function": "f"}, {"index": 1, "function": {"name": "g"}}]
+    stream = reads({"choices": [None, "x", {"index": 0, "delta": {"tool_calls": calls}}]})
+    assert stream.choice(0).deltas == [Delta(0, "tool_calls[1].name", "g")]
+    body = reads({"choices": [5, {"index": 0, "message": {"content": "a"}}]}, kind=EventKind.BODY)
+    assert body.choice(0).deltas == [Delta(0, "content", "a")]
+
+
+def test_comments_are_read_over_and_common_chunks_after_the_end_are_noticed() -> None:
+    plain = '{"id":"a","object":"o","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"%s"}}]}'
+    stream = Stream()
+    told = [Event(plain % "a"), Event("ping", kind=EventKind.COMMENT), Event(plain % "b"), Event("[DONE]")]
+    ChatReader(stream).receive([*told, Event(plain % "c")])
+    assert [one.text for one in stream.choice(0).deltas] == ["a", "b", "c"]
+    assert [(one.key, one.event) for one in stream.notices.values()] == [("after_done", 4)]
+
+
+@pytest.mark.parametrize("logprobs", ["many", [1], {"tokens": {"a": 1}}, {}])
+def test_logprobs_of_another_form_tell_no_ids(logprobs: object) -> None:
+    choice = reads(chunk({"content": "a"}, logprobs=logprobs)).choice(0)
+    assert (choice.logprob_tokens.ids, choice.deltas) == ([], [Delta(0, "content", "a")])
+
+
 TEXTS = st.sampled_from(
     ["", "a", " wörd", "👋🏽", 'quo"te', "back\\slash", "line\nfeed", "\ud800", "\x7f", "{}", '",']
 )

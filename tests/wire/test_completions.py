@@ -44,3 +44,19 @@ def test_a_body_ends_the_answer_and_an_error_is_told() -> None:
     assert reads(chunk("a", finish_reason="stop"), kind=EventKind.BODY).terminal_event == 0
     assert [one.message for one in reads({"error": {"message": "boom"}}).errors] == ["boom"]
     assert set(reads("<html>", kind=EventKind.BODY).notices) == {"not_json"}
+
+
+def test_what_is_no_choice_is_read_over_and_a_second_finish_is_noticed() -> None:
+    stream = reads(
+        {"choices": [None, {"index": 0, "text": "a", "finish_reason": "stop"}]},
+        chunk("b", finish_reason="length"),
+    )
+    assert [one.text for one in stream.choice(0).deltas] == ["a", "b"]
+    assert set(stream.notices) == {"two_finishes"}
+    assert (stream.choice(0).finish_reason, stream.choice(0).finish_event) == ("length", 1)
+
+
+def test_comments_and_text_without_json_are_told_apart() -> None:
+    stream = Stream()
+    CompletionsReader(stream).receive([Event("ping", None, "", EventKind.COMMENT), Event("{broken")])
+    assert [(one.key, one.event) for one in stream.notices.values()] == [("not_json", 1)]

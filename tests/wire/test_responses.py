@@ -174,3 +174,61 @@ def test_an_unstreamed_answer_is_delivered_as_its_final_object() -> None:
     stream = reads(body, kind=EventKind.BODY)
     assert stream.choice(0).deltas == [Delta(0, "content", "ab")]
     assert stream.terminal_event == 0
+
+
+@pytest.mark.parametrize("text", ["", None, 7, ["a"]])
+def test_a_delta_or_done_without_text_adds_nothing(text: object) -> None:
+    stream = reads(
+        added("message", 0),
+        {"type": "response.output_text.delta", "delta": text, "output_index": 0, "item_id": "i"},
+        {"type": "response.output_text.done", "text": text, "output_index": 0, "item_id": "i"},
+    )
+    assert stream.choice(0).deltas == []
+    assert stream.choice(0).item_finals == ({"content": ""} if text == "" else {})
+
+
+def test_ids_on_an_event_are_tokens() -> None:
+    stream = reads(added("message", 0), {**delta("output_text", "a", 0), "token_ids": [1, 2]})
+    assert (stream.choice(0).tokens.ids, stream.choice(0).tokens.events) == ([1, 2], [1, 1])
+
+
+@pytest.mark.parametrize("item", [None, "x", [1]])
+def test_an_item_that_is_no_object_is_no_item(item: object) -> None:
+    stream = reads({"type": "response.output_item.added", "output_index": 0, "item": item})
+    assert stream.choice(0).deltas == []
+    assert stream.choice(0).finals == {}
+
+
+@pytest.mark.parametrize("response", [None, "x", [1]])
+def test_an_end_without_its_object_is_an_end(response: object) -> None:
+    stream = reads({"type": "response.completed", "response": response})
+    assert (stream.terminal_event, stream.final_object, stream.final_status) == (0, None, None)
+
+
+def test_a_final_object_of_odd_parts_is_read_as_far_as_it_goes() -> None:
+    parts = ["x", {"type": "refusal"}, {"text": 7}, {"text": "a"}]
+    output = [None, 5, {"type": "message", "content": parts}, {"type": "message", "content": "b"}]
+    stream = reads(
+        {"type": "response.created", "response": {"system_fingerprint": "vllm-0.32.0-x"}},
+        final([*output, {"type": "function_call", "name": None, "arguments": "{}"}], status=7),
+    )
+    assert stream.choice(0).finals == {"content": "a", "tool_calls[0].arguments": "{}"}
+    assert (stream.fingerprint, stream.final_status) == ("vllm-0.32.0-x", None)
+    assert reads(final("nothing")).choice(0).finals == {}
+
+
+def test_a_body_that_is_no_response_is_an_error_or_nothing() -> None:
+    told = reads({"error": {"message": "boom"}}, kind=EventKind.BODY)
+    assert ([error.message for error in told.errors], told.terminal_event) == (["boom"], None)
+    assert reads({"object": "list"}, kind=EventKind.BODY).errors == []
+
+
+def test_an_event_of_another_kind_changes_nothing() -> None:
+    stream = reads({"type": 7}, {"type": "response.queued", "response": "x"})
+    assert (stream.errors, stream.notices, stream.terminal_event) == ([], {}, None)
+
+
+def test_comments_and_a_done_that_proxies_add_end_nothing() -> None:
+    stream = Stream()
+    ResponsesReader(stream).receive([Event("ping", kind=EventKind.COMMENT), Event("[DONE]")])
+    assert (stream.events, stream.terminal_event, stream.notices) == (2, None, {})

@@ -48,3 +48,12 @@ def test_a_value_from_outside_is_told_briefly() -> None:
     for _ in range(5000):
         deep = [deep]
     assert (brief(deep), brief({}), brief("x" * 99), brief(None)) == ("a list", "an object", "x" * 40, "None")
+
+
+def test_an_error_message_that_nests_without_end_is_told_briefly() -> None:
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    error = error_in({"error": {"message": deep, "code": [deep]}}, 3, 500)
+    assert error == ServerError(event=3, message="a list", code=500)
+    assert error_in({"error": {"message": {"a": "é"}}}, 3) == ServerError(event=3, message='{"a": "é"}')

@@ -5,7 +5,7 @@ import json
 import inspector
 from pages.ui.captures import first_place, names, open_file, title
 from pages.ui.state import Place, Session
-from tests.streams import Step, chat
+from tests.support.streams import Step, chat
 
 LEAK = "chat-tool-call-leak-vllm-0.14.1"
 OPENING: Step = ("<|channel|>final<|message|>", {})

@@ -2,7 +2,7 @@
 
 import inspector
 from pages.ui.charts import timeline
-from tests.streams import chat
+from tests.support.streams import chat
 
 STEPS = [
     ("<|channel|>analysis<|message|>", {}),

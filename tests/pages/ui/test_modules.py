@@ -11,7 +11,7 @@ import pytest
 from starlette.applications import Starlette
 
 from pages.ui import modules
-from tests.listening import listening
+from tests.support.listening import listening
 
 PAGES = Path(__file__).parents[3] / "pages"
 IMPORT = re.compile(r'\b(?:from|import)\s*\(?\s*"([^"]+)"')

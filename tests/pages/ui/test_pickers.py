@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import inspector
 from pages.ui.pickers import capture_lines, findings_csv, findings_json, plain
-from tests.streams import Step, chat
+from tests.support.streams import Step, chat
 
 CLOSED: Step = ("<|return|>", {})
 

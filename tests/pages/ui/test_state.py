@@ -1,7 +1,7 @@
 """What a session remembers: where the user is, and who moved them there."""
 
 from pages.ui.state import OPENED_AT_MOST, Opened, Place, Session
-from tests.streams import chat
+from tests.support.streams import chat
 
 CAPTURE = chat([("<|return|>", {})])
 

@@ -1,0 +1,170 @@
+"""The one sentence over the findings: what it names, and what it never claims."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from inspector.audit import Kind
+from inspector.audit.verdict import Level
+from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
+from inspector.harmony.vocab import encode
+from inspector.inspection import inspect
+from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, Step, chat, chat_chunk, completion
+
+
+def test_a_whole_stream_is_clean_and_names_its_evidence() -> None:
+    judged = inspect(chat(GOOD)).verdict
+    assert judged.level is Level.CLEAN
+    assert judged.sentence == "Everything that the model generated was delivered, each text in its field."
+    assert judged.why == "Checked against 14 token IDs."
+
+
+@pytest.mark.parametrize(
+    ("steps", "sentence"),
+    [
+        (LEAK, "The server leaked 2 reasoning tokens into the answer."),
+        (LOSS, "The server lost 2 tokens of the reasoning."),
+        (
+            (*GOOD[:2], ("<|start|>assistantary<|channel|>final<|message|>Sunny", {}), ("<|return|>", {})),
+            "The model wrote a header that Harmony does not allow (token 7), "
+            "and the server did not report it.",
+        ),
+        (
+            (*GOOD[:2], ("comment", {})),
+            "The model emitted a token where only <|start|> is allowed (token 7), "
+            "and the server did not report it.",
+        ),
+    ],
+    ids=["leak", "loss", "bad header", "refused token"],
+)
+def test_errors_say_who_did_what_to_whom(steps: Sequence[Step], sentence: str) -> None:
+    judged = inspect(chat(steps)).verdict
+    assert judged.level is Level.ERROR
+    assert judged.sentence == sentence
+
+
+def test_several_errors_are_one_sentence() -> None:
+    steps: Sequence[Step] = (
+        LOSS[0],
+        LOSS[1],
+        ("<|start|>assistant<|channel|>final<|message|>Sun", {}),
+        ("ny<|return|>", {"content": "ny"}),
+    )
+    assert inspect(chat(steps)).verdict.sentence == (
+        "The server lost 2 tokens of the reasoning and 1 token of the answer (content)."
+    )
+
+
+def test_without_evidence_there_is_no_verdict_and_it_says_what_to_switch_on() -> None:
+    judged = inspect(chat(GOOD, with_ids=False)).verdict
+    assert judged.level is Level.UNKNOWN
+    assert "return_token_ids" in judged.why
+
+
+def test_an_error_that_the_server_told_comes_first() -> None:
+    capture = Capture(
+        header=Header(endpoint=Endpoint.CHAT, status=500),
+        events=[
+            Event(
+                '{"error": {"message": "Unknown role: assistantary", "code": 500}}', 0.1, kind=EventKind.BODY
+            )
+        ],
+        end=CLOSED,
+    )
+    assert inspect(capture).verdict.sentence == (
+        "The server failed (HTTP 500): “Unknown role: assistantary”. The model wrote a header that Harmony "
+        "does not allow (not sent)."
+    )
+
+
+def test_a_cut_connection_is_said() -> None:
+    cut = End(at_s=None, cut=True, detail="peer closed connection")
+    judged = inspect(chat(GOOD[:2], finish=None, done=False, end=cut)).verdict
+    assert judged.level is Level.ERROR
+    assert judged.sentence == "The connection was closed before the response ended."
+
+
+def test_warnings_alone_are_a_warning() -> None:
+    judged = inspect(chat(GOOD[:1], finish="length")).verdict
+    assert judged.level is Level.WARNING
+    assert judged.sentence == "The response was cut short."
+
+
+def test_completions_parse_nothing_so_the_server_is_not_blamed_for_silence() -> None:
+    steps = [
+        ("<|channel|>analysis<|message|>Hi<|end|>", "<|channel|>analysis<|message|>Hi<|end|>"),
+        ("<|return|>", ""),
+    ]
+    judged = inspect(completion(steps, request={"skip_special_tokens": False})).verdict
+    assert judged.sentence == "The model emitted a token where only <|start|> is allowed (token 5)."
+
+
+def test_a_marker_inside_a_body_is_said_although_nothing_was_lost() -> None:
+    text = "Hm<|start|>assistant<|channel|>final<|message|>Hi"
+    steps: list[Step] = [
+        ("<|channel|>analysis<|message|>", {}),
+        (text, {"reasoning": text}),
+        ("<|return|>", {}),
+    ]
+    seen = inspect(chat(steps))
+    assert [one.kind for one in seen.findings] == [Kind.SPECIAL_TOKEN_IN_BODY]
+    assert seen.verdict.level is Level.WARNING
+    assert seen.verdict.sentence.startswith(
+        "The model wrote <|start|> inside the body of a message on analysis (token 4)"
+    )
+
+
+def test_events_out_of_order_prove_no_text_whole() -> None:
+    judged = inspect(chat(GOOD, with_ids=False, done=False)).verdict
+    assert judged.sentence == "The stream breaks its protocol."
+
+
+def test_a_body_of_responses_proves_nothing_of_itself() -> None:
+    item = {"type": "message", "content": [{"type": "output_text", "text": "Hi"}]}
+    body = {"object": "response", "status": "completed", "output": [item]}
+    events = [Event(json.dumps(body), kind=EventKind.BODY)]
+    header = Header(endpoint=Endpoint.RESPONSES, status=200)
+    assert inspect(Capture(header=header, events=events, end=CLOSED)).verdict.level is Level.UNKNOWN
+
+
+def test_a_choice_without_evidence_makes_no_answer_clean() -> None:
+    whole = chat(GOOD)
+    blind = chat_chunk(None, {"content": "Hi"}, finish="stop", index=1)
+    seen = inspect(replace(whole, events=[Event(blind), *whole.events]))
+    assert seen.verdict.level is Level.UNKNOWN
+    assert "for choice 1" in seen.verdict.sentence
+
+
+def test_an_error_that_has_nothing_to_do_with_the_format_is_not_laid_to_the_parser() -> None:
+    body = {"error": {"message": "The model `x` does not exist.", "code": 404}}
+    events = [Event(json.dumps(body), kind=EventKind.BODY)]
+    seen = inspect(Capture(header=Header(endpoint=Endpoint.CHAT, status=404), events=events, end=CLOSED))
+    assert "parser" not in seen.verdict.why
+
+
+def test_the_evidence_is_named_by_its_kind() -> None:
+    given = inspect(chat(GOOD, with_ids=False), truth=[*encode("".join(text for text, _ in GOOD))]).verdict
+    assert given.level is Level.CLEAN
+    assert "14 token IDs known from outside" in given.why
+    entry = {"token": "<|channel|>"}
+    chunk = {"choices": [{"index": 0, "delta": {}, "logprobs": {"content": [entry, {"token": "final"}]}}]}
+    header = Header(endpoint=Endpoint.CHAT, status=200)
+    capture = Capture(header=header, events=[Event(json.dumps(chunk)), Event("[DONE]")], end=CLOSED)
+    assert "2 logprob entries" in inspect(capture).verdict.why
+
+
+def test_deltas_that_add_up_to_a_final_object_alone_prove_nothing_whole() -> None:
+    item = {"type": "message", "content": [{"type": "output_text", "text": "Hi"}]}
+    told = [
+        {"type": "response.output_item.added", "output_index": 0, "item": {**item, "id": "i"}},
+        {"type": "response.output_text.delta", "output_index": 0, "item_id": "i", "delta": "Hi"},
+        {"type": "response.completed", "response": {"status": "completed", "output": [item]}},
+    ]
+    header = Header(endpoint=Endpoint.RESPONSES, status=200)
+    judged = inspect(
+        Capture(header=header, events=[Event(json.dumps(one)) for one in told], end=CLOSED)
+    ).verdict
+    assert judged.level is Level.UNKNOWN
+    assert "final object" in judged.sentence

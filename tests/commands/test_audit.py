@@ -1,0 +1,57 @@
+"""`python -m inspector audit`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from inspector.store import save
+from tests.support.command import inspector
+from tests.support.streams import LEAK, chat
+
+
+@pytest.mark.parametrize(
+    ("file", "options", "code"),
+    [
+        ("good", [], 0),
+        ("leak", [], 1),
+        ("leak", ["--fail-on", "never"], 0),
+        ("cut", [], 0),
+        ("cut", ["--fail-on", "warning"], 1),
+        ("picture", [], 2),
+    ],
+)
+def test_the_exit_code_says_what_was_found(
+    files: dict[str, Path], file: str, options: list[str], code: int
+) -> None:
+    assert inspector("audit", files[file], *options).returncode == code
+
+
+def test_one_file_gives_an_object_and_several_an_array(files: dict[str, Path]) -> None:
+    assert (
+        json.loads(inspector("audit", files["leak"], "--json").stdout)["findings"][0]["kind"] == "misrouted"
+    )
+    both = json.loads(inspector("audit", files["leak"], files["good"], "--json").stdout)
+    assert [len(row["findings"]) for row in both] == [1, 0]
+
+
+def test_standard_input_is_read(files: dict[str, Path]) -> None:
+    done = inspector("audit", "-", "--json", stdin=files["good"].read_bytes())
+    assert json.loads(done.stdout)["tokens"]["count"] == 14
+
+
+def test_what_cannot_be_read_is_one_line_and_the_other_files_are_still_read(files: dict[str, Path]) -> None:
+    done = inspector("audit", files["picture"], files["good"])
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert b"picture.png" in done.stderr
+    assert b"CLEAN" in done.stdout
+
+
+def test_truth_from_outside_takes_the_place_of_ids(files: dict[str, Path], tmp_path: Path) -> None:
+    save(chat(LEAK, with_ids=False), tmp_path / "no-ids.jsonl")
+    assert json.loads(inspector("audit", tmp_path / "no-ids.jsonl", "--json").stdout)["generated"] is None
+    done = inspector("audit", tmp_path / "no-ids.jsonl", "--truth", files["leak"], "--json")
+    row = json.loads(done.stdout)
+    assert row["evidence"] == "given ids"
+    assert [finding["kind"] for finding in row["findings"]] == ["misrouted"]

@@ -1,0 +1,109 @@
+"""The lab's commands that need no server."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from inspector.cli import main
+from inspector.lab.results import Shelf
+from inspector.lab.scripts import load
+from inspector.store import FIXTURES
+from tests.support.results import made_run
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    for version in ("0.13.0", "0.32.0"):
+        Shelf(tmp_path, "vllm-cpu", version, 3).write(made_run(version, 3))
+    return tmp_path
+
+
+def test_the_scripts_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lab", "scripts"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(load())
+    assert any(line.startswith("assistantary ") and "malformed: " in line for line in lines)
+
+
+def test_the_scripts_as_json_have_their_tokens(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["lab", "scripts", "--json"])
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["return_after_reasoning"]["tokens"][0][-2:] == [200007, 200002]
+
+
+def test_results_are_counted(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lab", "matrix", "--out", str(results)]) == 0
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["release", "tokens/step", "endpoint", "complete", "error", "reported", "silent", "loss"],
+        ["0.13.0", "3", "chat", "0", "0", "1"],
+        ["0.13.0", "3", "responses", "1", "0", "0"],
+        ["0.32.0", "3", "chat", "0", "0", "1"],
+        ["0.32.0", "3", "responses", "1", "0", "0"],
+    ]
+
+
+def test_results_as_json_have_one_row_a_cell(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["lab", "matrix", "--out", str(results), "--json"])
+    rows = json.loads(capsys.readouterr().out)
+    assert rows[0] == {
+        "package": "vllm-cpu",
+        "version": "0.13.0",
+        "stream_interval": 3,
+        "endpoint": "chat",
+        "script": "plain",
+        "outcome": "silent",
+        "kinds": ["dropped"],
+        "differences": ['content: nothing instead of "é"'],
+    }
+    assert len(rows) == 4
+
+
+def test_the_page_escapes_what_servers_said_and_reads_without_colour(results: Path, tmp_path: Path) -> None:
+    file = tmp_path / "matrix.html"
+    assert main(["lab", "matrix", "--out", str(results), "--html", str(file)]) == 0
+    text = file.read_text(encoding="utf-8")
+    assert "instead of &quot;é&quot;" in text
+    assert "✕<br><small>silent loss</small>" in text
+    assert "●<br><small>complete</small>" in text
+    assert "<script" not in text
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["matrix", "--out", "{}"], "no results; name the releases to record"),
+        (["matrix", "0.32.0", "--script", "nonsense"], "no script named nonsense"),
+        (["bisect", "nonsense", "--good", "0.14.0", "--bad", "0.13.0"], "no script named nonsense"),
+        (["bisect", "plain", "--good", "0.13.0", "--bad", "0.13.0"], "--good and --bad are both 0.13.0"),
+        (["adopt", "{}"], "is not a virtual environment"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(
+    words: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = [word.format(tmp_path) for word in words]
+    assert main(["lab", asked[0], "--lab", str(tmp_path / "lab"), *asked[1:]]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_page_that_cannot_be_written_is_told(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    missing = results / "nowhere" / "matrix.html"
+    assert main(["lab", "matrix", "--out", str(results), "--html", str(missing)]) == 2
+    assert "cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("fixtures/chat-whole-vllm-0.14.1.jsonl", "no server error"),
+        ("tests/importers/foreign/curl-i-responses.txt", "has no token IDs"),
+    ],
+)
+def test_shrink_says_what_it_cannot_do_before_it_starts_a_server(
+    name: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capture = str(FIXTURES.parent / name)
+    assert main(["lab", "shrink", capture, "--vllm", "0.0.1", "--lab", str(tmp_path)]) == 2
+    assert words in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

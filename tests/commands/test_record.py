@@ -1,0 +1,83 @@
+"""`python -m inspector record`."""
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from inspector.cli import main
+from inspector.lab.process import free_port
+from inspector.store import load
+from tests.support.answers import DONE, SAID, answering
+from tests.support.command import inspector
+from tests.support.raw_server import Answer, raw_server, sse, stream
+
+_RECORD = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (700, 700))
+from inspector.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_full_disk_ends_the_recording_in_one_sentence_with_whole_lines(tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    with raw_server(answering([*SAID, DONE])) as server:
+        done = subprocess.run(
+            [
+                *(sys.executable, "-c", _RECORD, "record", "--base-url", server.v1),
+                *("--model", "m", "--prompt", "Hello", "--out", str(out)),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert f"{out}: cannot be written" in done.stderr
+    [capture] = load(out)
+    assert capture.header.model == "m"
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] != 700
+
+
+def test_background_is_for_responses_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out.jsonl"
+    command = ["record", "--base-url", "http://127.0.0.1:1", "--model", "m", "--prompt", "Hi", "--background"]
+    assert main([*command, "--out", str(out)]) == 2
+    assert "--background needs --endpoint responses" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_record_takes_a_background_stream_up_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def event(number: int, kind: str, **more: object) -> bytes:
+        return f"event: {kind}\n".encode() + sse({"type": kind, "sequence_number": number, **more})
+
+    began = event(0, "response.created", response={"id": "resp_1", "status": "in_progress"})
+    done = event(1, "response.completed", response={"id": "resp_1", "status": "completed", "output": []})
+    answers: dict[str, Answer] = {
+        "/v1/responses": lambda _: stream([began], end=False),
+        "/v1/responses/resp_1": lambda _: stream([done]),
+    }
+    out = tmp_path / "out.jsonl"
+    with raw_server(answers) as server:
+        command = ["record", "--base-url", server.v1, "--model", "m", "--prompt", "Hi", "--out", str(out)]
+        assert main([*command, "--endpoint", "responses", "--background"]) == 0
+        [body] = server.bodies("/v1/responses")
+    assert body["background"] is True
+    assert "2 events" in capsys.readouterr().out
+    assert len(load(out)[0].events) == 2
+
+
+def test_nothing_stands_in_the_way_of_the_next_try_to_record(tmp_path: Path) -> None:
+    nobody = f"http://127.0.0.1:{free_port()}"
+    words = ("record", "--base-url", nobody, "--model", "m", "--prompt", "p", "--out", tmp_path / "x.jsonl")
+    done = inspector(*words)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert b"connection refused" in done.stderr
+    assert list(tmp_path.iterdir()) == []

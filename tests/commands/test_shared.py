@@ -1,0 +1,67 @@
+"""What all commands keep to: one line for a mistake, no control characters, no noise in a pipe."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from inspector.store import save
+from tests.support.command import ROOT, inspector
+from tests.support.streams import chat
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("doctor --base-url http://[::1", "invalid server address"),
+        ("doctor --base-url http://user:pass@[::1", "an address with a password in it"),
+        ("tokens fixtures/responses-text-swallowed-vllm-0.32.0.jsonl", "vLLM sends none for Responses"),
+        ("tokens fixtures/logs/vllm-0.14.1.log.gz", "read this log with `python -m inspector diagnose`"),
+        ("compare a.jsonl b.jsonl --runs 3", "--runs is only valid with --ask"),
+        ("compare --left a.jsonl --right b.jsonl --prompt Hi", "--prompt is only valid with --ask"),
+        (
+            "record --base-url h --model m --messages README.md --out x.jsonl",
+            "README.md: invalid JSON in messages",
+        ),
+        (
+            "record --base-url h --model m --prompt p --out x.jsonl --and-truth ./x.jsonl",
+            "same file as --out",
+        ),
+    ],
+)
+def test_a_mistake_is_told_in_one_line_that_says_what_to_do(words: str, told: str) -> None:
+    done = inspector(*words.split())
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert told in done.stderr.decode()
+    assert b"pass" not in done.stderr.replace(b"password", b"")
+
+
+@pytest.mark.parametrize("words", ["play --port 65536", "tap --upstream h --captures c --port x"])
+def test_a_port_that_is_none_is_told(words: str) -> None:
+    done = inspector(*words.split())
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].endswith(b"(expected 0 to 65535)")
+
+
+def test_a_time_that_is_none_is_told() -> None:
+    for seconds in ("0", "-5", "nan", "inf", "soon"):
+        done = inspector("doctor", "--base-url", "h", f"--timeout={seconds}")
+        assert done.returncode == 2
+        assert done.stderr.splitlines()[-1].endswith(b"expected a positive number of seconds")
+
+
+def test_a_terminal_gets_no_control_characters_from_a_model(tmp_path: Path) -> None:
+    steps = [("<|channel|>final<|message|>\x1b[31m\u202e\x07", {"content": "other"}), ("<|return|>", {})]
+    save(chat(steps), tmp_path / "hostile.jsonl")
+    for command in ("audit", "tokens"):
+        printed = inspector(command, tmp_path / "hostile.jsonl").stdout.decode()
+        assert not set(printed) & {"\x1b", "\u202e", "\x07"}
+
+
+def test_a_reader_that_stops_early_is_no_error(files: dict[str, Path]) -> None:
+    command = f"{sys.executable} -m inspector tokens {files['good']} | head -1"
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", command], capture_output=True, cwd=ROOT, timeout=60, check=False
+    )
+    assert done.stderr == b""

@@ -1,0 +1,99 @@
+"""`python -m inspector tap`, in a process of its own."""
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from inspector.inspection import inspect
+from inspector.store import load
+from tests.support.answers import CHAT, DONE, SAID, answering
+from tests.support.raw_server import raw_server
+from tests.support.upstreams import ask
+
+ROOT = Path(__file__).parents[2]
+
+
+def words(*more: str) -> list[str]:
+    return [sys.executable, "-m", "inspector", "tap", *more]
+
+
+@contextmanager
+def command(*more: str, limit_kib: str = "unlimited") -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """`python -m inspector tap`: its address, and the process, which may write files up to a limit."""
+    with subprocess.Popen(
+        ["bash", "-c", f'ulimit -f {limit_kib}; exec "$@"', "bash", *words("--port", "0", *more)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            found = re.match(r"(http://\S+)/v1 ->", line)
+            assert found, line
+            yield found[1], process
+        finally:
+            process.send_signal(signal.SIGINT)
+
+
+def refusal(*more: str) -> str:
+    """What the command says when it does not start."""
+    done = subprocess.run(words(*more), cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    return done.stderr
+
+
+def test_the_command_records_and_ends_on_interrupt(tmp_path: Path) -> None:
+    folder = tmp_path / "captures"
+    with raw_server(answering([*SAID, DONE])) as server:
+        more = ("--upstream", server.v1, "--captures", str(folder), "--add-token-ids")
+        with command(*more) as (address, process):
+            passed = ask(address, {"model": "m"}).content
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=20)
+    assert b'"token_ids": null' in passed.replace(b":null", b": null")
+    assert process.returncode == 0
+    (file,) = folder.iterdir()
+    assert f"{len(SAID) + 1} events, complete" in said
+    assert inspect(load(file)[0]).findings == []
+    assert load(file)[0].header.request == {"model": "m"}
+    assert server.bodies(CHAT) == [{"return_token_ids": True, "model": "m"}]
+
+
+def test_a_full_disk_ends_the_recording_and_not_the_answer(tmp_path: Path) -> None:
+    many = [SAID[0], *[SAID[1]] * 200, *SAID[2:], DONE]
+    with raw_server(answering(many)) as server:
+        more = ("--upstream", server.v1, "--captures", str(tmp_path))
+        with command(*more, limit_kib="8") as (address, process):
+            assert ask(address, {}).content == b"".join(many)
+            assert ask(address, {}).content == b"".join(many)
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=20)
+    assert said.count("recording stopped after") == 2
+    assert "cannot be written" in said
+    for file in tmp_path.iterdir():
+        assert len(load(file)[0].events) > 10
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    said = refusal("--upstream", "http://localhost:1", "--captures", str(tmp_path / "file" / "x"))
+    assert "cannot write captures there" in said
+
+
+def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
+    with raw_server({}) as server:
+        port = server.address.rpartition(":")[2]
+        said = refusal("--upstream", "http://localhost:1", "--port", port, "--captures", str(tmp_path))
+    assert f"cannot listen on 127.0.0.1:{port}" in said
+
+
+def test_two_upstreams_need_names(tmp_path: Path) -> None:
+    upstreams = ("--upstream", "http://a:1", "--upstream", "http://b:1")
+    assert "give each --upstream a unique name" in refusal(*upstreams, "--captures", str(tmp_path))

@@ -1,0 +1,37 @@
+"""Answers of a raw server: a short whole chat, and what goes wrong with one."""
+
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from inspector.harmony.vocab import encode
+from tests.support.raw_server import Answer, sse, stream
+from tests.support.streams import chat_chunk
+
+__all__ = ["CHAT", "DONE", "SAID", "answering", "certificate"]
+
+CHAT = "/v1/chat/completions"
+SAID = [
+    sse(chat_chunk(encode("<|channel|>analysis<|message|>"), {"role": "assistant"})),
+    sse(chat_chunk(encode("Think"), {"reasoning": "Think"})),
+    sse(chat_chunk(encode("<|end|><|start|>assistant<|channel|>final<|message|>"), {})),
+    sse(chat_chunk(encode("Hi"), {"content": "Hi"})),
+    sse(chat_chunk(encode("<|return|>"), {}, finish="stop")),
+]
+DONE = sse("[DONE]")
+
+
+def answering(pieces: Iterable[bytes], *, end: bool = True, coding: str = "") -> dict[str, Answer]:
+    kept = list(pieces)
+    return {CHAT: lambda _: stream(kept, end=end, coding=coding)}
+
+
+def certificate(folder: Path) -> tuple[Path, Path]:
+    key, chain = folder / "key.pem", folder / "chain.pem"
+    subprocess.run(
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
+        f"-subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 -keyout {key} -out {chain}".split(),
+        check=True,
+        capture_output=True,
+    )
+    return key, chain

@@ -1,0 +1,16 @@
+"""The built-in captures by name, and the ones that tests speak of."""
+
+from inspector.capture import Endpoint
+from inspector.store import builtin, load
+
+__all__ = ["CAPTURES", "CHATS", "GROUND", "RESPONSES", "TEXT", "TOOL", "WHOLE"]
+
+CAPTURES = {row.name: load(row.path)[0] for row in builtin()}
+CHATS = [name for name, one in CAPTURES.items() if one.header.endpoint is Endpoint.CHAT]
+WHOLE = "chat-whole-one-token-per-step-vllm-0.13.0"
+RESPONSES = "responses-whole-vllm-0.14.1"
+TEXT = "Hello there! 👋🏽 How can I help?"
+
+
+TOOL = "chat-tool-call-leak-vllm-0.14.1"
+GROUND = "completions-unexpected-token-200002-vllm-0.13.0"

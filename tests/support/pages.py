@@ -1,0 +1,26 @@
+"""What a page under `AppTest` drew, and captures as files for its upload."""
+
+import json
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+import inspector
+
+__all__ = ["as_file", "banner", "drawn"]
+
+
+def drawn(app: AppTest, component: str) -> Any:
+    """The message of one of our components."""
+    return next(
+        one.proto for one in app.get("bidi_component") if one.proto.component_name == f"inspector_{component}"
+    )
+
+
+def banner(app: AppTest) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(drawn(app, "banner").json)
+    return found
+
+
+def as_file(capture: inspector.Capture) -> bytes:
+    return "".join(f"{line}\n" for line in inspector.render(capture)).encode()

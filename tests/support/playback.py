@@ -1,0 +1,76 @@
+"""The real openai client before the built-in server, and what is kept of its answers."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+import httpx
+import openai
+
+from inspector.audit import Finding, Kind
+from inspector.capture import Capture
+from inspector.client.recorder import Recorder
+from inspector.client.transport import RecordingTransport, endpoint_of, header_of
+from inspector.inspection import inspect
+from inspector.reading import read
+from tests.support.builtin import WHOLE
+from tests.support.listening import Kept
+
+__all__ = ["chat", "generated_ids", "kinds", "recorded"]
+
+
+@contextmanager
+def recorded(address: str, faults: str = "", **headers: str) -> Iterator[tuple[openai.OpenAI, Kept]]:
+    """The real client, unchanged but for its transport, and what is kept of its answers."""
+    kept = Kept()
+
+    def record(request: httpx.Request) -> Recorder | None:
+        endpoint = endpoint_of(request.method, request.url.path)
+        if endpoint is None:
+            return None
+        return Recorder(header_of(endpoint, request.content, source="test"), kept)
+
+    if faults:
+        headers["X-Playback-Faults"] = faults
+    transport = RecordingTransport(record, httpx.HTTPTransport())
+    with (
+        httpx.Client(transport=transport, timeout=20) as http,
+        openai.OpenAI(
+            base_url=f"{address}/v1",
+            api_key="k",
+            http_client=cast(Any, http),
+            max_retries=0,
+            default_headers=headers,
+        ) as client,
+    ):
+        yield client, kept
+
+
+def chat(
+    address: str, faults: str = "", *, model: str = WHOLE
+) -> tuple[Capture, list[Finding], Exception | None]:
+    """A streamed chat with ids through the client: what was recorded, found, and what the client raised."""
+    raised: Exception | None = None
+    with recorded(address, faults) as (client, kept):
+        try:
+            for _ in client.chat.completions.create(
+                model=model,
+                messages=[],
+                stream=True,
+                stream_options={"include_usage": True},
+                extra_body={"return_token_ids": True},
+            ):
+                pass
+        except (openai.OpenAIError, httpx.HTTPError, json.JSONDecodeError) as error:
+            raised = error
+        capture = kept.capture()
+    return capture, inspect(capture).findings, raised
+
+
+def kinds(findings: list[Finding]) -> set[Kind]:
+    return {finding.kind for finding in findings}
+
+
+def generated_ids(capture: Capture) -> list[int]:
+    return list(read(capture).choice.tokens.ids)

@@ -1,0 +1,27 @@
+"""Python files as the rules of the repository see them."""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+__all__ = ["imports", "tree"]
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    """The syntax tree of a file."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def imports(path: Path) -> frozenset[str]:
+    """Every module and name that a file imports anywhere; a relative import begins with a dot."""
+    found: set[str] = set()
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            found.add(module)
+            found.update(f"{module}.{alias.name}" for alias in node.names)
+    return frozenset(found)

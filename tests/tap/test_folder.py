@@ -1,0 +1,37 @@
+"""A folder of captures, one file an answer."""
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from inspector.capture import Capture, Endpoint
+from inspector.errors import StoreError
+from inspector.reading import read
+from inspector.store import load
+from inspector.tap import FolderSink
+from tests.support.builtin import RESPONSES, TEXT, WHOLE
+from tests.support.upstreams import tapped
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_passes(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot write captures there"):
+        FolderSink(tmp_path / "file" / "captures")
+
+
+def captures_in(folder: Path) -> list[Capture]:
+    return [load(path)[0] for path in sorted(folder.iterdir())]
+
+
+def test_a_folder_holds_one_file_an_answer(playback: str, tmp_path: Path) -> None:
+    said: list[str] = []
+    with tapped(playback, sink=FolderSink(tmp_path / "new" / "folder", say=said.append)) as (address, _):
+        for name in (WHOLE, RESPONSES):
+            path = "responses" if name == RESPONSES else "chat/completions"
+            httpx.post(f"{address}/v1/{path}", json={"model": name, "stream": True})
+    found = {capture.header.endpoint: capture for capture in captures_in(tmp_path / "new" / "folder")}
+    assert set(found) == {Endpoint.CHAT, Endpoint.RESPONSES}
+    assert read(found[Endpoint.CHAT]).choice.delivered().content == TEXT
+    assert len(said) == 2
+    assert all("events, complete" in line for line in said)

@@ -1,0 +1,184 @@
+"""Two captures in one row of tokens, over a ribbon for each side."""
+
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import given, settings
+
+from inspector.capture import Capture
+from inspector.compare import compare
+from inspector.harmony.vocab import encode
+from inspector.inspection import inspect
+from inspector.store import builtin, load
+from inspector.views.comparison_strip import comparison_strip
+from inspector.views.payload import Payload
+from tests.support.streams import GOOD, LEAK, PIECES, Step, aborted, chat, long_answer
+
+
+def as_json(made: Payload) -> dict[str, Any]:
+    """As the browser gets it."""
+    found: dict[str, Any] = json.loads(json.dumps(made))
+    return found
+
+
+def row(left: Capture, right: Capture) -> dict[str, Any]:
+    made = comparison_strip(compare(inspect(left), inspect(right)), key="k")
+    assert made is not None
+    return as_json(made)
+
+
+def test_equal_tokens_are_one_row_over_two_ribbons() -> None:
+    made = row(chat(GOOD, version="0.15.0"), chat(LEAK, version="0.14.1"))
+    assert made["count"] == 14
+    assert [lane["label"] for lane in made["ribbons"]] == ["left: vLLM 0.15.0", "right: vLLM 0.14.1"]
+    assert [4, 6, "content", "misrouted"] in made["ribbons"][1]["runs"]
+    assert made["events"]["at"] is not None
+    (finding,) = made["findings"]
+    assert (finding["title"], finding["cell_start"], finding["cell_end"]) == (
+        "only right: misrouted tokens 4–5",
+        4,
+        6,
+    )
+
+
+def test_other_tokens_stand_beside_each_other_and_the_first_is_named() -> None:
+    yes, no = (
+        (*GOOD[:2], (f"<|start|>assistant<|channel|>final<|message|>{word}<|return|>", {"content": word}))
+        for word in (" yes", " no")
+    )
+    made = row(chat(yes), chat(no))
+    assert [one["title"] for one in made["findings"]] == [
+        "first divergence: replaced, left, 1 token",
+        "replaced, right, 1 token",
+    ]
+    sides = [block["role"] for block in made["blocks"]]
+    assert sides == ["assistant", "assistant", "left · assistant", "right · assistant", "assistant"]
+    assert made["count"] == 15  # 14 tokens a side, of which 13 are the same
+    assert made["events"]["at"] is None
+
+
+def test_without_ids_there_is_no_common_row() -> None:
+    found = compare(inspect(chat(GOOD)), inspect(chat(GOOD, with_ids=False)))
+    assert comparison_strip(found, key="k") is None
+
+
+@settings(deadline=None, max_examples=80)
+@given(left=PIECES, right=PIECES)
+def test_the_row_holds_each_side_whole_in_order(left: Sequence[Step], right: Sequence[Step]) -> None:
+    captures = chat(left), chat(right)
+    made = row(*captures)
+    mine, other = (inspect(capture).reading.choice.tokens.ids for capture in captures)
+    blocks = made["blocks"]
+    assert blocks[0]["start"] == 0
+    assert blocks[-1]["end"] == made["count"] == len(made["ids"])
+    assert all(one["end"] == then["start"] for one, then in pairwise(blocks))
+    rebuilt: dict[str, list[int]] = {"left": [], "right": []}
+    for block in blocks:
+        words = set((block["role"] or "").split(" · "))
+        ids = made["ids"][block["start"] : block["end"]]
+        for side, names in (("left", {"left", "only left"}), ("right", {"right", "only right"})):
+            others = {"left", "only left", "right", "only right"} - names
+            if not words & others:
+                rebuilt[side] += ids
+    assert rebuilt == {"left": mine, "right": other}
+    assert all(str(token) in made["vocab"] for token in made["ids"])
+    for lane in made["ribbons"]:
+        assert all(0 <= start < end <= made["count"] for start, end, *_ in lane["runs"])
+        assert all(one[1] <= then[0] for one, then in pairwise(lane["runs"]))
+    json.dumps(made)
+
+
+def test_all_built_in_pairs_of_one_endpoint_make_a_row_or_say_none() -> None:
+    seen = [inspect(load(one.path)[0], name=one.name) for one in builtin()]
+    for left in seen:
+        for right in seen:
+            made = comparison_strip(compare(left, right), key="k")
+            known = left.reading.choice.has_ids and right.reading.choice.has_ids
+            assert (made is not None) == known
+
+
+def folded(left: Capture, right: Capture) -> dict[str, Any]:
+    made = comparison_strip(compare(inspect(left), inspect(right)), key="k", folded=True)
+    assert made is not None
+    return as_json(made)
+
+
+def test_folded_long_equal_stretches_are_left_out_and_told() -> None:
+    made = folded(long_answer(), long_answer(lost=200))
+    assert made["hidden"] > 300
+    assert made["count"] + made["hidden"] == 404
+    [finding] = made["findings"]
+    assert made["ids"][finding["cell_start"] : finding["cell_end"]] == encode(" word")
+    assert [finding["cell_start"], finding["cell_end"], "content", "dropped"] in [
+        [*run[:2], "content", run[3]] for run in made["ribbons"][1]["runs"]
+    ]
+    roles = [block["role"] for block in made["blocks"]]
+    assert any(role.startswith("after ") and "equal tokens" in role for role in roles)
+
+
+def test_folded_differences_stand_where_the_tokens_differ() -> None:
+    made = folded(long_answer(), long_answer(other=390))
+    assert made["hidden"] > 300
+    left, right = made["findings"]
+    assert made["ids"][left["cell_start"]] == encode(" word")[0]
+    assert made["ids"][right["cell_start"]] == encode(" other")[0]
+
+
+def test_the_same_on_both_sides_folds_to_its_edges_and_says_what_follows() -> None:
+    made = folded(long_answer(), long_answer())
+    assert made["count"] + made["hidden"] == 404
+    assert made["count"] <= 2 * 24
+
+
+@settings(deadline=None, max_examples=80)
+@given(left=PIECES, right=PIECES)
+def test_a_folded_row_is_the_row_without_what_is_hidden(left: Sequence[Step], right: Sequence[Step]) -> None:
+    whole, made = row(chat(left), chat(right)), folded(chat(left), chat(right))
+    assert made["count"] == len(made["ids"]) == whole["count"] - made["hidden"]
+    assert [one["title"] for one in made["findings"]] == [one["title"] for one in whole["findings"]]
+    for mine, other in zip(made["findings"], whole["findings"], strict=True):
+        if other["cell_start"] is not None:
+            shown = made["ids"][mine["cell_start"] : mine["cell_end"]]
+            assert shown == whole["ids"][other["cell_start"] : other["cell_end"]]
+    assert all(one["end"] == then["start"] for one, then in pairwise(made["blocks"]))
+    assert all(made["ids"][int(place)] is not None for place in made["texts"])
+    for lane in made["ribbons"]:
+        assert all(0 <= start < end <= made["count"] for start, end, *_ in lane["runs"])
+        assert all(one[1] <= then[0] for one, then in pairwise(lane["runs"]))
+
+
+COMMENT = "Unexpected token 12606 while expecting start token 200006"
+STEPS = ["<|channel|>analysis<|message|>Hm<|end|>"]
+
+
+def test_what_one_side_never_sent_follows_its_last_token() -> None:
+    steps: list[Step] = [("<|channel|>analysis<|message|>Hm<|end|>", {}), ("comment and more", {})]
+    made = row(aborted(STEPS, COMMENT), chat(steps, version="0.32.0"))
+    assert made["ids"] == [*encode(STEPS[0]), 12606, *encode("comment and more")]
+    (cell,) = made["unsent"]
+    assert (cell["at"], cell["id"]) == (5, 12606)
+    finding = next(one for one in made["findings"] if one["title"].startswith("only left: unexpected token"))
+    assert (finding["cell_start"], finding["cell_end"]) == (5, 6)
+    assert [one["title"] for one in made["findings"] if "divergence" in one["title"]] == [
+        "first divergence: only right, 3 tokens"
+    ]
+
+
+def test_what_neither_side_sent_is_shown_once() -> None:
+    made = row(aborted(STEPS, COMMENT), aborted(STEPS, COMMENT, version="0.14.1"))
+    assert made["ids"] == [*encode(STEPS[0]), 12606]
+    assert [cell["at"] for cell in made["unsent"]] == [5]
+    assert made["findings"] == []
+
+
+def test_each_side_has_its_own_where_they_differ() -> None:
+    other = COMMENT.replace("12606", "13")
+    made = row(aborted(STEPS, COMMENT), aborted(STEPS, other, version="0.14.1"))
+    assert made["ids"] == [*encode(STEPS[0]), 12606, 13]
+    assert [(cell["at"], cell["id"]) for cell in made["unsent"]] == [(5, 12606), (6, 13)]
+    assert sorted(one["cell_start"] for one in made["findings"] if one["kind"] == "unexpected_token") == [
+        5,
+        6,
+    ]

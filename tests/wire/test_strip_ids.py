@@ -1,0 +1,50 @@
+"""Payloads without the token ids that were asked for on behalf of a client."""
+
+import json
+from typing import Any
+
+import pytest
+
+from inspector.wire.strip_ids import without_token_ids
+
+
+def chunk(delta: dict[str, Any], **choice: Any) -> str:
+    one = {"index": 0, "delta": delta, "finish_reason": None, "token_ids": [1, 2], **choice}
+    return json.dumps({"choices": [one], "prompt_token_ids": [5]})
+
+
+def test_ids_become_null_and_nothing_else_changes() -> None:
+    text = chunk({"content": 'she said "token_ids": [1, 2]'})
+    bare = without_token_ids(text)
+    assert bare == text.replace('"token_ids": [1, 2]}', '"token_ids":null}').replace(
+        '"prompt_token_ids": [5]', '"prompt_token_ids":null'
+    )
+    assert without_token_ids('{"choices": []}') == '{"choices": []}'
+
+
+def test_a_chunk_that_delivers_nothing_is_not_sent() -> None:
+    assert without_token_ids(chunk({})) is None
+    assert without_token_ids(chunk({"content": None, "reasoning": None})) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        chunk({"content": None}, finish_reason="stop"),
+        chunk({"content": ""}),
+        chunk({}, token_ids=None),
+        '{"choices": [], "token_ids": [1], "delta": {}}',
+        '{"token_ids": [1], "delta": {}}',
+        '{"choices": [7], "token_ids": [1], "delta": {}}',
+        '{"choices": [{"token_ids": [1], "finish_reason": null, "delta": null}], "x": {"delta": {}}}',
+        '{"token_ids": [1], "delta": {}, broken',
+    ],
+)
+def test_a_chunk_that_may_deliver_something_is_sent(text: str) -> None:
+    assert without_token_ids(text) is not None
+
+
+def test_logprobs_alone_are_sent_by_the_releases_that_send_them() -> None:
+    text = chunk({}, logprobs={"content": [{"token": "a"}]})
+    assert without_token_ids(text, keeps_logprobs=True) is not None
+    assert without_token_ids(text, keeps_logprobs=False) is None
