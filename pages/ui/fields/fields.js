@@ -18,7 +18,7 @@ import { visibleParts } from "../text.js";
 export default function ({ data, parentElement }) {
   const root = /** @type {HTMLElement} */ (parentElement.querySelector(".fields"));
   if (!data.rows.length) {
-    root.replaceChildren(make("p", "quiet", "No field carries text."));
+    root.replaceChildren(make("p", "quiet", "No field contains text."));
     return;
   }
   const table = make("div", "table");
@@ -71,7 +71,7 @@ function cell(role, content) {
 function side(parts, style, label) {
   const text = make("div", "text");
   text.dataset.label = label;
-  if (parts === null) text.append(make("span", "quiet", "not known: the stream has no token ids"));
+  if (parts === null) text.append(make("span", "quiet", "unknown: the stream has no token IDs"));
   else if (!parts.some(([kind]) => kind !== "gap")) text.append(make("span", "quiet", "empty"));
   else text.append(...parts.map((part) => stretch(part, style)));
   return text;
@@ -87,6 +87,6 @@ function stretch([kind, words], style) {
   if (kind === "same") return paint(make("span"), visibleParts(words, { spaces: false }));
   const gap = make("span", "gap");
   gap.setAttribute("role", "img");
-  gap.setAttribute("aria-label", "the other side has text here");
+  gap.setAttribute("aria-label", "only the other side has text here");
   return gap;
 }
