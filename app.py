@@ -11,7 +11,8 @@ from functools import cache
 import streamlit as st
 
 import inspector
-from inspector import Capture, DashboardTap, InspectorError
+from inspector import Capture, InspectorError, dashboard
+from inspector.dashboard import DashboardTap
 
 __all__ = ["app"]
 
@@ -19,12 +20,12 @@ __all__ = ["app"]
 @cache
 def _builtins() -> dict[str, Capture]:
     """The built-in captures by name, the most telling first."""
-    return {one.name: inspector.load(one.path)[0] for one in inspector.builtin()}
+    return {one.name: inspector.load(one.path)[0] for one in dashboard.builtin()}
 
 
 def _tap() -> DashboardTap:
     try:
-        return DashboardTap(inspector.configured_upstreams(), inspector.registry())
+        return DashboardTap(dashboard.configured_upstreams(), dashboard.registry())
     except InspectorError as error:
         sys.exit(str(error))
 
@@ -32,7 +33,7 @@ def _tap() -> DashboardTap:
 tap = _tap()
 app = st.App(
     "pages/frame.py",
-    routes=[*inspector.playback_routes(_builtins), *inspector.runs_routes(inspector.registry())],
+    routes=[*dashboard.playback_routes(_builtins), *dashboard.runs_routes(dashboard.registry())],
     middleware=tap.middleware,
     lifespan=tap.lifespan,
 )

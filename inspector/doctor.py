@@ -26,7 +26,7 @@ from inspector.runs.registry import Registry
 from inspector.runs.run import Run
 from inspector.wire.stream import loads
 
-__all__ = ["Check", "CheckState", "Checkup", "examine"]
+__all__ = ["Check", "CheckState", "Checkup", "check_server"]
 
 PROMPT: Final = "Think briefly, then answer in one short sentence: what is 17 times 3?"
 TOOL_PROMPT: Final = "What is the weather in Paris right now? Call the tool get_weather."
@@ -93,7 +93,7 @@ class Checkup:
         return f"{len(failed)} of {len(self.checks)} checks failed: {', '.join(failed) or 'none'}."
 
 
-def examine(server: Server, *, model: str | None = None, registry: Registry | None = None) -> Checkup:
+def check_server(server: Server, *, model: str | None = None, registry: Registry | None = None) -> Checkup:
     """Check a server; blocks until its streams have ended. `model` None takes its gpt-oss model."""
     checks: list[Check] = []
     version: str | None = None

@@ -1,6 +1,6 @@
 """Live: ask a server and watch its tokens arrive; with no server at hand the built-in one plays captures."""
 
-from inspector import RunState
+from inspector.dashboard import RunState
 from pages.parts import live
 from pages.ui import state
 

@@ -11,7 +11,7 @@ from inspector.diagnosis.captures import (
     with_known_issues,
 )
 from inspector.diagnosis.catalogue import catalogue, issues, read_catalogue
-from inspector.diagnosis.decompress import unpacked
+from inspector.diagnosis.decompress import decompress
 from inspector.diagnosis.issue import Issue, Side
 from inspector.diagnosis.lines import lines_of_file
 from inspector.diagnosis.ranking import Answer, Because, Reason
@@ -30,6 +30,7 @@ __all__ = [
     "answers_of_capture",
     "answers_of_findings",
     "catalogue",
+    "decompress",
     "diagnose_capture",
     "diagnose_text",
     "diagnosis_row",
@@ -39,6 +40,5 @@ __all__ = [
     "lines_of_file",
     "match_findings",
     "read_catalogue",
-    "unpacked",
     "with_known_issues",
 ]

@@ -8,8 +8,6 @@ that a traceback goes through, and the share of the requests that fail.
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from rapidfuzz import fuzz, process, utils
-
 from inspector.capture import Endpoint
 from inspector.diagnosis.anchors import Anchor, releases
 from inspector.diagnosis.catalogue import catalogue
@@ -155,6 +153,8 @@ class _Diagnosing:
         return (*self.hints[name], *([version] if version is not None else []))
 
     def _nearest(self, text: str) -> tuple[Issue, ...]:
+        from rapidfuzz import fuzz, process, utils  # noqa: PLC0415 -- `import inspector` does without it
+
         texts = {name: " ".join((issue.title, *issue.examples)) for name, issue in self.known.items()}
         found = process.extract(
             text, texts, scorer=fuzz.token_set_ratio, processor=utils.default_process, limit=_NEAREST

@@ -31,7 +31,7 @@ _EDGES: Final = {
 
 
 def static_strip(payload: Mapping[str, Any]) -> str:
-    """HTML of a strip payload (`inspector.strip`)."""
+    """HTML of a strip payload (`views.strip`)."""
     count: int = payload["count"]
     if not count:
         return "<p>The capture holds no tokens and no text.</p>"

@@ -21,7 +21,7 @@ from inspector.audit.rejection_findings import is_rejection
 from inspector.inspection import Examined
 from inspector.runs.registry import Registry
 from inspector.runs.run import Look, Run, RunState
-from inspector.views.growth import Growth, now, unchanged
+from inspector.views.growth import Growth, stream_position, unchanged
 from inspector.views.rows import finding_row, finding_words
 from inspector.views.strip import rejected_span
 
@@ -101,7 +101,7 @@ class _Feed:
             columns = self._growth.step(choice, run.events.at_s, rejection(reading))
             if columns is None:
                 return None
-            columns["now"] = now(choice)
+            columns["now"] = stream_position(choice)
             columns["more"] = self._growth.count < len(choice.tokens) or bool(
                 reading.stream.errors and "unsent" not in columns
             )

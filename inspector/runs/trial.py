@@ -6,7 +6,7 @@ from typing import Final
 from inspector.errors import InspectorError
 from inspector.runs.run import Run, RunState
 
-__all__ = ["AT_ONCE", "BY_HAND", "RUNS_AT_MOST", "Trial", "brought", "checked_runs"]
+__all__ = ["AT_ONCE", "BY_HAND", "RUNS_AT_MOST", "Trial", "checked_runs", "has_output"]
 
 RUNS_AT_MOST: Final = 50
 """Runs of each side."""
@@ -62,7 +62,7 @@ class Trial:
         return told
 
 
-def brought(run: Run) -> bool:
+def has_output(run: Run) -> bool:
     """True when anything of an answer came, so that there is something to compare."""
     return any(choice.tokens or choice.deltas or choice.finals for choice in run.reading().choices)
 

@@ -15,7 +15,7 @@ from inspector.harmony.vocab import VOCABULARY_SIZE, token_bytes
 from inspector.reading import ChoiceReading
 from inspector.views.strip import block, rejected_blocks, unsent, vocabulary
 
-__all__ = ["CELLS_AT_MOST", "Growth", "now", "unchanged"]
+__all__ = ["CELLS_AT_MOST", "Growth", "stream_position", "unchanged"]
 
 CELLS_AT_MOST: Final = 4096
 """Cells of one increment; a reader that comes late gets several."""
@@ -298,7 +298,7 @@ def unchanged(count: int) -> dict[str, Any]:
     }
 
 
-def now(choice: ChoiceReading) -> dict[str, Any]:
+def stream_position(choice: ChoiceReading) -> dict[str, Any]:
     """Where the stream is: state, channel and recipient of the open message or refused run."""
     transcript = choice.transcript
     last = transcript.messages[-1] if transcript.messages else None

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import inspector
+from inspector import dashboard
 from inspector.views.growth import unchanged
 from tests.browser.conftest import show
 from tests.streams import chat
@@ -20,12 +21,12 @@ LEAK = "chat-tool-call-leak-vllm-0.14.1"
 
 def payload(capture: inspector.Capture, key: str = "one") -> dict[str, Any]:
     seen = inspector.inspect(capture)
-    found: dict[str, Any] = inspector.strip(seen, key=key)
+    found: dict[str, Any] = dashboard.strip(seen, key=key)
     return found
 
 
 def built_in(name: str) -> dict[str, Any]:
-    (capture,) = inspector.load(next(one.path for one in inspector.builtin() if one.name == name))
+    (capture,) = inspector.load(next(one.path for one in dashboard.builtin() if one.name == name))
     return payload(capture, name)
 
 

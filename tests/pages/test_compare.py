@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import inspector
+from inspector import dashboard
 from pages.ui.charts import both_over_time
 from tests.compare.test_strip import words
 from tests.pages.test_replay import as_file, drawn
@@ -82,7 +83,7 @@ def test_uploaded_captures_can_be_compared() -> None:
 
 
 def test_every_pair_with_the_first_capture_is_drawn() -> None:
-    names = [one.name for one in inspector.builtin()]
+    names = [one.name for one in dashboard.builtin()]
     app = page(left=names[0], right=names[0])
     assert banner(app)["level"] == "warning"
     for name in names[1:]:

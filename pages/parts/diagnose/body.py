@@ -12,7 +12,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import inspector
-from inspector import Answer, Diagnosis, Failure, InspectorError, Issue, Level
+from inspector import Diagnosis, InspectorError, Level, dashboard
+from inspector.dashboard import Answer, Failure, Issue
 from pages.ui import captures, pickers
 from pages.ui.state import Session
 
@@ -119,8 +120,8 @@ def _read(file: IO[bytes], name: str, size: int) -> Diagnosis:
     bar = st.progress(0.0, "Reading the log")
     ahead = io.BufferedReader(cast(io.RawIOBase, file))
     try:
-        plain = inspector.unpacked(ahead, name)
-        return inspector.diagnose_text(_watched(inspector.lines_of_file(plain), file, size, bar))
+        plain = dashboard.decompress(ahead, name)
+        return inspector.diagnose_text(_watched(dashboard.lines_of_file(plain), file, size, bar))
     finally:
         ahead.detach()  # else the upload would be closed with it
         bar.empty()
@@ -333,7 +334,7 @@ def _safe(text: str) -> str:
 
 def download(session: Session, found: Diagnosis) -> None:
     """Everything, as `diagnose --json` prints it; reports where it started from a capture."""
-    row = inspector.diagnosis_row("dashboard", found)
+    row = dashboard.diagnosis_row("dashboard", found)
     content = json.dumps(row, indent=2) + "\n"
     name = f"diagnosis-{hashlib.sha256(content.encode()).hexdigest()[:8]}.json"
     one = captures.chosen(session) if st.session_state.get("diagnose_kind") == "Capture" else None

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import streamlit as st
 
-import inspector
-from inspector import Endpoint, InspectorError, LiveRequest, LiveRun, Server
+from inspector import Endpoint, InspectorError, dashboard
+from inspector.dashboard import LiveRequest, LiveRun, Server
 from pages.parts.live.runs import watch
 from pages.ui import captures
 from pages.ui.pickers import plain
@@ -175,7 +175,7 @@ def _more(*, own: bool, responses: bool) -> None:
     if own:
         st.multiselect(
             "Faults of the built-in server",
-            list(inspector.playback_faults),
+            list(dashboard.FAULTS),
             key="live_faults",
             accept_new_options=True,
             format_func=fault_words,
@@ -186,7 +186,7 @@ def _more(*, own: bool, responses: bool) -> None:
 
 def fault_words(name: str) -> str:
     """A fault of the built-in server, with what it does."""
-    known = inspector.playback_faults.get(name)
+    known = dashboard.FAULTS.get(name)
     return name if known is None else f"{name}: {known.words}"
 
 
@@ -224,7 +224,7 @@ def headers_of(text: str) -> dict[str, str]:
 def _models_of(address: str, _server: Server) -> list[str]:
     """Models that a server lists; raises ConnectionFailed."""
     del address
-    return inspector.list_models(_server)
+    return dashboard.list_models(_server)
 
 
 def _request(model: str, endpoint: Endpoint) -> LiveRequest:
@@ -235,8 +235,8 @@ def _request(model: str, endpoint: Endpoint) -> LiveRequest:
         model=model,
         endpoint=endpoint,
         prompt=asked.get("live_prompt", PROMPT),
-        messages=inspector.parse_messages(messages) if messages else (),
-        tools=inspector.parse_tools(tools) if tools else (),
+        messages=dashboard.parse_messages(messages) if messages else (),
+        tools=dashboard.parse_tools(tools) if tools else (),
         tool_choice=asked.get("live_tool_choice") or None,
         reasoning_effort=asked.get("live_effort"),
         max_tokens=asked.get("live_max_tokens"),
@@ -250,7 +250,7 @@ def _request(model: str, endpoint: Endpoint) -> LiveRequest:
 
 
 def _start(session: Session, server: Server, request: LiveRequest) -> None:
-    runs = inspector.registry()
+    runs = dashboard.registry()
     if st.session_state.get("live_both") and request.endpoint is not Endpoint.COMPLETIONS:
         watch(session, runs.start_both(server, request)[0].id)
     else:

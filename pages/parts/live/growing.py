@@ -7,7 +7,8 @@ from typing import Any, Final
 import streamlit as st
 
 import inspector
-from inspector import Evidence, Inspection, LiveRun, Pace, Reading, RunState, Verdict
+from inspector import Evidence, Inspection, Reading, Verdict, dashboard
+from inspector.dashboard import LiveRun, Pace, RunState
 from pages.parts.live.runs import open_in_compare, open_in_replay
 from pages.ui.assets import inline
 from pages.ui.banner import banner
@@ -102,14 +103,14 @@ def _ended(session: Session, run: LiveRun) -> None:
 
 def _truth(run: LiveRun) -> LiveRun | None:
     """The run that showed the ground truth of this one, once it has ended with something to compare."""
-    other = inspector.registry().get(run.pair) if run.pair else None
+    other = dashboard.registry().get(run.pair) if run.pair else None
     ended = other is not None and other.state is RunState.ENDED and not other.outcome.failure
     return other if ended else None
 
 
 def _pair(run: LiveRun) -> None:
     """Ground truth of the same request, once both have ended."""
-    other = inspector.registry().get(run.pair) if run.pair else None
+    other = dashboard.registry().get(run.pair) if run.pair else None
     if other is None:
         return
     if other.state is not RunState.ENDED:
@@ -147,7 +148,7 @@ def _troubles(run: LiveRun) -> None:
 
 
 def _seen(run: LiveRun) -> Inspection:
-    other = inspector.registry().get(run.pair) if run.pair else None
+    other = dashboard.registry().get(run.pair) if run.pair else None
     truth = None
     if other is not None and other.state is RunState.ENDED and not run.reading().choice.has_ids:
         truth = tuple(other.reading().choice.tokens.ids) or None
@@ -184,11 +185,11 @@ def _whole(run: LiveRun) -> Payload:
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _packed(digest: str, key: str, _seen: Inspection) -> Payload:
     """The whole strip under the key that the growing one had, so that the view stays where it is."""
-    return pack(inspector.strip(_seen, key=key), digest=digest)
+    return pack(dashboard.strip(_seen, key=key), digest=digest)
 
 
 def _state_words(run: LiveRun, reading: Reading) -> str:
-    told = inspector.now(reading.choice)
+    told = dashboard.stream_position(reading.choice)
     if run.state is RunState.WAITING or told["state"] == "waiting":
         return "waiting for the first token"
     if told["state"] in {"body", "header"} and reading.choice.evidence is not Evidence.NONE:
@@ -245,7 +246,7 @@ def _cards(reading: Reading) -> list[Mapping[str, Any]]:
 def _fields(reading: Reading) -> list[tuple[str, str, int]]:
     """Name, text and length of each field that something was delivered in; long texts from their end."""
     found = []
-    for row in inspector.field_rows(reading):
+    for row in dashboard.field_rows(reading):
         if text := row["delivered"]:
             found.append((" ".join(field_words(row["field"])), text[-_TEXT:], len(text)))
     return found

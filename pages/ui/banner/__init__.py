@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from inspector import Evidence, Inspection, Level, figures
+from inspector import Evidence, Inspection, Level
+from inspector.dashboard import figures
 from pages.ui.assets import inline
 
 __all__ = ["banner", "facts", "sentence_banner"]
