@@ -74,6 +74,7 @@ def test_the_examples_of_the_library_print_what_the_docs_show(
     (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
     monkeypatch.chdir(tmp_path)
     source = examples().replace("http://localhost:8000/v1", playback)
+    source = source.replace("openai/gpt-oss-20b", "chat-whole-vllm-0.14.1")
     session = doctest.DocTestParser().get_doctest(source, {}, "library.md", str(LIBRARY), 0)
     assert len(session.examples) > len(inspector.__all__)
     told: list[str] = []
