@@ -91,7 +91,9 @@ class Header:
     """The request's JSON body, without secrets; empty when unknown."""
     model: str | None = None
     server_version: str | None = None
-    """vLLM version as the server's /version said it, e.g. `0.13.0`."""
+    """Version as the server's /version said it, e.g. `0.13.0`."""
+    owned_by: str | None = None
+    """What the server's /v1/models says under `owned_by`, e.g. `vllm`: it tells the server or front end."""
     status: int | None = None
     """HTTP status of the answer."""
     started_at: str | None = None
@@ -118,7 +120,7 @@ class Capture:
 
 _FORMAT: Final = "harmony_capture"
 _LATEST_S: Final = 1e9  # some 30 years: more is no time of a stream, and this bound refuses NaN too
-_TEXTS: Final = ("model", "server_version", "started_at", "source")
+_TEXTS: Final = ("model", "server_version", "owned_by", "started_at", "source")
 _KNOWN: Final = {_FORMAT, "endpoint", "request", "status", "script", "notes", *_TEXTS}
 _SHOWN: Final = 40
 
@@ -140,10 +142,10 @@ def header_line(header: Header, notes: Sequence[str] = ()) -> str:
     row: dict[str, Any] = {_FORMAT: VERSION, "endpoint": header.endpoint.value}
     if header.request:
         row["request"] = redact(header.request)
-    row.update({key: value for key in _TEXTS[:2] if (value := getattr(header, key)) is not None})
+    row.update({key: value for key in _TEXTS[:3] if (value := getattr(header, key)) is not None})
     if header.status is not None:
         row["status"] = header.status
-    row.update({key: value for key in _TEXTS[2:] if (value := getattr(header, key))})
+    row.update({key: value for key in _TEXTS[3:] if (value := getattr(header, key))})
     if header.script is not None:
         row["script"] = header.script
     if notes:
@@ -259,6 +261,7 @@ def _header(line: str, name: str, number: int) -> tuple[Header, tuple[str, ...]]
         request=row.get("request") or {},
         model=row.get("model"),
         server_version=row.get("server_version"),
+        owned_by=row.get("owned_by"),
         status=row.get("status"),
         started_at=row.get("started_at"),
         source=row.get("source") or "",

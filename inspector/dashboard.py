@@ -15,6 +15,7 @@ from inspector.client.request import LiveRequest, parse_messages, parse_tools
 from inspector.compare import Lane, Piece, Repeats, diff, significance
 from inspector.diagnosis import Answer, Failure, Issue, decompress, diagnosis_row, lines_of_file
 from inspector.doctor import CheckState, check_server
+from inspector.formats import clip, duration, figure, number, plural
 from inspector.lab.results import Run as MatrixRun
 from inspector.lab.results import all_runs as matrix_runs
 from inspector.lab.results import capture_of as matrix_capture
@@ -37,6 +38,7 @@ from inspector.views.comparison_strip import comparison_strip
 from inspector.views.growth import stream_position
 from inspector.views.rows import audit_row, event_rows, field_rows, finding_row
 from inspector.views.strip import strip
+from inspector.wire.endpoints import asked_endpoints, spec_of
 
 __all__ = [
     "FAULTS",
@@ -62,17 +64,21 @@ __all__ = [
     "Server",
     "Trial",
     "Upstream",
+    "asked_endpoints",
     "audit_row",
     "builtin",
     "check_server",
+    "clip",
     "comparison_strip",
     "comparison_summary",
     "configured_upstreams",
     "decompress",
     "diagnosis_row",
     "diff",
+    "duration",
     "event_rows",
     "field_rows",
+    "figure",
     "figures",
     "finding_row",
     "has_output",
@@ -81,9 +87,11 @@ __all__ = [
     "list_models",
     "matrix_capture",
     "matrix_runs",
+    "number",
     "parse_messages",
     "parse_tools",
     "playback_routes",
+    "plural",
     "registry",
     "rejected",
     "release_rows",
@@ -92,6 +100,7 @@ __all__ = [
     "run_rows",
     "runs_routes",
     "significance",
+    "spec_of",
     "stream_position",
     "strip",
     "timing_rows",

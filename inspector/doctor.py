@@ -14,11 +14,11 @@ import httpx
 from inspector.audit import Finding, Severity
 from inspector.capture import Endpoint
 from inspector.client.address import Server
-from inspector.client.asking import trust
+from inspector.client.asking import owner_in, trust
 from inspector.client.failures import connection_failure, refusal
 from inspector.client.request import LiveRequest
-from inspector.diagnosis import Issue, Side, catalogue
-from inspector.diagnosis.versions import as_version
+from inspector.diagnosis.advice import first_advice, first_step, known_faults
+from inspector.engines import DEFAULT, Engine, engine_of
 from inspector.harmony.vocab import Marker
 from inspector.metrics import figures
 from inspector.reading import Evidence, Reading
@@ -44,7 +44,6 @@ _WEATHER: Final = {
 }
 _MAX_TOKENS: Final = 512
 _ANSWER_WITHIN_S: Final = 120.0
-_PARSER_FLAGS: Final = "--enable-auto-tool-choice --tool-call-parser openai"
 _EOS: Final = '"eos_token_id": [200002, 199999, 200012]'
 
 
@@ -77,6 +76,7 @@ class Checkup:
     address: str
     version: str | None
     model: str | None
+    engine: Engine
     checks: tuple[Check, ...]
 
     @property
@@ -106,9 +106,11 @@ def check_server(server: Server, *, model: str | None = None, registry: Registry
         checks.extend(basics.checks())
         version, model = basics.version, basics.model
     if model is not None and basics.reachable:
-        checks.extend(_streams(server, model, registry or Registry(None)))
-        checks.extend(_known_faults(version))
-    return Checkup(address=server.v1, version=version, model=model, checks=tuple(checks))
+        checks.extend(_streams(server, model, registry or Registry(None), basics.engine))
+        checks.extend(_known_faults(version, basics.engine))
+    return Checkup(
+        address=server.v1, version=version, model=model, engine=basics.engine, checks=tuple(checks)
+    )
 
 
 class _Basics:
@@ -120,6 +122,7 @@ class _Basics:
         self.model = model
         self.version: str | None = None
         self.reachable = False
+        self.engine = DEFAULT
 
     def checks(self) -> Iterator[Check]:
         found = self._get(f"{self.server.v1}/models", "/models")
@@ -127,6 +130,7 @@ class _Basics:
             yield _failed("reachable", found, "Start the server, or correct --base-url and --api-key.")
             return
         self.reachable = True
+        self.engine = engine_of(owned_by=owner_in(found, self.model))
         yield _ok("reachable", f"{self.server.v1} answers.")
         health = self._status(f"{self.server.root}/health")
         if health == 200:
@@ -160,11 +164,15 @@ class _Basics:
         if not isinstance(version, str):
             return _unknown(
                 "version",
-                "/version does not say which vLLM this is.",
-                "A proxy may hide it, or this is no vLLM; name the server itself in --base-url.",
+                "/version does not say which release this is.",
+                f"A proxy may hide it, or it is no {self.engine.label}; name the server itself in "
+                "--base-url.",
             )
         self.version = version
-        return _ok("version", f"The server calls itself {version}.")
+        return _ok("version", f"The server calls itself {version}." + self._front_end())
+
+    def _front_end(self) -> str:
+        return "" if self.engine is DEFAULT else f" It is {self.engine.label}."
 
     def _models(self, found: dict[str, Any]) -> Check:
         cards = found.get("data")
@@ -175,7 +183,7 @@ class _Basics:
             return _failed(
                 "models",
                 "The server lists no model.",
-                "Start vLLM with a model: vllm serve openai/gpt-oss-20b.",
+                self.engine.start_hint,
             )
         if self.model is not None:
             if self.model in names:
@@ -192,7 +200,7 @@ class _Basics:
         )
 
 
-def _streams(server: Server, model: str, registry: Registry) -> Iterator[Check]:
+def _streams(server: Server, model: str, registry: Registry, engine: Engine) -> Iterator[Check]:
     """What three short streams show."""
     text = LiveRequest(
         model=model, prompt=PROMPT, max_tokens=_MAX_TOKENS, temperature=0.0, reasoning_effort="low"
@@ -202,7 +210,10 @@ def _streams(server: Server, model: str, registry: Registry) -> Iterator[Check]:
     if run.reading().choice.deltas or run.events:
         yield from _chat_checks(run)
     tool = replace(text, prompt=TOOL_PROMPT, tools=[_WEATHER], tool_choice="auto")
-    yield _tool_check(_ask(registry, server, tool), text_failure=run.outcome.failure)
+    yield _tool_check(_ask(registry, server, tool), text_failure=run.outcome.failure, engine=engine)
+    if Endpoint.RESPONSES in engine.lacks:
+        yield _unknown("responses", f"{engine.label} has no Responses endpoint.")
+        return
     responses = _ask(registry, server, replace(text, endpoint=Endpoint.RESPONSES))
     yield _answers("responses", responses)
 
@@ -218,20 +229,21 @@ def _ask(registry: Registry, server: Server, request: LiveRequest) -> Run:
 def _answers(name: str, run: Run) -> Check:
     """Whether a stream came through, and what the audit says of it."""
     seen = run.audit().seen
-    findings, judged = seen.findings, seen.verdict
+    findings, judged, engine = seen.findings, seen.verdict, seen.reading.engine
     errors = [one for one in findings if one.severity is Severity.ERROR]
     if "has no /responses" in run.outcome.failure:
         return _unknown(name, "The server has no Responses endpoint.")
     if run.outcome.failure and not errors:
         return _failed(name, run.outcome.failure, "See the server's log for the reason.")
     if run.outcome.failure:
-        return _failed(name, run.outcome.failure, _advice(errors if run.events else (), kept=_came(run)))
+        advice = _advice(errors if run.events else (), engine, kept=_came(run))
+        return _failed(name, run.outcome.failure, advice)
     if errors:
-        return _failed(name, judged.sentence, _advice(errors))
+        return _failed(name, judged.sentence, _advice(errors, engine))
     if judged.level == "unknown":
         return _unknown(name, judged.sentence, judged.why)
     if findings:
-        return _warning(name, judged.sentence, _advice(findings))
+        return _warning(name, judged.sentence, _advice(findings, engine))
     return _ok(name, judged.sentence)
 
 
@@ -246,26 +258,28 @@ def _chat_checks(run: Run) -> Iterator[Check]:
         yield _failed(
             "token ids",
             "The stream carries no token ids, so what the model emitted cannot be known.",
-            "Upgrade to vLLM 0.10.2 or newer, which knows return_token_ids; "
-            "until then use --logprobs or the completions endpoint.",
+            reading.engine.upgrade_hint(reading.spec),
         )
         yield _unknown("harmony", "Without token ids the format is not seen.")
         return
-    yield _ok("token ids", f"return_token_ids works: {len(ids)} tokens came with their ids.")
-    yield _harmony(ids)
+    yield _ok(
+        "token ids",
+        f"{reading.engine.evidence_key(reading.spec)} works: {len(ids)} tokens came with their ids.",
+    )
+    yield _harmony(reading, ids)
     yield _reasoning(reading)
     yield _stops(ids)
     yield _clock(reading)
 
 
-def _harmony(ids: Sequence[int]) -> Check:
+def _harmony(reading: Reading, ids: Sequence[int]) -> Check:
     if ids and (ids[0] in {Marker.CHANNEL, Marker.START} or Marker.MESSAGE in ids):
         return _ok("harmony", "The model writes Harmony messages.")
     return _failed(
         "harmony",
         "The tokens hold no Harmony markers.",
         'Serve gpt-oss: its config.json says "model_type": "gpt_oss"; '
-        "without that vLLM neither renders nor parses Harmony.",
+        f"without that {reading.engine.label} neither renders nor parses Harmony.",
     )
 
 
@@ -281,7 +295,7 @@ def _reasoning(reading: Reading) -> Check:
     return _failed(
         "reasoning",
         f"The model's analysis arrives {where}, not in the reasoning field.",
-        "Start vLLM with --reasoning-parser openai_gptoss.",
+        reading.engine.reasoning_hint,
     )
 
 
@@ -305,25 +319,24 @@ def _clock(reading: Reading) -> Check:
     if shown.tokens_per_event_max <= 1:
         return _ok("tokens per event", "Each event carries one token.")
     says = f"Events carry up to {shown.tokens_per_event_max} tokens ({mean:.1f} on average)."
-    version = reading.server_version or ""
-    number = as_version(version)
-    if number is not None and number < (as_version("0.18.0") or ()):
+    engine = reading.engine
+    if engine.reached(reading.server_version, engine.whole_steps_since) is False:
         return _warning(
             "tokens per event",
-            f"{says} vLLM {version} loses text where such an event crosses a message.",
-            "Upgrade to vLLM 0.18 or newer; until then --stream-interval 1 makes it rarer.",
+            f"{says} {reading.server_label} loses text where such an event crosses a message.",
+            f"Upgrade to {engine.label} {engine.whole_steps_since} or newer; "
+            "until then --stream-interval 1 makes it rarer.",
         )
     return _ok("tokens per event", says)
 
 
-def _tool_check(run: Run, *, text_failure: str) -> Check:
+def _tool_check(run: Run, *, text_failure: str, engine: Engine) -> Check:
     name = "tool calls"
     if run.outcome.failure and not _came(run):
         if run.outcome.failure == text_failure:
             return _unknown(name, "It failed as the request without tools did, so no call was seen.")
-        if "auto-tool-choice" in run.outcome.failure or "tool-call-parser" in run.outcome.failure:
-            return _failed(name, run.outcome.failure, f"Start vLLM with {_PARSER_FLAGS}.")
-        return _failed(name, run.outcome.failure, f"Is vLLM started with {_PARSER_FLAGS}?")
+        known = any(word in run.outcome.failure for word in engine.tools_words)
+        return _failed(name, run.outcome.failure, engine.tools_hint if known else engine.tools_question)
     seen = run.audit().seen
     reading, findings = seen.reading, seen.findings
     made, got = reading.choice.generated(), reading.choice.delivered()
@@ -332,33 +345,22 @@ def _tool_check(run: Run, *, text_failure: str) -> Check:
         and made is not None
         and [one.arguments for one in made.tool_calls] != [one.arguments for one in got.tool_calls]
     ):
-        return _failed(name, seen.verdict.sentence, _advice(findings))
+        return _failed(name, seen.verdict.sentence, _advice(findings, reading.engine))
     if got.tool_calls:
         return _ok(name, f"A call of {got.tool_calls[0].name} streams as a tool call.")
     if made is not None and made.tool_calls:
         return _failed(
             name,
             f"The model called {made.tool_calls[0].name}, but no tool call arrived.",
-            f"Start vLLM with {_PARSER_FLAGS}.",
+            engine.tools_hint,
         )
     return _unknown(name, "The model made no tool call, so none was seen.")
 
 
-def _known_faults(version: str | None) -> Iterator[Check]:
-    """Faults of the server's own code that the catalogue knows for this version."""
-    if version is None or as_version(version) is None:
-        return
-    for issue in catalogue():
-        affected = issue.affected.get("vllm")
-        if affected is None or version not in affected or Side.SERVER not in issue.sides:
-            continue
-        fixed = issue.fixed_in.get("vllm")
-        change = f"Upgrade to vLLM {fixed}." if fixed else _first_step(issue)
-        yield _warning("known fault", f"vLLM {version}: {issue.title} ({issue.id}).", change)
-
-
-def _first_step(issue: Issue) -> str:
-    return issue.steps[0] if issue.steps else ""
+def _known_faults(version: str | None, engine: Engine) -> Iterator[Check]:
+    for issue in known_faults(version, engine):
+        says = f"{engine.labelled(version)}: {issue.title} ({issue.id})."
+        yield _warning("known fault", says, f"{first_step(issue, engine)}.")
 
 
 def _came(run: Run) -> bool:
@@ -366,14 +368,10 @@ def _came(run: Run) -> bool:
     return any(choice.tokens or choice.deltas for choice in run.reading().choices)
 
 
-def _advice(findings: Sequence[Finding], *, kept: bool = True) -> str:
+def _advice(findings: Sequence[Finding], engine: Engine, *, kept: bool = True) -> str:
     """The first step for the likeliest known issue; `kept` when there is a stream to look at."""
-    known = {issue.id: issue for issue in catalogue()}
-    for finding in findings:
-        for name in finding.known_issues:
-            if (issue := known.get(name)) is not None:
-                fixed = issue.fixed_in.get("vllm")
-                return f"Upgrade to vLLM {fixed} ({name})." if fixed else f"{_first_step(issue)} ({name})"
+    if advice := first_advice(findings, engine):
+        return advice
     if not kept:
         return "The server's words and its log say why."
     return "Keep this stream with `python -m inspector record` and look at it on the Replay page."

@@ -1,24 +1,22 @@
 """The path: a capture's events to tokens, messages and deltas. Live streams use it as they grow."""
 
 import gc
-from collections.abc import Callable, Iterator, MutableSequence, Sequence
+from collections.abc import Iterator, MutableSequence, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
-from inspector.capture import Capture, End, Endpoint, Event, Header
+from inspector.capture import Capture, End, Event, Header
 from inspector.deltas import CONTENT, REASONING, TEXT, Delta, tool_arguments, tool_index, tool_name
+from inspector.engines import OWN_IDS, Engine, engine_of
 from inspector.harmony.contract import Expected, expect
 from inspector.harmony.text import text_of
 from inspector.harmony.tracker import HarmonyTracker
 from inspector.harmony.transcript import Transcript
 from inspector.harmony.vocab import Marker, encode
 from inspector.tokens import Token, Tokens
-from inspector.wire.chat import ChatReader
-from inspector.wire.completions import CompletionsReader
-from inspector.wire.ids import IdsReader
-from inspector.wire.responses import ResponsesReader
+from inspector.wire.endpoints import EndpointSpec, spec_of
 from inspector.wire.stream import Choice, Stream
 
 __all__ = ["ChoiceReading", "Evidence", "Reader", "Reading", "Texts", "ToolText", "read"]
@@ -127,13 +125,24 @@ class Reading:
         return self.choices[0]
 
     @property
+    def spec(self) -> EndpointSpec:
+        """The row of its endpoint."""
+        return spec_of(self.header.endpoint)
+
+    @property
+    def engine(self) -> Engine:
+        """The server or front end that sent it, by its own word; the default where it says nothing."""
+        return engine_of(owned_by=self.header.owned_by, fingerprint=self.stream.fingerprint)
+
+    @property
     def server_version(self) -> str | None:
-        """VLLM version: as /version said it, or from `system_fingerprint` (`vllm-0.32.0-...`)."""
-        if self.header.server_version:
-            return self.header.server_version
-        fingerprint = self.stream.fingerprint or ""
-        parts = fingerprint.split("-")
-        return parts[1] if len(parts) > 1 and parts[0] == "vllm" else None
+        """The server's version: as /version said it, or from `system_fingerprint` (`vllm-0.32.0-...`)."""
+        return self.header.server_version or self.engine.version_of(self.stream.fingerprint)
+
+    @property
+    def server_label(self) -> str:
+        """The server's name and version, e.g. `vLLM 0.13.0`."""
+        return self.engine.labelled(self.server_version)
 
     def arrival_s(self, event: int) -> float | None:
         """Arrival of an event in seconds from the request, if known."""
@@ -144,18 +153,6 @@ class Reading:
         tokens = self.choices[choice].tokens
         event = tokens.events[index]
         return Token(index=index, id=tokens.ids[index], event=event, arrival_s=self.arrival_s(event))
-
-
-class _Wire(Protocol):
-    def receive(self, events: Sequence[Event]) -> None: ...
-
-
-_READERS: Final[dict[Endpoint, Callable[[Stream], _Wire]]] = {
-    Endpoint.CHAT: ChatReader,
-    Endpoint.RESPONSES: ResponsesReader,
-    Endpoint.COMPLETIONS: CompletionsReader,
-    Endpoint.TOKENS: IdsReader,
-}
 
 
 class _Fold(NamedTuple):
@@ -183,9 +180,9 @@ class Reader:
         events: MutableSequence[Event] | None = None,
     ) -> None:
         self.header = header
-        self.stream = Stream()
+        self.stream = Stream(own_ids=OWN_IDS)
         self.events: MutableSequence[Event] = [] if events is None else events
-        self._wire = _READERS[header.endpoint](self.stream)
+        self._wire = spec_of(header.endpoint).reader(self.stream)
         self._truth: Tokens | None = None
         if truth is not None:
             self._truth = Tokens()
@@ -221,6 +218,7 @@ class Reader:
             if tokens:  # before the first token nothing is certain, not even how the prompt ends
                 self._folds[choice.index] = fold
         transcript = fold.transcript
+        engine = engine_of(owned_by=self.header.owned_by, fingerprint=self.stream.fingerprint)
         new = tokens.ids[transcript.count :] if transcript.count else tokens.ids
         if new:
             transcript.receive(fold.tracker.receive(new), len(tokens.ids))
@@ -229,7 +227,7 @@ class Reader:
             evidence=evidence,
             tokens=tokens,
             transcript=transcript,
-            expected=expect(transcript),
+            expected=expect(transcript, engine.contract),
             deltas=choice.deltas,
             finals=choice.item_finals if self.stream.final_event is None else choice.finals,
             finish_reason=choice.finish_reason,

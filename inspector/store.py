@@ -17,6 +17,7 @@ from typing import IO, Final, Protocol, Self
 import zstandard
 
 from inspector.capture import Capture, End, Endpoint, Event, Header, end_line, event_line, header_line, render
+from inspector.engines import DEFAULT
 from inspector.errors import CaptureError, StoreError
 from inspector.importers import sniff_and_read
 
@@ -61,6 +62,11 @@ class Builtin:
     tokens_per_step: int
     """Tokens that the engine handed over at a time (`--stream-interval`)."""
     path: Path
+
+    @property
+    def server_label(self) -> str:
+        """The server that it was recorded with."""
+        return DEFAULT.labelled(self.server_version)
 
 
 def builtin(folder: Path = FIXTURES) -> list[Builtin]:

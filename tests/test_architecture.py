@@ -1,7 +1,9 @@
 """The rules of docs/architecture.md, read from the code with `ast`, so that a lazy import counts too."""
 
 import ast
+import re
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -151,3 +153,39 @@ def test_only_runs_starts_threads() -> None:
     }
     # The lab watches server processes from threads of its own, outside the dashboard.
     assert starters <= {"runs", "lab"}, starters
+
+
+NAMED: Final = re.compile("vllm", re.IGNORECASE)
+SERVERS_BY_NAME: Final = {
+    "inspector/engines/": "the seam itself",
+    "inspector/lab/": "runs vLLM",
+    "inspector/commands/": "examples name built-in captures, logs are vLLM's, and the lab runs vLLM",
+    "inspector/cli.py": "what the program is for",
+    "inspector/importers/": "the form of vLLM's logs",
+    "inspector/diagnosis/decompress.py": "what can be given: a vLLM log",
+    "inspector/report/facts.py": "the option --vllm of the lab",
+    "inspector/playback/faults.py": "which release has a fault",
+    "inspector/audit/": "a quirk by release in a sentence",
+    "pages/parts/matrix/": "what the lab recorded",
+    "pages/parts/compare/": "names of built-in captures",
+    "pages/parts/diagnose/": "examples of what to paste, and a vLLM log",
+}
+"""Where a text may name a server, and why; docstrings state facts and are not looked at."""
+
+
+def test_no_module_above_the_seam_names_a_server() -> None:
+    naming: dict[str, list[str]] = {}
+    for path in [*modules(), *sorted(PAGES.rglob("*.py")), ROOT / "app.py"]:
+        name = path.relative_to(ROOT).as_posix()
+        if name.startswith(tuple(SERVERS_BY_NAME)):
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        notes = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        texts = [
+            node.value
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in notes
+        ]
+        if found := [text for text in texts if NAMED.search(text)]:
+            naming[name] = found
+    assert naming == {}, "ask `reading.engine`, or say in SERVERS_BY_NAME why not"

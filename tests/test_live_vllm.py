@@ -17,7 +17,7 @@ from inspector.cli import main
 from inspector.client.address import Server
 from inspector.client.asking import list_models
 from inspector.client.request import LiveRequest
-from inspector.lab import asking, matrix
+from inspector.lab import asking, scripts
 from inspector.lab.install import NEWEST
 from inspector.lab.model import SERVED_NAME
 from inspector.lab.process import ServerProcess
@@ -65,7 +65,7 @@ def ids(capture: Capture) -> tuple[int, ...]:
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-@pytest.mark.parametrize("endpoint", list(matrix.ENDPOINTS))
+@pytest.mark.parametrize("endpoint", list(scripts.ENDPOINTS))
 def test_record_keeps_every_token_of_the_script(
     vllm_server: ServerProcess,
     endpoint: Endpoint,

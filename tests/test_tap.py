@@ -75,6 +75,7 @@ class Echo:
         version: str = "0.99.0",
     ) -> None:
         self.version = version
+        self.owned_by = "vllm"
         self.pieces = pieces
         self.status = status
         self.headers = list(headers)
@@ -89,6 +90,11 @@ class Echo:
         if scope["path"].endswith("/version"):
             await send({"type": "http.response.start", "status": 200, "headers": []})
             await send({"type": "http.response.body", "body": json.dumps({"version": self.version}).encode()})
+            return
+        if scope["path"].endswith("/models"):
+            models = {"data": [{"id": "m", "owned_by": self.owned_by}]}
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": json.dumps(models).encode()})
             return
         body = b""
         while (message := await receive())["type"] == "http.request":

@@ -18,6 +18,7 @@ from inspector.lab.install import NEWEST
 from inspector.lab.process import ServerProcess
 from inspector.lab.scripts import named
 from inspector.reading import read
+from inspector.wire.endpoints import spec_of
 from tests.test_tap import tapped
 
 pytestmark = pytest.mark.vllm
@@ -65,7 +66,7 @@ def test_asking_for_ids_changes_no_byte_of_what_the_client_gets(
     body = request(script, endpoint, stream=streamed)
     if not streamed:
         body.pop("stream_options")
-    path = asking.PATHS[endpoint]
+    path = spec_of(endpoint).full_path
     with tapped(vllm_server.base_url, add_token_ids=True) as (address, kept):
         assert same_bytes(address, vllm_server.base_url, path, body)
         capture = kept.capture()
@@ -76,7 +77,7 @@ def test_asking_for_ids_changes_no_byte_of_what_the_client_gets(
 @pytest.mark.parametrize("logprobs", [True, False])
 def test_logprobs_change_nothing_of_it(vllm_server: ServerProcess, logprobs: bool) -> None:
     body = request("tool_call", logprobs=logprobs)
-    path = asking.PATHS[Endpoint.CHAT]
+    path = spec_of(Endpoint.CHAT).full_path
     with tapped(vllm_server.base_url, add_token_ids=True) as (address, kept):
         assert same_bytes(address, vllm_server.base_url, path, body)
         assert kept.capture().header.request == body

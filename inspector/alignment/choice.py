@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from inspector.alignment.cells import visible
+from inspector.alignment.cells import Extra, visible
 from inspector.alignment.fields import Alignment, Ending, align
-from inspector.capture import Endpoint, EventKind
+from inspector.capture import EventKind
 from inspector.deltas import Delta
 from inspector.harmony.text import text_of
 from inspector.harmony.vocab import Marker
@@ -23,16 +23,16 @@ def alignments(reading: Reading) -> dict[int, Alignment | None]:
 
 def align_choice(reading: Reading, choice: ChoiceReading) -> Alignment | None:
     """Where the tokens of a choice were delivered; None when that cannot be told."""
-    endpoint, request = reading.header.endpoint, reading.header.request
-    if not choice.has_ids or endpoint is Endpoint.TOKENS:
+    request = reading.header.request
+    if not choice.has_ids or not reading.spec.delivers:
         return None
-    raw = endpoint is Endpoint.COMPLETIONS
+    raw = reading.spec.raw
     if raw:
         shown = _without_prompt(reading, choice)
         if shown is None:
             return None  # the prompt stands before the text, and it is not known
         choice = shown
-    return align(
+    laid = align(
         choice,
         raw=raw,
         skip_special=raw and _skips_special(request, choice),
@@ -43,6 +43,23 @@ def align_choice(reading: Reading, choice: ChoiceReading) -> Alignment | None:
         ),
         unstreamed=_unstreamed(reading, choice),
     )
+    laid.extras = _without_separators(choice, laid.extras)
+    return laid
+
+
+def _without_separators(choice: ChoiceReading, extras: list[Extra]) -> list[Extra]:
+    """What was delivered beyond the tokens, without what the server puts between messages by its contract."""
+    left: dict[str, int] = {}
+    kept = []
+    for extra in extras:
+        if extra.text == choice.expected.separator:
+            if extra.field not in left:
+                left[extra.field] = choice.expected.separators(extra.field, choice.tokens.ids)
+            left[extra.field] -= 1
+            if left[extra.field] >= 0:
+                continue
+        kept.append(extra)
+    return kept
 
 
 def _skips_special(request: Mapping[str, Any], choice: ChoiceReading) -> bool:

@@ -16,7 +16,6 @@ from inspector.audit.missing_ids import ids_missing
 from inspector.audit.rejection import Rejection, rejection
 from inspector.audit.rejection_findings import rejection_findings
 from inspector.audit.stream_checks import end_findings
-from inspector.capture import Endpoint
 from inspector.deltas import tool_index
 from inspector.reading import ChoiceReading, Evidence, Reading
 
@@ -52,20 +51,20 @@ def _findings(
                 lost = list(lost_findings(reading, choice, laid, ids_missing=holes))
                 yield from lost
                 yield from _nameless(reading, choice, lost)
-            if holes and reading.header.endpoint is Endpoint.CHAT:
+            if holes and reading.spec.deltas_only:
                 yield from broken_arguments(choice)
         elif choice.evidence is Evidence.FINAL_OBJECT:
             yield from final_findings(reading, choice)
         else:
             yield from _nameless(reading, choice, ())
-            if reading.header.endpoint is Endpoint.CHAT:
+            if reading.spec.deltas_only:
                 yield from broken_arguments(choice)
     yield from rejection_findings(reading, stopped)
     yield from end_findings(reading, holes=holes)
 
 
 def _nameless(reading: Reading, choice: ChoiceReading, found: Iterable[Finding]) -> Iterator[Finding]:
-    if reading.header.endpoint is Endpoint.CHAT:
+    if reading.spec.deltas_only:
         told = {tool_index(field or "") for one in found for field in (one.field, one.delivered_in)}
         yield from nameless_calls(choice, told)
 

@@ -8,7 +8,6 @@ from inspector.audit.calls import call_findings, undelivered_calls
 from inspector.audit.finding import Code, Facts, Finding
 from inspector.audit.kinds import KINDS, Kind, Severity
 from inspector.audit.words import events_of
-from inspector.capture import Endpoint
 from inspector.deltas import CONTENT, REASONING
 from inspector.harmony.parser_errors import parser_error
 from inspector.harmony.states import State
@@ -37,7 +36,7 @@ def lost_findings(
     without tokens is theirs.
     """
     hidden = {REASONING} if reading.header.request.get("include_reasoning") is False else set()
-    parsed = reading.header.endpoint is not Endpoint.COMPLETIONS
+    parsed = not reading.spec.raw
     undelivered = undelivered_calls(choice, alignment) if parsed else set()
     for fate in alignment.fates:
         if fate.state is FateState.OK and parsed and not ids_missing and _astray(choice, fate):

@@ -1,9 +1,8 @@
 """Whether a server sent the ids of all tokens."""
 
-import re
 from collections.abc import Sequence
 
-from inspector.capture import Endpoint, EventKind
+from inspector.capture import EventKind
 from inspector.harmony.vocab import Marker
 from inspector.reading import Evidence, Reading
 
@@ -12,8 +11,6 @@ __all__ = ["ids_missing"]
 _FIRST = {Marker.CHANNEL, Marker.START}
 """Ids that a completion begins with, but for one that names a recipient first."""
 _HEADER_AT_MOST = 12
-_ALL_IDS_FROM = (0, 13)
-"""First vLLM release that sends the ids of all tokens on chat (pull request 29074)."""
 
 
 def ids_missing(reading: Reading) -> bool:
@@ -28,18 +25,18 @@ def ids_missing(reading: Reading) -> bool:
     seen = sum(len(choice.tokens) for choice in reading.choices)
     if type(counted) is int:
         return counted > seen
-    if reading.header.endpoint is not Endpoint.CHAT:
+    if not reading.spec.deltas_only:
         return False
     if not any(event.kind is EventKind.SSE for event in reading.events):
         return False
     # Logprobs go with a chunk, and a step without text has none.
     if any(choice.evidence is Evidence.LOGPROBS for choice in reading.choices):
         return True
-    release = re.match(r"(\d+)\.(\d+)", reading.server_version or "")
-    if release is None:
+    sends_all = reading.engine.sends_all_ids(reading.header.endpoint, reading.server_version)
+    if sends_all is None:
         return any(_headless(choice.tokens.ids[:_HEADER_AT_MOST]) for choice in reading.choices)
     begun = all(choice.tokens.ids[0] in _FIRST for choice in reading.choices if choice.tokens)
-    return (int(release[1]), int(release[2])) < _ALL_IDS_FROM and not begun
+    return not sends_all and not begun
 
 
 def _headless(ids: Sequence[int]) -> bool:

@@ -14,7 +14,7 @@ from typing import assert_never
 from inspector.audit.finding import Implied, Missing
 from inspector.audit.missing_ids import ids_missing
 from inspector.audit.stream_checks import server_errors
-from inspector.harmony.parser_errors import ParserError, Reason, parser_error
+from inspector.harmony.parser_errors import ParserError, Reason
 from inspector.harmony.text import text_of, texts
 from inspector.harmony.vocab import MARKERS, Marker
 from inspector.reading import ChoiceReading, Reading
@@ -76,7 +76,7 @@ def rejection(reading: Reading) -> Rejection | None:
     A token that the reference parser rejects among those sent is a finding of its own, so it is not repeated.
     """
     for told in server_errors(reading):
-        error = parser_error(told.message)
+        error = reading.engine.parser_error(told.message)
         if error is not None:
             return _placed(reading, told, error)
     return None

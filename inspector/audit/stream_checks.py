@@ -6,7 +6,7 @@ from typing import Final
 from inspector.audit.finding import Code, Facts, Finding
 from inspector.audit.kinds import Kind, Severity
 from inspector.audit.token_estimate import explained_tokens
-from inspector.capture import Endpoint, EventKind
+from inspector.capture import EventKind
 from inspector.harmony.text import text_of
 from inspector.reading import ChoiceReading, Evidence, Reading
 from inspector.wire.stream import Notice, ServerError, error_in, loads
@@ -66,7 +66,7 @@ def end_findings(reading: Reading, *, holes: bool = False) -> Iterator[Finding]:
 
 def _disconnected(reading: Reading, *, told: bool) -> Finding | None:
     stream, end = reading.stream, reading.end
-    if reading.header.endpoint is Endpoint.TOKENS or stream.terminal_event is not None:
+    if not reading.spec.delivers or stream.terminal_event is not None:
         return None
     cut = end is not None and end.cut
     finished = all(choice.finish_reason is not None for choice in reading.choices)
@@ -79,7 +79,7 @@ def _disconnected(reading: Reading, *, told: bool) -> Finding | None:
         severity=Severity.ERROR,
         facts=Facts(
             words=end.detail or None if end is not None else None,
-            detail="[DONE]" if reading.header.endpoint is not Endpoint.RESPONSES else "response.completed",
+            detail=reading.spec.end,
         ),
         event_start=last - 1 if last else None,
         event_end=last if last else None,
@@ -153,8 +153,7 @@ def _limit_reached(reading: Reading) -> int | None:
 
 def _no_done(reading: Reading) -> Iterator[Finding]:
     streamed = any(event.kind is EventKind.SSE for event in reading.events)
-    endpoint = reading.header.endpoint
-    if endpoint not in {Endpoint.CHAT, Endpoint.COMPLETIONS} or not streamed:
+    if not reading.spec.delivers or reading.spec.terminal_types or not streamed:
         return
     if reading.stream.terminal_event is None:
         yield Finding(

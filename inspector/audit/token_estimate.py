@@ -6,7 +6,6 @@ The weakest evidence: sampled tokens need not be the ones that encoding gives.
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from inspector.capture import Endpoint
 from inspector.harmony.vocab import encode, encode_plain
 from inspector.reading import Reading
 
@@ -22,14 +21,12 @@ def explained_tokens(reading: Reading) -> int | None:
     Rests on `output_messages` where the request asked for them (`enable_response_messages`), else on the
     items of the final object, for chat on the deltas.
     """
-    match reading.header.endpoint:
-        case Endpoint.RESPONSES:
-            response = reading.stream.final_object
-            messages = None if response is None else _response_messages(response)
-        case Endpoint.CHAT:
-            messages = list(_chat_messages(reading))
-        case _:
-            messages = None
+    messages = None
+    if reading.spec.final_object:
+        response = reading.stream.final_object
+        messages = None if response is None else _response_messages(response)
+    elif reading.spec.parsed:
+        messages = list(_chat_messages(reading))
     if messages is None:
         return None
     framed = sum(len(encode(header)) + len(encode_plain(body)) + 1 for header, body in messages)

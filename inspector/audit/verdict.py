@@ -12,7 +12,7 @@ from inspector.audit.rejection import Rejection
 from inspector.audit.stream_checks import server_errors
 from inspector.audit.wording import aborted, loss_clauses, model_clause, warning_clause
 from inspector.audit.words import counted, joined
-from inspector.capture import Endpoint
+from inspector.formats import clip
 from inspector.harmony.vocab import MARKERS, Marker
 from inspector.reading import ChoiceReading, Evidence, Reading
 
@@ -49,17 +49,9 @@ class Clause(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-_SWITCH_ON: Final = {
-    Endpoint.CHAT: "To find out, send `return_token_ids: true` with the request (vLLM 0.13 or newer).",
-    Endpoint.COMPLETIONS: "To find out, send `return_token_ids: true` with the request (vLLM 0.10.2 or newer).",
-    Endpoint.RESPONSES: "Responses carries no token IDs: keep the stream with its final object to find out.",
-    Endpoint.TOKENS: "The file holds no token IDs.",
-}
 _SHOWN: Final = 3
 _MESSAGE_SHOWN: Final = 120
 _HTTP_ERROR: Final = 400
-_SILENT: Final = Endpoint.RESPONSES
-"""The endpoint on which vLLM closes the connection without an error event when its parser fails."""
 _BLIND: Final = frozenset({Evidence.NONE, Evidence.USAGE})
 _WARNINGS: Final = (
     Kind.UNSERVED,
@@ -85,13 +77,13 @@ def verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection | 
         return Verdict(
             level=Level.UNKNOWN,
             sentence=f"This capture has no token evidence{which}, so lost text cannot be detected.",
-            why=_SWITCH_ON[reading.header.endpoint],
+            why=reading.engine.evidence_hint(reading.spec),
         )
     if ids_missing(reading):
         return Verdict(
             level=Level.UNKNOWN,
             sentence="No loss found, but the server sent only some of its token IDs.",
-            why=_SWITCH_ON[reading.header.endpoint],
+            why=reading.engine.evidence_hint(reading.spec),
         )
     if (said_in_body := _special_token_in_body(reading.choice)) is not None:
         return Verdict(
@@ -111,7 +103,7 @@ def _errors(reading: Reading, errors: Sequence[Finding]) -> list[Clause]:
     told = [one for one in errors if one.kind is Kind.SERVER_ERROR]
     if told:
         message = (told[0].delivered or "").strip()
-        shown = message if len(message) <= _MESSAGE_SHOWN else message[: _MESSAGE_SHOWN - 1] + "…"
+        shown = clip(message, _MESSAGE_SHOWN)
         status = reading.header.status
         refused = status if status is not None and status >= _HTTP_ERROR else None
         found.append(Clause(f"the server {aborted(shown, status=refused)}", tuple(told)))
@@ -122,7 +114,7 @@ def _errors(reading: Reading, errors: Sequence[Finding]) -> list[Clause]:
         found.append(Clause(f"{subject} {joined(lost[:_SHOWN])}", tuple(text)))
     rejected = [one for one in errors if KINDS[one.kind].side is Side.MODEL]
     if rejected:
-        parses = reading.header.endpoint in {Endpoint.CHAT, Endpoint.RESPONSES}
+        parses = reading.spec.parsed
         silent = ", and the server did not report it" if parses and not told else ""
         found.append(Clause(f"the model {model_clause(rejected)}{silent}", tuple(rejected)))
     cut = [one for one in errors if one.kind is Kind.DISCONNECTED]
@@ -163,7 +155,7 @@ def _special_token_in_body(choice: ChoiceReading) -> str | None:
 
 def _clean(reading: Reading) -> str:
     choice = reading.choice
-    if reading.header.endpoint is Endpoint.TOKENS:
+    if not reading.spec.delivers:
         return f"The tokens are well-formed Harmony: {counted(len(choice.transcript.messages), 'message')}."
     if choice.evidence is Evidence.FINAL_OBJECT:
         return "The deltas add up to the final object; nothing was lost while streaming."
@@ -195,7 +187,11 @@ def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | Non
     checked = _checked(reading)
     if stopped is not None:
         return f"{_stopped_words(stopped)} {checked}"
-    if Kind.DISCONNECTED in kinds and not server_errors(reading) and reading.header.endpoint is _SILENT:
+    if (
+        Kind.DISCONNECTED in kinds
+        and not server_errors(reading)
+        and reading.header.endpoint in reading.engine.silent
+    ):
         return (
             "The server sent no error message, so what it failed on cannot be determined here; its log has "
             f"the traceback. {checked}"

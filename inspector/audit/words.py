@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Sequence
+from typing import Final
 
 from inspector.audit.finding import Finding
+from inspector.formats import clip, count, listed
 from inspector.reading import ChoiceReading
 
 __all__ = [
@@ -44,18 +46,12 @@ def tokens_words(start: int, end: int) -> str:
 
 def quote(text: str, limit: int = 60) -> str:
     """A text as a sentence quotes it, cut at `limit` characters."""
-    shown = text if len(text) <= limit else text[: limit - 1] + "…"
-    return f"“{shown}”"
+    return f"“{clip(text, limit)}”"
 
 
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """A number with its noun, e.g. `1 token`, `2,000 tokens`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+counted: Final = count
 
-
-def joined(parts: Sequence[str]) -> str:
-    """Parts as a sentence lists them: `a, b and c`."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
+joined: Final = listed
 
 
 def amount(findings: Sequence[Finding], of: str = "") -> str:

@@ -7,10 +7,11 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from inspector.errors import ConnectionFailed
+from inspector.wire.endpoints import ASKED
 
 __all__ = ["Server"]
 
-_ENDPOINTS: Final = re.compile(r"/(?:chat/completions|completions|responses|models)/?$")
+_ENDPOINTS: Final = re.compile(rf"(?:{'|'.join(spec.path for spec in ASKED)}|/models)/?$")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 

@@ -2,7 +2,7 @@
 
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -12,30 +12,25 @@ from urllib.parse import quote
 import httpx
 import openai
 
-from inspector.capture import Endpoint
 from inspector.client.address import Server
 from inspector.client.failures import connection_failure, refusal, said
 from inspector.client.ground_truth import answer_room, rendered_prompt
 from inspector.client.recorder import Recorder, Sink
 from inspector.client.request import LiveRequest, body
 from inspector.client.transport import STOPPED, AsyncRecordingTransport, header_of
+from inspector.engines import engine_of
 from inspector.errors import ConnectionFailed
+from inspector.wire.endpoints import spec_of
 from inspector.wire.stream import loads
 
-__all__ = ["Outcome", "ask", "get_json", "list_models", "open_client", "trust"]
+__all__ = ["Outcome", "ask", "get_json", "list_models", "open_client", "owner_in", "trust"]
 
 RESUMES: Final = 3
 """How often a broken background stream is taken up again."""
 
 _DRAIN_S: Final = 1.0
 _ROOM: Final = 4096
-_REFUSED_KEYS: Final = ("return_token_ids", "enable_response_messages")
 _UNKNOWN_KEY: Final = ("extra inputs", "extra fields", "unrecognized", "unknown parameter", "not permitted")
-_PATHS: Final = {
-    Endpoint.CHAT: "/chat/completions",
-    Endpoint.RESPONSES: "/responses",
-    Endpoint.COMPLETIONS: "/completions",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +49,7 @@ async def ask(
     sink: Sink,
     *,
     server_version: str | None = None,
+    owned_by: str | None = None,
     inner: httpx.AsyncBaseTransport | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Outcome:
@@ -63,19 +59,21 @@ async def ask(
     connection; what had come is in the sink.
     """
     notes: list[str] = []
+    told = {"server_version": server_version, "owned_by": owned_by}
     try:
         async with open_client(server, inner) as plain:
-            if request.endpoint is Endpoint.COMPLETIONS and not request.prompt_ids:
+            rendered_here = spec_of(request.endpoint).raw
+            if rendered_here and not request.prompt_ids:
                 rendered = await rendered_prompt(server, request, plain)
                 notes.append(rendered.source)
                 request = replace(request, prompt_ids=rendered.ids)
-            if request.endpoint is Endpoint.COMPLETIONS and request.max_tokens is None:
+            if rendered_here and request.max_tokens is None:
                 room = await answer_room(server, request, plain)
                 if room is None:
                     room = _ROOM
                     notes.append(f"The server does not say how long answers may be: {room:,} tokens at most.")
                 request = replace(request, max_tokens=room)
-        exchange = _Exchange(server, request, sink, version=server_version, inner=inner, clock=clock)
+        exchange = _Exchange(server, request, sink, told=told, inner=inner, clock=clock)
         failure = await exchange.run()
         if exchange.refuses_ids:
             notes.append(
@@ -83,7 +81,7 @@ async def ask(
                 "so it was asked without: which tokens the model emitted cannot be known."
             )
             request = replace(request, token_ids=False)
-            exchange = _Exchange(server, request, sink, version=server_version, inner=inner, clock=clock)
+            exchange = _Exchange(server, request, sink, told=told, inner=inner, clock=clock)
             failure = await exchange.run()
     except ConnectionFailed as error:
         return Outcome(failure=str(error), notes=tuple(notes))
@@ -99,19 +97,21 @@ class _Exchange:
         request: LiveRequest,
         sink: Sink,
         *,
-        version: str | None,
+        told: Mapping[str, str | None],
         inner: httpx.AsyncBaseTransport | None,
         clock: Callable[[], float],
     ) -> None:
         self.server = server
         self.request = request
         self.refuses_ids = False
-        self.body = body(request)
-        self.left_out = [key for key in _REFUSED_KEYS if key in self.body]
+        engine = engine_of(owned_by=told["owned_by"])
+        self.body = body(request, engine)
+        self.spec = spec_of(request.endpoint)
+        self.left_out = [key for key in (engine.evidence_key(self.spec),) if key in self.body]
         self._inner = inner
         self._response_id: str | None = None
         self._sequence: int | None = None
-        self._version = version
+        self._told = told
         self._sink = sink
         self._clock = clock
         self.recorder = self._recorder(b"{}")
@@ -155,7 +155,7 @@ class _Exchange:
                 error.status_code,
                 self.recorder.body,
                 self.server,
-                path=_PATHS[self.request.endpoint],
+                path=self.spec.path,
                 model=self.request.model,
             )
         except (openai.APIConnectionError, httpx.TransportError, ssl.SSLError) as error:
@@ -170,7 +170,7 @@ class _Exchange:
 
     async def _create(self, client: openai.AsyncOpenAI) -> AsyncIterator[object]:
         # `object` leaves events as the client's JSON: building its models would take longer than all else.
-        path = _PATHS[self.request.endpoint]
+        path = self.spec.path
         sent = client.post(
             path, body=self.body, cast_to=object, stream=True, stream_cls=openai.AsyncStream[object]
         )
@@ -181,7 +181,7 @@ class _Exchange:
     async def _resume(self, client: openai.AsyncOpenAI) -> AsyncIterator[object]:
         after = "" if self._sequence is None else f"&starting_after={self._sequence}"
         sent = client.get(
-            f"/responses/{quote(self._response_id or '', safe='')}?stream=true{after}",
+            f"{self.spec.path}/{quote(self._response_id or '', safe='')}?stream=true{after}",
             cast_to=object,
             stream=True,
             stream_cls=openai.AsyncStream[object],
@@ -209,9 +209,7 @@ class _Exchange:
         return self.recorder
 
     def _recorder(self, content: bytes) -> Recorder:
-        header = header_of(
-            self.request.endpoint, content, source="live request", server_version=self._version
-        )
+        header = header_of(self.request.endpoint, content, source="live request", **self._told)
         return Recorder(header, self._sink, unwanted=self._unwanted, clock=self._clock)
 
     def _unwanted(self, status: int, answer: str) -> bool:
@@ -229,13 +227,10 @@ class _Exchange:
         if recorder.body:
             answer = loads(recorder.body)
             if not isinstance(answer, dict) or not {"choices", "output"} & answer.keys():
-                return refusal(
-                    recorder.status or 200, recorder.body, self.server, path=_PATHS[self.request.endpoint]
-                )
+                return refusal(recorder.status or 200, recorder.body, self.server, path=self.spec.path)
             return ""
         if not recorder.done:
-            what = "response.completed" if self.request.endpoint is Endpoint.RESPONSES else "[DONE]"
-            return f"{self.server.root} ended the stream without {what}"
+            return f"{self.server.root} ended the stream without {self.spec.end}"
         return ""
 
 
@@ -259,6 +254,15 @@ async def get_json(server: Server, address: str, client: httpx.AsyncClient) -> A
     if answer.status_code >= 400 or (found := loads(answer.text)) is None:
         raise ConnectionFailed(refusal(answer.status_code, answer.text, server, path=path))
     return found
+
+
+def owner_in(models: object, model: str | None = None) -> str | None:
+    """Who owns a model by the server's list, or the first one: the name of the server or front end."""
+    cards = models.get("data") if isinstance(models, dict) else None
+    cards = [card for card in cards if isinstance(card, dict)] if isinstance(cards, list) else []
+    card = next((card for card in cards if card.get("id") == model), cards[0] if cards else {})
+    owner = card.get("owned_by")
+    return owner if isinstance(owner, str) else None
 
 
 def list_models(server: Server) -> list[str]:

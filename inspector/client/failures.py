@@ -11,6 +11,7 @@ from typing import Any, Final
 import httpx
 
 from inspector.client.address import Server
+from inspector.formats import clip
 
 __all__ = ["connection_failure", "is_timeout", "refusal", "said"]
 
@@ -63,7 +64,7 @@ def refusal(status: int, body: str, server: Server, *, path: str, model: str = "
         where = f"{server.root} does not serve the model{named}"
         return f"{where} (HTTP 404: {words}); take a name from its /v1/models"
     if status in {404, 405}:
-        return f"{server.v1} has no {path} (HTTP {status}); check the address: for vLLM it ends in /v1"
+        return f"{server.v1} has no {path} (HTTP {status}); check the address: most of them end in /v1"
     if status < 400:
         return (
             f"{server.v1}{path} answered with no API answer ({words}); "
@@ -89,7 +90,7 @@ def said(body: str) -> str:
     elif body.lstrip()[:1] == "<":
         return "a web page, not JSON"
     line = " ".join(body.split())
-    return f"{line[:_SAID_AT_MOST]}…" if len(line) > _SAID_AT_MOST else line or "no words"
+    return clip(line, _SAID_AT_MOST) or "no words"
 
 
 def is_timeout(error: BaseException) -> bool:

@@ -36,6 +36,7 @@ from inspector.client.address import Server
 from inspector.client.request import LiveRequest, body
 from inspector.errors import InspectorError
 from inspector.harmony.vocab import encoding
+from inspector.wire.endpoints import spec_of
 from inspector.wire.stream import loads, token_ids
 
 __all__ = ["RenderedPrompt", "answer_room", "render_locally", "rendered_prompt"]
@@ -63,17 +64,18 @@ async def rendered_prompt(server: Server, request: LiveRequest, client: httpx.As
     """
     chat = body(replace(request, endpoint=Endpoint.CHAT, token_ids=True, logprobs=False, extra={}))
     del chat["stream"], chat["stream_options"]
-    for path, sent, key, source in (
-        ("/chat/completions/render", chat, "token_ids", "The server rendered the prompt (/render)."),
+    path = spec_of(Endpoint.CHAT).path
+    for where, sent, key, source in (
+        (f"{path}/render", chat, "token_ids", "The server rendered the prompt (/render)."),
         (
-            "/chat/completions",
+            path,
             {**chat, "max_tokens": 1},
             "prompt_token_ids",
             "The server rendered the prompt (told by a chat request for one token).",
         ),
     ):
         try:
-            answer = await client.post(f"{server.v1}{path}", json=sent)
+            answer = await client.post(f"{server.v1}{where}", json=sent)
         except httpx.HTTPError:
             break  # the completions request will meet the same failure, and say it
         found = loads(answer.text) if answer.status_code == 200 else None

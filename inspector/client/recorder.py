@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from inspector.capture import End, Event, EventKind, Header
+from inspector.wire.endpoints import DONE, TERMINAL_TYPES
 from inspector.wire.sse import SseDecoder, SseItem
 
 __all__ = ["READABLE_CODINGS", "Recorder", "Sink"]
@@ -19,7 +20,6 @@ READABLE_CODINGS: Final = "gzip, deflate"
 """What a recorded request may accept: codings that the recorder reads too."""
 
 BODY_LIMIT_BYTES: Final = 64 * 2**20
-_TERMINAL: Final = {"response.completed", "response.incomplete", "response.failed"}
 
 
 class Sink(Protocol):
@@ -133,7 +133,7 @@ class Recorder:
         run = self._open()
         for item in items:
             kind = EventKind.COMMENT if item.comment else EventKind.SSE
-            if item.data == "[DONE]" or item.name in _TERMINAL:
+            if item.data == DONE or item.name in TERMINAL_TYPES:
                 self.done = True
             self._send(run, Event(item.data, at_s, item.name, kind))
 

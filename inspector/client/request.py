@@ -7,10 +7,12 @@ and become a Responses input, or a Harmony prompt for plain completions (see `gr
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, assert_never
 
 from inspector.capture import Endpoint
+from inspector.engines import DEFAULT, Engine
 from inspector.errors import InspectorError
+from inspector.wire.endpoints import spec_of
 
 __all__ = ["LiveRequest", "body", "parse_messages", "parse_tools"]
 
@@ -52,11 +54,12 @@ class LiveRequest:
         return [{"role": "user", "content": self.prompt}]
 
 
-def body(request: LiveRequest) -> dict[str, Any]:
-    """The JSON body of a streamed request.
+def body(request: LiveRequest, engine: Engine = DEFAULT) -> dict[str, Any]:
+    """The JSON body of a streamed request to a server of that engine.
 
     vLLM's own keys: `return_token_ids` (chat, completions) and `enable_response_messages` (Responses:
-    the final object then carries the Harmony messages as the server read them).
+    the final object then carries the Harmony messages as the server read them). Raises InspectorError for an
+    endpoint that no server is asked at.
     """
     asked: dict[str, Any] = {"model": request.model, "stream": True}
     for key in ("temperature", "top_p"):
@@ -68,17 +71,22 @@ def body(request: LiveRequest) -> dict[str, Any]:
         case Endpoint.COMPLETIONS:
             asked |= {"prompt": list(request.prompt_ids) or request.prompt, "skip_special_tokens": False}
             asked |= {"stream_options": {"include_usage": True}}
+            if request.max_tokens is not None:
+                asked["max_tokens"] = request.max_tokens
             if request.logprobs:
                 asked["logprobs"] = 1
-        case _:
+        case Endpoint.CHAT:
             _chat(request, asked)
-    if request.endpoint is not Endpoint.RESPONSES:
-        if request.token_ids:
-            asked["return_token_ids"] = True
-        if request.seed is not None:
-            asked["seed"] = request.seed
-        if request.max_tokens is not None:
-            asked["max_tokens"] = request.max_tokens
+        case Endpoint.TOKENS:
+            raise InspectorError("token ids are read from files; no server is asked for them")
+        case _:
+            assert_never(request.endpoint)
+    evidence_key = engine.evidence_key(spec_of(request.endpoint))
+    if request.token_ids and evidence_key:
+        asked[evidence_key] = True
+    if request.seed is not None:
+        # OpenAI's Responses has no seed; vLLM 0.32 reads this one, 0.13 reads over it.
+        asked["seed"] = request.seed
     return {**asked, **request.extra}
 
 
@@ -90,6 +98,8 @@ def _chat(request: LiveRequest, asked: dict[str, Any]) -> None:
         asked["tool_choice"] = request.tool_choice
     if request.reasoning_effort:
         asked["reasoning_effort"] = request.reasoning_effort
+    if request.max_tokens is not None:
+        asked["max_tokens"] = request.max_tokens
     if request.logprobs:
         asked["logprobs"] = True
 
@@ -110,11 +120,6 @@ def _responses(request: LiveRequest, asked: dict[str, Any]) -> None:
         asked |= {"include": ["message.output_text.logprobs"], "top_logprobs": 1}
     if request.background:
         asked |= {"background": True, "store": True}
-    if request.token_ids:
-        asked["enable_response_messages"] = True
-    if request.seed is not None:
-        # OpenAI's Responses has no seed; vLLM 0.32 reads this one, 0.13 reads over it.
-        asked["seed"] = request.seed
 
 
 def _flat(tool: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from inspector.client.recorder import READABLE_CODINGS, Recorder, Sink
 from inspector.errors import StoreError
 from inspector.redaction import redact
 from inspector.store import CaptureWriter, open_writer
+from inspector.wire.endpoints import endpoint_of_path
 
 __all__ = [
     "AsyncRecordingTransport",
@@ -36,11 +37,6 @@ __all__ = [
 CLOSED: Final = "the client closed the stream"
 STOPPED: Final = "stopped by the client"
 
-_PATHS: Final = {
-    "/chat/completions": Endpoint.CHAT,
-    "/responses": Endpoint.RESPONSES,
-    "/completions": Endpoint.COMPLETIONS,
-}
 _LOG: Final = logging.getLogger(__name__)
 
 Record = Callable[[httpx.Request], Recorder | None]
@@ -49,13 +45,16 @@ Record = Callable[[httpx.Request], Recorder | None]
 
 def endpoint_of(method: str, path: str) -> Endpoint | None:
     """The endpoint that a request asks for text; None for all others (models, files, ...)."""
-    if method != "POST":
-        return None
-    return next((endpoint for end, endpoint in _PATHS.items() if path.rstrip("/").endswith(end)), None)
+    return endpoint_of_path(path) if method == "POST" else None
 
 
 def header_of(
-    endpoint: Endpoint, request: bytes, *, source: str, server_version: str | None = None
+    endpoint: Endpoint,
+    request: bytes,
+    *,
+    source: str,
+    server_version: str | None = None,
+    owned_by: str | None = None,
 ) -> Header:
     """The header of a capture that begins now; `request` is the request's body as it was sent."""
     try:
@@ -68,6 +67,7 @@ def header_of(
         request=body if isinstance(body, dict) else {},
         model=model if isinstance(model, str) else None,
         server_version=server_version,
+        owned_by=owned_by,
         started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         source=source,
     )

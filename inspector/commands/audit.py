@@ -9,6 +9,7 @@ from inspector.audit import Finding, Severity
 from inspector.capture import Capture
 from inspector.commands.shared import Commands, captures, one_capture, print_json, printable
 from inspector.errors import InspectorError
+from inspector.formats import count, duration
 from inspector.inspection import Inspection, inspect
 from inspector.metrics import figures
 from inspector.reading import read
@@ -100,12 +101,16 @@ def _fails(finding: Finding, level: str) -> bool:
 def _lines(one: Inspection) -> list[str]:
     row: dict[str, Any] = audit_row(one.name, one.reading, one.findings, one.verdict)
     shown = figures(one.reading)
-    version = f"vLLM {row['server_version']}" if row["server_version"] else "vLLM version unknown"
-    facts = [version, row["endpoint"], f"{row['tokens']['count']} tokens", f"evidence: {row['evidence']}"]
+    facts = [
+        one.reading.server_label,
+        row["endpoint"],
+        count(row["tokens"]["count"], "token"),
+        f"evidence: {row['evidence']}",
+    ]
     if shown.tokens_per_event_max > 1:
-        facts.append(f"up to {shown.tokens_per_event_max} tokens an event")
+        facts.append(f"up to {shown.tokens_per_event_max:,} tokens an event")
     if shown.first_token_s is not None:
-        facts.append(f"first token {shown.first_token_s * 1000:.0f} ms")
+        facts.append(f"first token {duration(shown.first_token_s)}")
     lines = [printable(one.name), f"  {one.verdict.level.upper()}: {printable(one.verdict.sentence)}"]
     lines.append(f"  {printable(one.verdict.why)}")
     if one.verdict.known:

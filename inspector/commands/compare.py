@@ -8,6 +8,7 @@ from inspector.commands.shared import Commands, captures, one_capture, print_jso
 from inspector.commands.trial import add_ask_options, asked, given_without_ask
 from inspector.compare import Comparison, Lane, compare, compare_all, diff, significance
 from inspector.errors import InspectorError
+from inspector.formats import clip, count, figure
 from inspector.inspection import Inspection, inspect
 from inspector.runs.trial import BY_HAND, has_output
 from inspector.views.comparison_rows import (
@@ -182,16 +183,15 @@ def _lines(found: Comparison) -> Iterator[str]:
         yield f"  {printable(setting.name)}: {_value(setting.left)} | {_value(setting.right)}"
     for row in timing_rows(found):
         if row["left"] or row["right"]:
-            mine, other = (_figure(row[side], row["unit"]) for side in ("left", "right"))
+            mine, other = (figure(row[side], row["unit"]) for side in ("left", "right"))
             yield f"  {row['figure']}: {mine} | {other}"
 
 
 def _side(one: Inspection) -> str:
-    version = f"vLLM {one.reading.server_version}" if one.reading.server_version else "vLLM version unknown"
     choice = one.reading.choice
     return printable(
-        f"{one.name}: {version}, {one.reading.header.endpoint}, {len(choice.tokens)} tokens, evidence: "
-        f"{choice.evidence}, findings: {len(one.findings)}"
+        f"{one.name}: {one.reading.server_label}, {one.reading.header.endpoint}, "
+        f"{count(len(choice.tokens), 'token')}, evidence: {choice.evidence}, findings: {len(one.findings)}"
     )
 
 
@@ -211,15 +211,7 @@ def _text_diff(left: str, right: str) -> str:
 def _value(text: str | None) -> str:
     if text is None:
         return "not set"
-    return printable(text if len(text) <= 80 else f"{text[:79]}…")
-
-
-def _figure(value: float | None, unit: str) -> str:
-    if value is None:
-        return "unknown"
-    if unit == "s":
-        return f"{value * 1000:,.1f} ms" if value < 10 else f"{value:,.1f} s"
-    return f"{value:,.1f} {unit}".rstrip() if isinstance(value, float) else f"{value:,}"
+    return printable(clip(text, 80))
 
 
 def _table(reference: Inspection, found: list[Comparison]) -> Iterator[str]:

@@ -121,7 +121,7 @@ def _lines(name: str, diagnosis: Diagnosis, *, around: bool) -> Iterator[str]:
     yield f"  {printable(diagnosis.sentence)}"
     if diagnosis.versions:
         told = ", ".join(dict.fromkeys(f"{seen.version} ({seen.source})" for seen in diagnosis.versions))
-        yield f"  vLLM {printable(told)}"
+        yield f"  {diagnosis.server} {printable(told)}"
     if diagnosis.is_log:
         asked = ", ".join(f"{count:,} {path}" for path, count in sorted(diagnosis.requests.items()))
         yield f"  {diagnosis.lines:,} lines; requests: {asked or 'none logged'}"

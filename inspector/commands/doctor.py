@@ -6,6 +6,7 @@ from typing import Any
 from inspector.commands.record import add_server_options, server_of
 from inspector.commands.shared import Commands, print_json, printable
 from inspector.doctor import CheckState, Checkup, check_server
+from inspector.engines import DEFAULT
 from inspector.errors import ConnectionFailed
 from inspector.lab.summary import release_rows, release_words
 
@@ -42,7 +43,7 @@ def add_parser(commands: Commands) -> None:
 def run(arguments: Namespace) -> int:
     """Examine one server."""
     found = check_server(server_of(arguments), model=arguments.model)
-    matrix = release_rows(found.version)
+    matrix = release_rows(found.version) if found.engine is DEFAULT else []
     unreachable = found.checks[0].state is CheckState.FAILED
     if arguments.json:
         print_json(_row(found, matrix))

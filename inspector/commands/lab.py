@@ -24,7 +24,7 @@ from inspector.reading import read
 
 __all__ = ["add_parser"]
 
-_ENDPOINTS: Final = [endpoint.value for endpoint in matrix.ENDPOINTS]
+_ENDPOINTS: Final = [endpoint.value for endpoint in scripts.ENDPOINTS]
 
 
 def add_parser(commands: Commands) -> None:

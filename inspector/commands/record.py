@@ -21,6 +21,7 @@ from inspector.commands.shared import Commands, printable
 from inspector.errors import ConnectionFailed, InspectorError, StoreError
 from inspector.inspection import inspect
 from inspector.runs.registry import Registry
+from inspector.wire.endpoints import ASKED, spec_of
 
 __all__ = [
     "add_connection_options",
@@ -63,7 +64,7 @@ def add_parser(commands: Commands) -> None:
 
 def add_request_options(parser: ArgumentParser | _ArgumentGroup, *, required: bool) -> None:
     """What to ask, apart from the model."""
-    parser.add_argument("--endpoint", choices=("chat", "responses", "completions"), default="chat")
+    parser.add_argument("--endpoint", choices=[spec.endpoint.value for spec in ASKED], default="chat")
     text = parser.add_mutually_exclusive_group(required=required)
     text.add_argument("--prompt", metavar="TEXT", help="the user's message")
     text.add_argument("--messages", metavar="FILE", help="JSON file with chat messages")
@@ -86,7 +87,7 @@ def add_request_options(parser: ArgumentParser | _ArgumentGroup, *, required: bo
 
 def request_of(arguments: Namespace, model: str) -> LiveRequest:
     """The request that the options make."""
-    if arguments.background and arguments.endpoint != Endpoint.RESPONSES:
+    if arguments.background and not spec_of(Endpoint(arguments.endpoint)).resumable:
         raise InspectorError("--background is for Responses; add --endpoint responses")
     return LiveRequest(
         model=model,

@@ -4,7 +4,6 @@ from argparse import Namespace, RawDescriptionHelpFormatter
 
 from inspector.audit.rejection import UnsentKind, rejection
 from inspector.audit.wording import unsent_words
-from inspector.capture import Endpoint
 from inspector.commands.shared import Commands, one_capture, print_json, printable
 from inspector.errors import InspectorError
 from inspector.harmony.text import text_of
@@ -49,12 +48,9 @@ def run(arguments: Namespace) -> int:
         print_json(rows)
         return 0
     if not rows:
-        ask = (
-            "vLLM sends none with Responses; ask chat or completions with return_token_ids: true"
-            if capture.header.endpoint is Endpoint.RESPONSES
-            else "ask the server with return_token_ids: true"
-        )
-        raise InspectorError(f"{name} carries no token ids; {ask}")
+        none = f"{reading.engine.label} sends none with {reading.spec.label.capitalize()}; "
+        why = "" if reading.spec.carries_ids else none
+        raise InspectorError(f"{name} carries no token ids; {why}{reading.engine.ids_hint()}")
     print(
         f"{'index':>7} {'id':>7} {'arrival ms':>10} {'event':>6} {'message':>7} "
         f"{'channel':<11} {'state':<8} text"

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from inspector.compare.settings import Setting, prompt_ids
+from inspector.formats import listed
 from inspector.reading import Reading
 
-__all__ = ["cause", "listed"]
+__all__ = ["cause"]
 
 _SAMPLING: Final = frozenset(
     {
@@ -85,10 +86,3 @@ def cause(left: Reading, right: Reading, settings: Sequence[Setting]) -> str:
 
 def _key(name: str) -> str:
     return name.split(".")[1].partition("[")[0]
-
-
-def listed(names: Sequence[str]) -> str:
-    """Names as a sentence lists them."""
-    if not names:
-        return ""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

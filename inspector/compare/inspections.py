@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from inspector.capture import Endpoint
 from inspector.compare.comparison import Apart, ChoiceComparison, Comparison, Divergence
 from inspector.compare.matching import match
 from inspector.compare.sentence import Pair, judge
@@ -77,7 +76,7 @@ def _generated(choice: ChoiceReading | None) -> dict[str, str] | None:
 
 
 def _delivered(reading: Reading, choice: ChoiceReading | None) -> dict[str, str] | None:
-    if reading.header.endpoint is Endpoint.TOKENS:
+    if not reading.spec.delivers:
         return None
     return {} if choice is None else choice.delivered().by_field()
 

@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 from inspector.audit import KINDS, Finding, Kind, Severity, Side
 from inspector.audit.wording import loss_clauses
 from inspector.audit.words import field_words, quote
-from inspector.capture import Endpoint
-from inspector.compare.causes import cause, listed
+from inspector.compare.causes import cause
 from inspector.compare.comparison import ChoiceComparison, Divergence, Outcome
 from inspector.compare.matching import FindingPairs
 from inspector.compare.settings import Setting
+from inspector.formats import listed
 from inspector.harmony.text import text_of
 from inspector.inspection import Inspection
 
@@ -85,7 +85,7 @@ def judge(pair: Pair) -> Judgement:
 
 def _same(pair: Pair) -> Judgement:
     subject = "The tokens are the same" if pair.by_token else "The servers' final texts are the same"
-    if Endpoint.TOKENS in {one.reading.header.endpoint for one in (pair.left, pair.right)}:
+    if not (pair.left.reading.spec.delivers and pair.right.reading.spec.delivers):
         return Judgement(
             Outcome.SAME, f"{subject}.", "A bare list of token ids holds no delivery to compare."
         )
@@ -210,14 +210,14 @@ def _untold(pair: Pair, known: Sequence[bool | None]) -> Judgement:
         if pair.apart
         else "the delivered texts are the same"
     )
-    blind = [
-        name
+    blind = {
+        name: one.reading.engine
         for name, one in (("left", pair.left), ("right", pair.right))
         if not all(choice.has_ids for choice in one.reading.choices)
-    ]
+    }
     why = (
         f"The {' and the '.join(blind)} capture {'carries' if len(blind) == 1 else 'carry'} no token ids: "
-        "ask with `return_token_ids: true` (chat and completions, vLLM 0.10.2 or newer) to know."
+        f"{'; '.join(dict.fromkeys(engine.ids_hint() for engine in blind.values()))} to know."
         if blind
         else "Compare answers of one request each."
     )

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from inspector.capture import Endpoint
+from inspector.formats import clip, count
 from inspector.reading import Reading
 
 __all__ = ["Setting", "differing"]
@@ -53,7 +53,7 @@ def _settings(reading: Reading) -> Iterator[tuple[str, object]]:
     if reading.header.status is not None:
         yield "status", reading.header.status
     skipped = {"model"}
-    if prompt_ids(reading) is not None and reading.header.endpoint is Endpoint.COMPLETIONS:
+    if prompt_ids(reading) is not None and reading.spec.raw:
         skipped.add("prompt")
     for key, value in reading.header.request.items():
         if key not in skipped:
@@ -81,7 +81,7 @@ def _prompt_row(left: list[int] | None, right: list[int] | None) -> Setting | No
         min(len(left), len(right)),
     )
     return Setting(
-        "prompt ids", *(f"{len(ids):,} ids, the first other one at {first}" for ids in (left, right))
+        "prompt ids", *(f"{count(len(ids), 'id')}, the first other one at {first:,}" for ids in (left, right))
     )
 
 
@@ -92,4 +92,4 @@ def _short(value: Any) -> str | None:
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     except (RecursionError, TypeError, ValueError):
         text = "a value that nests too deeply to show"
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+    return clip(text, _SHOWN)

@@ -103,6 +103,7 @@ def diagnose_capture(findings: Sequence[Finding], reading: Reading) -> Diagnosis
         answers=answers,
         failures=failures,
         version=version,
+        server=reading.engine.label,
         versions=(VersionSeen(version, "the capture", 0),) if version else (),
         judges=_judges(findings, reading),
     )
@@ -126,6 +127,8 @@ def _candidates(known: Sequence[Issue], reading: Reading, by_choice: Sequence[Ev
     for issue in known:
         if issue.endpoints and reading.header.endpoint not in issue.endpoints:
             continue
+        if issue.engines and reading.engine.name not in issue.engines:
+            continue
         asked = request_holds(issue, reading.header.request)
         if asked is False:
             continue
@@ -135,7 +138,7 @@ def _candidates(known: Sequence[Issue], reading: Reading, by_choice: Sequence[Ev
             issue=issue,
             kinds=_kinds(issue, any(places.values())),
             places=places,
-            version=version_reason(issue, reading.server_version),
+            version=version_reason(issue, reading.server_version, engine=reading.engine),
             asked=Reason(Because.REQUEST, f"the request has {words}") if asked else None,
         )
         if candidate.kinds:

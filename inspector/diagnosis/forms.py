@@ -10,6 +10,7 @@ from inspector.audit import KINDS, Finding, Side, rejection, server_errors
 from inspector.audit.finding import Missing
 from inspector.capture import EventKind
 from inspector.diagnosis.issue import STATES, Asked, Element, FindingForm, Issue, TokenForm
+from inspector.formats import clip
 from inspector.harmony.states import State, after
 from inspector.harmony.text import text_of
 from inspector.harmony.transcript import Message
@@ -266,7 +267,7 @@ def _places(form: TokenForm, evidence: Evidence) -> Iterator[Place]:
 def _headers(form: TokenForm, wanted: re.Pattern[str], evidence: Evidence) -> Iterator[Place]:
     for start, end, text, refused in evidence.headers:
         if (form.refused is None or form.refused is refused) and wanted.search(text):
-            shown = text if len(text) <= 80 else text[:79] + "…"
+            shown = clip(text, 80)
             yield Place(start, end, f"the header “{shown}” (tokens {start} to {end - 1})")
 
 

@@ -177,6 +177,8 @@ class Issue:
     """Request keys that must be so for the issue to arise."""
     endpoints: frozenset[Endpoint] = frozenset()
     """Endpoints where the issue exists; empty for all."""
+    engines: frozenset[str] = frozenset()
+    """Engines that have the issue; empty for all."""
     affected: Mapping[str, Range] = dataclasses.field(default_factory=dict)
     """Versions by program; empty where no version is known to be free of it."""
     fixed_in: Mapping[str, str] = dataclasses.field(default_factory=dict)

@@ -10,6 +10,7 @@ from typing import Final
 
 from openai_harmony import HarmonyError, Message, Role, StreamableParser
 
+from inspector.formats import clip, count
 from inspector.harmony.vocab import Marker, encoding
 
 __all__ = ["Judgement", "judgements"]
@@ -33,13 +34,12 @@ class Judgement:
     @property
     def sentence(self) -> str:
         """What it says, in a sentence."""
-        count = f"{len(self.messages)} message{'' if len(self.messages) == 1 else 's'}"
+        messages = count(len(self.messages), "message")
         listed = f": {'; '.join(self.messages)}" if self.messages else ""
         if self.refused_at is None:
-            return f"The {self.judge} parser takes all tokens and reads {count}{listed}."
-        return (
-            f"The {self.judge} parser stops at token {self.refused_at} ({self.words}) after {count}{listed}."
-        )
+            return f"The {self.judge} parser takes all tokens and reads {messages}{listed}."
+        stop = f"stops at token {self.refused_at} ({self.words})"
+        return f"The {self.judge} parser {stop} after {messages}{listed}."
 
 
 def judgements(ids: Sequence[int]) -> tuple[Judgement, ...]:
@@ -70,6 +70,5 @@ def _judgement(name: str, parser: StreamableParser, ids: Sequence[int]) -> Judge
 
 def _line(message: Message) -> str:
     text = "".join(getattr(part, "text", "") for part in message.content)
-    shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
     recipient = f" to {message.recipient}" if message.recipient else ""
-    return f"{message.channel or 'no channel'}{recipient} “{shown}”"
+    return f"{message.channel or 'no channel'}{recipient} “{clip(text, _SHOWN)}”"

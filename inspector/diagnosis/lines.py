@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from typing import IO, Final, NamedTuple
 
 from inspector.diagnosis.anchors import Anchor
+from inspector.engines import ENGINES
+from inspector.engines import versions_in as engine_versions
+from inspector.wire.endpoints import ASKED
 
 __all__ = [
     "LONGEST",
@@ -35,18 +38,9 @@ _MINUTE_WITHIN: Final = 160
 _FRAME: Final = re.compile(r'\s*File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,6})')
 _EXCEPTION: Final = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:Error|Exception|Interrupt|Exit)(?:: .*)?$")
 _REQUEST: Final = re.compile(
-    r'"POST (?P<path>/v1/(?:chat/completions|responses|completions))[^"]{0,200}" (?P<status>\d{3})'
+    rf'"POST (?P<path>(?:{"|".join(spec.full_path for spec in ASKED)}))[^"]{{0,200}}" (?P<status>\d{{3}})'
 )
-_NUMBER: Final = r"v?(?P<version>\d+\.\d+\.\d+[\w.]{0,20})"
-_VERSIONS: Final = (
-    ("start-up line", re.compile(rf"vLLM (?:API )?server version {_NUMBER}")),
-    ("start-up line", re.compile(rf"[█▄▀]\s+version\s+{_NUMBER}")),
-    ("start-up line", re.compile(rf"LLM engine \({_NUMBER}")),
-    ("system_fingerprint", re.compile(rf"system_fingerprint.{{1,9}}vllm-{_NUMBER}")),
-    ("/version", re.compile(rf'^\s*\{{"version": ?"{_NUMBER}')),
-    ("the text", re.compile(rf"(?i)\bvllm(?:==| version:?| )\s?{_NUMBER}")),
-    ("the text", re.compile(rf"vllm-openai:{_NUMBER}")),
-)
+_VERSION_WORDS: Final = tuple({word for engine in ENGINES for word in engine.version_words})
 
 
 class Split(NamedTuple):
@@ -106,12 +100,9 @@ def request_of(line: str) -> tuple[str, int] | None:
 
 
 def versions_in(line: str) -> Iterator[tuple[str, str]]:
-    """Versions of vLLM that a line tells, with what tells them, best first."""
-    if not any(word in line for word in ("ersion", "engine (v", "vllm", "vLLM", "VLLM")):
-        return
-    for source, expression in _VERSIONS:
-        if found := expression.search(line):
-            yield found["version"].rstrip("."), source
+    """Versions of servers that a line tells, with what tells them, best first."""
+    if any(word in line for word in _VERSION_WORDS):
+        yield from engine_versions(line)
 
 
 def lines_of_file(file: IO[bytes]) -> Iterator[str]:

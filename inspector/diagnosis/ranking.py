@@ -12,6 +12,8 @@ from typing import Final
 
 from inspector.diagnosis.issue import Confidence, Issue, Side
 from inspector.diagnosis.versions import as_version
+from inspector.engines import DEFAULT, ENGINES, Engine
+from inspector.formats import listed
 
 __all__ = ["Answer", "Because", "Reason", "ranked", "sides", "version_reason"]
 
@@ -93,13 +95,22 @@ def sides(answers: Sequence[Answer]) -> tuple[Side, ...]:
     return answers[0].issue.sides if answers else ()
 
 
-def version_reason(issue: Issue, version: str | None, source: str = "") -> Reason | None:
-    """What the server's version says about an issue; None when one of the two is not known."""
-    affected = issue.affected.get("vllm")
+def version_reason(
+    issue: Issue, version: str | None, source: str = "", engine: Engine | None = None
+) -> Reason | None:
+    """What the server and its version say about an issue; None when they say nothing.
+
+    Without `engine` the default is meant, and an issue of another one is not ruled out.
+    """
+    server = DEFAULT if engine is None else engine
+    affected = issue.affected.get(server.program)
+    others = [one.label for one in ENGINES if one.program in issue.affected]
+    if affected is None and engine is not None and others:
+        return Reason(Because.OUTSIDE, f"it is an issue of {listed(others)}, and this is {server.label}")
     if affected is None or version is None or as_version(version) is None:
         return None
-    said = f"vLLM {version}{f' ({source})' if source else ''}"
-    fixed = issue.fixed_in.get("vllm")
+    said = f"{server.labelled(version)}{f' ({source})' if source else ''}"
+    fixed = issue.fixed_in.get(server.program)
     cure = f", fixed in {fixed}" if fixed else ""
     if version in affected:
         return Reason(Because.INSIDE, f"{said} is inside the affected versions {affected.text}{cure}")

@@ -9,6 +9,7 @@ from inspector.diagnosis.judges import Judgement
 from inspector.diagnosis.ranking import Answer
 from inspector.diagnosis.scan import VersionSeen
 from inspector.diagnosis.timeline import Count
+from inspector.engines import DEFAULT
 
 __all__ = ["Diagnosis", "Failure", "sentence"]
 
@@ -54,6 +55,8 @@ class Diagnosis:
     notes: tuple[str, ...] = ()
     version: str | None = None
     """The server's version, when the evidence agrees on one."""
+    server: str = DEFAULT.label
+    """What the server is called that the versions are of."""
     versions: tuple[VersionSeen, ...] = ()
     lines: int = 0
     characters: int = 0

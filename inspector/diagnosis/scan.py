@@ -24,6 +24,7 @@ from inspector.diagnosis.lines import (
     versions_in,
 )
 from inspector.diagnosis.timeline import Timeline
+from inspector.engines import PACKAGES
 
 __all__ = ["REQUESTS", "Message", "Scan", "VersionSeen"]
 
@@ -196,7 +197,7 @@ class Scan:
                 self._traceback = set()
             if len(self._traceback) < _ANCHORS:
                 self._traceback.add(place)
-            for package in ("openai_harmony", "vllm"):
+            for package in ("openai_harmony", *PACKAGES):
                 if f"/{package}/" in place.file:
                     self.frames.add(package)
                     break

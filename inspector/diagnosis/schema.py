@@ -10,6 +10,7 @@ from typing import Any, Final
 from inspector.diagnosis.issue import STATES, Element, Pattern
 from inspector.diagnosis.prefilter import needed_literal
 from inspector.diagnosis.versions import Range, as_version
+from inspector.engines import ENGINES
 from inspector.harmony.states import STOPS
 from inspector.harmony.vocab import MARKERS, Marker
 
@@ -19,6 +20,7 @@ __all__ = [
     "Wrong",
     "by_program",
     "element",
+    "engine",
     "expression",
     "flag",
     "hint",
@@ -35,7 +37,7 @@ __all__ = [
     "word",
 ]
 
-PROGRAMS: Final = ("vllm", "openai-harmony", "oss-harmony", "llamafactory")
+PROGRAMS: Final = (*(engine.program for engine in ENGINES), "openai-harmony", "oss-harmony", "llamafactory")
 """Programs that `affected` and `fixed_in` may name."""
 
 _ID: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -154,6 +156,14 @@ def by_program(read: Callable[[Any], Any]) -> Callable[[object], dict[str, Any]]
         return found
 
     return read_all
+
+
+def engine(value: object) -> str:
+    """The name of an engine."""
+    names = [one.name for one in ENGINES]
+    if value not in names:
+        raise Wrong(f"{value!r} is none of: {', '.join(names)}")
+    return str(value)
 
 
 def version_range(value: object) -> Range:

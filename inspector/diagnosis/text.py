@@ -16,11 +16,13 @@ from inspector.diagnosis.lines import uncoloured
 from inspector.diagnosis.ranking import Answer, Because, Reason, ranked, sides, version_reason
 from inspector.diagnosis.result import Diagnosis, Failure, sentence
 from inspector.diagnosis.scan import Message, Scan, VersionSeen
+from inspector.engines import DEFAULT, ENGINES, PACKAGES
+from inspector.wire.endpoints import ASKED
 
 __all__ = ["diagnose_text"]
 
-_HARMONY: Final = ("/v1/chat/completions", "/v1/responses")
-"""Paths whose answers vLLM parses."""
+_HARMONY: Final = tuple(spec.full_path for spec in ASKED if spec.parsed)
+"""Paths whose answers a server parses."""
 _ENOUGH: Final = 20
 """Requests from which a share says something."""
 _MOST: Final = 0.5
@@ -164,11 +166,11 @@ class _Diagnosing:
     def _notes(self, failures: Sequence[Failure]) -> Iterable[str]:
         frames = self.scan.frames
         harmony = any("Harmony" in line for line in self.words)
-        if harmony and not self.is_log and "vllm" not in frames:
+        if harmony and not self.is_log and frames.isdisjoint(PACKAGES):
             if "openai_harmony" in frames:
                 yield (
-                    "The traceback goes through openai_harmony and not through vLLM: the parser ran in this "
-                    "program, not in the server."
+                    f"The traceback goes through openai_harmony and not through {DEFAULT.label}: the parser "
+                    "ran in this program, not in the server."
                 )
             else:
                 yield (
@@ -181,7 +183,7 @@ class _Diagnosing:
             yield "The log has no lines of requests (the access log is off), so shares are not known."
         versions = {seen.version for seen in self.versions}
         if len(versions) > 1:
-            yield f"The evidence names several versions of vLLM: {', '.join(sorted(versions))}."
+            yield f"The evidence names several versions of {DEFAULT.label}: {', '.join(sorted(versions))}."
 
 
 def _versions(scan: Scan) -> list[VersionSeen]:
@@ -207,10 +209,11 @@ def _versions(scan: Scan) -> list[VersionSeen]:
 
 
 def _endpoint(places: Iterable[Anchor]) -> Endpoint | None:
-    found = set()
-    for place in places:
-        if "serving_chat" in place.file or "chat_completion/" in place.file:
-            found.add(Endpoint.CHAT)
-        elif "serving_responses" in place.file or "/responses/" in place.file:
-            found.add(Endpoint.RESPONSES)
+    found = {
+        endpoint
+        for place in places
+        for engine in ENGINES
+        for part, endpoint in engine.source_files.items()
+        if part in place.file
+    }
     return found.pop() if len(found) == 1 else None

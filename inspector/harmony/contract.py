@@ -1,4 +1,6 @@
-"""What a client should get for a transcript: vLLM's contract, from token ids alone.
+"""What a client should get for a transcript, by the contract of its server, from token ids alone.
+
+The usual contract, which vLLM's Python front end keeps:
 
 Analysis without recipient goes to reasoning; final, and commentary without recipient (a preamble),
 to content; `functions.*` recipients on any channel to tool calls, in order. For anything else
@@ -6,8 +8,8 @@ to content; `functions.*` recipients on any channel to tool calls, in order. For
 promised.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from inspector.deltas import CONTENT, REASONING, tool_arguments
@@ -15,10 +17,34 @@ from inspector.harmony.text import text_of
 from inspector.harmony.transcript import Message, Transcript
 from inspector.harmony.vocab import Marker
 
-__all__ = ["Expected", "ExpectedCall", "Segment", "expect"]
+__all__ = ["STANDARD", "STANDARD_FIELDS", "Contract", "Expected", "ExpectedCall", "Segment", "expect"]
 
 _FUNCTIONS: Final = "functions."
 _CONSTRAIN: Final = Marker.CONSTRAIN.text
+
+
+STANDARD_FIELDS: Final[Mapping[str, str]] = {
+    "analysis": REASONING,
+    "commentary": CONTENT,
+    "final": CONTENT,
+}
+"""Field of each channel, for messages without a recipient."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contract:
+    """Which channel a server delivers in which field, and what it adds."""
+
+    fields: Mapping[str, str] = field(default_factory=lambda: STANDARD_FIELDS)
+    """Field of each channel, for messages without a recipient; channels that are not here have none."""
+    calls_never_on: frozenset[str] = frozenset()
+    """Channels on which a recipient means nothing: their messages go by the channel."""
+    separator: str = ""
+    """What the server puts between two messages that it delivers in one field."""
+
+
+STANDARD: Final = Contract()
+"""The usual contract."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,20 +74,28 @@ class Expected:
 
     segments: tuple[Segment, ...]
     calls: tuple[ExpectedCall, ...]
+    separator: str = ""
+    """What stands between two texts of one field."""
 
     def text(self, field: str, ids: Sequence[int]) -> str:
-        """Generated text of one field."""
-        return "".join(text_of(ids[s.start : s.end]) for s in self.segments if s.field == field)
+        """Generated text of one field, as the server promises it."""
+        texts = (text_of(ids[s.start : s.end]) for s in self.segments if s.field == field)
+        return self.separator.join(text for text in texts if text)
+
+    def separators(self, field: str, ids: Sequence[int]) -> int:
+        """How many separators the server may put into a field."""
+        filled = sum(1 for s in self.segments if s.field == field and text_of(ids[s.start : s.end]))
+        return max(filled - 1, 0) if self.separator else 0
 
 
-def expect(transcript: Transcript) -> Expected:
+def expect(transcript: Transcript, contract: Contract = STANDARD) -> Expected:
     """Where each body of a transcript should arrive."""
     segments: list[Segment] = []
     calls: list[ExpectedCall] = []
     for number, message in enumerate(transcript.messages):
         if not message.in_body:
             continue
-        field = _field(message)
+        field = _field(message, contract)
         recipient = message.header.recipient or ""
         if field is None and message.header.role == "assistant" and recipient.startswith(_FUNCTIONS):
             field = tool_arguments(len(calls))
@@ -74,21 +108,15 @@ def expect(transcript: Transcript) -> Expected:
         for refusal in transcript.refusals
     )
     segments.sort(key=lambda segment: segment.start)
-    return Expected(segments=tuple(segments), calls=tuple(calls))
+    return Expected(segments=tuple(segments), calls=tuple(calls), separator=contract.separator)
 
 
-def _field(message: Message) -> str | None:
+def _field(message: Message, contract: Contract) -> str | None:
     header = message.header
     if header.role != "assistant":
         return None
     # `<|channel|>final <|constrain|>json` names a content type; the Harmony library reads a recipient of it.
     answer_as = header.channel == "final" and (header.recipient or "").startswith(_CONSTRAIN)
-    if header.recipient is not None and not answer_as:
+    if header.recipient is not None and not answer_as and header.channel not in contract.calls_never_on:
         return None
-    match header.channel:
-        case "analysis":
-            return REASONING
-        case "final" | "commentary":
-            return CONTENT
-        case _:
-            return None
+    return contract.fields.get(header.channel or "")

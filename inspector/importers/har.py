@@ -15,8 +15,9 @@ from typing import Any, Final
 
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.errors import CaptureError
-from inspector.importers.payloads import Answer, answer, as_time, endpoint_of_path, shown, told
+from inspector.importers.payloads import Answer, answer, as_time, shown, told
 from inspector.redaction import redact
+from inspector.wire.endpoints import endpoint_of_path
 
 __all__ = ["is_har", "read_har"]
 

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from inspector.capture import Endpoint, Event, EventKind
 from inspector.errors import CaptureError
+from inspector.wire.endpoints import DONE, endpoint_of_payload
 from inspector.wire.sse import LIMIT_BYTES, SseDecoder
 
 __all__ = [
@@ -17,8 +18,6 @@ __all__ = [
     "Answer",
     "answer",
     "as_time",
-    "endpoint_of",
-    "endpoint_of_path",
     "is_error",
     "loads",
     "shown",
@@ -29,17 +28,6 @@ __all__ = [
 KINDS: Final = "a capture, a curl -N dump, a HAR file, a list of token ids or a vLLM log"
 """What can be read, for the end of a refusal."""
 
-_OBJECTS: Final = {
-    "chat.completion.chunk": Endpoint.CHAT,
-    "chat.completion": Endpoint.CHAT,
-    "text_completion": Endpoint.COMPLETIONS,
-    "response": Endpoint.RESPONSES,
-}
-_PATHS: Final = {
-    "/chat/completions": Endpoint.CHAT,
-    "/completions": Endpoint.COMPLETIONS,
-    "/responses": Endpoint.RESPONSES,
-}
 _SLICE: Final = 2**20
 _STREAM: Final = re.compile(rb"(?:data|event|id|retry)?:")
 _BROKEN: Final = "The last event has no blank line after it: the stream or the file was cut there."
@@ -96,24 +84,6 @@ def as_time(value: object, *, latest: float = 1e9) -> float | None:
     return seconds if 0 <= seconds < latest else None
 
 
-def endpoint_of_path(path: str) -> Endpoint | None:
-    """The endpoint that a URL or path leads to."""
-    bare = path.partition("?")[0].rstrip("/")
-    return next((endpoint for end, endpoint in _PATHS.items() if bare.endswith(end)), None)
-
-
-def endpoint_of(payload: object) -> Endpoint | None:
-    """The endpoint that sends such a payload; None when that cannot be told."""
-    if not isinstance(payload, dict):
-        return None
-    kind, sent = payload.get("type"), payload.get("object")
-    if isinstance(kind, str) and (
-        kind.startswith("response.") or (kind == "error" and "sequence_number" in payload)
-    ):
-        return Endpoint.RESPONSES
-    return _OBJECTS.get(sent) if isinstance(sent, str) else None
-
-
 def is_error(payload: object) -> bool:
     """True for an error as vLLM or FastAPI tells it."""
     if not isinstance(payload, dict):
@@ -148,14 +118,14 @@ def told(events: Sequence[Event], notes: Sequence[str] = ()) -> Answer:
     """The events with what their payloads tell, up to the first that tells its endpoint."""
     failed = False
     for event in events:
-        if event.kind is EventKind.COMMENT or event.data == "[DONE]":
+        if event.kind is EventKind.COMMENT or event.data == DONE:
             continue
         try:
             payload = json.loads(event.data)
         except (ValueError, RecursionError):
             continue
         failed = failed or is_error(payload)
-        endpoint = Endpoint.RESPONSES if event.name.startswith("response.") else endpoint_of(payload)
+        endpoint = endpoint_of_payload(payload, event.name)
         if endpoint is not None:
             inner = payload.get("response", payload) if isinstance(payload, dict) else None
             model = inner.get("model") if isinstance(inner, dict) else None

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.errors import CaptureError
-from inspector.importers.payloads import as_time, endpoint_of_path, shown
+from inspector.importers.payloads import as_time, shown
+from inspector.wire.endpoints import endpoint_of_path
 
 __all__ = ["is_recorded", "read_recorded"]
 

@@ -15,9 +15,10 @@ from inspector.errors import CaptureError
 from inspector.importers.dumps import read_dump
 from inspector.importers.har import is_har, read_har
 from inspector.importers.ids import ID_KEYS, is_id_text, read_id_list, read_id_object, read_id_text
-from inspector.importers.payloads import KINDS, endpoint_of, is_error, loads, shown
+from inspector.importers.payloads import KINDS, is_error, loads, shown
 from inspector.importers.recorded import is_recorded, read_recorded
 from inspector.importers.server_log import is_server_log, read_server_log
+from inspector.wire.endpoints import endpoint_of_payload
 
 __all__ = ["refuse_binary", "sniff_and_read"]
 
@@ -98,9 +99,9 @@ def _read_json(content: bytes, name: str) -> list[Capture]:
         return read_har(row, name)
     if is_recorded(row):
         return [read_recorded(row, name)]
-    if endpoint_of(row) is None and any(isinstance(row.get(key), list) for key in ID_KEYS):
+    if endpoint_of_payload(row) is None and any(isinstance(row.get(key), list) for key in ID_KEYS):
         return [read_id_object(row, name)]
-    if endpoint_of(row) is not None or is_error(row):
+    if endpoint_of_payload(row) is not None or is_error(row):
         return read_dump(content, name)
     keys = ", ".join(shown(key) for key in list(row)[:4]) or "none"
     raise CaptureError(name, f"a JSON object of an unknown kind (its keys: {keys}); give {KINDS}")

@@ -4,17 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from inspector.capture import Endpoint
+from inspector.errors import LabError
 from inspector.harmony import vocab
 from inspector.lab.model import SERVED_NAME
 from inspector.lab.scripts import Script
+from inspector.wire.endpoints import spec_of
 
-__all__ = ["PATHS", "body"]
-
-PATHS: Final[Mapping[Endpoint, str]] = {
-    Endpoint.CHAT: "/v1/chat/completions",
-    Endpoint.RESPONSES: "/v1/responses",
-    Endpoint.COMPLETIONS: "/v1/completions",
-}
+__all__ = ["body"]
 
 MAX_TOKENS: Final = 2000
 
@@ -44,23 +40,25 @@ def body(
         request["ignore_eos"] = True
     match endpoint:
         case Endpoint.RESPONSES:
-            request |= {"input": text, "max_output_tokens": budget, "enable_response_messages": True}
+            request |= {"input": text, "max_output_tokens": budget}
             if tools := _responses_tools(script.tools, script.built_in):
                 request["tools"] = tools
         case Endpoint.COMPLETIONS:
             # A prompt of ids in the chat's own format: never parsed as Harmony, so every token shows.
             prompt = f"<|start|>user<|message|>{text}<|end|><|start|>assistant"
             request |= {"prompt": vocab.encode(prompt), "max_tokens": budget, "skip_special_tokens": False}
-        case _:
+        case Endpoint.CHAT:
             request |= {"messages": [{"role": "user", "content": text}], "max_tokens": budget}
             if script.tools:
                 request["tools"] = [
                     {"type": "function", "function": _function(name)} for name in script.tools
                 ]
-    if endpoint is not Endpoint.RESPONSES:
-        request["return_token_ids"] = True
-        if script.stream:
-            request["stream_options"] = {"include_usage": True}
+        case _:
+            raise LabError(f"no script is asked at {endpoint}; 'lab scripts --json' names the endpoints")
+    spec = spec_of(endpoint)
+    request[spec.evidence_key] = True
+    if spec.carries_ids and script.stream:
+        request["stream_options"] = {"include_usage": True}
     return request
 
 

@@ -20,12 +20,10 @@ from inspector.lab.process import ServerProcess, free_port
 from inspector.lab.recording import Target, record
 from inspector.lab.results import Run, Shelf
 from inspector.lab.score import score
-from inspector.lab.scripts import Script, load
+from inspector.lab.scripts import ENDPOINTS, Script, load
 from inspector.lab.server import STANDALONE, server
 
-__all__ = ["ENDPOINTS", "fill", "rescore", "run_matrix", "serving"]
-
-ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
+__all__ = ["fill", "rescore", "run_matrix", "serving"]
 
 TOOLS: Final = STANDALONE / "tool_server.py"
 

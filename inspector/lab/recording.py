@@ -15,9 +15,10 @@ import httpx
 
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.errors import LabError
-from inspector.lab.asking import PATHS, body
+from inspector.lab.asking import body
 from inspector.lab.model import SERVED_NAME
 from inspector.lab.scripts import Script
+from inspector.wire.endpoints import spec_of
 from inspector.wire.sse import SseDecoder
 
 __all__ = ["Target", "ask", "record", "server_version"]
@@ -103,7 +104,7 @@ def ask(
     decoder = SseDecoder()
     try:
         with httpx.stream(
-            "POST", base_url + PATHS[target.endpoint], json=request, timeout=TIMEOUT_S
+            "POST", base_url + spec_of(target.endpoint).full_path, json=request, timeout=TIMEOUT_S
         ) as answer:
             header = replace(header, status=answer.status_code)
             streamed = answer.headers.get("content-type", "").startswith("text/event-stream")

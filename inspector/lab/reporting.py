@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from inspector.audit import explain
+from inspector.formats import count
 from inspector.harmony.text import text_of
 from inspector.lab.bisect import Change
-from inspector.lab.matrix import ENDPOINTS
 from inspector.lab.results import Run
 from inspector.lab.score import Outcome
-from inspector.lab.scripts import Script
+from inspector.lab.scripts import ENDPOINTS, Script
 from inspector.lab.shrink import Shrunk
 from inspector.views.rows import finding_row
 
@@ -122,7 +122,7 @@ def shrunk_row(found: Shrunk, version: str, stream_interval: int) -> dict[str, A
 
 def shrunk_lines(found: Shrunk, version: str, stream_interval: int) -> list[str]:
     """The same for a person; the last line can be pasted into a request to `lab serve`."""
-    step = "1 token" if stream_interval == 1 else f"{stream_interval} tokens"
+    step = count(stream_interval, "token")
     least = "no token can be left out" if found.minimal else "the search was cut short"
     return [
         f"{len(found.ids)} of {found.whole} tokens still fail on vLLM {version}, "

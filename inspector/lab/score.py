@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from inspector.audit import audit
-from inspector.capture import Capture, Endpoint
+from inspector.capture import Capture
+from inspector.formats import clip
 from inspector.harmony import vocab
 from inspector.lab.scripts import Piece, Script
 from inspector.reading import Reading, Texts, ToolText, read
+from inspector.wire.endpoints import spec_of
 
 __all__ = ["Outcome", "Score", "score"]
 
@@ -50,9 +52,8 @@ class Score:
 def score(script: Script, capture: Capture) -> Score:
     """Judge one capture of a script."""
     # Responses carries no ids: the lab knows what was sampled, unless the server put turns between.
-    truth = (
-        script.sampled if capture.header.endpoint is Endpoint.RESPONSES and len(script.turns) == 1 else None
-    )
+    blind = not spec_of(capture.header.endpoint).carries_ids
+    truth = script.sampled if blind and len(script.turns) == 1 else None
     reading = read(capture, truth=truth)
     kinds = tuple(sorted({finding.kind.value for finding in audit(reading)}))
     words = tuple(_words(reading))
@@ -77,7 +78,7 @@ def _words(reading: Reading) -> Iterator[str]:
 
 
 def _differences(script: Script, reading: Reading) -> Iterator[str]:
-    if reading.header.endpoint is Endpoint.COMPLETIONS:
+    if reading.spec.raw:
         yield from _raw_differences(script, reading)
         return
     delivered = reading.choice.delivered()
@@ -177,7 +178,7 @@ def _text(ids: Sequence[int]) -> str:
 
 
 def _quoted(text: str) -> str:
-    return f'"{text[:SHOWN]}{"…" if len(text) > SHOWN else ""}"' if text else "nothing"
+    return f'"{clip(text, SHOWN + 1)}"' if text else "nothing"
 
 
 def _calls(calls: Sequence[tuple[str, str]]) -> str:

@@ -20,6 +20,7 @@ from inspector.harmony import vocab
 
 __all__ = [
     "DEFAULT_FILE",
+    "ENDPOINTS",
     "STOPS",
     "Expectation",
     "Piece",
@@ -32,6 +33,9 @@ __all__ = [
 ]
 
 DEFAULT_FILE: Final = Path(__file__).with_name("scripts.yaml")
+
+ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
+"""Endpoints that the lab asks."""
 
 STOPS: Final = frozenset({200002, 199999, 200012})
 """Ids that end generation unless the request says ignore_eos: the model's generation config."""
@@ -103,7 +107,7 @@ class Script:
     built_in: tuple[str, ...] = ()
     stream: bool = True
     """False for the unstreamed twin of a script."""
-    endpoints: tuple[Endpoint, ...] = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
+    endpoints: tuple[Endpoint, ...] = ENDPOINTS
     issues: tuple[str, ...] = ()
 
     @property
@@ -215,9 +219,7 @@ def _script(entry: dict[str, Any]) -> Script:
         request=request,
         tools=tuple(entry.get("tools") or ()),
         built_in=tuple(entry.get("built_in") or ()),
-        endpoints=tuple(
-            Endpoint(name) for name in entry.get("endpoints") or ("chat", "responses", "completions")
-        ),
+        endpoints=tuple(Endpoint(name) for name in entry.get("endpoints") or ENDPOINTS),
         issues=tuple(entry.get("issues") or ()),
     )
 

@@ -18,6 +18,7 @@ from inspector.lab.recording import Target, ask
 from inspector.lab.scripts import STOPS, Script
 from inspector.reading import read
 from inspector.report.shrink import minimal
+from inspector.wire.endpoints import spec_of
 
 __all__ = ["Shrunk", "asker", "shrink", "wanted"]
 
@@ -126,7 +127,7 @@ def _stopped(ids: Sequence[int]) -> tuple[int, ...]:
 
 def _findings(capture: Capture, ids: Sequence[int] | None) -> list[Finding]:
     # Responses sends no ids; the lab knows what was sampled.
-    truth = ids if capture.header.endpoint is Endpoint.RESPONSES else None
+    truth = None if spec_of(capture.header.endpoint).carries_ids else ids
     return audit(read(capture, truth=truth))
 
 

@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from inspector.capture import Capture, Endpoint, Event, EventKind
+from inspector.engines import engine_of
 from inspector.errors import InspectorError
 from inspector.playback.faults import Faults
 from inspector.playback.imitation import TextServing
 from inspector.playback.reshape import reshape, with_event_faults
 from inspector.reading import ChoiceReading, Reading, read
+from inspector.wire.endpoints import DONE, spec_of
 from inspector.wire.event_json import choice_of, dumps, ids_of, payload
-from inspector.wire.strip_ids import keeps_logprobs, without_token_ids
+from inspector.wire.strip_ids import without_token_ids
 
 __all__ = ["Answer", "answer", "as_completion"]
 
@@ -96,7 +98,7 @@ def as_completion(capture: Capture, request: Mapping[str, Any]) -> Capture:
             events.append(event._replace(data=dumps({**base, "choices": [row], "usage": None})))
         elif found and found.get("choices") == [] and isinstance(found.get("usage"), dict):
             events.append(event._replace(data=dumps({**base, "choices": [], "usage": found["usage"]})))
-        elif event.data == "[DONE]":
+        elif event.data == DONE:
             events.append(event)
     if not servings:
         raise InspectorError(
@@ -111,17 +113,18 @@ def _asked(
     events: Sequence[Event], capture: Capture, endpoint: Endpoint, request: Mapping[str, Any]
 ) -> list[Event]:
     """The events without what this client did not ask for."""
-    if endpoint is Endpoint.RESPONSES:
+    if not spec_of(endpoint).carries_ids:
         return list(events)
     options = request.get("stream_options")
     usage = isinstance(options, dict) and bool(options.get("include_usage"))
-    kept_logprobs = keeps_logprobs(capture.header.server_version)
+    header = capture.header
+    kept_logprobs = engine_of(owned_by=header.owned_by).keeps_logprobs(header.server_version)
     kept: list[Event] = []
     for event in events:
         if event.kind is EventKind.SSE and not usage and _is_usage(event):
             continue
         text: str | None = event.data
-        if not request.get("return_token_ids"):
+        if not request.get(spec_of(endpoint).evidence_key):
             text = without_token_ids(event.data, keeps_logprobs=kept_logprobs)
         if text is not None:
             kept.append(event if text is event.data else event._replace(data=text))
@@ -143,25 +146,25 @@ def _whole(reading: Reading) -> tuple[int, dict[str, Any]]:
         code = first.code if isinstance(first.code, int) and 400 <= first.code <= 599 else 500
         error = {"message": first.message, "type": first.type or "InternalServerError", "param": None}
         return code, {"error": {**error, "code": code}}
-    if reading.header.endpoint is Endpoint.RESPONSES:
+    if reading.spec.final_object:
         final = payload(reading.events[stream.final_event]) if stream.final_event is not None else None
         if final is None or not isinstance(final.get("response"), dict):
             raise InspectorError("this capture ends before its final object: ask for it with stream")
         return 200, final["response"]
-    chat = reading.header.endpoint is Endpoint.CHAT
+    chat, keys = reading.spec.parsed, reading.engine.reasoning_keys
     first_chunk = next((found for event in reading.events if (found := payload(event))), {})
     return 200, {
         "id": first_chunk.get("id", "playback"),
-        "object": "chat.completion" if chat else "text_completion",
+        "object": reading.spec.objects[-1],
         "created": first_chunk.get("created", 0),
         "model": stream.model or reading.header.model or "playback",
-        "choices": [_chat(choice) if chat else _text(choice) for choice in reading.choices],
+        "choices": [_chat(choice, keys) if chat else _text(choice) for choice in reading.choices],
         "usage": stream.usage,
         **({"prompt_token_ids": stream.prompt_ids} if chat else {}),
     }
 
 
-def _chat(choice: ChoiceReading) -> dict[str, Any]:
+def _chat(choice: ChoiceReading, reasoning_keys: Sequence[str]) -> dict[str, Any]:
     delivered = choice.delivered()
     calls = [
         {
@@ -178,8 +181,7 @@ def _chat(choice: ChoiceReading) -> dict[str, Any]:
             "role": "assistant",
             "content": delivered.content or None,
             "tool_calls": calls,
-            "reasoning": reasoning,
-            "reasoning_content": reasoning,
+            **dict.fromkeys(reasoning_keys, reasoning),
         },
         "logprobs": None,
         "finish_reason": choice.finish_reason,

@@ -18,6 +18,7 @@ from inspector.harmony.vocab import Marker
 from inspector.playback.faults import MIDDLE, Faults
 from inspector.playback.imitation import ChatServing, TextServing
 from inspector.playback.responses import reshape_responses
+from inspector.wire.endpoints import DONE, spec_of
 from inspector.wire.event_json import choice_of, dumps, ids_of, payload, rewritten, terminal_type
 
 __all__ = ["at_event", "error_events", "reshape", "with_event_faults"]
@@ -50,11 +51,11 @@ class _Chunk:
 def reshape(capture: Capture, faults: Faults) -> list[Event]:
     """The events of a stream with the faults that concern tokens and payloads."""
     events = list(capture.events)
-    endpoint = capture.header.endpoint
+    spec = spec_of(capture.header.endpoint)
     plain = faults.merge == 1 and not (faults.last_token_only or faults.split_utf8 or faults.tokens_change)
     if plain:
         return events
-    if endpoint is Endpoint.RESPONSES:
+    if spec.final_object:
         return reshape_responses(events, faults)
     chunks = [_Chunk(event, value := payload(event), ids_of(value)) for event in events]
     serve_anew = faults.tokens_change or faults.last_token_only or faults.split_utf8
@@ -63,9 +64,10 @@ def reshape(capture: Capture, faults: Faults) -> list[Event]:
             "this capture has no token ids, so this fault cannot be put in; choose one recorded with "
             "return_token_ids"
         )
-    if endpoint is not Endpoint.CHAT and faults.last_token_only:
+    if not spec.parsed and faults.last_token_only:
         raise InspectorError(
-            "last-token-only is a fault of chat and Responses: /v1/completions delivers text without a parser"
+            "last-token-only is a fault of chat and Responses: "
+            f"{spec.full_path} delivers text without a parser"
         )
     count = sum(len(chunk.ids) for chunk in chunks)
     if faults.omit_message is not None:
@@ -76,7 +78,7 @@ def reshape(capture: Capture, faults: Faults) -> list[Event]:
     if faults.merge > 1:
         chunks = _merged(chunks, faults.merge)
     if serve_anew:
-        served = _served_chat if endpoint is Endpoint.CHAT else _served_text
+        served = _served_chat if spec.parsed else _served_text
         chunks = served(chunks, capture, faults)
     shaped = [chunk.event if chunk.value is None else _written(chunk.event, chunk.value) for chunk in chunks]
     if faults.split_utf8 and not any("\ufffd" in event.data for event in shaped):
@@ -108,11 +110,11 @@ def at_event(place: int, events: Sequence[object]) -> int:
 
 def error_events(message: str, code: int, kind: str, endpoint: Endpoint, at_s: float | None) -> list[Event]:
     """What ends a stream with an error: vLLM's error object and `[DONE]`, or Responses' `error` event."""
-    if endpoint is Endpoint.RESPONSES:
+    if spec_of(endpoint).event_prefix:
         value: dict[str, object] = {"type": "error", "code": kind, "message": message, "param": None}
         return [Event(dumps(value), at_s, "error")]
     value = {"error": {"message": message, "type": kind, "param": None, "code": code}}
-    return [Event(dumps(value), at_s), Event("[DONE]", at_s)]
+    return [Event(dumps(value), at_s), Event(DONE, at_s)]
 
 
 def _written(event: Event, value: dict[str, Any]) -> Event:

@@ -25,16 +25,12 @@ from inspector.playback.answer import Answer, answer
 from inspector.playback.faults import Faults, parse_faults
 from inspector.playback.selection import ANY, UnknownModel, choose, fits
 from inspector.playback.sending import Clock, PlayedResponse, Sleep, pieces
+from inspector.wire.endpoints import ASKED
 from inspector.wire.event_json import dumps
 
 __all__ = ["Settings", "playback_routes"]
 
 _BODY_LIMIT_BYTES: Final = 64 * 2**20
-_PATHS: Final = {
-    "/v1/chat/completions": Endpoint.CHAT,
-    "/v1/responses": Endpoint.RESPONSES,
-    "/v1/completions": Endpoint.COMPLETIONS,
-}
 _SETTINGS: Final = ("capture", "speed", "tokens_per_s", "faults")
 _HTML: Final = (
     "<html>\r\n<head><title>{status} {words}</title></head>\r\n<body>\r\n<center><h1>{status} {words}</h1>"
@@ -89,7 +85,7 @@ def playback_routes(
     """
     player = _Player(captures, settings or Settings(), clock, sleep)
     routes: list[BaseRoute] = [
-        Route(path, partial(player.play, endpoint), methods=["POST"]) for path, endpoint in _PATHS.items()
+        Route(spec.full_path, partial(player.play, spec.endpoint), methods=["POST"]) for spec in ASKED
     ]
     routes += [
         Route("/v1/models", player.models, methods=["GET"]),
@@ -165,7 +161,7 @@ class _Player:
                 "id": name,
                 "object": "model",
                 "created": 0,
-                "owned_by": "playback",
+                "owned_by": _owner(captures, name),
                 "root": captures[name].header.model if name in captures else name,
                 "max_model_len": 131072,
                 "endpoints": _endpoints(captures, name),
@@ -269,10 +265,15 @@ async def _json_body(request: Request) -> dict[str, Any]:
 def _endpoints(captures: Mapping[str, Capture], name: str) -> list[str]:
     mine = [captures[name]] if name in captures else list(captures.values())
     return [
-        path
-        for path, endpoint in _PATHS.items()
-        if any(fits(one, endpoint, streamed=True) or fits(one, endpoint, streamed=False) for one in mine)
+        spec.full_path
+        for spec in ASKED
+        if any(fits(one, spec.endpoint, streamed=whole) for one in mine for whole in (True, False))
     ]
+
+
+def _owner(captures: Mapping[str, Capture], name: str) -> str:
+    """Who owned the model of a capture, so that a client sees the front end that it came from."""
+    return (captures[name].header.owned_by if name in captures else None) or ANY
 
 
 def _media_type(made: Answer) -> bytes:

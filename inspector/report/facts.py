@@ -8,8 +8,8 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from inspector.audit import Finding, Severity
-from inspector.capture import Endpoint
 from inspector.diagnosis import Answer, answers_of_capture
+from inspector.engines import DEFAULT
 from inspector.inspection import Inspection
 from inspector.metrics import Figures, figures
 from inspector.redaction import redact
@@ -22,12 +22,6 @@ __all__ = ["Facts", "facts"]
 _ISSUES_SHOWN: Final = 5
 _REQUEST_SHOWN: Final = 20_000
 _SCRIPT_SHOWN: Final = 4_096
-
-_PATHS: Final = {
-    Endpoint.CHAT: "/v1/chat/completions",
-    Endpoint.RESPONSES: "/v1/responses",
-    Endpoint.COMPLETIONS: "/v1/completions",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +98,8 @@ def _reproduction(one: Inspection) -> tuple[Finding | None, Reproduction | None]
 def _environment(one: Inspection, shown: Figures) -> list[tuple[str, str]]:
     reading, header = one.reading, one.reading.header
     rows = [
-        ("server", f"vLLM {reading.server_version}" if reading.server_version else "vLLM, version unknown"),
-        ("endpoint", _PATHS.get(header.endpoint, "a list of token ids")),
+        ("server", reading.server_label),
+        ("endpoint", reading.spec.full_path if reading.spec.path else "a list of token ids"),
         ("model", str(header.model or reading.stream.model or header.request.get("model") or "unknown")),
         ("evidence", str(reading.choice.evidence)),
     ]
@@ -141,26 +135,27 @@ def _version(distribution: str) -> str:
 
 
 def _replay(one: Inspection, reproduction: Reproduction | None, shown: Figures) -> list[str]:
-    header = one.reading.header
     file = shlex.quote(PurePath(one.name.replace("\\", "/")).name or "capture.jsonl")
     commands = [f"python -m inspector audit {file}"]
-    if header.endpoint in _PATHS:
+    spec = one.reading.spec
+    if spec.path:
         stem = PurePath(one.name.replace("\\", "/")).name.partition(".jsonl")[0] or "playback"
-        body = dumps({"model": stem, "stream": True, **_EMPTY[header.endpoint]})
+        body = dumps({"model": stem, "stream": True, **spec.least})
         commands.append(f"python -m inspector play {file} --port 8001")
         commands.append(
-            f"curl -N localhost:8001{_PATHS[header.endpoint]} -H 'Content-Type: application/json' "
+            f"curl -N localhost:8001{spec.full_path} -H 'Content-Type: application/json' "
             f"-d {shlex.quote(body)}"
         )
-    if reproduction is not None and one.reading.server_version and len(reproduction.script) <= _SCRIPT_SHOWN:
+    release = one.reading.server_version if one.reading.engine is DEFAULT else None  # the lab has no other
+    if reproduction is not None and release and len(reproduction.script) <= _SCRIPT_SHOWN:
         step = max(shown.tokens_per_event_max, 1)
         if not reproduction.shrunk:
             commands.append(
-                f"python -m inspector lab shrink {file} --vllm {shlex.quote(one.reading.server_version)} "
+                f"python -m inspector lab shrink {file} --vllm {shlex.quote(release)} "
                 f"--stream-interval {step}"
             )
         commands.append(
-            f"python -m inspector lab serve --vllm {shlex.quote(one.reading.server_version)} "
+            f"python -m inspector lab serve --vllm {shlex.quote(release)} "
             f"--stream-interval {step} --port 8000"
         )
         script = f"[[tokens {' '.join(map(str, reproduction.script))}]]"
@@ -175,10 +170,3 @@ def _replay(one: Inspection, reproduction: Reproduction | None, shown: Figures) 
             f"-d {shlex.quote(dumps(asked))}"
         )
     return [masked(command) for command in commands]
-
-
-_EMPTY: Final[dict[Endpoint, dict[str, object]]] = {
-    Endpoint.CHAT: {"messages": [{"role": "user", "content": "again"}]},
-    Endpoint.RESPONSES: {"input": "again"},
-    Endpoint.COMPLETIONS: {"prompt": "again"},
-}

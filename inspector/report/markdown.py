@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from inspector.audit import Finding, Kind
+from inspector.formats import clip_counted, count
 from inspector.harmony.text import text_of
 from inspector.harmony.vocab import Marker
 from inspector.report.escape import code, fence, masked, named
@@ -65,15 +66,14 @@ def _lines(told: Facts) -> Iterator[str]:
 
 
 def _reproduction(shown: Reproduction, finding: Finding) -> Iterator[str]:
-    count = len(shown.ids)
-    size = f"{count:,} token{'' if count == 1 else 's'}"
+    size = count(len(shown.ids), "token")
     if shown.shrunk:
         yield f"### The shortest token list that still fails ({size})\n"
     else:
         yield f"### The tokens around it ({size})\n"
     yield f"{fence(', '.join(map(str, shown.ids[:_IDS_SHOWN])))}\n"
-    if count > _IDS_SHOWN:
-        yield f"and {count - _IDS_SHOWN:,} ids more.\n"
+    if len(shown.ids) > _IDS_SHOWN:
+        yield f"and {len(shown.ids) - _IDS_SHOWN:,} ids more.\n"
     yield f"As text: {code(masked(_cut(text_of(shown.ids[:_IDS_SHOWN]))))}\n"
     if shown.judged:
         yield f"The Harmony library refuses them: {code(masked(shown.says))}\n"
@@ -128,4 +128,4 @@ def _plain(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _TEXT_SHOWN else f"{text[:_TEXT_SHOWN]} … ({len(text):,} characters)"
+    return clip_counted(text, _TEXT_SHOWN)

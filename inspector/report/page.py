@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from inspector.audit import Finding
 from inspector.compare import Comparison, Lane, diff
+from inspector.formats import clip_counted, figure, fine_duration
 from inspector.harmony.text import text_of
 from inspector.metrics import Figures
 from inspector.report.escape import html_text, masked
@@ -64,7 +65,7 @@ def _text(text: str) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _TEXT_SHOWN else f"{text[:_TEXT_SHOWN]} … ({len(text):,} characters)"
+    return clip_counted(text, _TEXT_SHOWN)
 
 
 def _environment(told: Facts) -> str:
@@ -129,23 +130,17 @@ def _timing(shown: Figures, arrivals: Sequence[tuple[float, int]]) -> str:
     if shown.first_token_s is None or shown.last_token_s is None:
         return "<h2>Timing</h2><p>The capture has no arrival times of tokens.</p>"
     rows = [
-        ("first token", _ms(shown.first_token_s)),
-        ("last token", _ms(shown.last_token_s)),
+        ("first token", fine_duration(shown.first_token_s)),
+        ("last token", fine_duration(shown.last_token_s)),
         ("tokens", f"{shown.tokens:,}"),
-        ("gap, median", _ms(shown.gap_p50_s)),
-        ("gap, longest", _ms(shown.gap_max_s)),
+        ("gap, median", fine_duration(shown.gap_p50_s)),
+        ("gap, longest", fine_duration(shown.gap_max_s)),
         ("tokens an event", f"up to {shown.tokens_per_event_max:,}"),
     ]
     if shown.tokens_per_s is not None:
         rows.insert(2, ("tokens a second", f"{shown.tokens_per_s:,.1f}"))
     listed = "".join(f"<dt>{name}</dt><dd class='number'>{value}</dd>" for name, value in rows)
     return f"<h2>Timing</h2><dl>{listed}</dl>{_plot(arrivals)}"
-
-
-def _ms(seconds: float | None) -> str:
-    if seconds is None:
-        return "unknown"
-    return f"{seconds * 1000:,.1f} ms" if seconds < 10 else f"{seconds:,.1f} s"
 
 
 def _plot(arrivals: Sequence[tuple[float, int]]) -> str:
@@ -162,7 +157,8 @@ def _plot(arrivals: Sequence[tuple[float, int]]) -> str:
     return (
         "<figure><svg viewBox='0 0 800 124' role='img' aria-label='tokens over time'>"
         f"<polyline points='{' '.join(corners)}'/></svg>"
-        f"<figcaption>{most:,} tokens from {_ms(start)} to {_ms(end)}</figcaption></figure>"
+        f"<figcaption>{most:,} tokens from {fine_duration(start)} to {fine_duration(end)}"
+        "</figcaption></figure>"
     )
 
 
@@ -203,7 +199,7 @@ def _comparison(against: Comparison) -> Iterator[str]:
                 yield f"<pre>{_diff(masked(pair.left or ''), masked(pair.right or ''))}</pre>"
     rows = [(one.name, one.left or "not set", one.right or "not set") for one in against.settings]
     rows += [
-        (row["figure"], *(_figure(row[side], row["unit"]) for side in ("left", "right")))
+        (row["figure"], *(figure(row[side], row["unit"]) for side in ("left", "right")))
         for row in timing_rows(against)
         if row["left"] or row["right"]
     ]
@@ -216,11 +212,3 @@ def _comparison(against: Comparison) -> Iterator[str]:
 
 def _name(name: str) -> str:
     return name.replace("\\", "/").rsplit("/", 1)[-1]
-
-
-def _figure(value: float | None, unit: str) -> str:
-    if value is None:
-        return "unknown"
-    if unit == "s":
-        return _ms(value)
-    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"

@@ -10,6 +10,7 @@ from html import escape
 from typing import Any, Final
 
 from inspector.audit.rejection import header_words
+from inspector.formats import count
 from inspector.harmony.vocab import MARKERS
 from inspector.report.escape import html_text
 
@@ -32,10 +33,10 @@ _EDGES: Final = {
 
 def static_strip(payload: Mapping[str, Any]) -> str:
     """HTML of a strip payload (`views.strip`)."""
-    count: int = payload["count"]
-    if not count:
+    cells: int = payload["count"]
+    if not cells:
         return "<p>The capture holds no tokens and no text.</p>"
-    shown = _shown(payload, count)
+    shown = _shown(payload, cells)
     marks = _marks(payload)
     rule = set(payload["events"]["start"])
     blocks = "".join(_block(payload, block, shown, marks, rule) for block in payload["blocks"])
@@ -62,12 +63,12 @@ def _marks(payload: Mapping[str, Any]) -> dict[int, str]:
     return marks
 
 
-def _shown(payload: Mapping[str, Any], count: int) -> list[tuple[int, int]]:
+def _shown(payload: Mapping[str, Any], cells: int) -> list[tuple[int, int]]:
     """Spans of cells that are drawn, in order."""
-    if count <= _ALL_AT_MOST:
-        return [(0, count)]
+    if cells <= _ALL_AT_MOST:
+        return [(0, cells)]
     spans = [
-        (max(span[0] - _AROUND, 0), min(span[0] + 2 * _AROUND, count))
+        (max(span[0] - _AROUND, 0), min(span[0] + 2 * _AROUND, cells))
         for finding in payload["findings"][:_PLACES_AT_MOST]
         if (span := _span(finding)) is not None
     ]
@@ -75,7 +76,7 @@ def _shown(payload: Mapping[str, Any], count: int) -> list[tuple[int, int]]:
         (block["start"], min(block["body"] + _HEAD, block["end"]))
         for block in payload["blocks"][:_PLACES_AT_MOST]
     ]
-    spans.append((count - _HEAD, count))
+    spans.append((cells - _HEAD, cells))
     joined: list[tuple[int, int]] = []
     for start, end in sorted(spans):
         if joined and start <= joined[-1][1] + _HEAD:
@@ -109,7 +110,7 @@ def _block(
     kind = f"{_EDGES.get(block['channel'], '')} {escape(block['kind'])}"
     return (
         f"<section class='block {kind}'><header>{_title(payload, block)} "
-        f"<small>{size:,} {unit}{'' if size == 1 else 's'}</small></header>"
+        f"<small>{count(size, unit)}</small></header>"
         f"<div class='cells'>{''.join(cells)}</div></section>"
     )
 
@@ -136,8 +137,8 @@ def _title(payload: Mapping[str, Any], block: Mapping[str, Any]) -> str:
     return html_text(" ".join(parts))
 
 
-def _fold(count: int) -> str:
-    return f"<span class='fold'>… {count:,} more …</span>"
+def _fold(hidden: int) -> str:
+    return f"<span class='fold'>… {hidden:,} more …</span>"
 
 
 def _cells(

@@ -10,7 +10,7 @@ import secrets
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -20,12 +20,13 @@ from typing import Any, Final
 
 from inspector.capture import End, Endpoint, Event, Header
 from inspector.client.address import Server
-from inspector.client.asking import Outcome, ask, get_json, open_client
+from inspector.client.asking import Outcome, ask, get_json, open_client, owner_in
 from inspector.client.request import LiveRequest, body
 from inspector.errors import ConnectionFailed, InspectorError
 from inspector.redaction import redact
 from inspector.runs.run import Look, Run, RunState
 from inspector.runs.trial import AT_ONCE, BY_HAND, Trial, checked_runs
+from inspector.wire.endpoints import spec_of
 
 __all__ = ["FOLDER_VARIABLE", "Registry", "registry"]
 
@@ -61,7 +62,7 @@ class Registry:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._audits: ThreadPoolExecutor | None = None
         self._auditing: dict[str, float] = {}
-        self._versions: dict[tuple[str, ...], tuple[float, str | None]] = {}
+        self._versions: dict[tuple[str, ...], tuple[float, tuple[str | None, str | None]]] = {}
         self._trials: dict[str, Trial] = {}
 
     # --- starting and finding ---
@@ -79,7 +80,7 @@ class Registry:
 
         Both get temperature 0 and one seed unless the request names its own.
         """
-        if request.endpoint is Endpoint.COMPLETIONS:
+        if spec_of(request.endpoint).raw:
             raise InspectorError("completions are the ground truth themselves; choose chat or Responses")
         asked = _same_sampling(request)
         truth = self.start(server, _truth(asked), path=paths[1])
@@ -208,32 +209,34 @@ class Registry:
         outcome = Outcome(failure=BY_HAND)
         try:
             async with gate or nullcontext():
-                version = await self._version(server)
-                outcome = await ask(server, request, _Into(run), server_version=version)
+                version, owner = await self._told(server, request.model)
+                outcome = await ask(server, request, _Into(run), server_version=version, owned_by=owner)
         except InspectorError as error:
             outcome = Outcome(failure=str(error))
         finally:
             run.finish(outcome)
             self._trim()
 
-    async def _version(self, server: Server) -> str | None:
-        """What /version says, asked once a minute; None when it says nothing, which is no failure."""
+    async def _told(self, server: Server, model: str) -> tuple[str | None, str | None]:
+        """Version and model's owner by the server's word, asked once a minute; silence is no failure."""
         # Behind one address headers may choose between servers.
-        key = (server.root, *(word for header in sorted(server.headers.items()) for word in header))
+        key = (server.root, model, *(word for header in sorted(server.headers.items()) for word in header))
         known = self._versions.get(key)
         if known is not None and self._clock() - known[0] < _VERSION_FOR_S:
             return known[1]
-        version = None
         try:
             async with open_client(server) as client:
                 told = await get_json(server, f"{server.root}/version", client)
-            version = told.get("version") if isinstance(told, dict) else None
+                version = told.get("version") if isinstance(told, dict) else None
+                # The built-in server and proxies may answer with a word; only a number is a version.
+                version = version if isinstance(version, str) and version[:1].isdecimal() else None
+                owner = None
+                with suppress(ConnectionFailed):
+                    owner = owner_in(await get_json(server, f"{server.v1}/models", client), model)
         except ConnectionFailed:
-            return None
-        # The built-in server and proxies may answer with a word; only a number says which vLLM it is.
-        version = version if isinstance(version, str) and version[:1].isdecimal() else None
-        self._versions[key] = (self._clock(), version)
-        return version
+            return None, None
+        self._versions[key] = (self._clock(), (version, owner))
+        return version, owner
 
     def _submit(self, work: Coroutine[Any, Any, None]) -> Future[None]:
         with self._lock:

@@ -20,29 +20,30 @@ from starlette.types import Receive, Scope, Send
 
 from inspector.capture import Endpoint
 from inspector.client.address import Server
+from inspector.client.asking import owner_in
 from inspector.client.failures import connection_failure
 from inspector.client.recorder import Sink
 from inspector.client.transport import endpoint_of
+from inspector.engines import Engine, engine_of
 from inspector.errors import InspectorError
 from inspector.tap.arrivals import arriving, together
 from inspector.tap.bodies import ClientLeft, RequestBody
 from inspector.tap.headers import end_to_end, readable_only, value
 from inspector.tap.recording import Recording
 from inspector.tap.rewriting import EventRewriter, ask_for_ids, body_without_ids
+from inspector.wire.endpoints import endpoint_of_resumed, spec_of
 from inspector.wire.event_json import dumps
 from inspector.wire.stream import loads
-from inspector.wire.strip_ids import keeps_logprobs
 
 __all__ = ["Tap", "Upstream", "tap_routes"]
 
 CLIENT_LEFT: Final = "the client closed the connection"
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_RESUMED: Final = re.compile(r"/responses/[^/]+$")
 _IDLE_S: Final = 2.0  # vLLM's uvicorn closes idle connections after 5 s; a closing one must not be taken
 _WHOLE_AT_MOST: Final = 64 * 2**20
 _VERSION_S: Final = 2.0
-_VERSION_BYTES: Final = 4096
+_TOLD_BYTES: Final = 2**18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +76,8 @@ class Tap:
         self.upstream = upstream
         self.version: str | None = None
         """The server's own word at `/version`, once it has answered."""
+        self.owned_by: str | None = None
+        """The server's own word at `/v1/models`, where it answers without a key."""
         server = upstream.server
         self._sink = sink
         # No client on top: it would keep cookies, follow redirects and add headers of its own.
@@ -86,6 +89,7 @@ class Tap:
             ),
         )
         self._root = httpx.URL(server.root)
+        self._models = f"{server.v1.removeprefix(server.root)}/models".encode()
         self._version_asked: asyncio.Task[None] | None = None
 
     async def aclose(self) -> None:
@@ -130,6 +134,11 @@ class Tap:
         """Send a request to the upstream."""
         return await self._transport.handle_async_request(request)
 
+    @property
+    def engine(self) -> Engine:
+        """The server or front end behind it, as far as it has said."""
+        return engine_of(owned_by=self.owned_by)
+
     def learn_version(self) -> None:
         """Ask the upstream's `/version` in the background, without the client's key, until it answers."""
         if self.version is None and (self._version_asked is None or self._version_asked.done()):
@@ -143,15 +152,20 @@ class Tap:
     async def _ask_version(self) -> None:
         with suppress(httpx.HTTPError, TimeoutError, OSError):
             async with asyncio.timeout(_VERSION_S):
-                response = await self.send(self.request("GET", b"/version", []))
-                try:
-                    raw = await _whole(response)
-                finally:
-                    await response.aclose()
-            told = loads(raw[:_VERSION_BYTES].decode("utf-8", "replace"))
-            if response.status_code == 200 and isinstance(told, dict):
-                version = told.get("version")
-                self.version = version if isinstance(version, str) else None
+                told = await self._asked(b"/version")
+                version = told.get("version") if isinstance(told, dict) else None
+                if isinstance(version, str):
+                    self.version = version
+                    self.owned_by = owner_in(await self._asked(self._models))
+
+    async def _asked(self, path: bytes) -> object:
+        response = await self.send(self.request("GET", path, []))
+        try:
+            raw = await _whole(response)
+        finally:
+            await response.aclose()
+        found = loads(raw[:_TOLD_BYTES].decode("utf-8", "replace"))
+        return found if response.status_code == 200 else None
 
     def recording(self, endpoint: Endpoint, raw: bytes, headers: Sequence[tuple[bytes, bytes]]) -> Recording:
         """A recording of an answer that is going to come."""
@@ -212,8 +226,8 @@ class _Exchange:
             raw = await self._body.read()
             content = aiter(self._body) if raw is None else raw
             self._recording = tap.recording(endpoint, raw or b"", headers)
-            if raw is not None and tap.upstream.add_token_ids and endpoint is not Endpoint.RESPONSES:
-                asked = ask_for_ids(raw, self._recording.body)
+            if raw is not None and tap.upstream.add_token_ids and spec_of(endpoint).carries_ids:
+                asked = ask_for_ids(raw, self._recording.body, spec_of(endpoint).evidence_key)
                 if asked is not None:
                     rewrites, content = True, asked
                     lengths = (b"content-length", b"accept-encoding")
@@ -225,7 +239,7 @@ class _Exchange:
         response = await tap.send(request)
         try:
             if self._recording is not None:
-                self._recording.response(response, tap.version)
+                self._recording.response(response, tap.version, tap.owned_by)
             await self._answer(response, rewrites=rewrites)
         finally:
             await response.aclose()
@@ -240,7 +254,7 @@ class _Exchange:
             return
         rewriter = None
         if rewrites and not coded:
-            rewriter = EventRewriter(keeps_logprobs=keeps_logprobs(self._tap.version))
+            rewriter = EventRewriter(keeps_logprobs=self._tap.engine.keeps_logprobs(self._tap.version))
             headers = end_to_end(headers, drop=(b"content-length",))
         self._begun = True
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
@@ -279,7 +293,7 @@ class _Exchange:
 
     def _close(self, detail: str) -> None:
         if self._recording is not None:
-            self._recording.close(detail, self._tap.version)
+            self._recording.close(detail, self._tap.version, self._tap.owned_by)
 
 
 def _trust(verify: bool | str) -> ssl.SSLContext:
@@ -323,8 +337,8 @@ def _target(scope: Scope) -> bytes | None:
 
 def _endpoint(scope: Scope, target: bytes) -> Endpoint | None:
     path, _, query = target.decode("latin-1").partition("?")
-    if scope["method"] == "GET" and _RESUMED.search(path) and "stream=true" in query:
-        return Endpoint.RESPONSES
+    if scope["method"] == "GET" and "stream=true" in query:
+        return endpoint_of_resumed(path)
     return endpoint_of(scope["method"], path)
 
 

@@ -47,10 +47,10 @@ class Recording:
         self._recorder: Recorder | None = None
         self._stopped = False
 
-    def response(self, response: httpx.Response, version: str | None) -> None:
+    def response(self, response: httpx.Response, version: str | None, owned_by: str | None = None) -> None:
         """Status and headers of the answer came."""
         self._now_s = self._clock()
-        self._guarded(lambda: self._made(version).response(response.status_code, response.headers))
+        self._guarded(lambda: self._made(version, owned_by).response(response.status_code, response.headers))
 
     def chunk(self, raw: bytes, at_s: float) -> None:
         """Some bytes came, at that time of the clock."""
@@ -59,16 +59,16 @@ class Recording:
         if recorder is not None:
             self._guarded(lambda: recorder.chunk(raw))
 
-    def close(self, detail: str, version: str | None) -> None:
+    def close(self, detail: str, version: str | None, owned_by: str | None = None) -> None:
         """The answer ended; `detail` says what cut it, empty when it is whole."""
         self._now_s = self._clock()
-        self._guarded(lambda: self._made(version).close(detail))
+        self._guarded(lambda: self._made(version, owned_by).close(detail))
         self._stopped = True
 
-    def _made(self, version: str | None) -> Recorder:
+    def _made(self, version: str | None, owned_by: str | None) -> Recorder:
         if self._recorder is None:
             now_s, self._now_s = self._now_s, self._begun_s
-            header = replace(self._header, server_version=version)
+            header = replace(self._header, server_version=version, owned_by=owned_by)
             self._recorder = Recorder(header, self._sink, clock=lambda: self._now_s)
             self._now_s = now_s
         return self._recorder

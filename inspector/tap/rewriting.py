@@ -10,18 +10,17 @@ from inspector.wire.strip_ids import without_token_ids
 
 __all__ = ["EventRewriter", "ask_for_ids", "body_without_ids"]
 
-_KEY: Final = b'"return_token_ids":true'
 _WAITING_AT_MOST: Final = 64 * 2**20
 
 
-def ask_for_ids(raw: bytes, body: Any) -> bytes | None:
-    """The request with `return_token_ids` added; None when it says something about it already."""
-    if not isinstance(body, dict) or "return_token_ids" in body:
+def ask_for_ids(raw: bytes, body: Any, key: str) -> bytes | None:
+    """The request with `key` set to true; None when it says something about it already."""
+    if not isinstance(body, dict) or key in body:
         return None
     start = raw.find(b"{")
     rest = raw[start + 1 :]
     comma = b"" if not body else b","
-    return raw[: start + 1] + _KEY + comma + rest
+    return raw[: start + 1] + f'"{key}":true'.encode() + comma + rest
 
 
 def body_without_ids(raw: bytes) -> bytes:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from inspector.compare import ChoiceComparison, Comparison, Fold, Lane, Stretch, folds
+from inspector.formats import count
 from inspector.harmony.text import text_of
 from inspector.views.rows import finding_row, finding_words, issue_row
 from inspector.views.strip import strip
@@ -271,7 +272,7 @@ def _differences(
             continue  # what was not sent differs as a finding
         ids = payload["ids"][start : min(end, start + _SHOWN)]
         words = str(lane) if lane is not Lane.REPLACED else f"replaced, {side}"
-        size = f"{end - start:,} token{'' if end - start == 1 else 's'}"
+        size = count(end - start, "token")
         title = f"{'first divergence: ' if first else ''}{words}, {size}"
         yield _difference(words, title, f"“{text_of(ids)}”", (place, place + end - start))
         first = False

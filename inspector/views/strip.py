@@ -173,9 +173,8 @@ def ribbon(seen: Examined, choice: ChoiceReading) -> dict[str, Any] | None:
     laid = seen.alignments[choice.index]
     if laid is None:
         return None
-    version = seen.reading.server_version
     return {
-        "label": f"vLLM {version}" if version else "delivered",
+        "label": seen.reading.server_label if seen.reading.server_version else "delivered",
         "runs": [
             [fate.start, fate.end, fate.delivered_in, str(fate.state)]
             for fate in laid.fates
@@ -324,7 +323,6 @@ def _piece_cells(reading: Reading, choice: ChoiceReading) -> dict[str, Any]:
                     "reason": "",
                 }
             )
-    version = reading.server_version
     return {
         "unit": "piece",
         "count": len(cells),
@@ -333,7 +331,7 @@ def _piece_cells(reading: Reading, choice: ChoiceReading) -> dict[str, Any]:
         "texts": {str(place): text for place, text in enumerate(cells)},
         "events": _events(reading, events),
         "blocks": blocks,
-        "ribbons": [{"label": f"vLLM {version}" if version else "delivered", "runs": runs}],
+        "ribbons": [{"label": reading.server_label if reading.server_version else "delivered", "runs": runs}],
         "places": (cells, blocks, runs, events),
     }
 

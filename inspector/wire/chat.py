@@ -77,6 +77,9 @@ class ChatReader:
                     self._choice(choice, choice.get("delta"), index)
         if stream.terminal_event is not None and choices:
             stream.notice("after_done", index, "a chunk follows [DONE]")
+        for read in stream.own_ids:
+            if ids := read(chunk):
+                stream.choice(0).tokens.extend(ids, index)
         if len(chunk) > 1 or not choices:
             self._envelope(chunk, index)
 

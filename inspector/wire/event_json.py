@@ -5,14 +5,13 @@ written again.
 """
 
 import json
-from typing import Any, Final
+from typing import Any
 
 from inspector.capture import Event, EventKind
+from inspector.wire.endpoints import DONE, TERMINAL_TYPES
 from inspector.wire.stream import loads, token_ids
 
 __all__ = ["choice_of", "dumps", "ids_of", "payload", "rewritten", "terminal_type"]
-
-_TERMINAL: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
 
 
 def dumps(value: object) -> str:
@@ -47,7 +46,7 @@ def rewritten(event: Event, value: dict[str, Any]) -> Event:
 
 def terminal_type(event: Event) -> bool:
     """True for the event that ends an answer by the protocol."""
-    if event.data == "[DONE]":
+    if event.data == DONE:
         return True
     found = payload(event)
-    return found is not None and found.get("type") in _TERMINAL
+    return found is not None and found.get("type") in TERMINAL_TYPES

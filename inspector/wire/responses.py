@@ -12,7 +12,7 @@ from inspector.capture import Event, EventKind
 from inspector.deltas import CONTENT, REASONING, Delta, tool_arguments, tool_name
 from inspector.wire.stream import Stream, brief, error_in, loads, token_ids
 
-__all__ = ["ResponsesReader", "item_texts"]
+__all__ = ["TERMINAL_TYPES", "ResponsesReader", "item_texts"]
 
 _DELTAS: Final = {
     "response.output_text.delta": "message",
@@ -28,7 +28,9 @@ _DONES: Final = {
     "response.mcp_call_arguments.done": ("mcp_call", "arguments"),
     "response.code_interpreter_call_code.done": ("code_interpreter_call", "code"),
 }
-_TERMINAL: Final = {"response.completed", "response.incomplete", "response.failed"}
+TERMINAL_TYPES: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
+"""Types of the events that end an answer."""
+
 _ITEM_TEXT: Final = {"mcp_call": "arguments", "code_interpreter_call": "code"}
 
 
@@ -82,7 +84,7 @@ class ResponsesReader:
                 finals[field] = finals.get(field, "") + text
         elif kind == "response.output_item.added":
             self._added(payload, index)
-        elif kind in _TERMINAL:
+        elif kind in TERMINAL_TYPES:
             stream.terminal_event = index
             self._final(payload.get("response"), index)
         elif isinstance(response := payload.get("response"), dict):

@@ -1,7 +1,7 @@
 """What the endpoints' readers fill: tokens and deltas by choice, and what was said about the stream."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -74,6 +74,8 @@ class Stream:
     prompt_ids: list[int] | None = None
     fingerprint: str | None = None
     model: str | None = None
+    own_ids: Sequence[Callable[[Mapping[str, Any]], Sequence[int]]] = ()
+    """What reads token ids that a chunk of chat has in a place of its server's own."""
     terminal_event: int | None = None
     """Event that ended the answer by the protocol: `[DONE]`, `response.completed`, a whole body."""
     final_event: int | None = None

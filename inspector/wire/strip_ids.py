@@ -9,22 +9,11 @@ import json
 import re
 from typing import Final
 
-__all__ = ["keeps_logprobs", "without_token_ids"]
-
-_LOGPROBS_ALONE_FROM: Final = (0, 24)
-"""First vLLM release that may send a chunk of logprobs only; 0.23 does not, 0.32 does."""
+__all__ = ["without_token_ids"]
 
 # A quote inside a JSON string is escaped, so neither pattern can match text of the model.
 _IDS: Final = re.compile(r'("(?:prompt_)?token_ids"):\s*\[[\d,\s]*\]')
 _NOTHING: Final = re.compile(r'"delta":\s*\{(?:\s*"\w+":\s*null\s*,?)*\s*\}')
-
-
-def keeps_logprobs(server_version: str | None) -> bool:
-    """True when that vLLM sends chunks of logprobs that deliver nothing else; true when unknown."""
-    parts = (server_version or "").split(".")
-    if len(parts) < 2 or not (parts[0].isdecimal() and parts[1].isdecimal()):
-        return True
-    return (int(parts[0]), int(parts[1])) >= _LOGPROBS_ALONE_FROM
 
 
 def without_token_ids(text: str, *, keeps_logprobs: bool = True) -> str | None:

@@ -68,7 +68,7 @@ def title(name: str) -> str:
     if built_in is None:
         run = _runs().get(name)
         return f"{name} · opened by you" if run is None else _run_title(run)
-    return f"{built_in.title} · vLLM {built_in.server_version} · {built_in.shows}"
+    return f"{built_in.title} · {built_in.server_label} · {built_in.shows}"
 
 
 def chosen(session: Session, name: str | None = None) -> Chosen | None:

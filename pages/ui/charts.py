@@ -11,19 +11,15 @@ from plotly.subplots import make_subplots
 
 from inspector import Inspection, Reading
 from inspector.dashboard import ChoiceReading
+from pages.ui.palette import channel_hue, shade
 
 __all__ = ["both_over_time", "draw_timeline", "timeline"]
 
 _POINTS_AT_MOST: Final = 1500
 _BOUNDARIES_AT_MOST: Final = 120
 _NAMED_AT_MOST: Final = 8
-_HUES: Final = {
-    "light": {"analysis": "#7a4fbf", "final": "#00805e", "commentary": "#0b6fb8", "refused": "#c4410c"},
-    "dark": {"analysis": "#b79bf2", "final": "#45c49d", "commentary": "#66b3f0", "refused": "#f0824f"},
-}
 _ALIKE: Final = {"reasoning": "analysis", "content": "final"}
-_OTHER: Final = {"light": "#566072", "dark": "#9aa5b8"}
-_SIDES: Final = {"light": ("#0b6fb8", "#8a6100"), "dark": ("#66b3f0", "#d3a544")}
+_SIDES: Final = ("tool", "right-side")
 _LINES: Final = ("solid", "dash")
 _MARKS: Final = ("circle", "diamond-open")
 _DASHES: Final = {"analysis": "solid", "final": "dash", "commentary": "dot"}
@@ -116,7 +112,7 @@ def _staircase(figure: go.Figure, channel: str, times: list[float], last: float,
         line={
             "shape": "hv",
             "width": 1 if framing else 2.2,
-            "color": _HUES[theme].get(alike, _OTHER[theme]),
+            "color": channel_hue(alike, theme),
             "dash": _DASHES.get(alike, "solid"),
         },
         opacity=0.6 if framing else 1,
@@ -160,7 +156,7 @@ def _waits(figure: go.Figure, moments: list[float], scale: float, theme: str) ->
         y=[wait for _, wait in shown],
         width=max(moments[-1] * scale / 300, 1e-6),
         name="wait",
-        marker={"color": _OTHER[theme]},
+        marker={"color": shade("other", theme)},
         hovertemplate="%{y:.1f} ms",
         showlegend=False,
         row=2,
@@ -180,7 +176,7 @@ def both_over_time(sides: Sequence[tuple[str, Reading]], theme: str) -> go.Figur
         arrivals = sorted(Counter(_arrivals(reading)).items())
         if not arrivals:
             continue
-        hue, times = _SIDES[theme][number], [at * 1000 for at, _ in arrivals]
+        hue, times = shade(_SIDES[number], theme), [at * 1000 for at, _ in arrivals]
         counts = [count for _, count in arrivals]
         totals = list(accumulate(counts))
         waits = [0.0, *(later - earlier for earlier, later in pairwise(times))]

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Dialog, Error, Locator, Page, expect, sync_playwright
 
+from pages.ui.palette import stylesheet
 from pages.ui.strip import PARTS
 
 ROOT = Path(__file__).parents[2]
@@ -180,7 +181,7 @@ def mount(bench: Watched) -> Iterator[Callable[..., Page]]:
             [
                 script,
                 (UI / "strip/strip.html").read_text("utf-8"),
-                (UI / "strip/strip.css").read_text("utf-8"),
+                stylesheet() + (UI / "strip/strip.css").read_text("utf-8"),
             ],
         )
         show(page, payload, **head)

@@ -56,7 +56,7 @@ def test_a_missing_field_is_named_with_its_entry(field: str) -> None:
         ("patterns", [r"\d+ \w+"], "has no run of 4 plain characters"),
         ("hints", ["(unclosed text"], "is not a regular expression"),
         ("affected", {"vllm": "0.13"}, "'0.13' is not an operator"),
-        ("affected", {"vim": ">=1.0"}, "vim is none of: vllm, openai-harmony"),
+        ("affected", {"vim": ">=1.0"}, "vim is none of: vllm, vllm-rust, openai-harmony"),
         ("fixed_in", {"vllm": "soon"}, "'soon' is not a version"),
         ("endpoints", ["chats"], "'chats' is none of: chat, responses"),
         ("rate", "often", "'often' is none of: most, few"),

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from inspector.capture import Capture, Endpoint
-from inspector.lab import matrix
+from inspector.lab import matrix, scripts
 from inspector.lab.install import CPU_PACKAGE, NEWEST, installed
 from inspector.lab.model import SERVED_NAME
 from inspector.lab.paths import LabPaths, default_root
@@ -62,7 +62,7 @@ def captures(server: ServerProcess) -> dict[Target, Capture]:
     targets = [
         Target(endpoint, script)
         for script in named(SLICE)
-        for endpoint in matrix.ENDPOINTS
+        for endpoint in scripts.ENDPOINTS
         if endpoint in script.endpoints
     ]
     kept: dict[Target, Capture] = {}
@@ -83,7 +83,7 @@ def test_the_server_says_which_release_it_is(server: ServerProcess) -> None:
 
 
 def test_every_script_was_asked_on_every_endpoint(captures: dict[Target, Capture]) -> None:
-    assert {target.endpoint for target in captures} == set(matrix.ENDPOINTS)
+    assert {target.endpoint for target in captures} == set(scripts.ENDPOINTS)
     assert {target.script.name for target in captures} == set(SLICE)
 
 

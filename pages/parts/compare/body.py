@@ -116,7 +116,7 @@ def _compared(digest: str, _left: Chosen, _right: Chosen) -> Comparison:
 def facts(found: Comparison) -> list[tuple[str, str, str]]:
     """Facts for the row of chips: words before, the value, words after."""
     counts = found.counts
-    told = [("left", _version(found.left), ""), ("right", _version(found.right), "")]
+    told = [(side, one.reading.server_label, "") for side, one in _sides(found)]
     if counts is not None:
         told.append(("", f"{counts.equal:,}", "tokens the same"))
         told += [
@@ -219,8 +219,8 @@ def timing(found: Comparison, *, key: str) -> None:
         [
             {
                 "figure": row["figure"],
-                "left": _value(row["left"], row["unit"]),
-                "right": _value(row["right"], row["unit"]),
+                "left": dashboard.figure(row["left"], row["unit"]),
+                "right": dashboard.figure(row["right"], row["unit"]),
             }
             for row in dashboard.timing_rows(found)
         ]
@@ -320,17 +320,4 @@ def _sides(found: Comparison) -> tuple[tuple[str, Inspection], tuple[str, Inspec
 
 
 def _label(one: inspector.Inspection, side: str) -> str:
-    return f"{side}: {_version(one)}"
-
-
-def _version(one: inspector.Inspection) -> str:
-    version = one.reading.server_version
-    return f"vLLM {version}" if version else "version unknown"
-
-
-def _value(value: float | None, unit: str) -> str:
-    if value is None:
-        return "unknown"
-    if unit == "s":
-        return f"{value * 1000:,.1f} ms" if value < 10 else f"{value:,.1f} s"
-    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
+    return f"{side}: {one.reading.server_label}"

@@ -10,7 +10,6 @@ from inspector import Endpoint, Inspection, InspectorError, dashboard
 from inspector.dashboard import LiveRequest, LiveRun, Server, Trial
 from pages.parts.compare import body as compare
 from pages.parts.live.asking import (
-    ENDPOINTS,
     PROMPT,
     TOOLS,
     built_in_address,
@@ -72,9 +71,8 @@ def _form(session: Session, trial: Trial | None) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.segmented_control(
             "Endpoint",
-            list(ENDPOINTS),
+            dashboard.asked_endpoints(),
             default=Endpoint.CHAT,
-            format_func=ENDPOINTS.__getitem__,
             required=True,
             key="ask_endpoint",
         )

@@ -15,6 +15,7 @@ import inspector
 from inspector import Diagnosis, InspectorError, Level, dashboard
 from inspector.dashboard import Answer, Failure, Issue
 from pages.ui import captures, pickers
+from pages.ui.palette import series
 from pages.ui.state import Session
 
 __all__ = [
@@ -57,10 +58,6 @@ _MESSAGES_PLOTTED: Final = 5
 _FEW_TIMES: Final = 3
 """Up to so many minutes bars are drawn narrow: a bar as wide as the plot looks like an area."""
 _OTHERS: Final = "others"
-_HUES: Final = {
-    "light": ("#c4410c", "#7a4fbf", "#0b6fb8", "#8a6100", "#00805e", "#566072"),
-    "dark": ("#f0824f", "#b79bf2", "#66b3f0", "#d3a544", "#45c49d", "#9aa5b8"),
-}
 
 
 def asked(session: Session) -> Diagnosis | None:
@@ -158,14 +155,14 @@ def why(found: Diagnosis) -> str:
 def facts(found: Diagnosis) -> list[tuple[str, str, str]]:
     """Facts for the row of chips: words before, the value, words after."""
     told = list(dict.fromkeys((seen.version, seen.source) for seen in found.versions))[:3]
-    rows = [("vLLM", version, f"by {source}") for version, source in told]
-    rows = rows or [("vLLM version", "unknown", "")]
+    rows = [(found.server, version, f"by {source}") for version, source in told]
+    rows = rows or [(f"{found.server} version", "unknown", "")]
     if found.is_log:
         rows.append(("", f"{found.lines:,}", "lines"))
         rows += [("", f"{count:,}", path) for path, count in sorted(found.requests.items())]
     count = len(found.failures)
     what = "finding" if any(one.first_line is None for one in found.failures) else "failure message"
-    rows.append(("", f"{count:,}", what if count == 1 else f"{what}s"))
+    rows.append(("", dashboard.number(count), dashboard.plural(count, what)))
     return rows
 
 
@@ -193,7 +190,7 @@ def nearest(found: Diagnosis) -> None:
     """For a failure that no entry makes: the entries that resemble it, as a place to look."""
     if found.sides or not found.failures:
         return
-    st.caption("Not a match. These entries resemble the text most; if none is it, report it to vLLM as new.")
+    st.caption("Not a match. These entries resemble the text most; if none is it, report it as new.")
     for issue in found.failures[0].nearest:
         with st.expander(pickers.plain(issue.title)):
             _issue(issue, ())
@@ -304,10 +301,10 @@ def _plot(rows: pd.DataFrame, found: Diagnosis, theme: str) -> go.Figure:
     wrong = rows[rows["name"] != "requests"]
     shown = wrong.assign(name=wrong["name"].where(wrong["name"].isin(named), _OTHERS))
     sums = shown.groupby(["name", "time"], as_index=False)["times"].sum()
-    for hue, name in zip(_HUES[theme], [*named, _OTHERS], strict=False):
+    for hue, name in zip(series(theme), [*named, _OTHERS], strict=False):
         one = sums[sums["name"] == name]
         if not one.empty:
-            label = name if len(name) <= 48 else f"{name[:47]}…"
+            label = dashboard.clip(name, 48)
             figure.add_bar(x=one["time"], y=one["times"], name=_safe(label), marker_color=hue)
     asked_for = rows[rows["name"] == "requests"].groupby("time", as_index=False)["times"].sum()
     if not asked_for.empty:

@@ -14,7 +14,6 @@ from pages.ui.pickers import plain
 from pages.ui.state import Session
 
 __all__ = [
-    "ENDPOINTS",
     "PROMPT",
     "TOOLS",
     "asking",
@@ -26,11 +25,6 @@ __all__ = [
 ]
 
 PROMPT: Final = "What is the weather in Paris? Think first, then call the tool."
-ENDPOINTS: Final = {
-    Endpoint.CHAT: "chat",
-    Endpoint.RESPONSES: "responses",
-    Endpoint.COMPLETIONS: "completions",
-}
 _PACES: Final = {
     "10 tokens/s": "10",
     "50 tokens/s": "50",
@@ -72,9 +66,8 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
         )
         endpoint = st.segmented_control(
             "Endpoint",
-            list(ENDPOINTS),
+            dashboard.asked_endpoints(),
             default=Endpoint.CHAT,
-            format_func=ENDPOINTS.__getitem__,
             required=True,
             key="live_endpoint",
             help="completions is the ground truth: the prompt as token ids, and no parser after the model.",
@@ -93,7 +86,7 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
             disabled=server is None or not model,
         )
     with st.expander("Messages, tools, sampling, connection", key="live_more"):
-        _more(own=own, responses=endpoint == Endpoint.RESPONSES)
+        _more(own=own, resumable=dashboard.spec_of(Endpoint(endpoint)).resumable)
     if stop and run is not None:
         run.stop()
     if trouble and not model:
@@ -139,7 +132,7 @@ def invitation(server: Server | None) -> None:
     st.info(f"Press **Start**: {what}", icon=":material/play_arrow:")
 
 
-def _more(*, own: bool, responses: bool) -> None:
+def _more(*, own: bool, resumable: bool) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         st.text_area("Messages, JSON (in place of the prompt)", key="live_messages", height=90)
@@ -160,7 +153,7 @@ def _more(*, own: bool, responses: bool) -> None:
             )
             st.toggle("Logprobs", key="live_logprobs", help="Weaker evidence, for servers without token ids.")
             st.toggle("Ground truth too", key="live_both", help="The same prompt to completions at once.")
-            if responses:
+            if resumable:
                 st.toggle(
                     "Background",
                     key="live_background",
@@ -245,13 +238,13 @@ def _request(model: str, endpoint: Endpoint) -> LiveRequest:
         seed=asked.get("live_seed"),
         logprobs=bool(asked.get("live_logprobs")),
         token_ids=asked.get("live_ids", True),
-        background=endpoint is Endpoint.RESPONSES and bool(asked.get("live_background")),
+        background=dashboard.spec_of(endpoint).resumable and bool(asked.get("live_background")),
     )
 
 
 def _start(session: Session, server: Server, request: LiveRequest) -> None:
     runs = dashboard.registry()
-    if st.session_state.get("live_both") and request.endpoint is not Endpoint.COMPLETIONS:
+    if st.session_state.get("live_both") and not dashboard.spec_of(request.endpoint).raw:
         watch(session, runs.start_both(server, request)[0].id)
     else:
         watch(session, runs.start(server, request).id)

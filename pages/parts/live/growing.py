@@ -13,6 +13,7 @@ from pages.parts.live.runs import open_in_compare, open_in_replay
 from pages.ui.assets import inline
 from pages.ui.banner import banner
 from pages.ui.fields import field_words
+from pages.ui.palette import stylesheet
 from pages.ui.pickers import plain
 from pages.ui.state import Session
 from pages.ui.strip import Payload, pack, strip
@@ -22,11 +23,12 @@ __all__ = ["growing"]
 _EACH_S: Final = 1.0
 _MESSAGES: Final = 24
 _TEXT: Final = 3000
+_UNKNOWN: Final = "–"
 
 _now = st.components.v2.component(
     "inspector_now",
     html='<div class="now"></div>',
-    css=inline("live/live.css"),
+    css=stylesheet() + inline("live/live.css"),
     js=inline("text.js", "live/live.js"),
 )
 
@@ -201,21 +203,13 @@ def _state_words(run: LiveRun, reading: Reading) -> str:
 
 def _figures(pace: Pace) -> list[tuple[str, str]]:
     return [
-        ("tokens", f"{pace.tokens:,}"),
-        ("tokens/s", "–" if pace.tokens_per_s is None else f"{pace.tokens_per_s:,.0f}"),
-        ("first token", _time(pace.first_token_s)),
-        ("gap, median", _time(pace.gap_p50_s)),
-        ("gap, 95th percentile", _time(pace.gap_p95_s)),
-        ("events", f"{pace.events:,}"),
+        ("tokens", dashboard.number(pace.tokens)),
+        ("tokens/s", _UNKNOWN if pace.tokens_per_s is None else dashboard.number(pace.tokens_per_s)),
+        ("first token", dashboard.duration(pace.first_token_s, _UNKNOWN)),
+        ("gap, median", dashboard.duration(pace.gap_p50_s, _UNKNOWN)),
+        ("gap, 95th percentile", dashboard.duration(pace.gap_p95_s, _UNKNOWN)),
+        ("events", dashboard.number(pace.events)),
     ]
-
-
-def _time(seconds: float | None) -> str:
-    if seconds is None:
-        return "–"
-    if seconds < 0.01:
-        return f"{seconds * 1000:.1f} ms"
-    return f"{seconds * 1000:,.0f} ms" if seconds < 10 else f"{seconds:,.1f} s"
 
 
 def _cards(reading: Reading) -> list[Mapping[str, Any]]:
@@ -236,7 +230,7 @@ def _cards(reading: Reading) -> list[Mapping[str, Any]]:
                 "recipient": message.header.recipient or "",
                 "content_type": message.header.content_type or "",
                 "tokens": message.end - message.start,
-                "time": _time(took),
+                "time": dashboard.duration(took, _UNKNOWN),
                 "open": not message.complete,
             }
         )

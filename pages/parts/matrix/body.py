@@ -10,6 +10,7 @@ from pandas.io.formats.style import Styler
 from inspector import Capture, Endpoint, dashboard
 from inspector.dashboard import MatrixRun, Outcome, Script
 from pages.ui import state
+from pages.ui.palette import shade
 
 __all__ = ["Cell", "choice", "details", "frame", "grid", "headline", "legend", "picked"]
 
@@ -22,19 +23,6 @@ WORDS: Final = {
     Outcome.SILENT: "lost, changed or misfiled, and nothing said so",
 }
 
-COLOURS: Final = {
-    "light": {
-        "whole": ("#00664B", "#E8F5F0"),
-        "told": ("#6E4E00", "#FFF4D6"),
-        "silent": ("#A63508", "#FDE9E1"),
-    },
-    "dark": {
-        "whole": ("#6FD3B4", "#10241D"),
-        "told": ("#E8BE62", "#2A2310"),
-        "silent": ("#FF9D7A", "#331810"),
-    },
-}
-"""Text and ground of a cell by the word in it."""
 
 ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
 
@@ -119,7 +107,7 @@ def grid(table: pd.DataFrame) -> Cell | None:
     """Draw the grid; the chosen cell."""
     dark = st.context.theme.type == "dark"
     chosen = st.dataframe(
-        _coloured(table, COLOURS["dark" if dark else "light"]),
+        _coloured(table, "dark" if dark else "light"),
         key="matrix_grid",
         on_select="rerun",
         selection_mode="single-cell",
@@ -169,9 +157,13 @@ def _cell(run: MatrixRun, endpoint: Endpoint, script: str) -> str:
     return f"{SHAPES[score.outcome]} {score.outcome.value}" if score else NOT_RECORDED
 
 
-def _coloured(table: pd.DataFrame, colours: dict[str, tuple[str, str]]) -> Styler:
+def _coloured(table: pd.DataFrame, theme: str) -> Styler:
+    outcomes = [str(one) for one in Outcome]
+
     def css(cell: object) -> str:
-        pair = colours.get(str(cell).partition(" ")[2])
-        return f"color: {pair[0]}; background-color: {pair[1]}" if pair else ""
+        word = str(cell).partition(" ")[2]
+        if word not in outcomes:
+            return ""
+        return f"color: {shade(f'{word}-text', theme)}; background-color: {shade(f'{word}-ground', theme)}"
 
     return table.style.map(css)

@@ -102,7 +102,7 @@ def request(seen: Inspection) -> None:
     known = {
         "endpoint": str(header.endpoint),
         "model": header.model or header.request.get("model"),
-        "vLLM": seen.reading.server_version,
+        seen.reading.engine.label: seen.reading.server_version,
         "HTTP status": header.status,
         "started": header.started_at,
         "recorded by": header.source,

@@ -8,24 +8,18 @@ from collections.abc import Sequence
 import streamlit as st
 
 from inspector import Evidence, Inspection, Level
-from inspector.dashboard import figures
+from inspector.dashboard import duration, figures, number, plural
 from pages.ui.assets import inline
+from pages.ui.palette import stylesheet
 
 __all__ = ["banner", "facts", "sentence_banner"]
 
 _component = st.components.v2.component(
     "inspector_banner",
     html='<div class="banner"></div>',
-    css=inline("banner/banner.css"),
+    css=stylesheet() + inline("banner/banner.css"),
     js=inline("text.js", "banner/banner.js"),
 )
-
-_ENDPOINTS = {
-    "chat": "chat completions",
-    "responses": "responses",
-    "completions": "completions",
-    "tokens": "token ids only",
-}
 
 
 def banner(
@@ -77,26 +71,23 @@ def facts(seen: Inspection, choice: int = 0) -> Sequence[tuple[str, str, str]]:
     one = reading.choices[choice]
     counted = figures(reading, one)
     version = reading.server_version
-    found = [("vLLM", version, "") if version else ("vLLM version", "unknown", "")]
-    found.append(("", _ENDPOINTS[str(reading.header.endpoint)], ""))
+    engine = reading.engine.label
+    found = [(engine, version, "") if version else (f"{engine} version", "unknown", "")]
+    found.append(("", reading.spec.label, ""))
     if len(reading.choices) > 1:
         found.append(("choice", str(one.index), f"of {len(reading.choices)}"))
     if one.has_ids:
-        found.append(("", f"{counted.tokens:,}", "token" if counted.tokens == 1 else "tokens"))
+        found.append(("", number(counted.tokens), plural(counted.tokens, "token")))
     if counted.tokens_per_event_max > 1:
-        found.append(("up to", f"{counted.tokens_per_event_max:,}", "tokens an event"))
+        found.append(("up to", number(counted.tokens_per_event_max), "tokens an event"))
     elif counted.tokens_per_event_max == 1:
         found.append(("", "1", "token an event"))
     if counted.first_token_s is not None:
-        found.append(("first token", _time(counted.first_token_s), ""))
+        found.append(("first token", duration(counted.first_token_s), ""))
     if counted.tokens_per_s is not None:
-        found.append(("", f"{counted.tokens_per_s:,.0f}", "tokens/s"))
+        found.append(("", number(counted.tokens_per_s), "tokens/s"))
     evidence = "none" if one.evidence is Evidence.NONE else str(one.evidence)
     found.append(("evidence", evidence, ""))
     if one.finish_reason is not None:
         found.append(("finish", one.finish_reason, ""))
     return found
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds * 1000:,.0f} ms" if seconds < 10 else f"{seconds:,.1f} s"

@@ -10,13 +10,14 @@ import streamlit as st
 
 from inspector.dashboard import Lane, Piece, diff
 from pages.ui.assets import inline
+from pages.ui.palette import stylesheet
 
 __all__ = ["field_words", "fields", "parts", "sides"]
 
 _component = st.components.v2.component(
     "inspector_fields",
     html='<div class="fields"></div>',
-    css=inline("fields/fields.css"),
+    css=stylesheet() + inline("fields/fields.css"),
     js=inline("text.js", "fields/fields.js"),
 )
 

@@ -13,6 +13,7 @@ from typing import Any
 import streamlit as st
 
 from pages.ui.assets import inline
+from pages.ui.palette import stylesheet
 from pages.ui.state import Place, Session
 
 __all__ = ["Payload", "pack", "strip"]
@@ -23,7 +24,10 @@ PARTS = (
 )
 
 _component = st.components.v2.component(
-    "inspector_strip", html=inline("strip/strip.html"), css=inline("strip/strip.css"), js=inline(*PARTS)
+    "inspector_strip",
+    html=inline("strip/strip.html"),
+    css=stylesheet() + inline("strip/strip.css"),
+    js=inline(*PARTS),
 )
 
 

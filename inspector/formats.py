@@ -1,0 +1,83 @@
+"""Times, counts, cut texts and lists as people read them; `pages/ui/text.js` says the same in the browser.
+
+`tests/formats.json` holds both to one table of cases.
+"""
+
+from collections.abc import Sequence
+
+__all__ = [
+    "clip",
+    "clip_counted",
+    "count",
+    "duration",
+    "figure",
+    "fine_duration",
+    "listed",
+    "number",
+    "plural",
+]
+
+_SECONDS_FROM = 10.0
+_MINUTES_FROM = 600.0
+_TENTHS_BELOW_MS = 9.95  # what rounds to 10.0 has no use for its tenth
+
+
+def number(value: float, digits: int = 0) -> str:
+    """A number with thousands separators, e.g. `131,072`."""
+    return f"{value:,.{digits}f}"
+
+
+def plural(amount: int, one: str, many: str | None = None) -> str:
+    """The word for so many, e.g. `token`, `tokens`."""
+    return one if amount == 1 else many or f"{one}s"
+
+
+def count(amount: int, one: str, many: str | None = None) -> str:
+    """A number of things, e.g. `1 token`, `2,048 tokens`."""
+    return f"{number(amount)} {plural(amount, one, many)}"
+
+
+def duration(seconds: float | None, unknown: str = "unknown") -> str:
+    """A time for a glance: milliseconds below ten seconds, then seconds, from ten minutes on minutes."""
+    if seconds is None:
+        return unknown
+    if seconds * 1000 < _TENTHS_BELOW_MS:
+        return f"{number(seconds * 1000, 1)} ms"
+    return f"{number(seconds * 1000)} ms" if seconds < _SECONDS_FROM else _longer(seconds)
+
+
+def fine_duration(seconds: float | None, unknown: str = "unknown") -> str:
+    """A time to compare with others: the same with tenths of milliseconds."""
+    if seconds is None:
+        return unknown
+    return f"{number(seconds * 1000, 1)} ms" if seconds < _SECONDS_FROM else _longer(seconds)
+
+
+def _longer(seconds: float) -> str:
+    return f"{number(seconds, 1)} s" if seconds < _MINUTES_FROM else f"{number(seconds / 60)} min"
+
+
+def figure(value: float | None, unit: str = "", unknown: str = "unknown") -> str:
+    """A metric: of the unit `s` a time to compare; other units stand in the label."""
+    if value is None:
+        return unknown
+    if unit == "s":
+        return fine_duration(value)
+    return number(value, 1 if isinstance(value, float) else 0)
+
+
+def clip(text: str, limit: int) -> str:
+    """A text of at most `limit` characters; one that is longer ends in an ellipsis."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def clip_counted(text: str, limit: int) -> str:
+    """The first `limit` characters of a text, and how many it has."""
+    return text if len(text) <= limit else f"{text[:limit]} … ({count(len(text), 'character')})"
+
+
+def listed(words: Sequence[str], joint: str = "and") -> str:
+    """Words as a sentence lists them, e.g. `a, b and c`."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} {joint} {words[-1]}"

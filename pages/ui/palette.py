@@ -1,0 +1,95 @@
+"""The palette: one table of colours by meaning, for light and dark, as CSS custom properties and for plots.
+
+Components take `stylesheet()` before their own sheet and name colours as `var(--loss)`. The strip has dark
+shades of its own; the other components keep one shade for both themes.
+"""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+__all__ = ["PALETTE", "Shade", "channel_hue", "series", "shade", "stylesheet"]
+
+
+class Shade(NamedTuple):
+    """A colour in both themes."""
+
+    light: str
+    dark: str
+
+
+def _both(colour: str) -> Shade:
+    return Shade(colour, colour)
+
+
+PALETTE: Final[Mapping[str, Shade]] = {
+    # What Streamlit's theme gives, where a component stands without it.
+    "paper": _both("#fff"),
+    "ink": _both("#1c2130"),
+    "plain-accent": _both("#4457c4"),
+    # Fields, and what went wrong in them.
+    "reasoning": Shade("#7a4fbf", "#b79bf2"),
+    "content": Shade("#00805e", "#45c49d"),
+    "tool": Shade("#0b6fb8", "#66b3f0"),
+    "preamble": Shade("#8a6100", "#d6ab52"),
+    "other": Shade("#566072", "#9aa5b8"),
+    "loss": Shade("#c4410c", "#f0824f"),
+    "loss-text": Shade("#a63508", "#ff9e74"),
+    "warn": Shade("#8a6100", "#d6ab52"),
+    "on-hue": Shade("#fff", "#10141c"),
+    # Differences of two texts, on either ground.
+    "text-lost": _both("#d2541c"),
+    "text-found": _both("#0d9a72"),
+    # Verdicts, on either ground.
+    "level-unknown": _both("#8a93a5"),
+    "level-error": _both("#cf4a14"),
+    "level-warning": _both("#b58105"),
+    "level-clean": _both("#12926c"),
+    "on-level": _both("#fff"),
+    # Plots only.
+    "right-side": Shade("#8a6100", "#d3a544"),
+    # Cells of the matrix: text and ground.
+    "whole-text": Shade("#00664B", "#6FD3B4"),
+    "whole-ground": Shade("#E8F5F0", "#10241D"),
+    "told-text": Shade("#6E4E00", "#E8BE62"),
+    "told-ground": Shade("#FFF4D6", "#2A2310"),
+    "silent-text": Shade("#A63508", "#FF9D7A"),
+    "silent-ground": Shade("#FDE9E1", "#331810"),
+}
+"""Colours by meaning."""
+
+_ROOTS: Final = (".hi", ".fields", ".banner", ".now")
+"""The outermost elements of the components."""
+_THEMED: Final = ".hi"
+"""The component that says its theme, as `data-theme`."""
+_CHANNELS: Final = {
+    "analysis": "reasoning",
+    "reasoning": "reasoning",
+    "final": "content",
+    "content": "content",
+    "commentary": "tool",
+    "refused": "loss",
+}
+_SERIES: Final = ("loss", "reasoning", "tool", "right-side", "content", "other")
+
+
+def stylesheet() -> str:
+    """The palette as custom properties of every component, with the dark shades where a theme is told."""
+    light = "".join(f"--{name}:{one.light};" for name, one in PALETTE.items())
+    dark = "".join(f"--{name}:{one.dark};" for name, one in PALETTE.items() if one.dark != one.light)
+    return f'{",".join(_ROOTS)}{{{light}}}\n{_THEMED}[data-theme="dark"]{{{dark}}}\n'
+
+
+def shade(name: str, theme: str) -> str:
+    """A colour in a theme, `light` or `dark`."""
+    one = PALETTE[name]
+    return one.dark if theme == "dark" else one.light
+
+
+def channel_hue(channel: str, theme: str) -> str:
+    """The hue of a channel, or of a field where no channel is known."""
+    return shade(_CHANNELS.get(channel, "other"), theme)
+
+
+def series(theme: str) -> tuple[str, ...]:
+    """Hues of the series of a plot, in order."""
+    return tuple(shade(name, theme) for name in _SERIES)
