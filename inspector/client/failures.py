@@ -1,4 +1,4 @@
-"""What went wrong between a client and a server, as one sentence with what to do.
+"""What went wrong between a client and a server: the kind, and one sentence with what to do.
 
 The transport's own words stay in the sentence; what they mean is said before them.
 """
@@ -11,6 +11,7 @@ from typing import Any, Final
 import httpx
 
 from inspector.client.address import Server
+from inspector.client.outcome import OutcomeKind, Problem
 from inspector.formats import clip
 
 __all__ = ["connection_failure", "is_timeout", "refusal", "said"]
@@ -18,28 +19,35 @@ __all__ = ["connection_failure", "is_timeout", "refusal", "said"]
 _SAID_AT_MOST: Final = 300
 
 
-def connection_failure(error: BaseException, server: Server, *, begun: bool = False) -> str:
-    """The sentence for a failure of the connection; `begun` when part of the answer had come."""
+def connection_failure(error: BaseException, server: Server, *, begun: bool = False) -> Problem:
+    """A failure of the connection; `begun` when part of the answer had come."""
     causes = list(_causes(error))
     words = _innermost(causes)
     for cause in causes:
         if isinstance(cause, httpx.ConnectTimeout | httpx.PoolTimeout):
-            return (
+            return Problem(
+                OutcomeKind.TIMED_OUT,
                 f"{server.root} did not accept a connection within {server.connect_s:g} s; "
                 + ("does it speak TLS? " if server.root.startswith("https:") else "")
-                + "check the host, and that no firewall stands between"
+                + "check the host, and that no firewall stands between",
             )
         if isinstance(cause, httpx.TimeoutException):
             what = "the stream stalled: nothing came" if begun else "no answer came"
-            return (
+            return Problem(
+                OutcomeKind.TIMED_OUT,
                 f"{server.root}: {what} for {server.silence_s:g} s; "
-                "look at the server's log, or allow a longer silence with --timeout"
+                "look at the server's log, or allow a longer silence with --timeout",
             )
         if isinstance(cause, ssl.SSLError) or "SSL" in str(cause) or "CERTIFICATE" in str(cause):
-            return _tls(words, server)
-    lower = words.lower()
+            return Problem(OutcomeKind.NOT_REACHED, _tls(words, server))
     if begun:
-        return f"{server.root} broke the connection off in the middle of the answer ({words})"
+        sentence = f"{server.root} broke the connection off in the middle of the answer ({words})"
+        return Problem(OutcomeKind.BROKEN_OFF, sentence)
+    return Problem(OutcomeKind.NOT_REACHED, _unreached(words, server))
+
+
+def _unreached(words: str, server: Server) -> str:
+    lower = words.lower()
     if "refused" in lower or "connect call failed" in lower or "all connection attempts failed" in lower:
         return f"nothing answers at {server.root} ({words}); start the server there, or correct host and port"
     if any(sign in lower for sign in ("name or service", "nodename", "getaddrinfo", "name resolution")):
@@ -51,29 +59,37 @@ def connection_failure(error: BaseException, server: Server, *, begun: bool = Fa
     return f"{server.root} cannot be reached ({words})"
 
 
-def refusal(status: int, body: str, server: Server, *, path: str, model: str = "") -> str:
-    """The sentence for an HTTP status of 400 or above, or for an answer that is no API answer."""
+def refusal(status: int, body: str, server: Server, *, path: str, model: str = "") -> Problem:
+    """What an HTTP status of 400 or above, or an answer that is no API answer, means."""
     words = said(body)
     if status in {401, 403}:
-        return (
+        return Problem(
+            OutcomeKind.KEY_REJECTED,
             f"{server.root} refuses the key (HTTP {status}: {words}); "
-            "give the one that the server was started with as --api-key"
+            "give the one that the server was started with as --api-key",
+            words,
         )
     if status == 404 and "model" in words.lower():
         named = f" {model!r}" if model else ""
         where = f"{server.root} does not serve the model{named}"
-        return f"{where} (HTTP 404: {words}); take a name from its /v1/models"
+        sentence = f"{where} (HTTP 404: {words}); take a name from its /v1/models"
+        return Problem(OutcomeKind.NO_MODEL, sentence, words)
     if status in {404, 405}:
-        return f"{server.v1} has no {path} (HTTP {status}); check the address: most of them end in /v1"
+        sentence = f"{server.v1} has no {path} (HTTP {status}); check the address: most of them end in /v1"
+        return Problem(OutcomeKind.NO_ENDPOINT, sentence, words)
     if status < 400:
-        return (
+        return Problem(
+            OutcomeKind.NO_API,
             f"{server.v1}{path} answered with no API answer ({words}); "
-            "check the address: another program may listen there"
+            "check the address: another program may listen there",
+            words,
         )
     if status == 429:
-        return f"{server.root} is asked too often (HTTP 429: {words}); wait, or lower the load"
+        sentence = f"{server.root} is asked too often (HTTP 429: {words}); wait, or lower the load"
+        return Problem(OutcomeKind.RATE_LIMITED, sentence, words)
     whose = "refused the request" if status < 500 else "failed"
-    return f"{server.root} {whose} (HTTP {status}: {words})"
+    kind = OutcomeKind.REQUEST_REJECTED if status < 500 else OutcomeKind.SERVER_FAILED
+    return Problem(kind, f"{server.root} {whose} (HTTP {status}: {words})", words)
 
 
 def said(body: str) -> str:

@@ -4,13 +4,14 @@ import sys
 from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator
 
+from inspector.client.outcome import OutcomeKind
 from inspector.commands.shared import Commands, captures, one_capture, print_json, printable
 from inspector.commands.trial import add_ask_options, asked, given_without_ask
 from inspector.compare import Comparison, Lane, compare, compare_all, diff, significance
 from inspector.errors import InspectorError
 from inspector.formats import clip, count, figure
 from inspector.inspection import Inspection, inspect
-from inspector.runs.trial import BY_HAND, has_output
+from inspector.runs.trial import has_output
 from inspector.views.comparison_rows import (
     comparison_row,
     comparison_summary,
@@ -30,7 +31,7 @@ _EXAMPLE = """examples:
       --prompt "What is the weather in Paris?" --runs 10
 
 exit code: 0 the same, 1 tokens, delivery or findings differ (runs of two sides: the rates differ by more
-than chance), 2 a file cannot be read, a server brought nothing or a run was stopped by hand
+than chance), 2 a file cannot be read, a server brought nothing or a run was stopped by you
 """
 _CONTEXT = 24
 _DIFFERENCES_SHOWN = 20
@@ -111,7 +112,7 @@ def _run_asked(arguments: Namespace) -> int:
         for runs in (trial.counted if arguments.runs > 1 else (trial.left, trial.right))
     )
     answered = all(any(map(has_output, runs)) for runs in (trial.left, trial.right))
-    whole = answered and all(run.outcome.failure != BY_HAND for run in trial.runs)
+    whole = answered and all(run.outcome.kind is not OutcomeKind.STOPPED_BY_USER for run in trial.runs)
     if arguments.runs > 1:
         code = _print_repeats(left, right, as_json=arguments.json)
         return code if whole else 2

@@ -133,7 +133,7 @@ def test_runs_that_were_stopped_by_hand_count_in_no_rate(registry: dashboard.Reg
         app.session_state[f"ask_{side}_address"] = playback
     app.run()
     assert not app.exception
-    assert [shown(one.value) for one in app.error] == ["Left, 2 of 2 runs: stopped by hand."]
+    assert [shown(one.value) for one in app.error] == ["Left, 2 of 2 runs: stopped by you."]
     banners = [
         json.loads(one.proto.json)["sentence"]
         for one in app.get("bidi_component")

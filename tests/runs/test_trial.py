@@ -112,7 +112,7 @@ def test_stop_ends_the_runs_that_go_on_and_those_that_wait() -> None:
         assert all(registry.wait(run, 20) for run in trial.right)
         trial.stop()
         waited(registry, trial)
-    assert trial.troubles() == ["Left, 5 of 5 runs: stopped by hand."]
+    assert trial.troubles() == ["Left, 5 of 5 runs: stopped by you."]
     assert trial.counted == ((), trial.right)
 
 

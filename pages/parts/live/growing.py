@@ -85,7 +85,7 @@ def _text(run: LiveRun) -> None:
 
 
 def _ended(session: Session, run: LiveRun) -> None:
-    if run.outcome.failure:
+    if run.outcome.failed:
         st.error(plain(run.outcome.failure), icon=":material/link_off:")
     seen = _seen(run)
     banner(seen, key="live_banner")
@@ -106,7 +106,7 @@ def _ended(session: Session, run: LiveRun) -> None:
 def _truth(run: LiveRun) -> LiveRun | None:
     """The run that showed the ground truth of this one, once it has ended with something to compare."""
     other = dashboard.registry().get(run.pair) if run.pair else None
-    ended = other is not None and other.state is RunState.ENDED and not other.outcome.failure
+    ended = other is not None and other.state is RunState.ENDED and not other.outcome.failed
     return other if ended else None
 
 
@@ -119,7 +119,7 @@ def _pair(run: LiveRun) -> None:
         st.fragment(_awaited, run_every=_EACH_S)(other)
         return
     mine, truth = run.reading().choice.tokens.ids, other.reading().choice.tokens.ids
-    if other.outcome.failure:
+    if other.outcome.failed:
         st.warning(plain(f"The ground truth failed: {other.outcome.failure}"))
     elif not mine:
         st.info("This stream has no token ids of its own; its verdict rests on the ground truth run's ids.")

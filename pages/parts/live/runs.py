@@ -119,7 +119,7 @@ def _line(run: LiveRun) -> str:
         words.insert(1, plain(run.header.source or ""))
     if run.state is not RunState.ENDED:
         words.append(f"{_SIGNS[run.state]} {run.state}")
-    elif run.outcome.failure:
+    elif run.outcome.failed:
         words.append(f":red[{plain(run.outcome.failure)}]")
     elif run.look is not None:
         told = run.look.seen.verdict
