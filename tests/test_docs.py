@@ -8,6 +8,7 @@ import pytest
 
 from inspector.cli import main, parser
 from tools.make_grammar import grammar_table
+from tools.make_kinds import kinds_table
 
 ROOT = Path(__file__).parent.parent
 DOCS = sorted((ROOT / "docs").glob("*.md"))
@@ -23,6 +24,12 @@ def test_the_grammar_in_the_docs_is_the_grammar_in_the_code() -> None:
     text = (ROOT / "docs" / "harmony.md").read_text(encoding="utf-8")
     shown = text.split("<!-- grammar -->")[1].split("<!-- /grammar -->")[0].strip()
     assert shown == grammar_table()
+
+
+def test_the_kinds_in_the_docs_are_the_kinds_in_the_code() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    shown = text.split("<!-- kinds -->")[1].split("<!-- /kinds -->")[0].strip()
+    assert shown == kinds_table(), "python -m tools.make_kinds prints the table"
 
 
 @pytest.mark.parametrize("command", commands())
