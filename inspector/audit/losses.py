@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from inspector.alignment import Alignment, Extra, Fate, FateState
 from inspector.audit.calls import call_findings, undelivered_calls
-from inspector.audit.finding import Code, Facts, Finding
-from inspector.audit.kinds import KINDS, Kind, Severity
+from inspector.audit.finding import Facts, Finding
+from inspector.audit.kinds import KINDS, Code, Kind, Severity
 from inspector.audit.words import events_of
 from inspector.deltas import CONTENT, REASONING
 from inspector.harmony.parser_errors import parser_error

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, assert_never
 
-from inspector.audit.finding import Code, Finding, Missing
-from inspector.audit.kinds import KINDS, Kind, Severity, Side
+from inspector.audit.finding import Finding, Missing
+from inspector.audit.kinds import KINDS, Code, Kind, Severity, Side
 from inspector.audit.missing_ids import ids_missing
 from inspector.audit.rejection import Rejection
 from inspector.audit.stream_checks import server_errors

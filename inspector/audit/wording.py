@@ -6,8 +6,8 @@ Nothing decides by reading what this module writes.
 from collections.abc import Sequence
 from typing import Final, assert_never
 
-from inspector.audit.finding import Code, Facts, Finding, Implied, Missing
-from inspector.audit.kinds import KINDS, Kind
+from inspector.audit.finding import Facts, Finding, Implied, Missing
+from inspector.audit.kinds import KINDS, Code, Kind
 from inspector.audit.rejection import Rejection, UnsentKind
 from inspector.audit.words import amount, field_words, joined, per_field, quote, tokens_words
 from inspector.deltas import CONTENT, REASONING
