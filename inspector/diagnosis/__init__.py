@@ -13,7 +13,7 @@ from inspector.diagnosis.captures import (
 )
 from inspector.diagnosis.catalogue import catalogue, issues, read_catalogue
 from inspector.diagnosis.cause import Alternative, Cause
-from inspector.diagnosis.decompress import unpacked
+from inspector.diagnosis.decompress import decompress
 from inspector.diagnosis.issue import Issue, Side
 from inspector.diagnosis.lines import lines_of_file
 from inspector.diagnosis.ranking import Answer, Because, Reason
@@ -38,6 +38,7 @@ __all__ = [
     "answers_of_capture",
     "answers_of_findings",
     "catalogue",
+    "decompress",
     "diagnose_capture",
     "diagnose_text",
     "diagnosis_row",
@@ -48,6 +49,5 @@ __all__ = [
     "match_findings",
     "named_causes",
     "read_catalogue",
-    "unpacked",
     "with_known_issues",
 ]
