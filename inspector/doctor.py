@@ -18,7 +18,8 @@ from inspector.client.asking import owner_in, trust
 from inspector.client.failures import connection_failure, refusal
 from inspector.client.outcome import Outcome, OutcomeKind
 from inspector.client.request import LiveRequest
-from inspector.diagnosis.advice import first_advice, first_step, known_faults
+from inspector.diagnosis.advice import first_advice, known_faults
+from inspector.diagnosis.steps import Situation, first_step, situation_of
 from inspector.engines import DEFAULT, Engine, engine_of
 from inspector.harmony.vocab import Marker
 from inspector.metrics import figures
@@ -230,21 +231,21 @@ def _ask(registry: Registry, server: Server, request: LiveRequest) -> Run:
 def _answers(name: str, run: Run) -> Check:
     """Whether a stream came through, and what the audit says of it."""
     seen = run.audit().seen
-    findings, judged, engine = seen.findings, seen.verdict, seen.reading.engine
+    findings, judged, situation = seen.findings, seen.verdict, situation_of(seen.reading)
     errors = [one for one in findings if one.severity is Severity.ERROR]
     if run.outcome.kind is OutcomeKind.NO_ENDPOINT and run.header.endpoint is Endpoint.RESPONSES:
         return _unknown(name, "The server has no Responses endpoint.")
     if run.outcome.failed and not errors:
         return _failed(name, run.outcome.failure, "See the server's log for the reason.")
     if run.outcome.failed:
-        advice = _advice(errors if run.events else (), engine, kept=_came(run))
+        advice = _advice(errors if run.events else (), situation, kept=_came(run))
         return _failed(name, run.outcome.failure, advice)
     if errors:
-        return _failed(name, judged.sentence, _advice(errors, engine))
+        return _failed(name, judged.sentence, _advice(errors, situation))
     if judged.level == "unknown":
         return _unknown(name, judged.sentence, judged.why)
     if findings:
-        return _warning(name, judged.sentence, _advice(findings, engine))
+        return _warning(name, judged.sentence, _advice(findings, situation))
     return _ok(name, judged.sentence)
 
 
@@ -346,7 +347,7 @@ def _tool_check(run: Run, *, text: Outcome, engine: Engine) -> Check:
         and made is not None
         and [one.arguments for one in made.tool_calls] != [one.arguments for one in got.tool_calls]
     ):
-        return _failed(name, seen.verdict.sentence, _advice(findings, reading.engine))
+        return _failed(name, seen.verdict.sentence, _advice(findings, situation_of(reading)))
     if got.tool_calls:
         return _ok(name, f"A call of {got.tool_calls[0].name} streams as a tool call.")
     if made is not None and made.tool_calls:
@@ -361,7 +362,7 @@ def _tool_check(run: Run, *, text: Outcome, engine: Engine) -> Check:
 def _known_faults(version: str | None, engine: Engine) -> Iterator[Check]:
     for issue in known_faults(version, engine):
         says = f"{engine.labelled(version)}: {issue.title} ({issue.id})."
-        yield _warning("known fault", says, f"{first_step(issue, engine)}.")
+        yield _warning("known fault", says, first_step(issue, Situation(version=version, engine=engine)))
 
 
 def _came(run: Run) -> bool:
@@ -369,9 +370,9 @@ def _came(run: Run) -> bool:
     return any(choice.tokens or choice.deltas for choice in run.reading().choices)
 
 
-def _advice(findings: Sequence[Finding], engine: Engine, *, kept: bool = True) -> str:
+def _advice(findings: Sequence[Finding], situation: Situation, *, kept: bool = True) -> str:
     """The first step for the likeliest known issue; `kept` when there is a stream to look at."""
-    if advice := first_advice(findings, engine):
+    if advice := first_advice(findings, situation):
         return advice
     if not kept:
         return "The server's words and its log say why."

@@ -20,6 +20,7 @@ from inspector.diagnosis.ranking import Answer, Because, Reason
 from inspector.diagnosis.result import Diagnosis, DiagnosisOutcome, Failure
 from inspector.diagnosis.routes import Route, RouteKind
 from inspector.diagnosis.rows import diagnosis_row, failure_row, issue_row
+from inspector.diagnosis.steps import Situation, first_step, situation_of, steps_for
 from inspector.diagnosis.text import diagnose_text
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Route",
     "RouteKind",
     "Side",
+    "Situation",
     "answers_of_capture",
     "answers_of_findings",
     "catalogue",
@@ -43,11 +45,14 @@ __all__ = [
     "diagnose_text",
     "diagnosis_row",
     "failure_row",
+    "first_step",
     "issue_row",
     "issues",
     "lines_of_file",
     "match_findings",
     "named_causes",
     "read_catalogue",
+    "situation_of",
+    "steps_for",
     "with_known_issues",
 ]

@@ -21,6 +21,7 @@ from inspector.diagnosis.ranking import Answer, Because, Reason, ranked, sides, 
 from inspector.diagnosis.result import Diagnosis, Failure, paste_next, sentence
 from inspector.diagnosis.routes import Route, find_server, find_startup, names_ours
 from inspector.diagnosis.scan import Scan, VersionSeen
+from inspector.diagnosis.steps import Situation
 from inspector.diagnosis.symptoms import complaint, is_about, prose, symptom_of
 from inspector.engines import DEFAULT, ENGINES, PACKAGES
 from inspector.wire.endpoints import ASKED
@@ -87,14 +88,17 @@ class _Diagnosing:
         if not failures and not answers and route is None:
             failures = self._complaints()
         told = {seen.version for seen in self.versions}
+        version = told.pop() if len(told) == 1 else None
+        served = _endpoint(place for message in self.scan.messages.values() for place in message.anchors)
         return Diagnosis(
             sentence=route.sentence if route is not None else sentence(answers, failures, of_text=True),
             sides=sides(answers),
             answers=answers,
             failures=tuple(failures),
             notes=tuple(self._notes(failures)),
-            version=told.pop() if len(told) == 1 else None,
+            version=version,
             versions=tuple(self.versions),
+            situation=Situation(version=version, endpoint=served),
             lines=self.scan.lines,
             characters=self.scan.characters,
             requests=dict(self.scan.requests),

@@ -10,7 +10,7 @@ from typing import Any
 
 from inspector.alignment import reconstructed_cells
 from inspector.audit import Finding, explain, server_errors, title
-from inspector.diagnosis import Cause, issues
+from inspector.diagnosis import Cause, Situation, first_step, issues
 from inspector.harmony.reconstruction import Reconstruction
 from inspector.harmony.text import text_of, texts
 from inspector.harmony.vocab import token_bytes
@@ -60,10 +60,10 @@ def finding_words(finding: Finding) -> dict[str, str]:
     return {"title": title(finding), "line": explain(finding)}
 
 
-def issue_row(issue_id: str, version: str | None) -> IssueRow:
-    """A known issue as lists show it: id, title, whose side, and the first thing to do at this version."""
+def issue_row(issue_id: str, situation: Situation) -> IssueRow:
+    """A known issue as lists show it: id, title, whose side, and the first thing to do in this situation."""
     issue = issues()[issue_id]
-    step = issue.first_step(version)
+    step = first_step(issue, situation)
     return {"id": issue.id, "title": issue.title, "side": str(issue.sides[0]), "fix": step}
 
 

@@ -186,7 +186,7 @@ def answers(found: Diagnosis) -> None:
     for place, answer in enumerate(found.answers[:_ANSWERS_SHOWN]):
         title = f"{place + 1}. {pickers.plain(answer.issue.title)}"
         with st.expander(title, expanded=place < _ANSWERS_OPEN):
-            _issue(answer.issue, found.version, answer)
+            _issue(answer.issue, found, answer)
     if len(found.answers) > _ANSWERS_SHOWN:
         st.caption(f"The download also contains {len(found.answers) - _ANSWERS_SHOWN} less likely issues.")
 
@@ -204,10 +204,10 @@ def nearest(found: Diagnosis) -> None:
     st.caption("No match. These issues are the closest; if none of them fits, report it as new.")
     for issue in found.failures[0].nearest:
         with st.expander(pickers.plain(issue.title)):
-            _issue(issue, found.version)
+            _issue(issue, found)
 
 
-def _issue(issue: Issue, version: str | None, answer: Answer | None = None) -> None:
+def _issue(issue: Issue, found: Diagnosis, answer: Answer | None = None) -> None:
     with st.container(horizontal=True, gap="small"):
         for side in issue.sides:
             st.badge(side, color="orange")
@@ -217,7 +217,7 @@ def _issue(issue: Issue, version: str | None, answer: Answer | None = None) -> N
             st.badge(f"fixed in {program} {fixed}", color="green")
     st.markdown(pickers.plain(issue.cause))
     st.markdown(
-        "**What to do**\n\n" + "\n".join(f"1. {pickers.plain(step)}" for step in issue.steps_for(version))
+        "**What to do**\n\n" + "\n".join(f"1. {pickers.plain(step)}" for step in found.steps_for(issue))
     )
     if answer is not None and answer.by_symptom:
         st.markdown("**To settle it**")
