@@ -7,8 +7,8 @@ from typing import Final, NamedTuple, assert_never
 
 from inspector.audit.clauses import aborted, loss_clauses, model_clause, warning_clause
 from inspector.audit.fields import FieldState, field_texts
-from inspector.audit.finding import Code, Finding, Missing
-from inspector.audit.kinds import KINDS, Kind, Severity, Side
+from inspector.audit.finding import Finding, Missing
+from inspector.audit.kinds import KINDS, Code, Kind, Severity, Side
 from inspector.audit.missing_ids import ids_missing
 from inspector.audit.rejection import Rejection
 from inspector.audit.stream_checks import server_errors
@@ -128,7 +128,7 @@ def _errors(reading: Reading, errors: Sequence[Finding]) -> list[Clause]:
         found.append(Clause(f"the model {model_clause(rejected)}{silent}", tuple(rejected)))
     cut = [one for one in errors if one.kind is Kind.DISCONNECTED]
     if cut:
-        found.append(Clause("the connection was closed before the response ended", tuple(cut)))
+        found.append(Clause(KINDS[Kind.DISCONNECTED].clause, tuple(cut)))
     return found
 
 

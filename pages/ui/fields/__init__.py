@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from inspector import Lane, Piece, pieces
+from inspector.dashboard import Lane, Piece, diff
 from pages.ui.assets import inline
 from pages.ui.modules import loader
 from pages.ui.palette import stylesheet
@@ -71,7 +71,7 @@ def sides(left: str | None, right: str) -> tuple[list[Part] | None, list[Part]]:
     """Parts of both sides; the left is None when it is unknown."""
     if left is None:
         return None, _folded(right)
-    found = pieces(left, right)
+    found = diff(left, right)
     mine: list[Part] = []
     other: list[Part] = []
     for piece in found[:_DIFFERENCES_AT_MOST]:
