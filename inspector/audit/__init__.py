@@ -1,5 +1,6 @@
 """A reading to findings, and findings to a verdict: generated against delivered."""
 
+from inspector.audit.fields import FieldState, FieldTexts, field_texts
 from inspector.audit.finding import Facts, Finding
 from inspector.audit.findings import audit
 from inspector.audit.kinds import KINDS, Code, Kind, KindInfo, Severity, Side
@@ -12,6 +13,8 @@ __all__ = [
     "KINDS",
     "Code",
     "Facts",
+    "FieldState",
+    "FieldTexts",
     "Finding",
     "Kind",
     "KindInfo",
@@ -20,6 +23,7 @@ __all__ = [
     "Side",
     "audit",
     "explain",
+    "field_texts",
     "ids_missing",
     "rejection",
     "server_errors",

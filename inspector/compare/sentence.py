@@ -1,10 +1,10 @@
 """The sentence that sums up a comparison, by rules: which side is at fault, and where it begins."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from inspector.audit import KINDS, Finding, Kind, Severity, Side
+from inspector.audit import KINDS, Finding, Kind, Rejection, Severity, Side
 from inspector.audit.clauses import loss_clauses
 from inspector.audit.words import field_words, quote
 from inspector.compare.causes import cause
@@ -81,6 +81,8 @@ def judge(pair: Pair) -> Judgement:
         return _gave_up(pair) or _other_tokens(pair)
     if pair.findings.equal and not pair.apart:
         return _same(pair)
+    if (both := _stopped_apart(pair)) is not None:
+        return both
     subject = "The tokens are the same" if pair.by_token else "The servers' final texts are the same"
     return Judgement(Outcome.DELIVERY, f"{subject}; {_who(pair)}.", _delivery_why(pair))
 
@@ -147,10 +149,18 @@ def _gave_up(pair: Pair) -> Judgement | None:
     if len(cut) != 1 or sum(one.same_generated is False for one in pair.choices) != 1:
         return None
     why = f"The tokens of {cut[0]} from token {place.token:,} on are unknown, not different."
-    alone = (*pair.findings.only_left, *pair.findings.only_right)
-    refused = next((one for one in alone if one.kind in _MODELS), None)
-    if refused is not None:
-        why += f" On the other side the model's format error is visible there: {refused.delivered}."
+    rejected = [
+        next((one.delivered for one in alone if one.kind in _MODELS), None)
+        for alone in (pair.findings.only_left, pair.findings.only_right)
+    ]
+    if None not in rejected and rejected[0] != rejected[1]:
+        left, right = (quote(one or "") for one in rejected)
+        why += (
+            f" The parser errors differ: {left} on the left, {right} on the right. "
+            f"{cause(pair.left.reading, pair.right.reading, pair.settings)}"
+        )
+    elif any(rejected):
+        why += f" The other stream shows the model's format error: {next(filter(None, rejected))}."
     else:
         why += f" {_delivery_why(pair)}"
     return Judgement(
@@ -160,16 +170,50 @@ def _gave_up(pair: Pair) -> Judgement | None:
     )
 
 
+def _stopped_apart(pair: Pair) -> Judgement | None:
+    """Streams with the same sent tokens that both end at a rejection, but not at the same one."""
+    left, right = pair.left.stopped, pair.right.stopped
+    if left is None or right is None or left.choice != right.choice or _rejected(left) == _rejected(right):
+        return None
+    choice = f" of choice {left.choice}" if left.choice else ""
+    headers = [one.error.reason.in_header for one in (left, right)]
+    what = "headers" if all(headers) else "tokens or headers" if any(headers) else "tokens"
+    sentence = (
+        f"The tokens sent are the same up to token {left.sent:,}{choice}, where both servers stop at "
+        f"different rejected {what}: {_rejected(left)} on the left, {_rejected(right)} on the right"
+    )
+    unsent = f"Neither server sent the rejected {what}." if left.unsent and right.unsent else ""
+    why = (cause(pair.left.reading, pair.right.reading, pair.settings), unsent, _BY_IDS)
+    return Judgement(
+        Outcome.TOKENS,
+        "; ".join([sentence, *_also(pair, _SERVERS - _BROKEN_OFF)]) + ".",
+        " ".join(filter(None, why)),
+    )
+
+
+def _rejected(stopped: Rejection) -> str:
+    token_id = stopped.error.token_id
+    if token_id is not None:
+        return quote(text_of([token_id]) or str(token_id), 24)
+    return (
+        f"a header with {quote(stopped.error.quoted, 24)}" if stopped.error.quoted else quote(stopped.words)
+    )
+
+
+def _also(pair: Pair, kinds: Collection[Kind]) -> list[str]:
+    """What each server did besides, a clause for each that did something."""
+    errors = (pair.findings.errors_left, pair.findings.errors_right)
+    return [
+        f"{name} also {words}"
+        for name, alone in zip(labels(pair.left, pair.right), errors, strict=True)
+        if (words := _clauses([one for one in alone if one.kind in kinds]))
+    ]
+
+
 def _other_tokens(pair: Pair) -> Judgement:
     place = next(one.divergence for one in pair.choices if one.divergence is not None)
     names = labels(pair.left, pair.right)
-    errors = (pair.findings.errors_left, pair.findings.errors_right)
-    faults = [
-        f"{name} also {words}"
-        for name, alone in zip(names, errors, strict=True)
-        if (words := _clauses([one for one in alone if one.kind in _SERVERS]))
-    ]
-    sentence = "; ".join([_divergence_words(pair, place), *([listed(faults)] if faults else [])])
+    sentence = "; ".join([_divergence_words(pair, place), *_also(pair, _SERVERS)])
     why = [cause(pair.left.reading, pair.right.reading, pair.settings)]
     for name, one in zip(names, (pair.left, pair.right), strict=True):
         if any(finding.kind is Kind.COUNT_MISMATCH for finding in one.findings):

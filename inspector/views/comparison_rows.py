@@ -181,5 +181,5 @@ def _apart_rows(choice: ChoiceComparison) -> Iterator[dict[str, Any]]:
 
 def _delivery(field: str | None, state: str) -> str:
     if field is None:
-        return state or "in no field"
+        return state or "not delivered"
     return field if state == "ok" else f"{field} ({state})"

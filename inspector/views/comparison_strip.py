@@ -293,11 +293,13 @@ def _differences(
         start, end = row.left[apart.start], row.left[apart.end - 1] + 1
         if any(a < end and start < b for a, b in told):
             continue
-        left, right = (field or "no field" for field in (apart.left_field, apart.right_field))
+        left, right = (
+            f"in {field}" if field else "not delivered" for field in (apart.left_field, apart.right_field)
+        )
         yield _difference(
             "delivered differently",
             "delivered differently",
-            f"left in {left}, right in {right}",
+            f"left: {left}; right: {right}",
             (start, end),
         )
 

@@ -168,7 +168,7 @@ def fact_row(digest: str, choice: int, _seen: Inspection) -> Sequence[tuple[str,
 def field_parts(digest: str, choice: int, _seen: Inspection) -> list[dict[str, Any]]:
     """Generated against delivered text of one choice, a row a field, with what to mark."""
     del digest
-    return parts(dashboard.field_rows(_seen.reading, _seen.reading.choices[choice]))
+    return parts(dashboard.field_rows(_seen, _seen.reading.choices[choice]))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

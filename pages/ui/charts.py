@@ -165,7 +165,7 @@ def _waits(figure: go.Figure, moments: list[float], scale: float, theme: str) ->
 
 
 def both_over_time(sides: Sequence[tuple[str, Reading]], theme: str) -> go.Figure | None:
-    """Two sides on one axis of time: tokens, the wait before each event, tokens an event.
+    """Two sides on one axis of time: tokens, the wait before each event, tokens per event.
 
     None where neither side has times. Deltas take the place of tokens where none is known.
     """

@@ -74,7 +74,7 @@ def test_an_uploaded_capture_is_read_and_its_finding_leads_to_the_lost_token(
     expect(page.locator(".cell.selected")).to_have_text("·two1920")
     assert "not delivered" in page.locator(".row .ribbon").all_text_contents()
     expect(page.locator(".finding .side-text").nth(1)).to_contain_text("Onemissing three")
-    expect(page.locator(".token")).to_contain_text("nowhere")
+    expect(page.locator(".token")).to_contain_text("not delivered")
     page.wait_for_url("**/?capture=mine.jsonl&token=4")
     expect(page.locator(".fields mark")).to_have_text(" two")
 

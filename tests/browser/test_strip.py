@@ -1,6 +1,7 @@
 """The token strip alone, in a real browser: what is drawn, what is not, and what the keys do."""
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -109,7 +110,7 @@ def test_choosing_a_finding_shows_both_sides_and_tells_python(mount: Mount) -> N
     sides = page.locator(".finding .side-text .text")
     expect(sides.nth(0).locator("mark")).to_have_text('{"')
     expect(sides.nth(1)).to_have_text('missingcity":"Paris","unit":"celsius"}')
-    expect(page.locator(".token dd.bad")).to_have_text("nowhere")
+    expect(page.locator(".token dd.bad")).to_have_text("not delivered")
     page.wait_for_function("told.length === 1")
     told = page.evaluate("told[0]")
     assert (told["key"], told["token"], told["finding"]) == (LEAK, 21, 1)
@@ -160,14 +161,14 @@ def test_a_moment_shows_what_was_known_then(mount: Mount) -> None:
     drawn = page.locator(".cell:not(.ghost)")
     page.evaluate("strip.time.moveTo(4)")
     expect(drawn).to_have_count(4)
-    expect(page.locator(".findings .none")).to_have_text("none yet at this moment")
+    expect(page.locator(".findings .none")).to_have_text("none at this time")
     expect(page.locator(".clock")).to_have_text("4 of 32 tokens · 38 ms")
     expect(page.locator(".block:not(.absent) .title")).to_have_text(["analysis"])
-    page.get_by_role("button", name="One token forward").click()
+    page.get_by_role("button", name="Next token").click()
     expect(drawn).to_have_count(5)
     expect(page.locator(".findings button:visible")).to_have_count(1)
-    page.get_by_role("button", name="One token back").click()
-    page.get_by_role("button", name="One token back").click()
+    page.get_by_role("button", name="Previous token").click()
+    page.get_by_role("button", name="Previous token").click()
     expect(drawn).to_have_count(3)
     expect(page.locator(".block:not(.absent) .title")).to_have_text(["header: analysis"])
     page.get_by_role("button", name="show all tokens").click()
@@ -205,7 +206,7 @@ def test_idle_gaps_are_shortened_on_request(mount: Mount) -> None:
     steps = [("<|channel|>final<|message|>", {}), ("Hi", {"content": "Hi"}), ("<|return|>", {})]
     page = mount(payload(chat(steps, gap_s=4.0)))
     assert page.evaluate("strip.time.axis.length") == pytest.approx(12)
-    page.get_by_label("shorten idle gaps").check()
+    page.get_by_label("shorten pauses").check()
     assert page.evaluate("strip.time.axis.length") == pytest.approx(1.5)
     expect(page.locator(".clock")).to_contain_text("12.0 s")
 
@@ -224,14 +225,14 @@ def test_a_capture_without_times_says_so_and_plays_by_event(mount: Mount) -> Non
 
 def test_a_list_of_ids_plays_token_by_token(mount: Mount) -> None:
     page = mount(payload(inspector.loads(b"[200005, 17196, 200008, 12194, 200002]", "ids.json")[0]))
-    expect(page.locator(".pace")).to_contain_text("12 tokens a second")
+    expect(page.locator(".pace")).to_contain_text("12 tokens per second")
     page.evaluate("strip.time.moveTo(3)")
     assert page.evaluate("strip.time.place / strip.time.axis.length") == pytest.approx(0.6)
 
 
 def test_a_capture_that_shows_nothing_says_so(mount: Mount) -> None:
     page = mount(payload(chat([], finish=None, done=False)))
-    expect(page.locator(".scroller")).to_contain_text("No token and no delivered text in this capture")
+    expect(page.locator(".scroller")).to_contain_text("No tokens and no delivered text in this capture")
     expect(page.locator(".clock")).to_have_text("0 pieces")
     page.get_by_role("button", name="play").click()
     page.locator(".scroller").focus()
@@ -353,9 +354,9 @@ def test_a_refused_run_stands_in_a_block_of_its_own_with_the_parsers_words(mount
     block = page.locator(".block[data-hue=loss]")
     expect(block.locator(".title")).to_have_text("rejected by the parser")
     expect(block.locator(".words")).to_have_text("“Unknown role: assistantary”")
-    expect(block.locator(".meta")).to_contain_text("nothing after it was parsed")
+    expect(block.locator(".meta")).to_contain_text("nothing after this was parsed")
     page.locator(".findings button", has_text="bad header").click()
-    expect(page.locator(".finding .side-text", has_text="the parser’s words")).to_contain_text(
+    expect(page.locator(".finding .side-text", has_text="parser error")).to_contain_text(
         "Unknown role: assistantary"
     )
 
@@ -366,6 +367,7 @@ def test_without_token_ids_the_delivered_pieces_are_the_cells(mount: Mount) -> N
     assert page.locator(".cell .id").count() == 0
     assert "not delivered" in page.locator(".row .ribbon").all_text_contents()
     expect(page.locator(".token h3")).to_have_text("Piece")
+    expect(page.locator(".findings .place").first).to_have_text(re.compile(r"^events? \d"))
 
 
 def test_two_servers_are_two_ribbons_under_one_row_of_tokens(mount: Mount) -> None:

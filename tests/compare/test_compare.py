@@ -17,7 +17,7 @@ from inspector.lab.results import all_runs as matrix_runs
 from inspector.lab.results import capture_of as matrix_capture
 from inspector.store import builtin, load
 from inspector.views.comparison_rows import comparison_row, comparison_summary, difference_rows, timing_rows
-from tests.support.streams import GOOD, LEAK, LOSS, PIECES, Step, chat, chat_chunk
+from tests.support.streams import GOOD, LEAK, LOSS, PIECES, Step, aborted, chat, chat_chunk
 
 STORED = {one.name: one.path for one in builtin()}
 
@@ -72,6 +72,13 @@ def asked(capture: Capture, **request: Any) -> Capture:
             "the reasoning and aborted with an error.",
         ),
         (
+            "chat-unexpected-token-200002-vllm-0.13.0",
+            "chat-unexpected-token-12606-vllm-0.13.0",
+            Outcome.TOKENS,
+            "The tokens sent are the same up to token 4, where both servers stop at different rejected "
+            "tokens: “<|return|>” on the left, “comment” on the right.",
+        ),
+        (
             "chat-tool-call-leak-vllm-0.14.1",
             "chat-preamble-tool-call-leak-vllm-0.14.1",
             Outcome.TOKENS,
@@ -85,6 +92,32 @@ def test_real_servers_are_told_apart_in_one_sentence(
 ) -> None:
     found = compare(stored(left), stored(right))
     assert (found.outcome, found.sentence) == (outcome, sentence)
+
+
+def test_streams_that_stop_at_different_rejections_are_not_called_the_same() -> None:
+    token, other = (f"Unexpected token {one} while expecting start token 200006" for one in (12606, 200002))
+    analysis = ["<|channel|>analysis<|message|>Hi<|end|>"]
+    ended = inspect(aborted(analysis, token)), inspect(aborted(analysis, other))
+    found = compare(*ended)
+    assert found.outcome is Outcome.TOKENS
+    assert "where both servers stop at different rejected tokens: “comment” on the left" in found.sentence
+    assert "Neither server sent the rejected tokens." in found.why
+    assert "fault" not in found.why
+    assert compare(ended[0], ended[0]).outcome is Outcome.SAME
+
+    begun = ["<|channel|>analysis<|message|>Hi<|end|><|start|>assistant"]
+    roles = [inspect(aborted(begun, f"Unknown role: assistant{one}", each=False)) for one in ("ary", "x")]
+    headers = "a header with “assistantary” on the left, a header with “assistantx” on the right"
+    assert f"stop at different rejected headers: {headers}" in compare(*roles).sentence
+
+
+def test_a_stream_that_stops_earlier_at_another_rejection_does_not_share_the_others_error() -> None:
+    analysis = "<|channel|>analysis<|message|>Hi<|end|>"
+    final = f"{analysis}<|start|>assistant<|channel|>final<|message|>Yes<|end|>"
+    token, other = (f"Unexpected token {one} while expecting start token 200006" for one in (12606, 200002))
+    found = compared(aborted([analysis], token), aborted([final], other))
+    assert "where the left server stops" in found.sentence
+    assert f"The parser errors differ: “{token}” on the left, “{other}” on the right." in found.why
 
 
 def test_one_script_on_two_releases_of_the_lab_says_that_only_the_older_one_lost_text() -> None:

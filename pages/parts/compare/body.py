@@ -195,6 +195,7 @@ def texts(found: Comparison, which: str, *, key: str) -> None:
                     "left": left,
                     "right": right,
                     "equal": pair.equal,
+                    "note": "",
                 }
             )
     if rows:

@@ -223,7 +223,7 @@ def _cards(reading: Reading) -> list[Mapping[str, Any]]:
 def _fields(reading: Reading) -> list[tuple[str, str, int]]:
     """Name, text and length of each field that something was delivered in; long texts from their end."""
     found = []
-    for row in dashboard.field_rows(reading):
-        if text := row["delivered"]:
-            found.append((" ".join(field_words(row["field"])), text[-_TEXT:], len(text)))
+    for field, text in reading.choice.delivered().by_field().items():
+        if text:
+            found.append((" ".join(field_words(field)), text[-_TEXT:], len(text)))
     return found

@@ -83,7 +83,7 @@ def facts(seen: Inspection, choice: int = 0) -> Sequence[tuple[str, str, str]]:
         amount = len(one.rebuilt.tokens)
         found.append(("", number(amount), f"{plural(amount, 'token')}, reconstructed"))
     if counted.tokens_per_event_max > 1:
-        found.append(("up to", number(counted.tokens_per_event_max), "tokens an event"))
+        found.append(("up to", number(counted.tokens_per_event_max), "tokens per event"))
     elif counted.tokens_per_event_max == 1:
         found.append(("", "1", "token per event"))
     if counted.first_token_s is not None:

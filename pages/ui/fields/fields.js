@@ -12,13 +12,14 @@ import { visibleParts } from "../text.js";
  * @property {FieldPart[] | null} left null when it is not known
  * @property {FieldPart[]} right
  * @property {boolean | null} equal
+ * @property {string} note why texts that differ are right; empty where they are equal
  */
 
 /** @param {Component<{ heads: [string, string], rows: FieldRow[] }>} component */
 export default function ({ data, parentElement }) {
   const root = /** @type {HTMLElement} */ (parentElement.querySelector(".fields"));
   if (!data.rows.length) {
-    root.replaceChildren(make("p", "quiet", "No field carries text."));
+    root.replaceChildren(make("p", "quiet", "No field contains text."));
     return;
   }
   const table = make("div", "table");
@@ -34,7 +35,7 @@ export default function ({ data, parentElement }) {
  * @param {FieldRow} row
  * @param {[string, string]} heads
  */
-function line({ field, left, right, equal }, heads) {
+function line({ field, left, right, equal, note }, heads) {
   const element = make("div", "row");
   element.setAttribute("role", "row");
   const name = make("div", "field");
@@ -42,7 +43,8 @@ function line({ field, left, right, equal }, heads) {
     name.append(paint(make("span", k ? "part" : "whole"), visibleParts(words, { spaces: false, most: 80 })));
   }
   if (equal !== null) {
-    name.append(make("span", equal ? "same-sign" : "differs-sign", equal ? "✓ equal" : "≠ differs"));
+    const words = note ? `✓ ${note}` : equal ? "✓ equal" : "≠ differs";
+    name.append(make("span", equal ? "same-sign" : "differs-sign", words));
   }
   element.append(
     cell("rowheader", name),
@@ -71,7 +73,7 @@ function cell(role, content) {
 function side(parts, style, label) {
   const text = make("div", "text");
   text.dataset.label = label;
-  if (parts === null) text.append(make("span", "quiet", "not known: the stream has no token ids"));
+  if (parts === null) text.append(make("span", "quiet", "unknown: the stream has no token IDs"));
   else if (!parts.some(([kind]) => kind !== "gap")) text.append(make("span", "quiet", "empty"));
   else text.append(...parts.map((part) => stretch(part, style)));
   return text;
@@ -87,6 +89,6 @@ function stretch([kind, words], style) {
   if (kind === "same") return paint(make("span"), visibleParts(words, { spaces: false }));
   const gap = make("span", "gap");
   gap.setAttribute("role", "img");
-  gap.setAttribute("aria-label", "the other side has text here");
+  gap.setAttribute("aria-label", "only the other side has text here");
   return gap;
 }

@@ -5,8 +5,8 @@ import { lastAtMost } from "./columns.js";
 
 /** @import { Model } from "./model.js" */
 
-export const PACE = 12; // events a second, for captures without times; cells where all came in one event
-const IDLE = 0.5; // seconds that a wait lasts at most while idle gaps are shortened
+export const PACE = 12; // events per second, for captures without times; cells where all came in one event
+const IDLE = 0.5; // seconds that a wait lasts at most while pauses are shortened
 
 export class Axis {
   /**

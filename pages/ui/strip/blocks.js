@@ -118,6 +118,7 @@ export function blockWords(model, block, known, open) {
 function refusedWords(model, block, cells) {
   const unsent = model.sentEnd(block.start, block.end) < block.end;
   const meta = joined(
+    block.role, // of a comparison: the side that has the block
     cells,
     unsent ? "the rejected token was not sent" : null,
     block.state ? `parser state: ${block.state.replaceAll("_", " ")}` : null,
@@ -132,7 +133,7 @@ function refusedWords(model, block, cells) {
  */
 function resumed(model, block) {
   const next = model.blocks.find((other) => other.kind === "message" && other.start >= block.end);
-  if (!next) return "nothing after it was parsed";
+  if (!next) return "nothing after this was parsed";
   return `parsing resumed at token ${NUMBER.format(next.start)}, message ${next.number}`;
 }
 

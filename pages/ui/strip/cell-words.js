@@ -59,8 +59,8 @@ function textRows(model, i) {
   /** @type {WordRow[]} */
   const rows = [];
   const id = model.idOf(i);
-  rows.push(id === null ? ["id", "one of several that fit"] : ["id", String(id), "mono"]);
-  if (text === undefined) rows.push(["text", "this id is not in the vocabulary"]);
+  rows.push(id === null ? ["ID", "one of several possible IDs"] : ["ID", String(id), "mono"]);
+  if (text === undefined) rows.push(["text", "this ID is not in the vocabulary"]);
   else if (text === null) rows.push(["text", "part of a character that a later token completes"]);
   else rows.push(["text", text, "mono"]);
   const bytes = model.bytesOf(i);
@@ -76,7 +76,7 @@ function textRows(model, i) {
 function eventWords(model, i) {
   const { events } = model;
   const k = events.of(i);
-  if (k < 0 || events.index[k] < 0) return "not known";
+  if (k < 0 || events.index[k] < 0) return "unknown";
   const event = NUMBER.format(events.index[k]);
   if (model.unit === "piece" && model.lanes[0]?.runAt(i)?.[3] === "dropped")
     return `missing at event ${event}`;
@@ -95,7 +95,7 @@ function eventWords(model, i) {
 function unsentRows(model, i, unsent, block) {
   /** @type {WordRow[]} */
   const rows = [];
-  if (unsent.id !== null) rows.push(["id", String(unsent.id), "mono"]);
+  if (unsent.id !== null) rows.push(["ID", String(unsent.id), "mono"]);
   if (unsent.text) rows.push([unsent.kind === "header" ? "header" : "text", unsent.text, "mono"]);
   rows.push(["sent", unsent.words, "bad"]);
   if (block.reason) rows.push(["parser", block.reason]);
@@ -126,7 +126,9 @@ function stateWords(model, i, block) {
     case "header":
       return `header of ${message}`;
     default:
-      return i < block.body ? `marker in the header of ${message}` : `marker that closes ${message}`;
+      return i < block.body
+        ? `special token in the header of ${message}`
+        : `special token that closes ${message}`;
   }
 }
 
@@ -145,13 +147,13 @@ function deliveredWords(model, i, run, block) {
     case "ok":
       return { words: `in ${field}`, bad: false };
     case "unknown":
-      return { words: `in ${field}; whether that is all is not known`, bad: false };
+      return { words: `in ${field}, possibly incomplete`, bad: false };
     case "misrouted": {
       const told = model.findings.find((one) => one.kind === "misrouted" && holds(one, i));
       return { words: `in ${field}${told?.field ? `, not in ${fieldWords(told.field)}` : ""}`, bad: true };
     }
     case "dropped":
-      return { words: "nowhere", bad: true };
+      return { words: "not delivered", bad: true };
     case "garbled":
       return { words: `in ${field}, with other characters`, bad: true };
     case "reordered":
@@ -159,7 +161,7 @@ function deliveredWords(model, i, run, block) {
     case "duplicated":
       return { words: `in ${field}, more than once`, bad: true };
     case "unserved":
-      return { words: "nowhere: no field is promised for it", bad: true };
+      return { words: "not delivered: no API field is defined for it", bad: true };
     default:
       return { words: run[3], bad: true };
   }
@@ -175,7 +177,7 @@ function undelivered(model, i, block) {
   if (state === "unsent") return { words: "never sent", bad: true };
   const framing = state === "marker" || state === "header";
   const refused = state === "refused" && (i < block.body || model.isMarker(i));
-  return { words: framing || refused ? "framing, not text" : "not known", bad: false };
+  return { words: framing || refused ? "framing, not text" : "unknown", bad: false };
 }
 
 /**
@@ -193,7 +195,7 @@ export function describeCell(model, i) {
   else if (text === null) words.push("part of a character");
   else words.push(`“${plainText(text, 60, true)}”`);
   const id = unsent ? unsent.id : model.idOf(i);
-  if (id !== null) words.push(`id ${id}`);
+  if (id !== null) words.push(`ID ${id}`);
   if (model.reconstructed && !unsent) words.push("reconstructed");
   words.push(stateWords(model, i, block));
   const time = duration(model.events.time(i));

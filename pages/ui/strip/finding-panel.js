@@ -53,10 +53,10 @@ function sidesOf(model, finding) {
   if (isRejection(finding)) {
     /** @type {Side[]} */
     const tokens = isLocated(finding) ? [[GENERATED, aroundRejected(model, finding)]] : [];
-    return [...tokens, ...said("the parser’s words")];
+    return [...tokens, ...said("parser error")];
   }
-  if (kind === "server_error") return said("the server’s words");
-  if (kind === "disconnected") return said("the connection’s words");
+  if (kind === "server_error") return said("server error");
+  if (kind === "disconnected") return said("connection error");
   if (kind === "invalid_tool_arguments" && generated !== null) {
     const [left, right] = differing(generated, delivered ?? "");
     return [

@@ -41,7 +41,7 @@ export function paintFindings(parts, findings, { chosen, shown, choose, version 
     else if (role !== "none") item.hidden = known < findings.length;
     else {
       item.hidden = known > 0;
-      item.textContent = findings.length ? "none yet at this moment" : "none";
+      item.textContent = findings.length ? "none at this time" : "none";
     }
   }
 }
@@ -65,7 +65,8 @@ function listed(findings, first, choose) {
   const items = findings.slice(first, first + MOST).map((finding) => findingItem(finding, choose));
   const after = findings.length - first - items.length;
   if (first > 0) items.unshift(make("p", "quiet", `${count(first, "finding")} before`));
-  if (after > 0) items.push(make("p", "quiet", `${count(after, "finding")} more: n and p go through them`));
+  if (after > 0)
+    items.push(make("p", "quiet", `${count(after, "finding")} more: press n and p to step through them`));
   const none = make("p", "quiet none");
   none.dataset.role = "none";
   return [...items, none];
@@ -95,12 +96,12 @@ function findingItem(finding, choose) {
 }
 
 /**
- * The title without the kind that it begins with: `tokens 4–5`.
+ * The title without the kind that it begins with: `tokens 4–5`, `event 5`.
  * @param {PlacedFinding} finding
  * @param {string} kind
  */
 function placeWords({ title }, kind) {
-  return title.startsWith(kind) ? title.slice(kind.length).trim() : title;
+  return title.startsWith(kind) ? title.slice(kind.length).replace(/^,/, "").trim() : title;
 }
 
 /**

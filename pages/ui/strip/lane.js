@@ -9,7 +9,7 @@ const NO_RUN = -1;
 const STATE_LABELS = {
   dropped: "not delivered",
   garbled: "garbled",
-  unserved: "no field",
+  unserved: "no API field",
   reordered: "out of order",
   duplicated: "repeated",
 };

@@ -65,7 +65,7 @@ export class TimeBar {
     parts["gaps-label"].hidden = this.axis.gaps === 0;
     const steps = this.axis.byCell ? "tokens" : "events";
     const untimed = !this.axis.timed && model.count > 0;
-    parts.pace.textContent = untimed ? `no times in this capture: plays ${PACE} ${steps} a second` : "";
+    parts.pace.textContent = untimed ? `no times in this capture: plays ${PACE} ${steps} per second` : "";
     this.#head(atEnd ? model.count : Math.min(this.shown, model.count));
   }
 

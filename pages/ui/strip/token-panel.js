@@ -17,7 +17,7 @@ import { cellRows, unitOf } from "./cell-words.js";
 export function paintToken(parts, model, i) {
   parts["token-title"].textContent = titleOf(model, i);
   if (i === null) {
-    const words = model.count ? "Click one, or move with the arrow keys." : "This capture shows none.";
+    const words = model.count ? "Click a token, or use the arrow keys." : "This capture has no tokens.";
     parts.token.replaceChildren(make("p", "quiet", words));
   } else parts.token.replaceChildren(...cellRows(model, i).flatMap(pair));
 }

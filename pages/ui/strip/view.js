@@ -18,7 +18,7 @@ import { SIZE } from "./sizes.js";
  */
 
 const BEYOND = 120; // pixels above and below the window that are drawn
-const NOTHING = "No token and no delivered text in this capture: see its events.";
+const NOTHING = "No tokens and no delivered text in this capture; see its events.";
 const WAITING = "Waiting for the first token.";
 
 export class View {

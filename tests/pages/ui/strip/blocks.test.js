@@ -77,8 +77,10 @@ test("the head says what is known so far", () => {
 
 test("a refused block says what the parser was at, and where it went on", () => {
   const payload = stream(4);
-  payload.blocks[0] = block({ kind: "refused", start: 0, end: 8, state: "between_messages", reason: "no" });
+  payload.blocks[0] = block({ kind: "refused", end: 8, role: null, state: "between_messages", reason: "no" });
   const model = new Model(payload);
   const meta = "8 tokens · parser state: between messages · parsing resumed at token 8, message 0";
   assert.deepEqual(blockWords(model, model.blocks[0], 8, false), { title: "rejected by the parser", meta });
+  const side = { ...model.blocks[0], role: "only left" };
+  assert.equal(blockWords(model, side, 8, false).meta, `only left · ${meta}`);
 });

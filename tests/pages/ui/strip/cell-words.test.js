@@ -9,18 +9,18 @@ test("a cell is described in one line", () => {
   const model = new Model(stream(4));
   assert.equal(
     describeCell(model, 13),
-    "token 13 · “·w1041” · id 1041 · body of message 1 · 1,000 ms · delivered in content",
+    "token 13 · “·w1041” · ID 1041 · body of message 1 · 1,000 ms · delivered in content",
   );
   assert.equal(
     describeCell(model, 0),
-    "token 0 · “<200005>” · id 200005 · marker in the header of message 0 · 0.0 ms",
+    "token 0 · “<200005>” · ID 200005 · special token in the header of message 0 · 0.0 ms",
   );
 });
 
 test("what is known of a cell stands in rows, and what is wrong is marked", () => {
   const rows = new Map(cellRows(new Model(stream(4)), 14).map(([name, ...rest]) => [name, rest]));
-  assert.deepEqual([...rows.keys()], ["id", "text", "bytes", "state", "channel", "event", "delivered"]);
-  assert.deepEqual(rows.get("delivered"), ["nowhere", "bad"]);
+  assert.deepEqual([...rows.keys()], ["ID", "text", "bytes", "state", "channel", "event", "delivered"]);
+  assert.deepEqual(rows.get("delivered"), ["not delivered", "bad"]);
   assert.deepEqual(rows.get("event"), ["4 (3 tokens), at 1,000 ms"]);
 });
 
@@ -34,11 +34,11 @@ test("reconstructed tokens say so, and name no ID where several fit", () => {
   const rows = (/** @type {number} */ i) => new Map(cellRows(model, i).map(([name, value]) => [name, value]));
   assert.ok(rows(12).get("source")?.startsWith("reconstructed"));
   assert.deepEqual(
-    [rows(12).get("id"), rows(13).get("id")],
-    [String(model.ids?.[12]), "one of several that fit"],
+    [rows(12).get("ID"), rows(13).get("ID")],
+    [String(model.ids?.[12]), "one of several possible IDs"],
   );
   assert.ok(describeCell(model, 12).includes("· reconstructed ·"));
-  assert.ok(!describeCell(model, 13).includes("· id "));
+  assert.ok(!describeCell(model, 13).includes("· ID "));
 });
 
 test("several lanes are told by their names", () => {
