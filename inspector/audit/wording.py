@@ -128,6 +128,13 @@ def explain(finding: Finding) -> str:
             return f"The call of {quote(facts.name or '')} is in the final object, and no event of the stream told it."
         case Code.SPECIAL_TOKEN_IN_BODY:
             return f"{_upper(special_token_words(finding))}."
+        case Code.CHANNEL_UNKNOWN:
+            if facts.channel is None:
+                return f"The message{where} has no channel; Harmony defines analysis, commentary and final."
+            named = quote(facts.channel)
+            return f"The message{where} is on the channel {named}; Harmony defines analysis, commentary and final."
+        case Code.ROLE_UNKNOWN:
+            return f"The header of the message{where} begins with {quote(facts.role or '')}, which is no role and no tool."
         case Code.ENDED_IN_REASONING | Code.ENDED_WITH_EMPTY_ANSWER | Code.ENDED_WITHOUT_TEXT:
             return f"The turn {ended_words(finding)}; {stopped_words(facts)}."
         case Code.INCOMPLETE_BELOW_LIMIT:
