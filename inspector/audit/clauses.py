@@ -4,7 +4,7 @@ As in `wording`, nothing decides by reading what this module writes.
 """
 
 from collections.abc import Sequence
-from typing import Final, assert_never
+from typing import Final, Literal, assert_never
 
 from inspector.audit.answer_words import (
     below_limit_words,
@@ -15,10 +15,21 @@ from inspector.audit.answer_words import (
 from inspector.audit.finding import Code, Finding
 from inspector.audit.kinds import Kind
 from inspector.audit.wording import sent_as
-from inspector.audit.words import amount, counted, field_words, joined, per_field
+from inspector.audit.words import amount, counted, field_words, per_field
 from inspector.deltas import CONTENT, REASONING
 
-__all__ = ["aborted", "loss_clauses", "model_clause", "warning_clause"]
+__all__ = ["WarningKind", "aborted", "loss_clauses", "model_clause", "warning_clause"]
+
+WarningKind = Literal[
+    Kind.UNSERVED,
+    Kind.TRUNCATED,
+    Kind.COUNT_MISMATCH,
+    Kind.INVALID_TOOL_ARGUMENTS,
+    Kind.SPECIAL_TOKEN_IN_BODY,
+    Kind.NO_ANSWER,
+    Kind.PROTOCOL,
+]
+"""The kinds of which a finding may be a warning; those of all others are errors."""
 
 _SERVER_CALL: Final = "mcp_call["
 
@@ -78,7 +89,7 @@ def model_clause(rejected: Sequence[Finding]) -> str:
     return f"{what} (token {first.token_start:,}{more})" if first.sent else f"{what} (not sent)"
 
 
-def warning_clause(kind: Kind, findings: Sequence[Finding]) -> str:
+def warning_clause(kind: WarningKind, findings: Sequence[Finding]) -> str:
     """What the warnings of a kind amount to, a whole clause; `findings` are those of the kind, at least one."""
     first = findings[0]
     match kind:
@@ -105,18 +116,10 @@ def warning_clause(kind: Kind, findings: Sequence[Finding]) -> str:
             return "the model generated tool arguments that are not valid JSON"
         case Kind.PROTOCOL:
             return "the stream breaks its protocol"
-        case Kind.DROPPED | Kind.MISROUTED | Kind.GARBLED | Kind.REORDERED | Kind.DUPLICATED:
-            return f"the server {joined(loss_clauses(findings))}"
-        case Kind.UNEXPECTED_TOKEN | Kind.BAD_HEADER:
-            return f"the model {model_clause(findings)}"
         case Kind.NO_ANSWER:
             return f"the turn {ended_words(first)} ({stopped_words(first.facts)}): there is no answer and no tool call"
         case Kind.SPECIAL_TOKEN_IN_BODY:
             return special_token_words(first)
-        case Kind.SERVER_ERROR:
-            return f"the server {aborted(first.delivered or '', status=None)}"
-        case Kind.DISCONNECTED:
-            return "the connection was closed before the response ended"
         case _:
             assert_never(kind)
 

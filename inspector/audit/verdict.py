@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, assert_never
 
-from inspector.audit.clauses import aborted, loss_clauses, model_clause, warning_clause
+from inspector.audit.clauses import WarningKind, aborted, loss_clauses, model_clause, warning_clause
 from inspector.audit.finding import Code, Finding, Missing
 from inspector.audit.kinds import KINDS, Kind, Severity, Side
 from inspector.audit.missing_ids import ids_missing
@@ -55,7 +55,7 @@ _SHOWN: Final = 3
 _MESSAGE_SHOWN: Final = 120
 _HTTP_ERROR: Final = 400
 _BLIND: Final = frozenset({Evidence.NONE, Evidence.USAGE})
-_WARNINGS: Final = (
+_WARNINGS: Final[tuple[WarningKind, ...]] = (
     Kind.UNSERVED,
     Kind.TRUNCATED,
     Kind.COUNT_MISMATCH,
@@ -64,7 +64,7 @@ _WARNINGS: Final = (
     Kind.NO_ANSWER,
     Kind.PROTOCOL,
 )
-"""The order in which a verdict mentions warnings; kinds that are not here follow."""
+"""The order in which a verdict mentions warnings."""
 
 
 def verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection | None = None) -> Verdict:
@@ -120,7 +120,10 @@ def _errors(reading: Reading, errors: Sequence[Finding]) -> list[Clause]:
         subject = "it also" if told else "the server"
         text.sort(key=lambda one: _LOSSES.index(one.kind) if one.kind in _LOSSES else len(_LOSSES))
         found.append(Clause(f"{subject} {joined(lost[:_SHOWN])}", tuple(text)))
-    rejected = [one for one in errors if KINDS[one.kind].side is Side.MODEL]
+    prompt = [one for one in errors if one.code is Code.PROMPT_REJECTED]
+    if prompt:
+        found.append(Clause("the prompt breaks the format before the completion begins", tuple(prompt)))
+    rejected = [one for one in errors if KINDS[one.kind].side is Side.MODEL and one not in prompt]
     if rejected:
         parses = reading.spec.parsed
         silent = ", and the server did not report it" if parses and not told else ""
@@ -132,8 +135,7 @@ def _errors(reading: Reading, errors: Sequence[Finding]) -> list[Clause]:
 
 
 def _warnings(reading: Reading, findings: Sequence[Finding]) -> list[Clause]:
-    order = [*_WARNINGS, *(kind for kind in Kind if kind not in _WARNINGS)]
-    groups = {kind: tuple(one for one in findings if one.kind is kind) for kind in order}
+    groups = {kind: tuple(one for one in findings if one.kind is kind) for kind in _WARNINGS}
     found = [Clause(warning_clause(kind, group), group) for kind, group in groups.items() if group]
     only = len(found) == 1 and found[0].findings[0].kind is Kind.PROTOCOL
     if only and reading.choice.evidence not in _BLIND:
@@ -147,8 +149,6 @@ def _clean(reading: Reading) -> str:
         return f"The tokens are well-formed Harmony: {counted(len(choice.transcript.messages), 'message')}."
     if choice.evidence is Evidence.FINAL_OBJECT_AND_COUNT:
         return "The deltas add up to the final object, and that accounts for every token that the server counted."
-    if choice.evidence is Evidence.FINAL_OBJECT:
-        return "The deltas add up to the final object; nothing was lost while streaming."
     return "Everything that the model generated was delivered, each text in its field."
 
 
@@ -220,7 +220,8 @@ def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | Non
     if reading.choice.has_ids:
         rejected = next((one for one in findings if KINDS[one.kind].side is Side.MODEL), None)
         if rejected is not None:
-            return f"The model's tokens break the format: {rejected.delivered}. {checked}"
+            breaks = "prompt breaks" if rejected.code is Code.PROMPT_REJECTED else "model's tokens break"
+            return f"The {breaks} the format: {rejected.delivered}. {checked}"
         if lost:
             broken = any(one.code is Code.ARGUMENTS_BROKEN for one in findings)
             json = " The arguments are no longer valid JSON." if broken else ""
