@@ -78,10 +78,15 @@ def verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection | 
     blind = [one for one in reading.choices if one.evidence in _BLIND]
     unproven = reading.stream.final_object is not None or reading.choice.evidence is Evidence.FINAL_OBJECT
     if unproven and not reading.choice.has_ids and reading.choice.rebuilt is None:
+        arrived = reading.stream.final_object is not None
         return Verdict(
             level=Level.UNKNOWN,
-            sentence="The deltas add up to the final object, but whether that is complete is unknown.",
-            why=_open(reading, reading.choice.reconstruction),
+            sentence="The deltas add up to the final object, but whether that is complete is unknown."
+            if arrived
+            else "The response has not ended, so whether it is complete is unknown.",
+            why=_open(reading, reading.choice.reconstruction)
+            if arrived
+            else "The final object has not arrived.",
         )
     if blind:
         which = "" if len(blind) == len(reading.choices) else f" for choice {blind[0].index}"
@@ -178,8 +183,6 @@ def _checked(reading: Reading) -> str:
 
 def _open(reading: Reading, told: Reconstruction | None) -> str:
     """Why a final object that equals the deltas does not settle it, and what would."""
-    if reading.stream.final_object is None:
-        return "The final object has not arrived."
     if (reading.stream.usage or {}).get("output_tokens") is None:
         return "The final object has no token count (usage) to check it against."
     if told is None:
