@@ -241,7 +241,8 @@ CAPTURES: Final[Mapping[Code, Sequence[Capture]]] = {
         )
     ],
     Code.FINAL_CALL_OF_SPECIAL_TOKEN: [
-        response([{**_F, "name": "<|constrain|>json", "arguments": "{}"}], [(0, "{}")])
+        response([{**_F, "name": "<|constrain|>json", "arguments": "{}"}], [(0, "{}")]),
+        response([{**_MCP, "name": "<|constrain|>json", "arguments": "{}"}], []),
     ],
     Code.FINAL_FUNCTION_AS_MCP: [response([{**_MCP, "arguments": '{"a":1}'}], [])],
     Code.SPECIAL_TOKEN_IN_BODY: [
@@ -285,7 +286,7 @@ CAPTURES: Final[Mapping[Code, Sequence[Capture]]] = {
     Code.COUNT_UNEXPLAINED: [
         chat([("", {"content": "Hi"})], usage=1_500, with_ids=False),
         answer("Yes", "Yes", usage={"output_tokens": 100}),
-        answer("Yes", "Yes", usage={"output_tokens": 9}),
+        answer("Yes", "Yes", usage={"output_tokens": 8}),
     ],
     Code.OUT_OF_PROTOCOL: [
         replace(chat(GOOD), events=[*chat(GOOD).events[:-1], Event("oops"), Event("[DONE]")]),
