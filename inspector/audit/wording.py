@@ -10,8 +10,6 @@ from inspector.audit.finding import Facts, Finding, Implied, Missing
 from inspector.audit.kinds import KINDS, Code
 from inspector.audit.rejection import Rejection, UnsentKind
 from inspector.audit.words import counted, field_words, quote, tokens_words
-from inspector.harmony.text import text_of
-from inspector.harmony.vocab import token_bytes
 
 __all__ = ["counted_and_sent", "explain", "sent_as", "title", "unended", "unsent_words"]
 
@@ -128,6 +126,13 @@ def explain(finding: Finding) -> str:
             return f"The call of {quote(facts.name or '')} is in the final object, and no event of the stream told it."
         case Code.SPECIAL_TOKEN_IN_BODY:
             return f"{_upper(special_token_words(finding))}."
+        case Code.CHANNEL_UNKNOWN:
+            if facts.channel is None:
+                return f"The message{where} has no channel; Harmony defines analysis, commentary and final."
+            named = quote(facts.channel)
+            return f"The message{where} is on the channel {named}; Harmony defines analysis, commentary and final."
+        case Code.ROLE_UNKNOWN:
+            return f"The header of the message{where} begins with {quote(facts.role or '')}, which is no role and no tool."
         case Code.ENDED_IN_REASONING | Code.ENDED_WITH_EMPTY_ANSWER | Code.ENDED_WITHOUT_TEXT:
             return f"The turn {ended_words(finding)}; {stopped_words(facts)}."
         case Code.INCOMPLETE_BELOW_LIMIT:
@@ -237,10 +242,10 @@ def _open_at_end(finding: Finding) -> str:
     return f"The stream ends inside the {place}{channel}{_where(finding)}: {why}."
 
 
-def _token(token_id: int | None) -> str:
-    if token_id is None:
-        return ""
-    return f"token ID {token_id}" + (f" {quote(text_of([token_id]))}" if token_bytes(token_id) else "")
+def _token(finding: Finding) -> str:
+    return f"token ID {finding.facts.token_id}" + (
+        f" {quote(finding.generated)}" if finding.generated else ""
+    )
 
 
 def _rejected(finding: Finding) -> str:
@@ -274,7 +279,7 @@ def _rejected_by_server(finding: Finding) -> str:
         blamed = f" {quote(facts.quoted)}" if facts.quoted else ""
         what = f"The parser rejected a header{blamed} that was not sent"
     else:
-        what = f"The parser expects <|start|> and got {_token(facts.token_id)}, which was not sent"
+        what = f"The parser expects <|start|> and got {_token(finding)}, which was not sent"
     return f"{what}: {facts.words}.{_missing(facts)}"
 
 

@@ -165,6 +165,27 @@ def test_an_open_header_that_the_words_exclude_is_not_blamed(header: str, words:
     assert (one.kind, one.sent) == (Kind.BAD_HEADER, False)
 
 
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ("<|start|>assistantary<|channel|>final", "Unknown role: assistantary"),
+        ("<|start|><|channel|>final", "message header did not contain a role"),
+        ("<|start|>assistant<|channel|>", "channel marker present but no channel value found in header"),
+        (
+            "<|start|>assistant<|channel|>final we need",
+            'unexpected tokens remaining in message header: ["we", "need"]',
+        ),
+        ("<|start|>assistant<|channel|>final", "could not decode header"),
+    ],
+)
+def test_an_open_header_that_has_what_the_words_say_is_blamed(header: str, words: str) -> None:
+    capture = aborted([THINK + "Hm<|end|>", header], words, each=False)
+    stopped, one = found(capture), marked(capture)
+    assert (stopped.header, stopped.missing) == ((5, 5 + len(encode(header))), Missing.POSSIBLE)
+    assert stopped.unsent == (UnsentKind.TOKEN,)
+    assert (one.kind, one.token_start, one.generated, one.sent) == (Kind.BAD_HEADER, 5, header, True)
+
+
 def test_a_header_of_which_nothing_was_sent_follows_the_last_token() -> None:
     capture = aborted([THINK, "Hm"], "Unknown role: assistantary")
     stopped, one = found(capture), marked(capture)

@@ -201,3 +201,13 @@ def test_the_short_way_for_common_chunks_reads_what_json_reads(
         ]
 
     assert reads(*texts((",", ":"))) == reads(*texts((", ", ": ")))
+
+
+def test_a_plain_chunk_without_ids_is_read_and_noticed_after_the_end() -> None:
+    """Written as vLLM does without `return_token_ids`: the reader has a short way for it."""
+    head = '{"id":"c","object":"chat.completion.chunk","created":1,"model":"m",'
+    plain = head + '"choices":[{"index":0,"delta":{"content":"%s"},"logprobs":null,"finish_reason":null}]}'
+    stream = reads(plain % "a", plain % "b", "[DONE]", plain % "c")
+    assert [(one.event, one.text) for one in stream.choice(0).deltas] == [(0, "a"), (1, "b"), (3, "c")]
+    assert not stream.choice(0).tokens
+    assert [(one.key, one.event) for one in stream.notices.values()] == [("after_done", 3)]
