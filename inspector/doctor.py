@@ -16,8 +16,10 @@ from inspector.capture import Endpoint
 from inspector.client.address import Server
 from inspector.client.asking import owner_in, trust
 from inspector.client.failures import connection_failure, refusal
+from inspector.client.outcome import Outcome, OutcomeKind
 from inspector.client.request import LiveRequest
-from inspector.diagnosis.advice import first_advice, first_step, known_faults
+from inspector.diagnosis.advice import first_advice, known_faults
+from inspector.diagnosis.steps import Situation, first_step, situation_of
 from inspector.engines import DEFAULT, Engine, engine_of
 from inspector.harmony.vocab import Marker
 from inspector.metrics import figures
@@ -26,7 +28,7 @@ from inspector.runs.registry import Registry
 from inspector.runs.run import Run
 from inspector.wire.stream import loads
 
-__all__ = ["Check", "CheckState", "Checkup", "examine"]
+__all__ = ["Check", "CheckState", "Checkup", "check_server"]
 
 PROMPT: Final = "Think briefly, then answer in one short sentence: what is 17 times 3?"
 TOOL_PROMPT: Final = "What is the weather in Paris right now? Call the tool get_weather."
@@ -93,7 +95,7 @@ class Checkup:
         return f"{len(failed)} of {len(self.checks)} checks failed: {', '.join(failed) or 'none'}."
 
 
-def examine(server: Server, *, model: str | None = None, registry: Registry | None = None) -> Checkup:
+def check_server(server: Server, *, model: str | None = None, registry: Registry | None = None) -> Checkup:
     """Check a server; blocks until its streams have ended. `model` None takes its gpt-oss model."""
     checks: list[Check] = []
     version: str | None = None
@@ -146,10 +148,10 @@ class _Basics:
         try:
             answer = self.client.get(address)
         except httpx.HTTPError as error:
-            return connection_failure(error, self.server)
+            return connection_failure(error, self.server).sentence
         found = loads(answer.text) if answer.status_code == 200 else None
         if not isinstance(found, dict):
-            return refusal(answer.status_code, answer.text, self.server, path=path)
+            return refusal(answer.status_code, answer.text, self.server, path=path).sentence
         return found
 
     def _status(self, address: str) -> int | None:
@@ -210,7 +212,7 @@ def _streams(server: Server, model: str, registry: Registry, engine: Engine) -> 
     if run.reading().choice.deltas or run.events:
         yield from _chat_checks(run)
     tool = replace(text, prompt=TOOL_PROMPT, tools=[_WEATHER], tool_choice="auto")
-    yield _tool_check(_ask(registry, server, tool), text_failure=run.outcome.failure, engine=engine)
+    yield _tool_check(_ask(registry, server, tool), text=run.outcome, engine=engine)
     if Endpoint.RESPONSES in engine.lacks:
         yield _unknown("responses", f"{engine.label} has no Responses endpoint.")
         return
@@ -229,21 +231,21 @@ def _ask(registry: Registry, server: Server, request: LiveRequest) -> Run:
 def _answers(name: str, run: Run) -> Check:
     """Whether a stream came through, and what the audit says of it."""
     seen = run.audit().seen
-    findings, judged, engine = seen.findings, seen.verdict, seen.reading.engine
+    findings, judged, situation = seen.findings, seen.verdict, situation_of(seen.reading)
     errors = [one for one in findings if one.severity is Severity.ERROR]
-    if "has no /responses" in run.outcome.failure:
+    if run.outcome.kind is OutcomeKind.NO_ENDPOINT and run.header.endpoint is Endpoint.RESPONSES:
         return _unknown(name, "The server has no Responses endpoint.")
-    if run.outcome.failure and not errors:
+    if run.outcome.failed and not errors:
         return _failed(name, run.outcome.failure, "See the server's log for the reason.")
-    if run.outcome.failure:
-        advice = _advice(errors if run.events else (), engine, kept=_came(run))
+    if run.outcome.failed:
+        advice = _advice(errors if run.events else (), situation, kept=_came(run))
         return _failed(name, run.outcome.failure, advice)
     if errors:
-        return _failed(name, judged.sentence, _advice(errors, engine))
+        return _failed(name, judged.sentence, _advice(errors, situation))
     if judged.level == "unknown":
         return _unknown(name, judged.sentence, judged.why)
     if findings:
-        return _warning(name, judged.sentence, _advice(findings, engine))
+        return _warning(name, judged.sentence, _advice(findings, situation))
     return _ok(name, judged.sentence)
 
 
@@ -330,12 +332,12 @@ def _clock(reading: Reading) -> Check:
     return _ok("tokens per event", says)
 
 
-def _tool_check(run: Run, *, text_failure: str, engine: Engine) -> Check:
+def _tool_check(run: Run, *, text: Outcome, engine: Engine) -> Check:
     name = "tool calls"
-    if run.outcome.failure and not _came(run):
-        if run.outcome.failure == text_failure:
+    if run.outcome.failed and not _came(run):
+        if run.outcome.same_failure(text):
             return _unknown(name, "It failed as the request without tools did, so no call was seen.")
-        known = any(word in run.outcome.failure for word in engine.tools_words)
+        known = any(word in run.outcome.words for word in engine.tools_words)
         return _failed(name, run.outcome.failure, engine.tools_hint if known else engine.tools_question)
     seen = run.audit().seen
     reading, findings = seen.reading, seen.findings
@@ -345,7 +347,7 @@ def _tool_check(run: Run, *, text_failure: str, engine: Engine) -> Check:
         and made is not None
         and [one.arguments for one in made.tool_calls] != [one.arguments for one in got.tool_calls]
     ):
-        return _failed(name, seen.verdict.sentence, _advice(findings, reading.engine))
+        return _failed(name, seen.verdict.sentence, _advice(findings, situation_of(reading)))
     if got.tool_calls:
         return _ok(name, f"A call of {got.tool_calls[0].name} streams as a tool call.")
     if made is not None and made.tool_calls:
@@ -360,7 +362,7 @@ def _tool_check(run: Run, *, text_failure: str, engine: Engine) -> Check:
 def _known_faults(version: str | None, engine: Engine) -> Iterator[Check]:
     for issue in known_faults(version, engine):
         says = f"{engine.labelled(version)}: {issue.title} ({issue.id})."
-        yield _warning("known fault", says, f"{first_step(issue, engine)}.")
+        yield _warning("known fault", says, first_step(issue, Situation(version=version, engine=engine)))
 
 
 def _came(run: Run) -> bool:
@@ -368,9 +370,9 @@ def _came(run: Run) -> bool:
     return any(choice.tokens or choice.deltas for choice in run.reading().choices)
 
 
-def _advice(findings: Sequence[Finding], engine: Engine, *, kept: bool = True) -> str:
+def _advice(findings: Sequence[Finding], situation: Situation, *, kept: bool = True) -> str:
     """The first step for the likeliest known issue; `kept` when there is a stream to look at."""
-    if advice := first_advice(findings, engine):
+    if advice := first_advice(findings, situation):
         return advice
     if not kept:
         return "The server's words and its log say why."

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from inspector.audit.finding import Code, Facts, Finding
-from inspector.audit.kinds import Kind, Severity
+from inspector.audit.finding import Facts, Finding
+from inspector.audit.kinds import Code, Kind, Severity
 from inspector.audit.words import events_of
 from inspector.capture import Endpoint
 from inspector.harmony.text import text_of

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Set
 
 from inspector.alignment import Alignment, FateState
-from inspector.audit.finding import Code, Facts, Finding
-from inspector.audit.kinds import Kind, Severity
+from inspector.audit.finding import Facts, Finding
+from inspector.audit.kinds import Code, Kind, Severity
 from inspector.audit.words import events_of, is_json
 from inspector.deltas import tool_arguments, tool_index, tool_name
 from inspector.harmony.contract import ExpectedCall

@@ -5,8 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from inspector.alignment import embed_or_align
-from inspector.audit.finding import Code, Facts, Finding
-from inspector.audit.kinds import Kind, Severity
+from inspector.audit.finding import Facts, Finding
+from inspector.audit.kinds import Code, Kind, Severity
 from inspector.audit.words import is_json
 from inspector.deltas import CONTENT, REASONING, Delta, tool_arguments, tool_index, tool_name
 from inspector.reading import ChoiceReading, Reading

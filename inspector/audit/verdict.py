@@ -6,13 +6,14 @@ from enum import StrEnum
 from typing import Final, NamedTuple, assert_never
 
 from inspector.audit.clauses import aborted, loss_clauses, model_clause, warning_clause
-from inspector.audit.finding import Code, Finding, Missing
-from inspector.audit.kinds import KINDS, Kind, Severity, Side
+from inspector.audit.fields import FieldState, field_texts
+from inspector.audit.finding import Finding, Missing
+from inspector.audit.kinds import KINDS, Code, Kind, Severity, Side
 from inspector.audit.missing_ids import ids_missing
 from inspector.audit.rejection import Rejection
 from inspector.audit.stream_checks import server_errors
-from inspector.audit.words import counted, joined
-from inspector.formats import clip
+from inspector.audit.words import counted, field_words, joined
+from inspector.formats import clip, listed
 from inspector.harmony.reconstruction import Certainty, Reconstruction
 from inspector.reading import Evidence, Reading
 
@@ -127,7 +128,7 @@ def _errors(reading: Reading, errors: Sequence[Finding]) -> list[Clause]:
         found.append(Clause(f"the model {model_clause(rejected)}{silent}", tuple(rejected)))
     cut = [one for one in errors if one.kind is Kind.DISCONNECTED]
     if cut:
-        found.append(Clause("the connection was closed before the response ended", tuple(cut)))
+        found.append(Clause(KINDS[Kind.DISCONNECTED].clause, tuple(cut)))
     return found
 
 
@@ -149,6 +150,15 @@ def _clean(reading: Reading) -> str:
         return "The deltas add up to the final object, and that accounts for every token that the server counted."
     if choice.evidence is Evidence.FINAL_OBJECT:
         return "The deltas add up to the final object; nothing was lost while streaming."
+    others = [
+        one.field
+        for choice in reading.choices
+        for one in field_texts(reading, choice, ())
+        if one.state is FieldState.NO_FIELD
+    ]
+    if others:
+        where = listed([field_words(field) for field in dict.fromkeys(others)])
+        return f"Everything that the model generated was delivered; text without an API field arrived in {where}."
     return "Everything that the model generated was delivered, each text in its field."
 
 

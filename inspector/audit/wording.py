@@ -6,8 +6,8 @@ Nothing decides by reading what this module writes.
 from typing import Final, assert_never
 
 from inspector.audit.answer_words import ended_words, special_token_words, stopped_words
-from inspector.audit.finding import Code, Facts, Finding, Implied, Missing
-from inspector.audit.kinds import KINDS
+from inspector.audit.finding import Facts, Finding, Implied, Missing
+from inspector.audit.kinds import KINDS, Code
 from inspector.audit.rejection import Rejection, UnsentKind
 from inspector.audit.words import counted, field_words, quote, tokens_words
 from inspector.harmony.text import text_of

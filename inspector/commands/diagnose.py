@@ -20,7 +20,7 @@ from inspector.diagnosis import (
     diagnosis_row,
     lines_of_file,
 )
-from inspector.diagnosis.decompress import HEAD, unpacked
+from inspector.diagnosis.decompress import HEAD, decompress
 from inspector.errors import CaptureError, StoreError
 from inspector.inspection import examine
 from inspector.reading import read
@@ -100,7 +100,7 @@ def _diagnosis(file: str) -> Diagnosis:
 
 def _stream(file: "io.BufferedReader[Any]", name: str) -> Diagnosis:
     """A capture if it is one, otherwise text in one pass; only a possible capture is held in memory."""
-    file = unpacked(file, name)
+    file = decompress(file, name)
     head = file.peek(HEAD)
     if not _CAPTURE.match(head):
         return diagnose_text(lines_of_file(file))
@@ -136,7 +136,7 @@ def _lines(name: str, diagnosis: Diagnosis, *, whole: bool, around: bool) -> Ite
     lines += _context(diagnosis)
     answers = diagnosis.answers if whole else diagnosis.answers[:1]
     for number, answer in enumerate(answers, 1):
-        lines += _answer_lines(number, answer, diagnosis.version)
+        lines += _answer_lines(number, answer, diagnosis)
     if diagnosis.route is not None:
         lines += [f"  - {printable(step)}" for step in diagnosis.route.steps[1:]]
         lines += [f"  see {link}" for link in diagnosis.route.links[:1]]
@@ -176,13 +176,13 @@ def _others(diagnosis: Diagnosis, *, whole: bool, around: bool) -> Iterator[str]
     yield from (f"  {printable(one.sentence)}" for one in diagnosis.judges)
 
 
-def _answer_lines(number: int, answer: Answer, version: str | None) -> Iterator[str]:
+def _answer_lines(number: int, answer: Answer, diagnosis: Diagnosis) -> Iterator[str]:
     issue = answer.issue
     yield f"  {number}. {issue.id}: {printable(issue.title)}"
     reasons = "; ".join(reason.words for reason in answer.reasons)
     yield f"     side: {', '.join(issue.sides)}; match: {answer.match}, because {printable(reasons)}"
     yield f"     {printable(issue.cause)}"
-    steps = issue.steps_for(version)
+    steps = diagnosis.steps_for(issue)
     yield from (f"     - {printable(step)}" for step in steps)
     if issue.links:
         yield f"     see {issue.links[0]}"

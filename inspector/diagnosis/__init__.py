@@ -13,13 +13,14 @@ from inspector.diagnosis.captures import (
 )
 from inspector.diagnosis.catalogue import catalogue, issues, read_catalogue
 from inspector.diagnosis.cause import Alternative, Cause
-from inspector.diagnosis.decompress import unpacked
+from inspector.diagnosis.decompress import decompress
 from inspector.diagnosis.issue import Issue, Side
 from inspector.diagnosis.lines import lines_of_file
 from inspector.diagnosis.ranking import Answer, Because, Reason
 from inspector.diagnosis.result import Diagnosis, DiagnosisOutcome, Failure
 from inspector.diagnosis.routes import Route, RouteKind
 from inspector.diagnosis.rows import diagnosis_row, failure_row, issue_row
+from inspector.diagnosis.steps import Situation, first_step, situation_of, steps_for
 from inspector.diagnosis.text import diagnose_text
 
 __all__ = [
@@ -35,19 +36,23 @@ __all__ = [
     "Route",
     "RouteKind",
     "Side",
+    "Situation",
     "answers_of_capture",
     "answers_of_findings",
     "catalogue",
+    "decompress",
     "diagnose_capture",
     "diagnose_text",
     "diagnosis_row",
     "failure_row",
+    "first_step",
     "issue_row",
     "issues",
     "lines_of_file",
     "match_findings",
     "named_causes",
     "read_catalogue",
-    "unpacked",
+    "situation_of",
+    "steps_for",
     "with_known_issues",
 ]

@@ -19,6 +19,7 @@ from inspector.diagnosis.ranking import Answer, Because, Reason, ranked, sides, 
 from inspector.diagnosis.release_bounds import Bounds, release_bounds
 from inspector.diagnosis.result import Diagnosis, Failure, sentence
 from inspector.diagnosis.scan import VersionSeen
+from inspector.diagnosis.steps import situation_of
 from inspector.harmony.parser_errors import parser_error
 from inspector.harmony.text import text_of
 from inspector.reading import Reading
@@ -78,12 +79,12 @@ def with_known_issues(findings: Sequence[Finding], reading: Reading) -> list[Fin
 def named_causes(findings: Sequence[Finding], reading: Reading) -> tuple[list[Finding], list[Cause | None]]:
     """The findings with their `known_issues`, and the cause of each; None where none is known."""
     answers = answers_of_findings(findings, reading)
-    bounds = release_bounds(reading) if reading.server_version is None else Bounds()
+    situation = situation_of(reading)
     named = [
         dataclasses.replace(finding, known_issues=tuple(one.issue.id for one in found[:_SHOWN]))
         for finding, found in zip(findings, answers, strict=True)
     ]
-    return named, [cause_of(found, reading.server_version or bounds.at_least) for found in answers]
+    return named, [cause_of(found, situation) for found in answers]
 
 
 def answers_of_findings(
@@ -167,6 +168,7 @@ def diagnose_capture(findings: Sequence[Finding], reading: Reading) -> Diagnosis
         version=version,
         server=reading.engine.label,
         versions=(VersionSeen(version, "the capture", 0),) if version else (),
+        situation=situation_of(reading),
         judges=_judges(findings, reading),
     )
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from inspector.diagnosis.issue import Confidence, Issue, Side
 from inspector.diagnosis.ranking import Answer, Because
+from inspector.diagnosis.steps import Situation, first_step
 from inspector.engines import DEFAULT
 
 __all__ = ["Alternative", "Cause", "cause_of"]
@@ -51,15 +52,15 @@ class Cause:
     alternatives: tuple[Alternative, ...] = ()
 
 
-def cause_of(answers: Sequence[Answer], version: str | None) -> Cause | None:
-    """The first answer, or None; `version` is the release, or the oldest that it can be."""
+def cause_of(answers: Sequence[Answer], situation: Situation) -> Cause | None:
+    """The first answer with what to do in a situation, or None."""
     if not answers:
         return None
     best = answers[0]
     others = tuple(_alternatives(best, answers[1:]))
     issue = best.issue
     sure = _confidence(best, alone=not others)
-    step = issue.first_step(version)
+    step = first_step(issue, situation)
     return Cause(
         id=issue.id,
         title=issue.title,

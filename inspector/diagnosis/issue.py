@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from inspector.audit import Code, Kind, Severity
 from inspector.capture import Endpoint
-from inspector.diagnosis.versions import Range, as_version
+from inspector.diagnosis.versions import Range
 from inspector.harmony.states import HEADER_STATES, State
 
 __all__ = [
@@ -25,9 +25,6 @@ __all__ = [
     "Texts",
     "TokenForm",
 ]
-
-_RELEASE: Final = re.compile(r"\b\d+\.\d+(?:\.\d+)?\b")
-_UPGRADE: Final = re.compile(r"(?:Or )?[Uu]pgrade\b")
 
 
 class Side(StrEnum):
@@ -226,25 +223,3 @@ class Issue:
     """Texts, shortened, that must lead here."""
     must_not_match: tuple[str, ...] = ()
     """Texts that look alike and must not lead here."""
-
-    def first_step(self, version: str | None) -> str:
-        """The first thing to do; no upgrade to a release that a server of this vLLM version has reached."""
-        return self.steps_for(version)[0]
-
-    def steps_for(self, version: str | None) -> tuple[str, ...]:
-        """The steps without upgrades to releases that a server of this vLLM version has reached.
-
-        All of them where nothing else is to do, or where the version is not known.
-        """
-        number = as_version(version or "")
-        if number is None:
-            return self.steps
-        return tuple(step for step in self.steps if not _reached(step, number)) or self.steps
-
-
-def _reached(step: str, number: tuple[int, ...]) -> bool:
-    """Whether a step asks for an upgrade, and for none that is newer than the server."""
-    if not _UPGRADE.match(step):
-        return False
-    told = [as_version(name) for name in _RELEASE.findall(step)]
-    return bool(told) and all(one is not None and one <= number for one in told)

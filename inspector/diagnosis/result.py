@@ -11,6 +11,7 @@ from inspector.diagnosis.paste import BREAKS_OFF
 from inspector.diagnosis.ranking import Answer
 from inspector.diagnosis.routes import Route
 from inspector.diagnosis.scan import VersionSeen
+from inspector.diagnosis.steps import Situation, steps_for
 from inspector.diagnosis.timeline import Count
 from inspector.engines import DEFAULT
 
@@ -93,12 +94,18 @@ class Diagnosis:
     timeline: tuple[Count, ...] = ()
     """Failures by message, and requests under the name `requests`, by time and version."""
     is_log: bool = False
+    situation: Situation = field(default_factory=Situation)
+    """What the steps of an answer depend on."""
     judges: tuple[Judgement, ...] = ()
     """For a capture with tokens that the format rejects: the results of strict and lenient parsing."""
     route: Route | None = None
     """Where the text belongs, if not to Harmony in vLLM."""
     paste_next: str = ""
     """For a text without an answer: what else to give."""
+
+    def steps_for(self, issue: Issue) -> tuple[str, ...]:
+        """What to do about one issue on this server, best first; at least one step."""
+        return steps_for(issue, self.situation)
 
     @property
     def outcome(self) -> DiagnosisOutcome:
@@ -114,10 +121,10 @@ class Diagnosis:
         """The first thing to do; empty where there is nothing to do."""
         match self.outcome:
             case DiagnosisOutcome.KNOWN:
-                return self.answers[0].issue.first_step(self.version)
+                return self.steps_for(self.answers[0].issue)[0]
             case DiagnosisOutcome.SYMPTOM:
                 issue = self.answers[0].issue
-                return f"To settle it: {issue.settle}" if issue.settle else issue.first_step(self.version)
+                return f"To settle it: {issue.settle}" if issue.settle else self.steps_for(issue)[0]
             case DiagnosisOutcome.ROUTED:
                 return self.route.steps[0] if self.route is not None else ""
             case DiagnosisOutcome.UNKNOWN | DiagnosisOutcome.NOTHING:

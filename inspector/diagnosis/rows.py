@@ -27,12 +27,12 @@ def issue_row(issue: Issue) -> dict[str, Any]:
     }
 
 
-def answer_row(answer: Answer, version: str | None = None) -> dict[str, Any]:
-    """An entry with the reasons that led to it, and the steps that are left for a server of this version."""
+def answer_row(answer: Answer, diagnosis: Diagnosis) -> dict[str, Any]:
+    """An entry with the reasons that led to it, and the steps for this server."""
     because = [{"kind": str(one.because), "words": one.words} for one in answer.reasons]
     return {
         **issue_row(answer.issue),
-        "steps": list(answer.issue.steps_for(version)),
+        "steps": list(diagnosis.steps_for(answer.issue)),
         "settle": answer.issue.settle,
         "weight": answer.weight,
         "match": str(answer.match),
@@ -79,7 +79,7 @@ def diagnosis_row(name: str, diagnosis: Diagnosis) -> dict[str, Any]:
         "server_version": diagnosis.version,
         "versions": [seen._asdict() for seen in diagnosis.versions],
         "notes": list(diagnosis.notes),
-        "answers": [answer_row(answer, diagnosis.version) for answer in diagnosis.answers],
+        "answers": [answer_row(answer, diagnosis) for answer in diagnosis.answers],
         "judges": [
             {
                 "judge": one.judge,

@@ -10,8 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from rapidfuzz import fuzz, process, utils
-
 from inspector.capture import Endpoint
 from inspector.diagnosis.anchors import Anchor, releases
 from inspector.diagnosis.catalogue import catalogue
@@ -23,6 +21,7 @@ from inspector.diagnosis.ranking import Answer, Because, Reason, ranked, sides, 
 from inspector.diagnosis.result import Diagnosis, Failure, paste_next, sentence
 from inspector.diagnosis.routes import Route, find_server, find_startup, names_ours
 from inspector.diagnosis.scan import Scan, VersionSeen
+from inspector.diagnosis.steps import Situation
 from inspector.diagnosis.symptoms import complaint, is_about, prose, symptom_of
 from inspector.engines import DEFAULT, ENGINES, PACKAGES
 from inspector.wire.endpoints import ASKED
@@ -89,14 +88,17 @@ class _Diagnosing:
         if not failures and not answers and route is None:
             failures = self._complaints()
         told = {seen.version for seen in self.versions}
+        version = told.pop() if len(told) == 1 else None
+        served = _endpoint(place for message in self.scan.messages.values() for place in message.anchors)
         return Diagnosis(
             sentence=route.sentence if route is not None else sentence(answers, failures, of_text=True),
             sides=sides(answers),
             answers=answers,
             failures=tuple(failures),
             notes=tuple(self._notes(failures)),
-            version=told.pop() if len(told) == 1 else None,
+            version=version,
             versions=tuple(self.versions),
+            situation=Situation(version=version, endpoint=served),
             lines=self.scan.lines,
             characters=self.scan.characters,
             requests=dict(self.scan.requests),
@@ -266,6 +268,8 @@ class _Diagnosing:
         return (*(first[name] for name in dict.fromkeys(leading)), *ranked(rest.values()))
 
     def _nearest(self, text: str) -> tuple[Issue, ...]:
+        from rapidfuzz import fuzz, process, utils  # noqa: PLC0415 -- `import inspector` does without it
+
         texts = {name: " ".join((issue.title, *issue.examples)) for name, issue in self.known.items()}
         found = process.extract(
             text, texts, scorer=fuzz.token_set_ratio, processor=utils.default_process, limit=_NEAREST

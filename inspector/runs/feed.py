@@ -17,10 +17,11 @@ from starlette.routing import BaseRoute, Route
 
 from inspector.audit import Finding, rejection
 from inspector.audit.rejection_findings import is_rejection
+from inspector.diagnosis import situation_of
 from inspector.inspection import Examined
 from inspector.runs.registry import Registry
 from inspector.runs.run import Look, Pace, Run, RunState
-from inspector.views.growth import Growth, now, unchanged
+from inspector.views.growth import Growth, stream_position, unchanged
 from inspector.views.payload import CellSpan, Increment, PaceRow
 from inspector.views.payload import Run as StripRun
 from inspector.views.strip_findings import strip_finding
@@ -102,7 +103,7 @@ class _Feed:
             columns = self._growth.step(choice, run.events.at_s, rejection(reading))
             if columns is None:
                 return None
-            columns["now"] = now(choice)
+            columns["now"] = stream_position(choice)
             columns["more"] = self._growth.left(choice) or bool(
                 reading.stream.errors and "unsent" not in columns
             )
@@ -122,9 +123,9 @@ class _Feed:
             kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
             columns["ribbons"] = [{"label": look.lane["label"], "from": kept, "runs": shown[kept:]}]
             self._lane = shown
-        version = look.seen.reading.server_version
+        situation = situation_of(look.seen.reading)
         columns["findings"] = [
-            strip_finding(one, version, self._span(one, look.seen)) for one in look.seen.findings
+            strip_finding(one, situation, self._span(one, look.seen)) for one in look.seen.findings
         ]
         columns["verdict"] = {
             "level": str(look.seen.verdict.level),

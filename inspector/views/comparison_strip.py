@@ -1,7 +1,7 @@
 """The strip of a comparison: one row of tokens over two delivery ribbons while the tokens are equal.
 
 Where they differ, the left tokens stand before the right ones, in blocks that say which side they are
-of. The payload is that of `inspector.strip`; its findings are the differences, in the order of the row.
+of. The payload is that of `views.strip`; its findings are the differences, in the order of the row.
 Folded, the middle of long equal stretches is left out, and the next block says how much.
 """
 
@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 from inspector.compare import ChoiceComparison, Comparison, Fold, Lane, Stretch, folds
+from inspector.diagnosis import situation_of
 from inspector.formats import count
 from inspector.harmony.text import text_of
 from inspector.views.payload import Block, CellSpan, Events, FindingRow, Payload, Run, UnsentCell
@@ -276,7 +277,7 @@ def _differences(
         ("left", row.left, found.only_left, comparison.left),
         ("right", row.right, found.only_right, comparison.right),
     ):
-        version = inspection.reading.server_version
+        situation = situation_of(inspection.reading)
         for finding in findings:
             if finding.choice != compared.index:
                 continue
@@ -286,7 +287,7 @@ def _differences(
                 cells = (places[finding.token_start if finding.sent else last], places[last] + 1)
                 told.append(cells)
                 span = {"cell_start": cells[0], "cell_end": cells[1]}
-            shown = strip_finding(finding, version, span)
+            shown = strip_finding(finding, situation, span)
             yield {**shown, "title": f"only {side}: {shown['title']}"}
     for apart in compared.apart:
         start, end = row.left[apart.start], row.left[apart.end - 1] + 1

@@ -11,6 +11,7 @@ from inspector.alignment import embed_or_align, reconstructed_cells
 from inspector.audit import KINDS, Finding
 from inspector.audit.rejection import culprit
 from inspector.audit.rejection_findings import is_rejection
+from inspector.diagnosis import situation_of
 from inspector.harmony.parser_errors import parser_error
 from inspector.harmony.transcript import Message, Refusal
 from inspector.inspection import Examined
@@ -69,6 +70,7 @@ def strip(
     times = [event.at_s for event in reading.events if event.at_s is not None]
     pieces = event_of_cells(cells) if cells["unit"] == "piece" else None
     rows = []
+    situation = situation_of(reading)
     for finding in mine:
         span: CellSpan = {}
         if rebuilt is not None:
@@ -77,7 +79,7 @@ def strip(
             span = piece_span(finding, cells, pieces)
         if stopped is not None and is_rejection(finding):
             span = rejected_span(stopped, sent)
-        rows.append(strip_finding(finding, reading.server_version, span))
+        rows.append(strip_finding(finding, situation, span))
     if stopped is not None and added is not None:
         cells = with_unsent(cells, added, stopped)
     return {

@@ -1,14 +1,15 @@
 """A finding as the token strip shows it."""
 
 from inspector.audit import Finding
+from inspector.diagnosis import Situation
 from inspector.views.payload import CellSpan, FindingRow
 from inspector.views.rows import finding_words, issue_row
 
 __all__ = ["strip_finding"]
 
 
-def strip_finding(finding: Finding, version: str | None, span: CellSpan) -> FindingRow:
-    """One finding with its words and what is known of its issues at a server's version.
+def strip_finding(finding: Finding, situation: Situation, span: CellSpan) -> FindingRow:
+    """One finding with its words and what to do about its issues in a situation.
 
     `span` is empty where the cells are tokens.
     """
@@ -29,6 +30,6 @@ def strip_finding(finding: Finding, version: str | None, span: CellSpan) -> Find
         "delivered_in": finding.delivered_in,
         "choice": finding.choice,
         "sent": finding.sent,
-        "known_issues": [issue_row(issue, version) for issue in finding.known_issues],
+        "known_issues": [issue_row(issue, situation) for issue in finding.known_issues],
         **span,
     }

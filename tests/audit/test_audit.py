@@ -713,4 +713,5 @@ def test_counts_are_not_held_against_what_was_hidden_or_cannot_be_told() -> None
     assert Kind.COUNT_MISMATCH in {one.kind for one in found(short)}
     assert found(asked(short, include_reasoning=False)) == []
     tool = {"type": "web_search_call", "action": {}}
-    assert found(response([tool], request={}, usage={"output_tokens": 500})) == []
+    counted = found(response([tool], request={}, usage={"output_tokens": 500}))
+    assert [one.kind for one in counted] == [Kind.NO_ANSWER]

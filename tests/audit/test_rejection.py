@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-import inspector
-from inspector import Finding, Kind, Script, Severity, inspect
+from inspector import Finding, Kind, Severity, dashboard, inspect
 from inspector.audit import Rejection, explain, rejection, server_errors
 from inspector.audit.finding import Implied, Missing
 from inspector.audit.rejection import UnsentKind, culprit, header_words
 from inspector.capture import Capture, End, Endpoint, Event, Header
+from inspector.dashboard import Script
 from inspector.harmony.parser_errors import ParserError, Reason, parser_error
 from inspector.harmony.text import text_of
 from inspector.harmony.tracker import HarmonyTracker
@@ -42,12 +42,12 @@ def marked(capture: Capture) -> Finding:
 
 
 def parser_failures() -> list[tuple[str, Script, Capture]]:
-    scripts = {script.name: script for script in inspector.lab_scripts()}
+    scripts = {script.name: script for script in dashboard.lab_scripts()}
     return [
         (f"{run.name} {name}", scripts[name], capture)
-        for run in inspector.matrix_runs()
+        for run in dashboard.matrix_runs()
         for endpoint, name in run.scores
-        if (capture := inspector.matrix_capture(run, endpoint, name)) is not None
+        if (capture := dashboard.matrix_capture(run, endpoint, name)) is not None
         and any(parser_error(one.message) for one in server_errors(read(capture)))
     ]
 

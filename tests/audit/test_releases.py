@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 import inspector
-from inspector import Endpoint, Inspection, Kind, Level, MatrixRun, Outcome, Script, Severity
+from inspector import Endpoint, Inspection, Kind, Level, Severity, dashboard
 from inspector.audit import explain
+from inspector.dashboard import MatrixRun, Outcome, Script
 from inspector.lab.score import Score
 
 HEADER_UNTOLD = {
@@ -21,16 +22,16 @@ HEADER_UNTOLD = {
 Seen = list[tuple[Script, Endpoint, Score, Inspection]]
 
 
-@pytest.fixture(scope="module", params=inspector.matrix_runs(), ids=lambda run: run.name)
+@pytest.fixture(scope="module", params=dashboard.matrix_runs(), ids=lambda run: run.name)
 def seen(request: pytest.FixtureRequest) -> Seen:
     """A run with its captures as a user has them: nothing is known but what the server sent."""
     return list(inspections(request.param))
 
 
 def inspections(run: MatrixRun) -> Iterator[tuple[Script, Endpoint, Score, Inspection]]:
-    for script in inspector.lab_scripts():
+    for script in dashboard.lab_scripts():
         for endpoint in script.endpoints:
-            capture = inspector.matrix_capture(run, endpoint, script.name)
+            capture = dashboard.matrix_capture(run, endpoint, script.name)
             if capture is not None:
                 yield script, endpoint, run.scores[endpoint, script.name], inspector.inspect(capture)
 

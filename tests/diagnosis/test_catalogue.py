@@ -1,28 +1,12 @@
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
 from inspector.diagnosis.catalogue import DEFAULT_FILE, catalogue, read_catalogue
 from inspector.diagnosis.issue import Side
 from inspector.errors import InspectorError
-
-ENTRY: dict[str, Any] = {
-    "id": "an-issue",
-    "title": "Something fails",
-    "side": "server parser",
-    "cause": "It was so.",
-    "steps": ["Upgrade."],
-    "confidence": "high",
-    "basis": "One log.",
-    "patterns": ["this very text"],
-}
-
-
-def written(*entries: object) -> str:
-    return yaml.safe_dump(list(entries))
+from tests.support.entries import ENTRY, written
 
 
 def refused(*entries: object) -> str:
@@ -124,30 +108,6 @@ def test_an_entry_of_ours_says_what_to_do_and_what_it_rests_on() -> None:
         if not re.fullmatch(r"https://\S+", link)
     ]
     assert no_links == []
-
-
-@pytest.mark.parametrize(
-    ("version", "first"),
-    [
-        (None, "Upgrade to 0.10.2 or newer, and to 0.25.0 or newer."),
-        ("no version", "Upgrade to 0.10.2 or newer, and to 0.25.0 or newer."),
-        ("0.10.1", "Upgrade to 0.10.2 or newer, and to 0.25.0 or newer."),
-        ("0.24.0", "Upgrade to 0.10.2 or newer, and to 0.25.0 or newer."),
-        ("0.25.0", "Look at the ids."),
-        ("0.32.0+cpu", "Look at the ids."),
-    ],
-)
-def test_no_server_is_told_to_upgrade_to_a_release_that_it_has_reached(
-    version: str | None, first: str
-) -> None:
-    steps = ["Upgrade to 0.10.2 or newer, and to 0.25.0 or newer.", "Upgrade to 0.11.0.", "Look at the ids."]
-    [issue] = read_catalogue(written({**ENTRY, "steps": steps}))
-    assert issue.first_step(version) == first
-
-
-def test_an_upgrade_is_told_where_there_is_nothing_else_to_do() -> None:
-    [issue] = read_catalogue(written({**ENTRY, "steps": ["Upgrade to vLLM 0.11.0."]}))
-    assert issue.first_step("0.32.0") == "Upgrade to vLLM 0.11.0."
 
 
 def test_the_catalogue_has_at_least_the_seventy_known_issues() -> None:

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 import inspector
-from inspector import Endpoint, Inspection, Kind, MatrixRun, Script
+from inspector import Endpoint, Inspection, Kind, dashboard
 from inspector.audit import explain, rejection
 from inspector.audit.finding import Missing
+from inspector.dashboard import MatrixRun, Script
 from inspector.diagnosis.catalogue import issues
 
 REFUSALS = {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER}
@@ -26,7 +27,7 @@ stream's own evidence names one (test_first_causes)."""
 Seen = tuple[MatrixRun, list[tuple[Script, Inspection]]]
 
 
-@pytest.fixture(scope="module", params=inspector.matrix_runs(), ids=lambda run: run.name)
+@pytest.fixture(scope="module", params=dashboard.matrix_runs(), ids=lambda run: run.name)
 def seen(request: pytest.FixtureRequest) -> Seen:
     """A run with its captures of one turn, inspected."""
     return request.param, list(inspections(request.param))
@@ -34,9 +35,9 @@ def seen(request: pytest.FixtureRequest) -> Seen:
 
 def inspections(run: MatrixRun) -> Iterator[tuple[Script, Inspection]]:
     """The script stands in for ids that Responses does not send."""
-    for script in inspector.lab_scripts():
+    for script in dashboard.lab_scripts():
         for endpoint in script.endpoints if len(script.turns) == 1 else ():
-            capture = inspector.matrix_capture(run, endpoint, script.name)
+            capture = dashboard.matrix_capture(run, endpoint, script.name)
             if capture is not None:
                 truth = capture.header.script if endpoint is Endpoint.RESPONSES else None
                 yield script, inspector.inspect(capture, truth=truth)

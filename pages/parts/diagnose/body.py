@@ -12,7 +12,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import inspector
-from inspector import Answer, Diagnosis, DiagnosisOutcome, Failure, InspectorError, Issue, Level, Route
+from inspector import Diagnosis, InspectorError, Level, dashboard
+from inspector.dashboard import Answer, DiagnosisOutcome, Failure, Issue, Route
 from pages.ui import captures, pickers
 from pages.ui.palette import series
 from pages.ui.state import Session
@@ -116,8 +117,8 @@ def _read(file: IO[bytes], name: str, size: int) -> Diagnosis:
     bar = st.progress(0.0, "Reading the log")
     ahead = io.BufferedReader(cast(io.RawIOBase, file))
     try:
-        plain = inspector.unpacked(ahead, name)
-        return inspector.diagnose_text(_watched(inspector.lines_of_file(plain), file, size, bar))
+        plain = dashboard.decompress(ahead, name)
+        return inspector.diagnose_text(_watched(dashboard.lines_of_file(plain), file, size, bar))
     finally:
         ahead.detach()  # otherwise the upload would be closed with it
         bar.empty()
@@ -164,7 +165,7 @@ def facts(found: Diagnosis) -> list[tuple[str, str, str]]:
         rows += [("", f"{count:,}", path) for path, count in sorted(found.requests.items())]
     count = len(found.failures)
     what = "finding" if any(one.first_line is None for one in found.failures) else "failure message"
-    rows.append(("", inspector.number(count), inspector.plural(count, what)))
+    rows.append(("", dashboard.number(count), dashboard.plural(count, what)))
     return rows
 
 
@@ -185,7 +186,7 @@ def answers(found: Diagnosis) -> None:
     for place, answer in enumerate(found.answers[:_ANSWERS_SHOWN]):
         title = f"{place + 1}. {pickers.plain(answer.issue.title)}"
         with st.expander(title, expanded=place < _ANSWERS_OPEN):
-            _issue(answer.issue, found.version, answer)
+            _issue(answer.issue, found, answer)
     if len(found.answers) > _ANSWERS_SHOWN:
         st.caption(f"The download also contains {len(found.answers) - _ANSWERS_SHOWN} less likely issues.")
 
@@ -203,10 +204,10 @@ def nearest(found: Diagnosis) -> None:
     st.caption("No match. These issues are the closest; if none of them fits, report it as new.")
     for issue in found.failures[0].nearest:
         with st.expander(pickers.plain(issue.title)):
-            _issue(issue, found.version)
+            _issue(issue, found)
 
 
-def _issue(issue: Issue, version: str | None, answer: Answer | None = None) -> None:
+def _issue(issue: Issue, found: Diagnosis, answer: Answer | None = None) -> None:
     with st.container(horizontal=True, gap="small"):
         for side in issue.sides:
             st.badge(side, color="orange")
@@ -216,7 +217,7 @@ def _issue(issue: Issue, version: str | None, answer: Answer | None = None) -> N
             st.badge(f"fixed in {program} {fixed}", color="green")
     st.markdown(pickers.plain(issue.cause))
     st.markdown(
-        "**What to do**\n\n" + "\n".join(f"1. {pickers.plain(step)}" for step in issue.steps_for(version))
+        "**What to do**\n\n" + "\n".join(f"1. {pickers.plain(step)}" for step in found.steps_for(issue))
     )
     if answer is not None and answer.by_symptom:
         st.markdown("**To settle it**")
@@ -316,7 +317,7 @@ def _plot(rows: pd.DataFrame, found: Diagnosis, theme: str) -> go.Figure:
     for hue, name in zip(series(theme), [*named, _OTHERS], strict=False):
         one = sums[sums["name"] == name]
         if not one.empty:
-            label = inspector.clip(name, 48)
+            label = dashboard.clip(name, 48)
             figure.add_bar(x=one["time"], y=one["times"], name=_safe(label), marker_color=hue)
     asked_for = rows[rows["name"] == "requests"].groupby("time", as_index=False)["times"].sum()
     if not asked_for.empty:
@@ -343,7 +344,7 @@ def _safe(text: str) -> str:
 
 def download(session: Session, found: Diagnosis) -> None:
     """Everything, as `diagnose --json` prints it; reports where it started from a capture."""
-    row = inspector.diagnosis_row("dashboard", found)
+    row = dashboard.diagnosis_row("dashboard", found)
     content = json.dumps(row, indent=2) + "\n"
     name = f"diagnosis-{hashlib.sha256(content.encode()).hexdigest()[:8]}.json"
     one = captures.chosen(session) if st.session_state.get("diagnose_kind") == "Capture" else None

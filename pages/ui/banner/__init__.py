@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from inspector import Evidence, Inspection, Level, duration, figures, number, plural
+from inspector import Evidence, Inspection, Level
+from inspector.dashboard import duration, figures, number, plural
 from pages.ui.assets import inline
 from pages.ui.modules import loader
 from pages.ui.palette import stylesheet

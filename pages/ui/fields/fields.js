@@ -12,6 +12,7 @@ import { visibleParts } from "../text.js";
  * @property {FieldPart[] | null} left null when it is not known
  * @property {FieldPart[]} right
  * @property {boolean | null} equal
+ * @property {string} note why texts that differ are right; empty where they are equal
  */
 
 /** @param {Component<{ heads: [string, string], rows: FieldRow[] }>} component */
@@ -34,7 +35,7 @@ export default function ({ data, parentElement }) {
  * @param {FieldRow} row
  * @param {[string, string]} heads
  */
-function line({ field, left, right, equal }, heads) {
+function line({ field, left, right, equal, note }, heads) {
   const element = make("div", "row");
   element.setAttribute("role", "row");
   const name = make("div", "field");
@@ -42,7 +43,8 @@ function line({ field, left, right, equal }, heads) {
     name.append(paint(make("span", k ? "part" : "whole"), visibleParts(words, { spaces: false, most: 80 })));
   }
   if (equal !== null) {
-    name.append(make("span", equal ? "same-sign" : "differs-sign", equal ? "✓ equal" : "≠ differs"));
+    const words = note ? `✓ ${note}` : equal ? "✓ equal" : "≠ differs";
+    name.append(make("span", equal ? "same-sign" : "differs-sign", words));
   }
   element.append(
     cell("rowheader", name),

@@ -1,0 +1,162 @@
+"""What to do about a known issue on one server: the catalogue's steps, with measured upgrades.
+
+An upgrade names the first release of the lab's matrix that delivers this class of stream completely,
+and never one that the server has reached. Where the matrix has nothing for an issue, the upgrade says so.
+`measured.json` is generated from fixtures/matrix by `python -m tools.make_measured`.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from inspector.capture import Endpoint
+from inspector.diagnosis.issue import Issue, Side
+from inspector.diagnosis.release_bounds import release_bounds
+from inspector.diagnosis.versions import as_version
+from inspector.engines import DEFAULT, Engine
+from inspector.reading import Reading
+
+__all__ = ["MEASURED_FILE", "Measured", "Situation", "first_step", "measured", "situation_of", "steps_for"]
+
+MEASURED_FILE: Final = Path(__file__).with_name("measured.json")
+
+_UPGRADE: Final = re.compile(r"(?:Or )?[Uu]pgrade\b")
+_RELEASE: Final = re.compile(r"\b\d+\.\d+(?:\.\d+)?\b")
+_ANY: Final = "any"
+_FIRST_RIGHT: Final = "the first release measured that delivers such streams completely"
+_UNMEASURED: Final = " (from the source code, not measured)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What is known of a server and its stream when a step is chosen."""
+
+    version: str | None = None
+    """The server's release, or the oldest that it can be."""
+    endpoint: Endpoint | None = None
+    calls: bool | None = None
+    """Whether the model called functions; None where that is not known."""
+    engine: Engine = DEFAULT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What the lab's matrix says of the streams that show an issue."""
+
+    first_right: str | None
+    """The first release from which on all of them are delivered whole; None where the newest still fails."""
+    newest: str
+    """The newest release measured."""
+    streams: int
+    """Scripts of the class."""
+
+
+def situation_of(reading: Reading) -> Situation:
+    """What a reading tells; without a version the oldest release that its events allow."""
+    parsed = reading.spec.raw is False
+    called = any(choice.expected.calls or choice.delivered().tool_calls for choice in reading.choices)
+    return Situation(
+        version=reading.server_version or release_bounds(reading).at_least,
+        endpoint=reading.header.endpoint,
+        calls=called if parsed else None,
+        engine=reading.engine,
+    )
+
+
+def steps_for(issue: Issue, situation: Situation) -> tuple[str, ...]:
+    """What to do, best first; at least one step."""
+    seen = measured(issue.id, situation)
+    number = as_version(situation.version or "")
+    left = [_told(step, seen) for step in issue.steps if not _reached(step, number)]
+    if seen is not None and issue.sides[0] is Side.SERVER and not issue.general:
+        left = list(_by_measurement(seen, left, number))
+    if not left:
+        release = situation.engine.labelled(situation.version)
+        return (f"{release} already has the known fix: report this stream to its developers.",)
+    return tuple(left)
+
+
+def first_step(issue: Issue, situation: Situation) -> str:
+    """The first thing to do."""
+    return steps_for(issue, situation)[0]
+
+
+def measured(issue: str, situation: Situation) -> Measured | None:
+    """The matrix's answer for the streams of an issue; None where no script of the endpoint shows it.
+
+    Where the endpoint is not known, every endpoint that has the issue must deliver them.
+    """
+    if situation.engine is not DEFAULT:
+        return None
+    table = _table()
+    by_class = table.get(issue, {})
+    if situation.endpoint is not None:
+        found = [by_class.get((situation.endpoint.value, _class(situation.calls)))]
+        found = [found[0] or by_class.get((situation.endpoint.value, _ANY))]
+    else:
+        found = [seen for (_, kind), seen in by_class.items() if kind == _ANY]
+    known = [seen for seen in found if seen is not None]
+    if not known:
+        return None
+    rights = [as_version(seen.first_right or "") for seen in known]
+    if None in rights:
+        return next(seen for seen in known if seen.first_right is None)
+    return max(known, key=lambda seen: as_version(seen.first_right or "") or ())
+
+
+def _by_measurement(seen: Measured, left: list[str], number: tuple[int, ...] | None) -> Iterator[str]:
+    """The steps left, with the measured upgrade in place of the catalogue's."""
+    rest = [step for step in left if not _UPGRADE.match(step)]
+    first = as_version(seen.first_right or "")
+    if first is not None and (number is None or number < first):
+        label = DEFAULT.labelled(seen.first_right)
+        yield f"Upgrade to {label} or newer, {_FIRST_RIGHT}."
+        yield from rest
+        return
+    yield from rest
+    if first is None:
+        yield f"No release measured delivers such streams completely, up to {DEFAULT.labelled(seen.newest)}."
+
+
+def _told(step: str, seen: Measured | None) -> str:
+    """A step, with what an upgrade rests on where the matrix does not bear it out."""
+    if not _UPGRADE.match(step):
+        return step
+    asked = [number for name in _RELEASE.findall(step) if (number := as_version(name)) is not None]
+    first = as_version(seen.first_right or "") if seen is not None else None
+    if not asked or (first is not None and max(asked) >= first):
+        return step
+    return f"{step.rstrip('.')}{_UNMEASURED}."
+
+
+def _reached(step: str, number: tuple[int, ...] | None) -> bool:
+    """Whether a step asks for an upgrade, and for none that is newer than the server."""
+    if number is None or not _UPGRADE.match(step):
+        return False
+    told = [as_version(name) for name in _RELEASE.findall(step)]
+    return bool(told) and all(one is not None and one <= number for one in told)
+
+
+def _class(calls: bool | None) -> str:
+    return _ANY if calls is None else "calls" if calls else "no calls"
+
+
+@cache
+def _table() -> Mapping[str, Mapping[tuple[str, str], Measured]]:
+    """By issue, then by endpoint and class of stream."""
+    value = json.loads(MEASURED_FILE.read_text(encoding="utf-8"))
+    newest = value["releases"][-1]
+    return {
+        issue: {
+            (endpoint, kind): Measured(
+                first_right=seen["first_right"], newest=newest, streams=seen["streams"]
+            )
+            for endpoint, classes in by_endpoint.items()
+            for kind, seen in classes.items()
+        }
+        for issue, by_endpoint in value["issues"].items()
+    }

@@ -1,0 +1,118 @@
+"""What to do: upgrades that the matrix bears out, and none that the server has reached."""
+
+import json
+import re
+from itertools import product
+
+import pytest
+
+from inspector.capture import Endpoint
+from inspector.diagnosis import Situation, catalogue, first_step, issues, situation_of, steps_for
+from inspector.diagnosis.catalogue import read_catalogue
+from inspector.diagnosis.steps import MEASURED_FILE, measured
+from inspector.diagnosis.versions import as_version
+from inspector.engines import ENGINES
+from inspector.lab.results import load_runs, version_key
+from inspector.reading import read
+from inspector.store import FIXTURES, builtin, load
+from tests.support.entries import ENTRY, written
+from tools.make_measured import measured_table
+
+UNMEASURED = "Upgrade to 0.10.2 or newer, and to 0.25.0 or newer (from the source code, not measured)."
+CROSSING = "chat-stream-multi-channel-chunk"
+
+
+def test_the_table_is_that_of_the_matrix() -> None:
+    assert json.loads(MEASURED_FILE.read_text("utf-8")) == measured_table(FIXTURES / "matrix"), (
+        "python -m tools.make_measured writes it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "first"),
+    [
+        (None, UNMEASURED),
+        (
+            "no version",
+            "Upgrade to 0.10.2 or newer, and to 0.25.0 or newer (from the source code, not measured).",
+        ),
+        ("0.10.1", UNMEASURED),
+        ("0.24.0", UNMEASURED),
+        ("0.25.0", "Look at the ids."),
+        ("0.32.0+cpu", "Look at the ids."),
+    ],
+)
+def test_no_server_is_told_to_upgrade_to_a_release_that_it_has_reached(
+    version: str | None, first: str
+) -> None:
+    steps = ["Upgrade to 0.10.2 or newer, and to 0.25.0 or newer.", "Upgrade to 0.11.0.", "Look at the ids."]
+    [issue] = read_catalogue(written({**ENTRY, "steps": steps}))
+    assert first_step(issue, Situation(version=version)) == first
+
+
+def test_a_server_past_every_upgrade_is_told_to_report() -> None:
+    [issue] = read_catalogue(written({**ENTRY, "steps": ["Upgrade to vLLM 0.11.0."]}))
+    assert steps_for(issue, Situation(version="0.32.0")) == (
+        "vLLM 0.32.0 already has the known fix: report this stream to its developers.",
+    )
+
+
+def test_an_upgrade_is_the_first_release_measured_right_for_the_class_of_stream() -> None:
+    issue = issues()[CROSSING]
+
+    def told(**known: object) -> str:
+        return first_step(issue, Situation(**known))  # type: ignore[arg-type]
+
+    with_calls = "Upgrade to vLLM 0.27.1 or newer, the first release measured"
+    assert told(version="0.14.1", endpoint=Endpoint.CHAT, calls=True).startswith(with_calls)
+    assert told(version="0.14.1", endpoint=Endpoint.CHAT).startswith(with_calls)
+    assert told(version="0.14.1").startswith(with_calls)
+    without = told(version="0.14.1", endpoint=Endpoint.CHAT, calls=False)
+    assert without.startswith("Upgrade to vLLM 0.18.0 or newer, the first release measured")
+
+
+def test_responses_are_told_to_upgrade_past_the_releases_that_still_lose() -> None:
+    for name in ("responses-stream-missing-tokens", "responses-stream-cross-channel"):
+        for version in (None, "0.12.0", "0.14.1", "0.23.0"):
+            told = first_step(issues()[name], Situation(version=version, endpoint=Endpoint.RESPONSES))
+            assert told.startswith("Upgrade to vLLM 0.27.1 or newer, the first release measured"), (
+                name,
+                version,
+            )
+
+
+def test_what_no_release_delivers_is_not_cured_by_an_upgrade() -> None:
+    issue = issues()["unfinished-header-as-content"]
+    told = steps_for(issue, Situation(version="0.27.1", endpoint=Endpoint.CHAT))
+    assert not [step for step in told if step.startswith("Upgrade")]
+    assert told[-1].startswith("No release measured delivers such streams completely")
+
+
+def test_what_the_matrix_measured_is_no_measurement_of_another_engine() -> None:
+    [rust] = [engine for engine in ENGINES if engine.name == "vllm-rust"]
+    assert measured(CROSSING, Situation(endpoint=Endpoint.CHAT, engine=rust)) is None
+
+
+def test_every_upgrade_that_is_told_is_measured_or_says_that_it_is_not() -> None:
+    releases = [as_version(run.version) for run in load_runs(FIXTURES / "matrix")]
+    wrong = []
+    for issue in catalogue():
+        for endpoint in (None, *Endpoint):
+            for step in steps_for(issue, Situation(endpoint=endpoint)):
+                if not re.match(r"(?:Or )?[Uu]pgrade", step) or "not measured" in step:
+                    continue
+                asked = [as_version(name) for name in re.findall(r"\b\d+\.\d+\.\d+\b", step)]
+                if asked and max(one for one in asked if one) not in releases:
+                    wrong.append((issue.id, endpoint, step))
+    assert wrong == []
+
+
+def test_no_fixture_is_told_to_upgrade_to_what_it_runs() -> None:
+    situations = [situation_of(read(load(one.path)[0])) for one in builtin()]
+    known = [one for one in situations if one.version is not None]
+    assert len(known) >= 4
+    for situation, issue in product(known, catalogue()):
+        for step in steps_for(issue, situation):
+            asked = re.findall(r"\b\d+\.\d+\.\d+\b", step) if re.match(r"[Uu]pgrade", step) else []
+            if asked:
+                assert max(map(version_key, asked)) > version_key(situation.version or ""), step
