@@ -112,13 +112,13 @@ def test_a_marker_inside_a_body_is_said_although_nothing_was_lost() -> None:
     assert [one.kind for one in seen.findings] == [Kind.SPECIAL_TOKEN_IN_BODY]
     assert seen.verdict.level is Level.WARNING
     assert seen.verdict.sentence.startswith(
-        "The model wrote <|start|> inside the body of a message on analysis (token 4)"
+        "The model wrote <|start|> inside the body of a message on the analysis channel (token 4)"
     )
 
 
 def test_events_out_of_order_prove_no_text_whole() -> None:
     judged = inspect(chat(GOOD, with_ids=False, done=False)).verdict
-    assert judged.sentence == "The stream breaks its protocol."
+    assert judged.sentence == "The stream violates the streaming protocol."
 
 
 def test_a_body_of_responses_proves_nothing_of_itself() -> None:
