@@ -165,7 +165,10 @@ def test_a_server_without_tool_parser_is_told_the_flags() -> None:
 def test_a_request_that_fails_is_not_laid_to_flags_or_to_the_version() -> None:
     more = {"/v1/chat/completions": lambda _: refused("The model `other` does not exist.", 404)}
     found = examined(model="other", more=more)
-    assert check(found, "chat").change == "Ask $URL/models and use the id that it shows (model-name-unknown)."
+    assert (
+        check(found, "chat").change
+        == "Request $URL/models and use the model ID that it shows (model-name-unknown)."
+    )
     for name in ("token ids", "tool calls"):
         assert check(found, name).state is CheckState.UNKNOWN
         assert check(found, name).change == ""
