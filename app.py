@@ -37,6 +37,10 @@ def _page_paths() -> list[str]:
 
 
 tap = _tap()
+# The outermost check: pages, files, the websocket, the playback and the tap.
+hosts = inspector.trusted_hosts(
+    bound=[st.get_option("server.address") or ""], also=[st.get_option("browser.serverAddress") or ""]
+)
 app = st.App(
     "pages/frame.py",
     routes=[
@@ -47,6 +51,6 @@ app = st.App(
             for route in [*inspector.runs_routes(inspector.registry(), path), *module_routes(path)]
         ),
     ],
-    middleware=tap.middleware,
+    middleware=[*hosts, *tap.middleware],
     lifespan=tap.lifespan,
 )

@@ -34,6 +34,7 @@ from inspector.diagnosis import (
 from inspector.doctor import Check, CheckState, Checkup, examine
 from inspector.errors import CaptureError, ConnectionFailed, InspectorError, LabError, StoreError
 from inspector.formats import clip, duration, figure, number, plural
+from inspector.hosts import trusted_hosts
 from inspector.inspection import Inspection, inspect
 from inspector.lab.results import Run as MatrixRun
 from inspector.lab.results import all_runs as matrix_runs
@@ -187,6 +188,7 @@ __all__ = [
     "strip",
     "timing_rows",
     "token_rows",
+    "trusted_hosts",
     "unpacked",
     "verdict",
 ]
