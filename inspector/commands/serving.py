@@ -9,6 +9,7 @@ from contextlib import suppress
 import uvicorn
 from starlette.types import ASGIApp
 
+from inspector.commands.shared import say
 from inspector.errors import InspectorError
 from inspector.hosts import HOSTS_VARIABLE, TrustedHosts
 
@@ -56,7 +57,7 @@ def serve(app: ASGIApp, arguments: Namespace, lines: Sequence[str]) -> None:
         shown = f"[{host}]" if family is socket.AF_INET6 else host
         address = f"http://{shown}:{listening.getsockname()[1]}"
         for line in lines:
-            print(line.replace("{address}", address))
+            say(line.replace("{address}", address))
         sys.stdout.flush()
         with suppress(KeyboardInterrupt):  # the usual end; uvicorn has closed what was open
             uvicorn_server(checked).run(sockets=[listening])

@@ -1,6 +1,5 @@
 """`tap`: a recording proxy in front of a server."""
 
-import sys
 from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,7 +10,7 @@ from starlette.routing import Mount
 
 from inspector.client.address import Server
 from inspector.commands.serving import add_address_options, serve
-from inspector.commands.shared import Commands, printable
+from inspector.commands.shared import Commands, tell
 from inspector.errors import InspectorError
 from inspector.tap import FolderSink, Tap, Upstream, tap_routes
 
@@ -72,7 +71,7 @@ def run(arguments: Namespace) -> int:
     if len(set(names)) < len(names):
         raise InspectorError("give each --upstream a unique name, for example --upstream old=http://a:8000")
     folder = Path(arguments.captures)
-    sink = FolderSink(folder, say=lambda line: print(printable(line), file=sys.stderr, flush=True))
+    sink = FolderSink(folder, say=tell)
     taps = [Tap(one, sink) for one in upstreams]
     alone = len(taps) == 1
     routes = [Mount("", app=taps[0])] if alone else tap_routes(taps, prefix="")
