@@ -10,8 +10,10 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
+from inspector.bounds import EVENTS, over
 from inspector.errors import CaptureError
 from inspector.redaction import redact
 
@@ -129,6 +131,7 @@ _LATEST_S: Final = 1e9  # about 30 years: no stream takes longer, and this bound
 _TEXTS: Final = ("model", "server_version", "owned_by", "started_at", "source")
 _KNOWN: Final = {_FORMAT, "endpoint", "request", "status", "script", "notes", *_TEXTS}
 _SHOWN: Final = 40
+_LINES_AT_MOST: Final = EVENTS + 2
 
 
 def render(capture: Capture) -> Iterator[str]:
@@ -184,9 +187,11 @@ def end_line(end: End) -> str:
 def parse(lines: Iterable[str], name: str) -> Capture:
     """The lines of a capture file, with or without line ends, to a capture; `name` is for errors.
 
-    Raises CaptureError for a newer format, a header without an endpoint, and an invalid line.
+    Raises CaptureError for a newer format, a header without an endpoint, and an invalid line,
+    and for more lines than are read.
     """
-    rows = enumerate(lines, 1)
+    source = iter(lines)
+    rows = enumerate(islice(source, _LINES_AT_MOST), 1)
     number, line = next((row for row in rows if row[1].strip()), (1, ""))
     header, notes = _header(line, name, number)
     events: list[Event] = []
@@ -228,6 +233,8 @@ def parse(lines: Iterable[str], name: str) -> Capture:
                 "lines follow the end of the capture; split the file, each file is one capture",
                 line=number,
             )
+    if next(source, None) is not None:
+        raise CaptureError(name, over(_LINES_AT_MOST, "lines"))
     return Capture(header=header, events=events, end=end, notes=notes)
 
 
