@@ -6,7 +6,7 @@ its bytes. The bounds lie well above what gpt-oss can send: a response has at mo
 
 from typing import Final
 
-__all__ = ["CAPTURES", "EVENTS", "FINDINGS", "LINES", "TOKENS", "over"]
+__all__ = ["CAPTURES", "EVENTS", "FINDINGS", "LINES", "RECORDED_BYTES", "TOKENS", "over"]
 
 EVENTS: Final = 1_000_000
 """Events of one response."""
@@ -16,6 +16,9 @@ LINES: Final = 5_000_000
 
 CAPTURES: Final = 10_000
 """Captures of one file."""
+
+RECORDED_BYTES: Final = 480 * 2**20
+"""Bytes of one response that are recorded, as its file holds them; the largest file that is read has more."""
 
 TOKENS: Final = 1_000_000
 """Token IDs of one completion."""

@@ -88,6 +88,8 @@ class End:
     """True if the connection broke, False if the body ended properly."""
     detail: str = ""
     """The transport's error message, empty for a proper end."""
+    unread: str = ""
+    """Why the recording ended before the response did, one sentence; empty when it holds all of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +183,8 @@ def end_line(end: End) -> str:
     row["end"] = "cut" if end.cut else "closed"
     if end.detail:
         row["detail"] = end.detail
+    if end.unread:
+        row["unread"] = end.unread
     return json.dumps(row)
 
 
@@ -296,10 +300,10 @@ def _line(row: object, name: str, number: int) -> Event | End:
             raise CaptureError(name, f"t is {_shown(at_s)}, not seconds from the request", line=number)
         at_s = float(at_s)
     if (how := row.get("end")) is not None and "data" not in row:
-        detail = row.get("detail", "")
-        if how not in ("closed", "cut") or not isinstance(detail, str):
+        detail, unread = row.get("detail", ""), row.get("unread", "")
+        if how not in ("closed", "cut") or not isinstance(detail, str) or not isinstance(unread, str):
             raise CaptureError(name, f'end is {_shown(how)}, not "closed" or "cut"', line=number)
-        return End(at_s=at_s, cut=how == "cut", detail=detail)
+        return End(at_s=at_s, cut=how == "cut", detail=detail, unread=unread)
     for kind in EventKind:
         if isinstance(row.get(kind.value), str) and isinstance(text, str):
             return Event(row[kind.value], at_s, text, kind)

@@ -140,6 +140,8 @@ class Reading:
     @property
     def unread(self) -> str:
         """One sentence on what was not read because of a bound; empty when everything was."""
+        if self.end is not None and self.end.unread:
+            return self.end.unread
         if any(choice.tokens.cut for choice in self.choices):
             return f"The response has more than {TOKENS:,} token IDs, the most that is read."
         if self.stream.unread_choices:

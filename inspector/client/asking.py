@@ -202,7 +202,8 @@ class _Exchange:
 
     def _broken(self) -> bool:
         recorder = self.recorder
-        return self.request.background and self._response_id is not None and not recorder.done
+        whole = recorder.done or bool(recorder.unread)
+        return self.request.background and self._response_id is not None and not whole
 
     def _record(self, request: httpx.Request) -> Recorder:
         if request.method == "POST":
@@ -226,6 +227,8 @@ class _Exchange:
     def _ending(self) -> str:
         """The failure of a stream that ended without one being raised."""
         recorder = self.recorder
+        if recorder.unread:
+            return f"{self.server.root}: {recorder.unread}"
         if recorder.body:
             answer = loads(recorder.body)
             if not isinstance(answer, dict) or not {"choices", "output"} & answer.keys():

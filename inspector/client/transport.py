@@ -18,7 +18,8 @@ from typing import Any, Final
 import httpx
 
 from inspector.capture import End, Endpoint, Event, Header
-from inspector.client.recorder import READABLE_CODINGS, Recorder, Sink
+from inspector.client.decoding import READABLE_CODINGS
+from inspector.client.recorder import Recorder, Sink
 from inspector.errors import StoreError
 from inspector.redaction import redact
 from inspector.store import CaptureWriter, open_writer
