@@ -11,6 +11,7 @@ from typing import Any, Final
 import httpx
 
 from inspector.client.address import Server
+from inspector.client.redirects import Redirected
 from inspector.formats import clip
 
 __all__ = ["connection_failure", "is_timeout", "refusal", "said"]
@@ -23,6 +24,8 @@ def connection_failure(error: BaseException, server: Server, *, begun: bool = Fa
     causes = list(_causes(error))
     words = _innermost(causes)
     for cause in causes:
+        if isinstance(cause, Redirected):
+            return str(cause)
         if isinstance(cause, httpx.ConnectTimeout | httpx.PoolTimeout):
             return (
                 f"{server.root} did not accept a connection within {server.connect_s:g} s; "
