@@ -25,6 +25,7 @@ from inspector.diagnosis import (
 )
 from inspector.doctor import CheckState, check_server
 from inspector.formats import clip, duration, figure, number, plural
+from inspector.hosts import trusted_hosts
 from inspector.lab.results import Run as MatrixRun
 from inspector.lab.results import all_runs as matrix_runs
 from inspector.lab.results import capture_of as matrix_capture
@@ -120,4 +121,5 @@ __all__ = [
     "stream_position",
     "strip",
     "timing_rows",
+    "trusted_hosts",
 ]
