@@ -32,7 +32,7 @@ from inspector.lab.results import capture_of as matrix_capture
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import Script
 from inspector.lab.scripts import load as lab_scripts
-from inspector.lab.summary import release_rows, release_words
+from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows
 from inspector.metrics import figures
 from inspector.playback import FAULTS, playback_routes
 from inspector.reading import ChoiceReading
@@ -58,6 +58,7 @@ __all__ = [
     "Answer",
     "Builtin",
     "CheckState",
+    "CheckupRow",
     "ChoiceReading",
     "DashboardTap",
     "DiagnosisOutcome",
@@ -84,6 +85,7 @@ __all__ = [
     "audit_row",
     "builtin",
     "check_server",
+    "checkup_rows",
     "clip",
     "comparison_strip",
     "comparison_summary",
@@ -94,6 +96,7 @@ __all__ = [
     "duration",
     "empty_strip",
     "event_rows",
+    "fault_rows",
     "field_rows",
     "figure",
     "figures",
@@ -111,8 +114,6 @@ __all__ = [
     "plural",
     "registry",
     "rejected",
-    "release_rows",
-    "release_words",
     "render",
     "run_rows",
     "runs_routes",
