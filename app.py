@@ -11,7 +11,8 @@ from functools import cache
 import streamlit as st
 
 import inspector
-from inspector import Capture, DashboardTap, InspectorError
+from inspector import Capture, InspectorError, dashboard
+from inspector.dashboard import DashboardTap
 from pages.ui.modules import module_routes
 
 __all__ = ["app"]
@@ -20,12 +21,12 @@ __all__ = ["app"]
 @cache
 def _builtins() -> dict[str, Capture]:
     """The built-in captures by name, the most telling first."""
-    return {one.name: inspector.load(one.path)[0] for one in inspector.builtin()}
+    return {one.name: inspector.load(one.path)[0] for one in dashboard.builtin()}
 
 
 def _tap() -> DashboardTap:
     try:
-        return DashboardTap(inspector.configured_upstreams(), inspector.registry())
+        return DashboardTap(dashboard.configured_upstreams(), dashboard.registry())
     except InspectorError as error:
         sys.exit(str(error))
 
@@ -40,11 +41,11 @@ tap = _tap()
 app = st.App(
     "pages/frame.py",
     routes=[
-        *inspector.playback_routes(_builtins),
+        *dashboard.playback_routes(_builtins),
         *(
             route
             for path in _page_paths()
-            for route in [*inspector.runs_routes(inspector.registry(), path), *module_routes(path)]
+            for route in [*dashboard.runs_routes(dashboard.registry(), path), *module_routes(path)]
         ),
     ],
     middleware=tap.middleware,

@@ -16,6 +16,7 @@ from inspector.capture import Endpoint
 from inspector.client.address import Server
 from inspector.client.asking import owner_in, trust
 from inspector.client.failures import connection_failure, refusal
+from inspector.client.outcome import Outcome, OutcomeKind
 from inspector.client.request import LiveRequest
 from inspector.diagnosis.advice import first_advice, known_faults
 from inspector.diagnosis.steps import Situation, first_step, situation_of
@@ -27,7 +28,7 @@ from inspector.runs.registry import Registry
 from inspector.runs.run import Run
 from inspector.wire.stream import loads
 
-__all__ = ["Check", "CheckState", "Checkup", "examine"]
+__all__ = ["Check", "CheckState", "Checkup", "check_server"]
 
 PROMPT: Final = "Think briefly, then answer in one short sentence: what is 17 times 3?"
 TOOL_PROMPT: Final = "What is the weather in Paris right now? Call the tool get_weather."
@@ -94,7 +95,7 @@ class Checkup:
         return f"{len(failed)} of {len(self.checks)} checks failed: {', '.join(failed) or 'none'}."
 
 
-def examine(server: Server, *, model: str | None = None, registry: Registry | None = None) -> Checkup:
+def check_server(server: Server, *, model: str | None = None, registry: Registry | None = None) -> Checkup:
     """Check a server; blocks until its streams have ended. `model` None takes its gpt-oss model."""
     checks: list[Check] = []
     version: str | None = None
@@ -147,10 +148,10 @@ class _Basics:
         try:
             answer = self.client.get(address)
         except httpx.HTTPError as error:
-            return connection_failure(error, self.server)
+            return connection_failure(error, self.server).sentence
         found = loads(answer.text) if answer.status_code == 200 else None
         if not isinstance(found, dict):
-            return refusal(answer.status_code, answer.text, self.server, path=path)
+            return refusal(answer.status_code, answer.text, self.server, path=path).sentence
         return found
 
     def _status(self, address: str) -> int | None:
@@ -211,7 +212,7 @@ def _streams(server: Server, model: str, registry: Registry, engine: Engine) -> 
     if run.reading().choice.deltas or run.events:
         yield from _chat_checks(run)
     tool = replace(text, prompt=TOOL_PROMPT, tools=[_WEATHER], tool_choice="auto")
-    yield _tool_check(_ask(registry, server, tool), text_failure=run.outcome.failure, engine=engine)
+    yield _tool_check(_ask(registry, server, tool), text=run.outcome, engine=engine)
     if Endpoint.RESPONSES in engine.lacks:
         yield _unknown("responses", f"{engine.label} has no Responses endpoint.")
         return
@@ -232,11 +233,11 @@ def _answers(name: str, run: Run) -> Check:
     seen = run.audit().seen
     findings, judged, situation = seen.findings, seen.verdict, situation_of(seen.reading)
     errors = [one for one in findings if one.severity is Severity.ERROR]
-    if "has no /responses" in run.outcome.failure:
+    if run.outcome.kind is OutcomeKind.NO_ENDPOINT and run.header.endpoint is Endpoint.RESPONSES:
         return _unknown(name, "The server has no Responses endpoint.")
-    if run.outcome.failure and not errors:
+    if run.outcome.failed and not errors:
         return _failed(name, run.outcome.failure, "See the server's log for the reason.")
-    if run.outcome.failure:
+    if run.outcome.failed:
         advice = _advice(errors if run.events else (), situation, kept=_came(run))
         return _failed(name, run.outcome.failure, advice)
     if errors:
@@ -331,12 +332,12 @@ def _clock(reading: Reading) -> Check:
     return _ok("tokens per event", says)
 
 
-def _tool_check(run: Run, *, text_failure: str, engine: Engine) -> Check:
+def _tool_check(run: Run, *, text: Outcome, engine: Engine) -> Check:
     name = "tool calls"
-    if run.outcome.failure and not _came(run):
-        if run.outcome.failure == text_failure:
+    if run.outcome.failed and not _came(run):
+        if run.outcome.same_failure(text):
             return _unknown(name, "It failed as the request without tools did, so no call was seen.")
-        known = any(word in run.outcome.failure for word in engine.tools_words)
+        known = any(word in run.outcome.words for word in engine.tools_words)
         return _failed(name, run.outcome.failure, engine.tools_hint if known else engine.tools_question)
     seen = run.audit().seen
     reading, findings = seen.reading, seen.findings

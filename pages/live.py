@@ -1,6 +1,6 @@
 """Live: send a request and watch the tokens arrive; without a server the built-in one replays captures."""
 
-from inspector import RunState
+from inspector.dashboard import RunState
 from pages.parts import live
 from pages.ui import state
 

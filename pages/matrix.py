@@ -2,14 +2,13 @@
 
 import streamlit as st
 
-import inspector
-from inspector import InspectorError
+from inspector import InspectorError, dashboard
 from pages.parts.matrix import body as matrix
 
 st.title("Matrix", anchor=False)
 try:
-    runs = inspector.matrix_runs()
-    scripts = inspector.lab_scripts()
+    runs = dashboard.matrix_runs()
+    scripts = dashboard.lab_scripts()
 except InspectorError as error:
     st.error(str(error))
     st.stop()

@@ -5,10 +5,11 @@ from contextlib import ExitStack
 
 import pytest
 
-from inspector.lab import matrix
 from inspector.lab.install import CPU_PACKAGE, NEWEST, installed
 from inspector.lab.paths import LabPaths, default_root
 from inspector.lab.process import ServerProcess
+from inspector.lab.server import ServerOptions
+from inspector.lab.session import LabSession
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -26,4 +27,4 @@ def vllm_server() -> Iterator[ServerProcess]:
     environment = installed(paths, CPU_PACKAGE, NEWEST)
     assert environment is not None, f"vLLM {NEWEST} is not installed: run python -m inspector lab install"
     with ExitStack() as stack:
-        yield matrix.serving(stack, paths, environment, 3, tools=False, say=print)
+        yield LabSession(paths=paths).serving(stack, environment, ServerOptions(stream_interval=3))

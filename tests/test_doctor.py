@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from inspector.client.address import Server
-from inspector.doctor import Check, CheckState, Checkup, examine
+from inspector.doctor import Check, CheckState, Checkup, check_server
 from inspector.lab.process import free_port
 from tests.support.raw_server import Answer, Asked, page, raw_server, sse, stream
 from tests.support.streams import Step, chat
@@ -63,7 +63,7 @@ def examined(
         **(more or {}),
     }
     with raw_server(told) as server:
-        return examine(Server(base_url=server.v1), model=model)
+        return check_server(Server(base_url=server.v1), model=model)
 
 
 def check(found: Checkup, name: str) -> Check:
@@ -90,7 +90,7 @@ def test_a_server_that_is_set_up_right_has_no_failed_check() -> None:
 
 
 def test_nobody_there() -> None:
-    found = examine(Server(base_url=f"http://127.0.0.1:{free_port()}"))
+    found = check_server(Server(base_url=f"http://127.0.0.1:{free_port()}"))
     [only] = found.checks
     assert only.state is CheckState.FAILED
     assert "connection refused" in only.says

@@ -1,16 +1,91 @@
+"""The two doors: `inspector` for everybody, `inspector.dashboard` for the screens."""
+
 import ast
+import doctest
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
+
+import pytest
+from starlette.applications import Starlette
 
 import inspector
+from inspector import dashboard
+from tests.support.listening import listening
+
+ROOT = Path(__file__).parent.parent
+LIBRARY = ROOT / "docs" / "library.md"
 
 
-def test_the_door_offers_exactly_what_it_imports() -> None:
-    source = Path(inspector.__file__).read_text(encoding="utf-8")
+@pytest.mark.parametrize("door", [inspector, dashboard], ids=lambda door: door.__name__)
+def test_a_door_offers_exactly_what_it_imports(door: ModuleType) -> None:
+    source = Path(door.__file__ or "").read_text(encoding="utf-8")
     imported = {
         alias.asname or alias.name
         for node in ast.parse(source).body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
-    assert set(inspector.__all__) == imported
-    assert inspector.__all__ == sorted(inspector.__all__)
+    assert set(door.__all__) == imported
+    assert len(set(door.__all__)) == len(door.__all__)
+
+
+def test_a_name_has_one_door() -> None:
+    assert not set(inspector.__all__) & set(dashboard.__all__)
+
+
+def test_the_library_stays_small() -> None:
+    assert len(inspector.__all__) <= 30
+
+
+def test_every_name_of_the_dashboards_door_is_used_by_a_screen() -> None:
+    used = set()
+    for path in [ROOT / "app.py", *(ROOT / "pages").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "dashboard":
+                used.add(node.attr)
+            elif isinstance(node, ast.ImportFrom) and node.module == "inspector.dashboard":
+                used.update(alias.name for alias in node.names)
+    # The type of what `registry()` returns.
+    assert set(dashboard.__all__) - {"Registry"} <= used
+
+
+def examples() -> str:
+    return "\n".join(re.findall(r"```pycon\n(.*?)```", LIBRARY.read_text(encoding="utf-8"), re.DOTALL))
+
+
+def test_every_name_of_the_library_has_an_example() -> None:
+    assert set(re.findall(r"\binspector\.(\w+)", examples())) >= set(inspector.__all__)
+
+
+@pytest.fixture
+def playback() -> Iterator[str]:
+    captures = {one.name: inspector.load(one.path)[0] for one in dashboard.builtin()}
+    with listening(Starlette(routes=dashboard.playback_routes(lambda: captures))) as address:
+        yield f"{address}/playback/v1"
+
+
+def test_the_examples_of_the_library_print_what_the_docs_show(
+    playback: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
+    monkeypatch.chdir(tmp_path)
+    source = examples().replace("http://localhost:8000/v1", playback)
+    source = source.replace("openai/gpt-oss-20b", "chat-whole-vllm-0.14.1")
+    session = doctest.DocTestParser().get_doctest(source, {}, "library.md", str(LIBRARY), 0)
+    assert len(session.examples) > len(inspector.__all__)
+    told: list[str] = []
+    failed, _ = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(session, out=told.append)
+    assert not failed, "".join(told)
+
+
+def test_import_inspector_is_light() -> None:
+    heavy = ("inspector.lab", "openai", "rapidfuzz", "starlette", "streamlit", "uvicorn")
+    program = f"import sys, inspector; print([name for name in {heavy!r} if name in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"

@@ -73,49 +73,62 @@ def align(
     body: vLLM joins messages there by line feeds and writes the arguments of tool calls anew.
     """
     ids = reading.tokens.ids
-    found = [] if raw else arrived(reading)
-    deltas = renumbered(reading, found)
-    delivered: defaultdict[str, list[Delta]] = defaultdict(list)
-    for delta in deltas:
-        delivered[delta[1]].append(delta)
     ending = ending or Ending()
-    raw_end = _raw_end(reading, ending) if raw else 0
-    parts = [Part(0, raw_end, TEXT, TEXT, None)] if raw else parts_of(reading, delivered)
     skip = raw and skip_special
-    lanes: defaultdict[str, list[Part]] = defaultdict(list)
+    calls = [] if raw else arrived(reading)
+    delivered: defaultdict[str, list[Delta]] = defaultdict(list)
+    for delta in renumbered(reading, calls):
+        delivered[delta.field].append(delta)
+    parts = [Part(0, _raw_end(reading, ending), TEXT, TEXT, None)] if raw else parts_of(reading, delivered)
+    lanes: defaultdict[str | None, list[Part]] = defaultdict(list)
     for part in parts:
-        if part.lane is not None:
-            lanes[part.lane].append(part)
+        lanes[part.lane].append(part)
+
     fates: list[Fate] = []
-    cells: list[Cell] = []
+    unsettled: list[Part] = []
     sent: dict[str, list[Delta]] = {}
-    for lane in sorted({*lanes, *(name for name in delivered if not name.endswith(".name"))}):
+    names = {*lanes, *(name for name in delivered if not name.endswith(".name"))}
+    for lane in sorted(name for name in names if name is not None):
+        got = "".join([delta.text for delta in delivered[lane]])
         spans = [visible(ids[part.start : part.end], skip) for part in lanes[lane]]
         texts = [text_of(span, ended=False) for span in spans]
-        whole, got = "".join(texts), "".join([delta.text for delta in delivered[lane]])
-        same = _same(spans, whole, got) or (
-            raw and (_stopped(reading, whole, got, ending) or _held_back(spans, got))
-        )
-        if same or (unstreamed and _same_when_joined(texts, got)):
+        whole = "".join(texts)
+        complete = _same(spans, whole, got)
+        if raw:
+            complete = complete or _stopped(reading, whole, got, ending) or _held_back(spans, got)
+        if unstreamed:
+            complete = complete or _same_when_joined(texts, got)
+        if complete:
             fates.extend(
                 Fate(part.start, part.end, FateState.OK, part.field, lane, part.message, text)
                 for part, text in zip(lanes[lane], texts, strict=True)
             )
-            continue
-        sent[lane] = delivered[lane]
-        for part in lanes[lane]:
-            cells.extend(cells_of(reading.tokens, part, skip_special=skip))
-    for part in parts:
-        if part.lane is None:
-            cells.extend(cells_of(reading.tokens, part, skip_special=skip))
+        else:
+            sent[lane] = delivered[lane]
+            unsettled.extend(lanes[lane])
+    more, extras = _explain(
+        reading, [*unsettled, *lanes[None]], sent, raw=raw, skip=skip, unstreamed=unstreamed
+    )
+    return Alignment(fates=sorted([*fates, *more], key=lambda fate: fate.start), extras=extras, calls=calls)
+
+
+def _explain(
+    reading: ChoiceReading,
+    parts: Iterable[Part],
+    sent: dict[str, list[Delta]],
+    *,
+    raw: bool,
+    skip: bool,
+    unstreamed: bool,
+) -> tuple[list[Fate], list[Extra]]:
+    """Fates of the tokens of lanes that did not arrive complete, and what arrived without a token."""
+    ids = reading.tokens.ids
+    cells = [cell for part in parts for cell in cells_of(reading.tokens, part, skip_special=skip)]
     extras, leaks = _match(reading, cells, sent, unstreamed=unstreamed)
-    fates.extend(leaks)
-    # Markers among refused tokens frame nothing and are nobody's text.
+    # Special tokens among rejected tokens frame nothing and are nobody's text.
     cells = [cell for cell in cells if raw or cell.message is not None or ids[cell.token] not in MARKERS]
     cells.sort(key=lambda cell: cell.token)
-    fates.extend(fates_of(cells))
-    fates.sort(key=lambda fate: fate.start)
-    return Alignment(fates=fates, extras=extras, calls=found)
+    return [*leaks, *fates_of(cells)], extras
 
 
 def _same(spans: Sequence[Sequence[int]], whole: str, got: str) -> bool:

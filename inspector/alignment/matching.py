@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import Final
+from typing import Final, NamedTuple
 
 from inspector.alignment.cells import Cell, FateState, Pool, Stray
 from inspector.alignment.text import embed_tokens, token_blocks
@@ -121,24 +121,53 @@ def match_field(cells: Sequence[Cell], strays: Sequence[Stray], sent: Sequence[S
     for stray in left:
         assert stray.place is not None  # noqa: S101 -- what was laid over cells has its place among them
         stray.place = free[stray.place] if stray.place < len(free) else len(cells)
-    lost = sum(len(cell.text) for cell in cells if cell.free)
-    amount = sum(len(stray.text) for stray in left)
-    moved = any(cell.state is FateState.MISROUTED for cell in cells)
-    delivered = sum(len(cell.text) for cell in cells if not cell.free) + amount
-    if not lost or not amount or moved or delivered != sum(len(text) for _, _, text in sent):
+    by_events = _Attempt.of(cells, left)
+    if not by_events.may_be_wrong(cells, sent):
         return left
-    before = [(cell.state, cell.delivered_in, cell.delivery_event) for cell in cells]
     for cell in cells:
         cell.reset()
-    others = _lay(cells, [Stray(event, field, text) for event, field, text in sent])
-    if (
-        sum(len(cell.text) for cell in cells if cell.free) + sum(len(one.text) for one in others)
-        < lost + amount
-    ):
-        return others
-    for cell, story in zip(cells, before, strict=True):
-        cell.state, cell.delivered_in, cell.delivery_event = story
+    anew = _Attempt.of(cells, _lay(cells, [Stray(event, field, text) for event, field, text in sent]))
+    if anew.unexplained < by_events.unexplained:
+        return anew.left
+    by_events.restore(cells)
     return left
+
+
+class _Attempt(NamedTuple):
+    """What laying texts over the cells of a field came to."""
+
+    left: list[Stray]
+    """Texts that found no cell."""
+    lost: int
+    """Characters of cells that no text came to."""
+    stories: list[tuple[FateState, str | None, int | None]]
+    """Where each cell was delivered."""
+
+    @classmethod
+    def of(cls, cells: Sequence[Cell], left: list[Stray]) -> "_Attempt":
+        """The cells as they stand now."""
+        lost = sum(len(cell.text) for cell in cells if cell.free)
+        return cls(left, lost, [(cell.state, cell.delivered_in, cell.delivery_event) for cell in cells])
+
+    @property
+    def surplus(self) -> int:
+        return sum(len(stray.text) for stray in self.left)
+
+    @property
+    def unexplained(self) -> int:
+        return self.lost + self.surplus
+
+    def may_be_wrong(self, cells: Sequence[Cell], sent: Sequence[Sent]) -> bool:
+        """True when both sides have something left, and the cells hold what came in this field alone."""
+        if not self.lost or not self.surplus or any(cell.state is FateState.MISROUTED for cell in cells):
+            return False
+        delivered = sum(len(cell.text) for cell in cells if not cell.free) + self.surplus
+        return delivered == sum(len(text) for _, _, text in sent)
+
+    def restore(self, cells: Sequence[Cell]) -> None:
+        """Put the cells back as they stood."""
+        for cell, story in zip(cells, self.stories, strict=True):
+            cell.state, cell.delivered_in, cell.delivery_event = story
 
 
 def _lay(cells: Sequence[Cell], strays: Sequence[Stray]) -> list[Stray]:

@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
-from rapidfuzz.distance import LCSseq, Levenshtein
-
+from inspector.alignment.edits import common_prefix, lcs, levenshtein
 from inspector.harmony.text import texts
 from inspector.harmony.vocab import encode_plain
 
@@ -139,9 +138,9 @@ def token_blocks(text: str, borders: Sequence[int], pieces: Sequence[str]) -> li
     theirs = [joined[start:end] for start, end in pairwise(sent)]
     if len(mine) * len(theirs) > _TOKEN_CELLS_AT_MOST:
         return list(whole_tokens(blocks(text, joined), borders))
-    # Levenshtein takes more time and, by halving, no more memory than its input.
+    # `levenshtein` takes more time and, by halving, no more memory than its input.
     small = len(mine) * len(theirs) <= _CELLS_AT_MOST
-    codes = LCSseq.opcodes(mine, theirs) if small else Levenshtein.opcodes(mine, theirs)
+    codes = lcs(mine, theirs) if small else levenshtein(mine, theirs)
     found: list[Block] = []
     at = seen = 0
     equal = [code for code in codes if code.tag == "equal"]
@@ -190,14 +189,14 @@ def whole_tokens(found: Iterable[Block], borders: Sequence[int]) -> Iterator[Blo
 
 def blocks(text: str, sent: str) -> list[Block]:
     """Common parts of two texts, in order; in texts too long to compare, only the ends."""
-    head = _common_prefix(text, sent)
-    tail = _common_prefix(text[head:][::-1], sent[head:][::-1])
+    head = common_prefix(text, sent)
+    tail = common_prefix(text[head:][::-1], sent[head:][::-1])
     inner, other = text[head : len(text) - tail], sent[head : len(sent) - tail]
     found = [Block(0, head, 0)]
     if inner and other and len(inner) * len(other) <= _CELLS_AT_MOST:
         found.extend(
             Block(head + code.src_start, head + code.src_end, head + code.dest_start)
-            for code in LCSseq.opcodes(inner, other)
+            for code in lcs(inner, other)
             if code.tag == "equal"
         )
     found.append(Block(len(text) - tail, len(text), len(sent) - tail))
@@ -214,17 +213,6 @@ def _side_by_side(found: Iterable[Block]) -> list[Block]:
         elif block.start < block.end:
             merged.append(block)
     return merged
-
-
-def _common_prefix(left: str, right: str) -> int:
-    low, high = 0, min(len(left), len(right))
-    while low < high:  # binary search: slices compare in C
-        middle = (low + high + 1) // 2
-        if left[:middle] == right[:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _around(ends: Sequence[int], sent: int) -> tuple[int | None, int | None]:

@@ -1,8 +1,9 @@
 """A reading to findings, and findings to a verdict: generated against delivered."""
 
-from inspector.audit.finding import Code, Facts, Finding
+from inspector.audit.fields import FieldState, FieldTexts, field_texts
+from inspector.audit.finding import Facts, Finding
 from inspector.audit.findings import audit
-from inspector.audit.kinds import KINDS, Kind, KindInfo, Severity, Side
+from inspector.audit.kinds import KINDS, Code, Kind, KindInfo, Severity, Side
 from inspector.audit.missing_ids import ids_missing
 from inspector.audit.rejection import Rejection, rejection
 from inspector.audit.stream_checks import server_errors
@@ -12,6 +13,8 @@ __all__ = [
     "KINDS",
     "Code",
     "Facts",
+    "FieldState",
+    "FieldTexts",
     "Finding",
     "Kind",
     "KindInfo",
@@ -20,6 +23,7 @@ __all__ = [
     "Side",
     "audit",
     "explain",
+    "field_texts",
     "ids_missing",
     "rejection",
     "server_errors",

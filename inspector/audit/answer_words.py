@@ -1,6 +1,7 @@
 """Words about turns without an answer and special tokens inside a text."""
 
-from inspector.audit.finding import Code, Facts, Finding
+from inspector.audit.finding import Facts, Finding
+from inspector.audit.kinds import Code
 from inspector.harmony.vocab import Marker
 
 __all__ = ["below_limit_words", "ended_words", "special_token_words", "stopped_words"]

@@ -3,8 +3,8 @@
 As in `wording`, nothing decides by reading what this module writes.
 """
 
-from collections.abc import Sequence
-from typing import Final, Literal, assert_never
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
 
 from inspector.audit.answer_words import (
     below_limit_words,
@@ -12,26 +12,24 @@ from inspector.audit.answer_words import (
     special_token_words,
     stopped_words,
 )
-from inspector.audit.finding import Code, Finding
-from inspector.audit.kinds import Kind
-from inspector.audit.wording import sent_as
-from inspector.audit.words import amount, counted, field_words, per_field
+from inspector.audit.finding import Finding
+from inspector.audit.kinds import KINDS, Code, Kind
+from inspector.audit.wording import counted_and_sent, sent_as
+from inspector.audit.words import amount, counted, field_words, joined, per_field
 from inspector.deltas import CONTENT, REASONING
 
-__all__ = ["WarningKind", "aborted", "loss_clauses", "model_clause", "warning_clause"]
-
-WarningKind = Literal[
-    Kind.UNSERVED,
-    Kind.TRUNCATED,
-    Kind.COUNT_MISMATCH,
-    Kind.INVALID_TOOL_ARGUMENTS,
-    Kind.SPECIAL_TOKEN_IN_BODY,
-    Kind.NO_ANSWER,
-    Kind.PROTOCOL,
-]
-"""The kinds of which a finding may be a warning; those of all others are errors."""
+__all__ = ["LOSSES", "aborted", "loss_clauses", "model_clause", "warning_clause"]
 
 _SERVER_CALL: Final = "mcp_call["
+_LOST: Final = {
+    Kind.DROPPED: ("lost", "of"),
+    Kind.GARBLED: ("garbled", "in"),
+    Kind.REORDERED: ("reordered", "in"),
+    Kind.DUPLICATED: ("repeated or invented", "in"),
+}
+
+LOSSES: Final = (Kind.MISROUTED, *_LOST)
+"""The order in which a clause mentions losses."""
 
 
 def aborted(words: str, *, status: int | None) -> str:
@@ -46,14 +44,9 @@ def aborted(words: str, *, status: int | None) -> str:
 def loss_clauses(errors: Sequence[Finding]) -> list[str]:
     """What a server did to the texts, each a clause after "the server"."""
     found = _misrouted(errors)
-    if dropped := _of(errors, Kind.DROPPED):
-        found.append(f"lost {per_field(dropped, 'of')}")
-    if garbled := _of(errors, Kind.GARBLED):
-        found.append(f"garbled {per_field(garbled, 'in')}")
-    if reordered := _of(errors, Kind.REORDERED):
-        found.append(f"reordered {per_field(reordered, 'in')}")
-    if duplicated := _of(errors, Kind.DUPLICATED):
-        found.append(f"repeated or invented {per_field(duplicated, 'in')}")
+    for kind, (verb, preposition) in _LOST.items():
+        if group := _of(errors, kind):
+            found.append(f"{verb} {per_field(group, preposition)}")
     broken = _of(errors, Kind.INVALID_TOOL_ARGUMENTS)
     if broken and not found:
         found.append(f"broke the JSON of {field_words(broken[0].field)}")
@@ -89,48 +82,35 @@ def model_clause(rejected: Sequence[Finding]) -> str:
     return f"{what} (token {first.token_start:,}{more})" if first.sent else f"{what} (not sent)"
 
 
-def warning_clause(kind: WarningKind, findings: Sequence[Finding]) -> str:
+def warning_clause(kind: Kind, findings: Sequence[Finding]) -> str:
     """What the warnings of a kind amount to, a whole clause; `findings` are those of the kind, at least one."""
+    return KINDS[kind].clause or _WRITTEN[kind](findings)
+
+
+def _unserved(findings: Sequence[Finding]) -> str:
+    places = {one.delivered_in for one in findings}
+    if None not in places and len(places) == 1:
+        return f"text without a field of its own was delivered in {field_words(findings[0].delivered_in)}"
+    return "some generated text has no field and was not delivered"
+
+
+def _truncated(findings: Sequence[Finding]) -> str:
     first = findings[0]
-    match kind:
-        case Kind.UNSERVED:
-            places = {one.delivered_in for one in findings}
-            if None not in places and len(places) == 1:
-                return f"text without a field of its own was delivered in {field_words(first.delivered_in)}"
-            return "some generated text has no field and was not delivered"
-        case Kind.TRUNCATED:
-            if first.code is Code.INCOMPLETE_BELOW_LIMIT:
-                return below_limit_words(first.facts)
-            if (
-                first.code is Code.OPEN_AT_END
-                and first.facts.in_header
-                and first.facts.finish_reason == "stop"
-            ):
-                return "the response ends inside a header (finish_reason: stop)"
-            return "the response was cut short"
-        case Kind.COUNT_MISMATCH:
-            return _count_clause(first)
-        case Kind.INVALID_TOOL_ARGUMENTS:
-            if first.code is Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN:
-                return "tool arguments arrived that are not valid JSON"
-            return "the model generated tool arguments that are not valid JSON"
-        case Kind.PROTOCOL:
-            return "the stream breaks its protocol"
-        case Kind.NO_ANSWER:
-            return f"the turn {ended_words(first)} ({stopped_words(first.facts)}): there is no answer and no tool call"
-        case Kind.SPECIAL_TOKEN_IN_BODY:
-            return special_token_words(first)
-        case _:
-            assert_never(kind)
+    if first.code is Code.INCOMPLETE_BELOW_LIMIT:
+        return below_limit_words(first.facts)
+    if first.code is Code.OPEN_AT_END and first.facts.in_header and first.facts.finish_reason == "stop":
+        return "the response ends inside a header (finish_reason: stop)"
+    return "the response was cut short"
 
 
-def _count_clause(finding: Finding) -> str:
-    facts = finding.facts
-    match finding.code:
+def _count_mismatch(findings: Sequence[Finding]) -> str:
+    first = findings[0]
+    facts = first.facts
+    match first.code:
         case Code.COUNT_ABOVE_SENT | Code.COUNT_ABOVE_LOGPROBS:
             return f"the server sent {facts.seen:,} of {facts.counted:,} {sent_as(facts)}, so losses may be hidden"
         case Code.COUNT_BELOW_SENT:
-            return f"the server counted {facts.counted:,} tokens and sent {facts.seen:,} {sent_as(facts)}"
+            return f"the server {counted_and_sent(facts)}"
         case Code.COUNT_UNEXPLAINED if facts.reconstructed:
             missing = (facts.counted or 0) - (facts.seen or 0)
             return f"the server counted {counted(missing, 'token')} more than its final object accounts for"
@@ -139,6 +119,54 @@ def _count_clause(finding: Finding) -> str:
             return (
                 f"the server counted {facts.counted or 0:,} tokens, but its texts account for about {seen:,}"
             )
+
+
+def _invalid_arguments(findings: Sequence[Finding]) -> str:
+    if findings[0].code is Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN:
+        return "tool arguments arrived that are not valid JSON"
+    return "the model generated tool arguments that are not valid JSON"
+
+
+def _lost(findings: Sequence[Finding]) -> str:
+    return f"the server {joined(loss_clauses(findings))}"
+
+
+def _rejected(findings: Sequence[Finding]) -> str:
+    return f"the model {model_clause(findings)}"
+
+
+def _no_answer(findings: Sequence[Finding]) -> str:
+    first = findings[0]
+    return (
+        f"the turn {ended_words(first)} ({stopped_words(first.facts)}): there is no answer and no tool call"
+    )
+
+
+def _special_token(findings: Sequence[Finding]) -> str:
+    return special_token_words(findings[0])
+
+
+def _server_error(findings: Sequence[Finding]) -> str:
+    return f"the server {aborted(findings[0].delivered or '', status=None)}"
+
+
+_WRITTEN: Final[Mapping[Kind, Callable[[Sequence[Finding]], str]]] = {
+    Kind.UNSERVED: _unserved,
+    Kind.TRUNCATED: _truncated,
+    Kind.COUNT_MISMATCH: _count_mismatch,
+    Kind.INVALID_TOOL_ARGUMENTS: _invalid_arguments,
+    Kind.DROPPED: _lost,
+    Kind.MISROUTED: _lost,
+    Kind.GARBLED: _lost,
+    Kind.REORDERED: _lost,
+    Kind.DUPLICATED: _lost,
+    Kind.UNEXPECTED_TOKEN: _rejected,
+    Kind.BAD_HEADER: _rejected,
+    Kind.NO_ANSWER: _no_answer,
+    Kind.SPECIAL_TOKEN_IN_BODY: _special_token,
+    Kind.SERVER_ERROR: _server_error,
+}
+"""What is written from the findings of a kind; the other kinds have a clause in `KINDS`."""
 
 
 def _of(findings: Sequence[Finding], kind: Kind) -> list[Finding]:

@@ -4,95 +4,9 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any, Final
 
-from inspector.audit.kinds import Kind, Severity
+from inspector.audit.kinds import Code, Kind, Severity
 
-__all__ = ["Code", "Facts", "Finding", "Implied", "Missing"]
-
-
-class Code(StrEnum):
-    """What exactly was found, finer than the kind; public in `audit --json`, added to and never renamed."""
-
-    # what the parser rejects
-    TOKEN_REJECTED = "token_rejected"
-    """The reference parser rejects a token that was sent."""
-    HEADER_REJECTED = "header_rejected"
-    """The reference parser rejects a header that was sent."""
-    PROMPT_REJECTED = "prompt_rejected"
-    """The prompt itself breaks the format."""
-    SERVER_REJECTED_TOKEN = "server_rejected_token"
-    """The server's error names a token that it never sent."""
-    SERVER_REJECTED_HEADER = "server_rejected_header"
-    """The server's error is about a header, sent or not."""
-
-    # text, by token ids
-    TEXT_LOST = "text_lost"
-    TEXT_IN_OTHER_FIELD = "text_in_other_field"
-    FRAMING_AS_TEXT = "framing_as_text"
-    """Tokens that frame a message were delivered as text."""
-    TEXT_REORDERED = "text_reordered"
-    TEXT_CHANGED = "text_changed"
-    TEXT_REPEATED = "text_repeated"
-    TEXT_INVENTED = "text_invented"
-    """Delivered text that no token generated there."""
-    NO_FIELD = "no_field"
-    """Generated where the endpoint has no field, and delivered nowhere."""
-    NO_FIELD_DELIVERED = "no_field_delivered"
-    """Generated where the endpoint has no field, and delivered all the same."""
-    REJECTED_SILENTLY = "rejected_silently"
-    """Text that the parser rejects, that no field delivered and no error mentioned."""
-
-    # tool calls
-    CALL_LOST = "call_lost"
-    CALL_LEFT_OUT = "call_left_out"
-    """Left out as the request asked: `parallel_tool_calls: false`."""
-    CALL_RENAMED = "call_renamed"
-    CALL_NAME_LOST = "call_name_lost"
-    CALL_WITHOUT_EVENTS = "call_without_events"
-    """A call without arguments that no event told, only the final object."""
-    CALL_INDEX_UNNAMED = "call_index_unnamed"
-    CALL_INDEX_OUT_OF_PLACE = "call_index_out_of_place"
-    ARGUMENTS_BROKEN = "arguments_broken"
-    """Generated as JSON, delivered as no JSON."""
-    ARGUMENTS_GENERATED_INVALID = "arguments_generated_invalid"
-    ARGUMENTS_INVALID_ORIGIN_UNKNOWN = "arguments_invalid_origin_unknown"
-
-    # the final object of Responses against its deltas
-    FINAL_TEXT_NOT_STREAMED = "final_text_not_streamed"
-    FINAL_LACKS_TEXT = "final_lacks_text"
-    FINAL_LACKS_ITEM = "final_lacks_item"
-    FINAL_DONE_DIFFERS = "final_done_differs"
-    FINAL_CALL_OF_SPECIAL_TOKEN = "final_call_of_special_token"
-    """A call whose name holds a special token: the header was misread, or written wrong."""
-    FINAL_FUNCTION_AS_MCP = "final_function_as_mcp"
-
-    # what the model wrote, or did not write
-    SPECIAL_TOKEN_IN_BODY = "special_token_in_body"
-    """A special token inside a body, where it is text and frames nothing."""
-    ENDED_IN_REASONING = "ended_in_reasoning"
-    ENDED_WITH_EMPTY_ANSWER = "ended_with_empty_answer"
-    ENDED_WITHOUT_TEXT = "ended_without_text"
-
-    # the stream itself
-    SERVER_ERROR = "server_error"
-    CUT = "cut"
-    """The connection ended without a terminal event."""
-    CUT_AFTER_ERROR = "cut_after_error"
-    INCOMPLETE = "incomplete"
-    """The server itself calls the response incomplete."""
-    INCOMPLETE_BELOW_LIMIT = "incomplete_below_limit"
-    """The server blames a token limit that was not reached, for a response without output."""
-    LIMIT_REACHED = "limit_reached"
-    LIMIT_REACHED_UNREPORTED = "limit_reached_unreported"
-    OPEN_AT_END = "open_at_end"
-    NO_DONE = "no_done"
-    COUNT_ABOVE_SENT = "count_above_sent"
-    """The server counted more tokens than it sent."""
-    COUNT_ABOVE_LOGPROBS = "count_above_logprobs"
-    """The server counted more tokens than it sent logprob entries for."""
-    COUNT_BELOW_SENT = "count_below_sent"
-    COUNT_UNEXPLAINED = "count_unexplained"
-    """The server counted more tokens than its texts account for."""
-    OUT_OF_PROTOCOL = "out_of_protocol"
+__all__ = ["Facts", "Finding", "Implied", "Missing"]
 
 
 class Missing(StrEnum):

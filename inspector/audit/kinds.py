@@ -1,13 +1,14 @@
-"""The kinds of finding: one table for severity, label, whose doing it is, and how a page draws it.
+"""The kinds of finding and their codes, and a table of severity, label, whose doing it is, and how a page draws it.
 
-A new kind is a member of `Kind` and a row here, its code and sentence in `wording`, and the module that finds it.
+A new kind is a member of `Kind`, a `Code` and a row here, the code's sentence in `wording`, and the module that
+finds it.
 """
 
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["KINDS", "Kind", "KindInfo", "Severity", "Side"]
+__all__ = ["KINDS", "Code", "Kind", "KindInfo", "Severity", "Side"]
 
 
 class Severity(StrEnum):
@@ -36,6 +37,97 @@ class Kind(StrEnum):
     COUNT_MISMATCH = "count_mismatch"
     NO_ANSWER = "no_answer"
     SPECIAL_TOKEN_IN_BODY = "special_token_in_body"
+    UNKNOWN_HEADER = "unknown_header"
+
+
+class Code(StrEnum):
+    """What exactly was found, finer than the kind; public in `audit --json`, added to and never renamed."""
+
+    # what the parser rejects
+    TOKEN_REJECTED = "token_rejected"
+    """The reference parser rejects a token that was sent."""
+    HEADER_REJECTED = "header_rejected"
+    """The reference parser rejects a header that was sent."""
+    PROMPT_REJECTED = "prompt_rejected"
+    """The prompt itself breaks the format."""
+    SERVER_REJECTED_TOKEN = "server_rejected_token"
+    """The server's error names a token that it never sent."""
+    SERVER_REJECTED_HEADER = "server_rejected_header"
+    """The server's error is about a header, sent or not."""
+
+    # text, by token ids
+    TEXT_LOST = "text_lost"
+    TEXT_IN_OTHER_FIELD = "text_in_other_field"
+    FRAMING_AS_TEXT = "framing_as_text"
+    """Tokens that frame a message were delivered as text."""
+    TEXT_REORDERED = "text_reordered"
+    TEXT_CHANGED = "text_changed"
+    TEXT_REPEATED = "text_repeated"
+    TEXT_INVENTED = "text_invented"
+    """Delivered text that no token generated there."""
+    NO_FIELD = "no_field"
+    """Generated where the endpoint has no field, and delivered nowhere."""
+    NO_FIELD_DELIVERED = "no_field_delivered"
+    """Generated where the endpoint has no field, and delivered all the same."""
+    REJECTED_SILENTLY = "rejected_silently"
+    """Text that the parser rejects, that no field delivered and no error mentioned."""
+
+    # tool calls
+    CALL_LOST = "call_lost"
+    CALL_LEFT_OUT = "call_left_out"
+    """Left out as the request asked: `parallel_tool_calls: false`."""
+    CALL_RENAMED = "call_renamed"
+    CALL_NAME_LOST = "call_name_lost"
+    CALL_WITHOUT_EVENTS = "call_without_events"
+    """A call without arguments that no event told, only the final object."""
+    CALL_INDEX_UNNAMED = "call_index_unnamed"
+    CALL_INDEX_OUT_OF_PLACE = "call_index_out_of_place"
+    ARGUMENTS_BROKEN = "arguments_broken"
+    """Generated as JSON, delivered as no JSON."""
+    ARGUMENTS_GENERATED_INVALID = "arguments_generated_invalid"
+    ARGUMENTS_INVALID_ORIGIN_UNKNOWN = "arguments_invalid_origin_unknown"
+
+    # the final object of Responses against its deltas
+    FINAL_TEXT_NOT_STREAMED = "final_text_not_streamed"
+    FINAL_LACKS_TEXT = "final_lacks_text"
+    FINAL_LACKS_ITEM = "final_lacks_item"
+    FINAL_DONE_DIFFERS = "final_done_differs"
+    FINAL_CALL_OF_SPECIAL_TOKEN = "final_call_of_special_token"
+    """A call whose name holds a special token: the header was misread, or written wrong."""
+    FINAL_FUNCTION_AS_MCP = "final_function_as_mcp"
+
+    # what the model wrote, or did not write
+    SPECIAL_TOKEN_IN_BODY = "special_token_in_body"
+    """A special token inside a body, where it is text and frames nothing."""
+    CHANNEL_UNKNOWN = "channel_unknown"
+    """A message of the assistant without a channel, or with one that Harmony does not define."""
+    ROLE_UNKNOWN = "role_unknown"
+    """A header that begins with a word that is neither a role nor a tool."""
+    ENDED_IN_REASONING = "ended_in_reasoning"
+    ENDED_WITH_EMPTY_ANSWER = "ended_with_empty_answer"
+    ENDED_WITHOUT_TEXT = "ended_without_text"
+
+    # the stream itself
+    SERVER_ERROR = "server_error"
+    CUT = "cut"
+    """The connection ended without a terminal event."""
+    CUT_AFTER_ERROR = "cut_after_error"
+    INCOMPLETE = "incomplete"
+    """The server itself calls the response incomplete."""
+    INCOMPLETE_BELOW_LIMIT = "incomplete_below_limit"
+    """The server blames a token limit that was not reached, for a response without output."""
+    LIMIT_REACHED = "limit_reached"
+    LIMIT_REACHED_UNREPORTED = "limit_reached_unreported"
+    OPEN_AT_END = "open_at_end"
+    NO_DONE = "no_done"
+    COUNT_ABOVE_SENT = "count_above_sent"
+    """The server counted more tokens than it sent."""
+    COUNT_ABOVE_LOGPROBS = "count_above_logprobs"
+    """The server counted more tokens than it sent logprob entries for."""
+    COUNT_BELOW_SENT = "count_below_sent"
+    COUNT_UNEXPLAINED = "count_unexplained"
+    """The server counted more tokens than its texts account for."""
+    OUT_OF_PROTOCOL = "out_of_protocol"
 
 
 class Side(StrEnum):
@@ -64,6 +156,8 @@ class KindInfo:
     """True when its cells themselves are wrong; others point at a place or a whole message."""
     when: str
     """One line for the docs."""
+    clause: str = ""
+    """The clause of a verdict about warnings of the kind; empty where `clauses` writes it from the findings."""
 
 
 KINDS: Final[dict[Kind, KindInfo]] = {
@@ -87,15 +181,15 @@ KINDS: Final[dict[Kind, KindInfo]] = {
         severity=Severity.ERROR,
         side=Side.TEXT,
         marks=True,
-        when="generated text that no field delivered",
+        when="generated text was not delivered in any field",
     ),
     Kind.MISROUTED: KindInfo(
         label="misrouted",
         severity=Severity.ERROR,
         side=Side.TEXT,
         marks=True,
-        when="generated for one field and delivered in another: reasoning in `content` is a leak; also a name "
-        "with a special token in it",
+        when="generated for one field, delivered in another; reasoning in `content` is a leak; a tool name that "
+        "contains a special token",
     ),
     Kind.DUPLICATED: KindInfo(
         label="duplicated",
@@ -109,7 +203,7 @@ KINDS: Final[dict[Kind, KindInfo]] = {
         severity=Severity.ERROR,
         side=Side.TEXT,
         marks=True,
-        when="delivered, but in another order",
+        when="delivered in another order",
     ),
     Kind.GARBLED: KindInfo(
         label="garbled",
@@ -123,14 +217,14 @@ KINDS: Final[dict[Kind, KindInfo]] = {
         severity=Severity.WARNING,
         side=Side.STREAM,
         marks=True,
-        when="generated where the endpoint has no field, or rejected by the parser without a word to the client",
+        when="generated where no field is defined, or rejected by the parser without an error to the client",
     ),
     Kind.INVALID_TOOL_ARGUMENTS: KindInfo(
         label="invalid tool arguments",
         severity=Severity.ERROR,
         side=Side.STREAM,
         marks=False,
-        when="delivered arguments are not JSON although the generated ones are; a warning when neither is",
+        when="the delivered arguments are not valid JSON although the generated ones are; a warning when neither is",
     ),
     Kind.TRUNCATED: KindInfo(
         label="truncated",
@@ -152,6 +246,7 @@ KINDS: Final[dict[Kind, KindInfo]] = {
         side=Side.ABORT,
         marks=False,
         when="the connection ended without a terminal event",
+        clause="the connection was closed before the response ended",
     ),
     Kind.PROTOCOL: KindInfo(
         label="protocol",
@@ -159,13 +254,15 @@ KINDS: Final[dict[Kind, KindInfo]] = {
         side=Side.STREAM,
         marks=False,
         when="events out of order: no `[DONE]`, a gap in `sequence_number`, a delta outside its item",
+        clause="the stream breaks its protocol",
     ),
     Kind.COUNT_MISMATCH: KindInfo(
         label="count mismatch",
         severity=Severity.WARNING,
         side=Side.STREAM,
         marks=False,
-        when="the server's token count differs from the token IDs seen, or from what its texts account for",
+        when="the server's token count differs from the number of token IDs, or from the count that its texts "
+        "account for",
     ),
     Kind.NO_ANSWER: KindInfo(
         label="no answer",
@@ -180,5 +277,13 @@ KINDS: Final[dict[Kind, KindInfo]] = {
         side=Side.STREAM,
         marks=True,
         when="a special token such as `<|start|>` or `<|endoftext|>` inside a body, where it is text",
+    ),
+    Kind.UNKNOWN_HEADER: KindInfo(
+        label="unknown channel or role",
+        severity=Severity.WARNING,
+        side=Side.STREAM,
+        marks=False,
+        when="in a list of token IDs: a header with a channel or role that Harmony does not define",
+        clause="a header has a channel or role that Harmony does not define",
     ),
 }

@@ -2,11 +2,12 @@
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from typing import assert_never
 
 from inspector.alignment import Alignment, Extra, Fate, FateState
 from inspector.audit.calls import call_findings, undelivered_calls
-from inspector.audit.finding import Code, Facts, Finding
-from inspector.audit.kinds import KINDS, Kind, Severity
+from inspector.audit.finding import Facts, Finding
+from inspector.audit.kinds import KINDS, Code, Kind, Severity
 from inspector.audit.words import events_of
 from inspector.deltas import CONTENT, REASONING
 from inspector.harmony.parser_errors import parser_error
@@ -38,18 +39,23 @@ def lost_findings(
     hidden = {REASONING} if reading.header.request.get("include_reasoning") is False else set()
     parsed = not reading.spec.raw
     undelivered = undelivered_calls(choice, alignment) if parsed else set()
-    for fate in alignment.fates:
-        if fate.state is FateState.OK and parsed and not ids_missing and _astray(choice, fate):
-            yield _astray_finding(choice, fate)
-        if fate.state is FateState.OK or (fate.state is FateState.DROPPED and fate.field in hidden):
-            continue
-        if ids_missing and fate.state is not FateState.DROPPED:
-            continue
-        if fate.state is FateState.UNSERVED and fate.message is None:
-            continue  # refused tokens: one finding a run, below
-        if fate.state is FateState.DROPPED and fate.field in undelivered:
-            continue  # one finding for the call, in `calls`
-        yield _fate_finding(choice, fate)
+
+    def finding_of(fate: Fate) -> Finding | None:
+        match fate.state:
+            case FateState.OK:
+                astray = parsed and not ids_missing and _astray(choice, fate)
+                return _astray_finding(choice, fate) if astray else None
+            case FateState.DROPPED:  # a call that was lost whole is one finding of `call_findings`
+                expected = fate.field in hidden or fate.field in undelivered
+                return None if expected else _fate_finding(choice, fate)
+            case FateState.UNSERVED if fate.message is None:
+                return None  # rejected tokens: `_swallowed` makes one finding of a run
+            case FateState.MISROUTED | FateState.REORDERED | FateState.GARBLED | FateState.UNSERVED:
+                return None if ids_missing else _fate_finding(choice, fate)
+            case _:
+                assert_never(fate.state)
+
+    yield from filter(None, map(finding_of, alignment.fates))
     if parsed:
         single = reading.header.request.get("parallel_tool_calls") is False
         yield from call_findings(choice, alignment, undelivered, single=single)

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from inspector.audit.finding import Code, Facts, Finding
-from inspector.audit.kinds import Kind, Severity
+from inspector.audit.finding import Facts, Finding
+from inspector.audit.kinds import Code, Kind, Severity
 from inspector.audit.rejection import Rejection
 from inspector.audit.words import events_of
 from inspector.harmony.text import text_of

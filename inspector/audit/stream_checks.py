@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from inspector.audit.finding import Code, Facts, Finding
-from inspector.audit.kinds import Kind, Severity
+from inspector.audit.finding import Facts, Finding
+from inspector.audit.kinds import Code, Kind, Severity
 from inspector.audit.token_estimate import explained_tokens
 from inspector.capture import EventKind
 from inspector.harmony.reconstruction import Certainty, Reconstruction

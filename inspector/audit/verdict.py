@@ -5,14 +5,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, assert_never
 
-from inspector.audit.clauses import WarningKind, aborted, loss_clauses, model_clause, warning_clause
-from inspector.audit.finding import Code, Finding, Missing
-from inspector.audit.kinds import KINDS, Kind, Severity, Side
+from inspector.audit.clauses import LOSSES, aborted, loss_clauses, model_clause, warning_clause
+from inspector.audit.fields import FieldState, field_texts
+from inspector.audit.finding import Finding, Missing
+from inspector.audit.kinds import KINDS, Code, Kind, Severity, Side
 from inspector.audit.missing_ids import ids_missing
 from inspector.audit.rejection import Rejection
 from inspector.audit.stream_checks import server_errors
-from inspector.audit.words import counted, joined
-from inspector.formats import clip
+from inspector.audit.wording import unended
+from inspector.audit.words import counted, field_words, joined
+from inspector.formats import clip, listed
 from inspector.harmony.reconstruction import Certainty, Reconstruction
 from inspector.reading import Evidence, Reading
 
@@ -49,19 +51,18 @@ class Clause(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-_LOSSES: Final = (Kind.MISROUTED, Kind.DROPPED, Kind.GARBLED, Kind.REORDERED, Kind.DUPLICATED)
-"""The order in which a clause mentions losses, as `wording.loss_clauses` does."""
 _SHOWN: Final = 3
 _MESSAGE_SHOWN: Final = 120
 _HTTP_ERROR: Final = 400
 _BLIND: Final = frozenset({Evidence.NONE, Evidence.USAGE})
-_WARNINGS: Final[tuple[WarningKind, ...]] = (
+_WARNINGS: Final = (
     Kind.UNSERVED,
     Kind.TRUNCATED,
     Kind.COUNT_MISMATCH,
     Kind.INVALID_TOOL_ARGUMENTS,
     Kind.SPECIAL_TOKEN_IN_BODY,
     Kind.NO_ANSWER,
+    Kind.UNKNOWN_HEADER,
     Kind.PROTOCOL,
 )
 """The order in which a verdict mentions warnings."""
@@ -123,7 +124,7 @@ def _errors(reading: Reading, errors: Sequence[Finding]) -> list[Clause]:
     text = text or [one for one in errors if one.kind is Kind.INVALID_TOOL_ARGUMENTS]
     if lost := loss_clauses(text):
         subject = "it also" if told else "the server"
-        text.sort(key=lambda one: _LOSSES.index(one.kind) if one.kind in _LOSSES else len(_LOSSES))
+        text.sort(key=lambda one: LOSSES.index(one.kind) if one.kind in LOSSES else len(LOSSES))
         found.append(Clause(f"{subject} {joined(lost[:_SHOWN])}", tuple(text)))
     prompt = [one for one in errors if one.code is Code.PROMPT_REJECTED]
     if prompt:
@@ -135,12 +136,13 @@ def _errors(reading: Reading, errors: Sequence[Finding]) -> list[Clause]:
         found.append(Clause(f"the model {model_clause(rejected)}{silent}", tuple(rejected)))
     cut = [one for one in errors if one.kind is Kind.DISCONNECTED]
     if cut:
-        found.append(Clause("the connection was closed before the response ended", tuple(cut)))
-    return found
+        found.append(Clause(KINDS[Kind.DISCONNECTED].clause, tuple(cut)))
+    return found or _warnings(reading, errors)
 
 
 def _warnings(reading: Reading, findings: Sequence[Finding]) -> list[Clause]:
-    groups = {kind: tuple(one for one in findings if one.kind is kind) for kind in _WARNINGS}
+    order = [*_WARNINGS, *(kind for kind in Kind if kind not in _WARNINGS)]
+    groups = {kind: tuple(one for one in findings if one.kind is kind) for kind in order}
     found = [Clause(warning_clause(kind, group), group) for kind, group in groups.items() if group]
     only = len(found) == 1 and found[0].findings[0].kind is Kind.PROTOCOL
     if only and reading.choice.evidence not in _BLIND:
@@ -154,6 +156,15 @@ def _clean(reading: Reading) -> str:
         return f"The tokens are well-formed Harmony: {counted(len(choice.transcript.messages), 'message')}."
     if choice.evidence is Evidence.FINAL_OBJECT_AND_COUNT:
         return "The deltas add up to the final object, and that accounts for every token that the server counted."
+    others = [
+        one.field
+        for choice in reading.choices
+        for one in field_texts(reading, choice, ())
+        if one.state is FieldState.NO_FIELD
+    ]
+    if others:
+        where = listed([field_words(field) for field in dict.fromkeys(others)])
+        return f"Everything that the model generated was delivered; text without an API field arrived in {where}."
     return "Everything that the model generated was delivered, each text in its field."
 
 
@@ -246,8 +257,7 @@ def _stopped_words(stopped: Rejection) -> str:
             return (
                 f"The rejected header starts at token {start:,} of the stream; the rest of it was not sent."
             )
-        ended = "; the <|message|> that ends it was not sent" if stopped.unsent else ""
-        return f"The rejected header starts at token {start:,} of the stream{ended}."
+        return f"The rejected header starts at token {start:,} of the stream{unended(bool(stopped.unsent))}."
     what = "header" if stopped.error.reason.in_header else "token"
     if stopped.missing is Missing.CERTAIN:
         return (

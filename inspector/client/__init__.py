@@ -3,5 +3,5 @@
 `address` says where a server is, `request` what to ask it; `recorder` turns the bytes of a response to
 events, `transport` puts it under httpx (and into anybody's program: `recording_client`), `asking` sends
 one live request, `ground_truth` renders the Harmony prompt as token IDs for completions, which no
-server parses, and `failures` says in one sentence what went wrong.
+server parses, `failures` says what went wrong and `outcome` how a request ended.
 """

@@ -9,10 +9,18 @@ from urllib.parse import urlsplit
 from inspector.errors import ConnectionFailed
 from inspector.wire.endpoints import ASKED
 
-__all__ = ["Server"]
+__all__ = ["AddressInvalid", "Server"]
 
 _ENDPOINTS: Final = re.compile(rf"(?:{'|'.join(spec.path for spec in ASKED)}|/models)/?$")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+class AddressInvalid(ConnectionFailed):
+    """An address is no server's; `problem` says so without the hint at an option of the command line."""
+
+    def __init__(self, problem: str, hint: str) -> None:
+        super().__init__(problem + hint)
+        self.problem = problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +28,7 @@ class Server:
     """One OpenAI-compatible server, as a person names it.
 
     `base_url` may lack the scheme, the trailing `/v1`, or carry a whole endpoint's path; see `v1`.
-    Raises ConnectionFailed when it is no http address.
+    Raises AddressInvalid when it is no http address.
     """
 
     base_url: str = "http://localhost:8000/v1"
@@ -45,10 +53,8 @@ class Server:
             named = named or "@" in self.v1
         if not known or named or any(char.isspace() for char in self.v1):
             shown = "an address with a password in it" if named else self.base_url
-            raise ConnectionFailed(
-                f"invalid server address: {shown!r}; use the form http://localhost:8000/v1"
-                + (" and give the key as --api-key" if named else "")
-            )
+            problem = f"invalid server address: {shown!r}; use the form http://localhost:8000/v1"
+            raise AddressInvalid(problem, " and give the key as --api-key" if named else "")
 
     @property
     def v1(self) -> str:

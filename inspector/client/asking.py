@@ -1,9 +1,9 @@
-"""One live request through the openai client, recorded; failures are returned as a sentence, never raised."""
+"""One live request through the openai client, recorded; failures are returned as an outcome, never raised."""
 
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, cast
@@ -15,6 +15,7 @@ import openai
 from inspector.client.address import Server
 from inspector.client.failures import connection_failure, refusal, said
 from inspector.client.ground_truth import answer_room, rendered_prompt
+from inspector.client.outcome import Outcome, OutcomeKind, Problem, RequestFailed
 from inspector.client.recorder import Recorder, Sink
 from inspector.client.request import LiveRequest, body
 from inspector.client.transport import STOPPED, AsyncRecordingTransport, header_of
@@ -23,7 +24,7 @@ from inspector.errors import ConnectionFailed
 from inspector.wire.endpoints import spec_of
 from inspector.wire.stream import loads
 
-__all__ = ["Outcome", "ask", "get_json", "list_models", "open_client", "owner_in", "trust"]
+__all__ = ["ask", "get_json", "list_models", "open_client", "owner_in", "trust"]
 
 RESUMES: Final = 3
 """How often a broken background stream is resumed."""
@@ -31,16 +32,6 @@ RESUMES: Final = 3
 _DRAIN_S: Final = 1.0
 _ROOM: Final = 4096
 _UNKNOWN_KEY: Final = ("extra inputs", "extra fields", "unrecognized", "unknown parameter", "not permitted")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """How a live request went."""
-
-    failure: str = ""
-    """One sentence; empty if the stream ended properly."""
-    notes: tuple[str, ...] = ()
-    """Facts about the request: what was left out, where the prompt came from."""
 
 
 async def ask(
@@ -76,7 +67,7 @@ async def ask(
                     )
                 request = replace(request, max_tokens=room)
         exchange = _Exchange(server, request, sink, told=told, inner=inner, clock=clock)
-        failure = await exchange.run()
+        problem = await exchange.run()
         if exchange.refuses_ids:
             notes.append(
                 f"The server rejected {' and '.join(exchange.left_out)} ({said(exchange.recorder.body)}). "
@@ -84,10 +75,10 @@ async def ask(
             )
             request = replace(request, token_ids=False)
             exchange = _Exchange(server, request, sink, told=told, inner=inner, clock=clock)
-            failure = await exchange.run()
+            problem = await exchange.run()
     except ConnectionFailed as error:
-        return Outcome(failure=str(error), notes=tuple(notes))
-    return Outcome(failure=failure, notes=tuple(notes))
+        return Outcome.raised(error, tuple(notes))
+    return Outcome.of(problem, tuple(notes))
 
 
 class _Exchange:
@@ -118,9 +109,9 @@ class _Exchange:
         self._clock = clock
         self.recorder = self._recorder(b"{}")
 
-    async def run(self) -> str:
-        """Send it and read to the end; returns the failure as a sentence, or an empty string."""
-        failure = ""
+    async def run(self) -> Problem | None:
+        """Send it and read to the end; returns what went wrong, or None."""
+        problem: Problem | None = None
         transport = AsyncRecordingTransport(
             self._record, self._inner or _transport(self.server), drain_s=_DRAIN_S
         )
@@ -136,19 +127,19 @@ class _Exchange:
             ) as client,
         ):
             try:
-                failure = await self._consume(self._create(client))
+                problem = await self._consume(self._create(client))
                 for _ in range(RESUMES):
                     if not self._broken():
                         break
                     self.recorder.keep_open = self.recorder.keep_open and bool(self._response_id)
-                    failure = await self._consume(self._resume(client))
+                    problem = await self._consume(self._resume(client))
             finally:
                 self.recorder.keep_open = False
-                self.recorder.close(failure or STOPPED)
-        return "" if self.refuses_ids else failure or self._ending()
+                self.recorder.close(problem.sentence if problem else STOPPED)
+        return None if self.refuses_ids else problem or self._ending()
 
-    async def _consume(self, stream: AsyncIterator[object]) -> str:
-        """Read the stream through the openai client; returns the failure as a sentence."""
+    async def _consume(self, stream: AsyncIterator[object]) -> Problem | None:
+        """Read the stream through the openai client; returns what went wrong, or None."""
         try:
             async for event in stream:
                 self._follow(event)
@@ -163,12 +154,14 @@ class _Exchange:
         except (openai.APIConnectionError, httpx.TransportError, ssl.SSLError) as error:
             return connection_failure(error, self.server, begun=self.recorder.events > 0)
         except openai.APIError as error:
-            return f"{self.server.root} reported an error in the stream: {error.message}"
+            sentence = f"{self.server.root} reported an error in the stream: {error.message}"
+            return Problem(OutcomeKind.STREAM_ERROR, sentence, error.message)
         except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
             # Content never raises here, but it may in the openai client, which users should know.
             words = f"{type(error).__name__}: {error}"
-            return f"the openai client failed on the stream of {self.server.root}: {words}"
-        return ""
+            sentence = f"the openai client failed on the stream of {self.server.root}: {words}"
+            return Problem(OutcomeKind.CLIENT_FAILED, sentence)
+        return None
 
     async def _create(self, client: openai.AsyncOpenAI) -> AsyncIterator[object]:
         # `object` leaves events as JSON: building the client's models would take longer than everything else.
@@ -223,17 +216,18 @@ class _Exchange:
         )
         return self.refuses_ids
 
-    def _ending(self) -> str:
+    def _ending(self) -> Problem | None:
         """The failure of a stream that ended without one being raised."""
         recorder = self.recorder
         if recorder.body:
             answer = loads(recorder.body)
             if not isinstance(answer, dict) or not {"choices", "output"} & answer.keys():
                 return refusal(recorder.status or 200, recorder.body, self.server, path=self.spec.path)
-            return ""
+            return None
         if not recorder.done:
-            return f"{self.server.root} ended the stream without {self.spec.end}"
-        return ""
+            sentence = f"{self.server.root} ended the stream without {self.spec.end}"
+            return Problem(OutcomeKind.NO_TERMINAL_EVENT, sentence)
+        return None
 
 
 def open_client(server: Server, inner: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
@@ -251,10 +245,10 @@ async def get_json(server: Server, address: str, client: httpx.AsyncClient) -> A
     try:
         answer = await client.get(address, timeout=server.connect_s)
     except httpx.HTTPError as error:
-        raise ConnectionFailed(connection_failure(error, server)) from error
+        raise RequestFailed(connection_failure(error, server)) from error
     path = address.removeprefix(server.v1).removeprefix(server.root)
     if answer.status_code >= 400 or (found := loads(answer.text)) is None:
-        raise ConnectionFailed(refusal(answer.status_code, answer.text, server, path=path))
+        raise RequestFailed(refusal(answer.status_code, answer.text, server, path=path))
     return found
 
 
@@ -279,11 +273,11 @@ def list_models(server: Server) -> list[str]:
             trust_env=False,
         )
     except httpx.HTTPError as error:
-        raise ConnectionFailed(connection_failure(error, server)) from error
+        raise RequestFailed(connection_failure(error, server)) from error
     found = loads(answer.text) if answer.status_code == 200 else None
     cards = found.get("data") if isinstance(found, dict) else None
     if not isinstance(cards, list):
-        raise ConnectionFailed(refusal(answer.status_code, answer.text, server, path="/models"))
+        raise RequestFailed(refusal(answer.status_code, answer.text, server, path="/models"))
     return [card["id"] for card in cards if isinstance(card, dict) and isinstance(card.get("id"), str)]
 
 

@@ -1,4 +1,4 @@
-"""Connection failures and HTTP errors as one sentence with the fix.
+"""Connection failures and HTTP errors: the kind, and one sentence with the fix.
 
 The sentence explains the error and keeps the transport's own message.
 """
@@ -11,6 +11,7 @@ from typing import Any, Final
 import httpx
 
 from inspector.client.address import Server
+from inspector.client.outcome import OutcomeKind, Problem
 from inspector.formats import clip
 
 __all__ = ["connection_failure", "is_timeout", "refusal", "said"]
@@ -18,28 +19,35 @@ __all__ = ["connection_failure", "is_timeout", "refusal", "said"]
 _SAID_AT_MOST: Final = 300
 
 
-def connection_failure(error: BaseException, server: Server, *, begun: bool = False) -> str:
-    """The sentence for a connection failure; `begun` if part of the response had arrived."""
+def connection_failure(error: BaseException, server: Server, *, begun: bool = False) -> Problem:
+    """A connection failure; `begun` if part of the response had arrived."""
     causes = list(_causes(error))
     words = _innermost(causes)
     for cause in causes:
         if isinstance(cause, httpx.ConnectTimeout | httpx.PoolTimeout):
-            return (
+            return Problem(
+                OutcomeKind.TIMED_OUT,
                 f"{server.root} did not accept a connection within {server.connect_s:g} s; "
                 + ("does it speak TLS? " if server.root.startswith("https:") else "")
-                + "check the host and any firewall"
+                + "check the host and any firewall",
             )
         if isinstance(cause, httpx.TimeoutException):
             what = "the stream stalled: no data" if begun else "no response"
-            return (
+            return Problem(
+                OutcomeKind.TIMED_OUT,
                 f"{server.root}: {what} for {server.silence_s:g} s; "
-                "check the server's log, or allow more time with --timeout"
+                "check the server's log, or allow more time with --timeout",
             )
         if isinstance(cause, ssl.SSLError) or "SSL" in str(cause) or "CERTIFICATE" in str(cause):
-            return _tls(words, server)
-    lower = words.lower()
+            return Problem(OutcomeKind.NOT_REACHED, _tls(words, server))
     if begun:
-        return f"{server.root} closed the connection in the middle of the response ({words})"
+        sentence = f"{server.root} closed the connection in the middle of the response ({words})"
+        return Problem(OutcomeKind.BROKEN_OFF, sentence)
+    return Problem(OutcomeKind.NOT_REACHED, _unreached(words, server))
+
+
+def _unreached(words: str, server: Server) -> str:
+    lower = words.lower()
     if "refused" in lower or "connect call failed" in lower or "all connection attempts failed" in lower:
         return f"connection refused at {server.root} ({words}); is the server running? Check host and port"
     if any(sign in lower for sign in ("name or service", "nodename", "getaddrinfo", "name resolution")):
@@ -51,29 +59,37 @@ def connection_failure(error: BaseException, server: Server, *, begun: bool = Fa
     return f"{server.root} cannot be reached ({words})"
 
 
-def refusal(status: int, body: str, server: Server, *, path: str, model: str = "") -> str:
-    """The sentence for an HTTP status of 400 or above, or for a response that does not come from the API."""
+def refusal(status: int, body: str, server: Server, *, path: str, model: str = "") -> Problem:
+    """What an HTTP status of 400 or above means, or a response that does not come from the API."""
     words = said(body)
     if status in {401, 403}:
-        return (
+        return Problem(
+            OutcomeKind.KEY_REJECTED,
             f"{server.root} rejected the API key (HTTP {status}: {words}); "
-            "pass the server's key with --api-key"
+            "pass the server's key with --api-key",
+            words,
         )
     if status == 404 and "model" in words.lower():
         named = f" {model!r}" if model else ""
         where = f"{server.root} does not serve the model{named}"
-        return f"{where} (HTTP 404: {words}); use a name from its /v1/models"
+        sentence = f"{where} (HTTP 404: {words}); use a name from its /v1/models"
+        return Problem(OutcomeKind.NO_MODEL, sentence, words)
     if status in {404, 405}:
-        return f"{server.v1} has no {path} (HTTP {status}); check the address: most of them end in /v1"
+        sentence = f"{server.v1} has no {path} (HTTP {status}); check the address: most of them end in /v1"
+        return Problem(OutcomeKind.NO_ENDPOINT, sentence, words)
     if status < 400:
-        return (
+        return Problem(
+            OutcomeKind.NO_API,
             f"{server.v1}{path} did not return an API response ({words}); "
-            "check the address: another program may be listening there"
+            "check the address: another program may be listening there",
+            words,
         )
     if status == 429:
-        return f"{server.root} received too many requests (HTTP 429: {words}); wait, or reduce the load"
+        sentence = f"{server.root} received too many requests (HTTP 429: {words}); wait, or reduce the load"
+        return Problem(OutcomeKind.RATE_LIMITED, sentence, words)
     whose = "rejected the request" if status < 500 else "failed"
-    return f"{server.root} {whose} (HTTP {status}: {words})"
+    kind = OutcomeKind.REQUEST_REJECTED if status < 500 else OutcomeKind.SERVER_FAILED
+    return Problem(kind, f"{server.root} {whose} (HTTP {status}: {words})", words)
 
 
 def said(body: str) -> str:

@@ -4,13 +4,14 @@ import sys
 from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator
 
+from inspector.client.outcome import OutcomeKind
 from inspector.commands.shared import Commands, captures, one_capture, print_json, printable
 from inspector.commands.trial import add_ask_options, asked, given_without_ask
-from inspector.compare import Comparison, Lane, compare, compare_all, pieces, repeats
+from inspector.compare import Comparison, Lane, compare, compare_all, diff, significance
 from inspector.errors import InspectorError
 from inspector.formats import clip, count, figure
 from inspector.inspection import Inspection, inspect
-from inspector.runs.trial import BY_HAND, brought
+from inspector.runs.trial import has_output
 from inspector.views.comparison_rows import (
     comparison_row,
     comparison_summary,
@@ -115,8 +116,8 @@ def _run_asked(arguments: Namespace) -> int:
         [inspect(run.capture(), name=str(run.path or run.id)) for run in runs]
         for runs in (trial.counted if arguments.runs > 1 else (trial.left, trial.right))
     )
-    answered = all(any(map(brought, runs)) for runs in (trial.left, trial.right))
-    whole = answered and all(run.outcome.failure != BY_HAND for run in trial.runs)
+    answered = all(any(map(has_output, runs)) for runs in (trial.left, trial.right))
+    whole = answered and all(run.outcome.kind is not OutcomeKind.STOPPED_BY_USER for run in trial.runs)
     if arguments.runs > 1:
         code = _print_repeats(left, right, as_json=arguments.json)
         return code if whole else 2
@@ -139,7 +140,7 @@ def _print_pair(found: Comparison, *, as_json: bool) -> int:
 
 
 def _print_repeats(left: list[Inspection], right: list[Inspection], *, as_json: bool) -> int:
-    found = repeats(left, right)
+    found = significance(left, right)
     if as_json:
         print_json(repeats_row(found, left, right))
     else:
@@ -207,7 +208,7 @@ def _side(one: Inspection) -> str:
 
 def _text_diff(left: str, right: str) -> str:
     shown = []
-    for piece in pieces(left, right):
+    for piece in diff(left, right):
         if piece.lane is Lane.SAME:
             text = piece.left
             long = len(text) > 2 * _CONTEXT + 12

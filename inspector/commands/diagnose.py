@@ -20,7 +20,7 @@ from inspector.diagnosis import (
     diagnosis_row,
     lines_of_file,
 )
-from inspector.diagnosis.decompress import HEAD, unpacked
+from inspector.diagnosis.decompress import HEAD, decompress
 from inspector.errors import CaptureError, StoreError
 from inspector.inspection import examine
 from inspector.reading import read
@@ -100,7 +100,7 @@ def _diagnosis(file: str) -> Diagnosis:
 
 def _stream(file: "io.BufferedReader[Any]", name: str) -> Diagnosis:
     """A capture if it is one, otherwise text in one pass; only a possible capture is held in memory."""
-    file = unpacked(file, name)
+    file = decompress(file, name)
     head = file.peek(HEAD)
     if not _CAPTURE.match(head):
         return diagnose_text(lines_of_file(file))

@@ -5,7 +5,7 @@ from typing import Any
 
 from inspector.commands.record import add_server_options, server_of
 from inspector.commands.shared import Commands, print_json, printable
-from inspector.doctor import CheckState, Checkup, examine
+from inspector.doctor import CheckState, Checkup, check_server
 from inspector.engines import DEFAULT
 from inspector.errors import ConnectionFailed
 from inspector.lab.summary import release_rows, release_words
@@ -42,7 +42,7 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: Namespace) -> int:
     """Check one server."""
-    found = examine(server_of(arguments), model=arguments.model)
+    found = check_server(server_of(arguments), model=arguments.model)
     matrix = release_rows(found.version) if found.engine is DEFAULT else []
     unreachable = found.checks[0].state is CheckState.FAILED
     if arguments.json:

@@ -5,6 +5,7 @@ import sys
 from argparse import SUPPRESS, ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -12,12 +13,14 @@ from inspector.capture import Endpoint
 from inspector.commands.shared import Commands, one_capture, write_text
 from inspector.errors import LabError
 from inspector.lab import html, matrix, reporting, scripts
-from inspector.lab.bisect import bisect, endpoint_of, releases, script_of_capture
-from inspector.lab.install import CPU_PACKAGE, GPU_PACKAGE, NEWEST, adopt, installed_versions, prepare
+from inspector.lab.bisect import asking, bisect, endpoint_of, releases, script_of_capture
+from inspector.lab.install import CPU_PACKAGE, GPU_PACKAGE, NEWEST, adopt, installed_versions
 from inspector.lab.paths import ENVIRONMENT_VARIABLE, LabPaths, default_root
 from inspector.lab.process import check_port, kill_is_interrupt
 from inspector.lab.recording import Target
 from inspector.lab.results import Run, Shelf, load_runs
+from inspector.lab.server import ServerOptions
+from inspector.lab.session import LabSession
 from inspector.lab.shrink import asker, shrink, wanted
 from inspector.metrics import figures
 from inspector.reading import read
@@ -200,11 +203,15 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def _session(arguments: Namespace) -> LabSession:
+    return LabSession(paths=LabPaths(arguments.lab), package=arguments.package, say=_say)
+
+
 def _install(arguments: Namespace) -> int:
-    paths = LabPaths(arguments.lab)
+    lab = _session(arguments)
     for version in arguments.versions:
-        prepare(paths, version, package=arguments.package, python=arguments.python, say=_say)
-    print(f"installed: {', '.join(installed_versions(paths, arguments.package))}")
+        lab.prepare(version, python=arguments.python)
+    print(f"installed: {', '.join(installed_versions(lab.paths, lab.package))}")
     return 0
 
 
@@ -215,21 +222,18 @@ def _adopt(arguments: Namespace) -> int:
 
 
 def _serve(arguments: Namespace) -> int:
-    paths = LabPaths(arguments.lab)
+    lab = _session(arguments)
     if arguments.port:
         check_port(arguments.port)
-    environment = prepare(paths, arguments.vllm, package=arguments.package, say=_say)
+    environment = lab.prepare(arguments.vllm)
+    options = ServerOptions(
+        stream_interval=arguments.stream_interval,
+        port=arguments.port,
+        tools=arguments.tools,
+        flags=arguments.flags,
+    )
     with ExitStack() as stack:
-        running = matrix.serving(
-            stack,
-            paths,
-            environment,
-            arguments.stream_interval,
-            tools=arguments.tools,
-            port=arguments.port,
-            flags=arguments.flags,
-            say=_say,
-        )
+        running = lab.serving(stack, environment, options)
         print(running.base_url, flush=True)
         _say(f"vLLM {arguments.vllm} is ready; log: {running.log}; press Ctrl-C to stop")
         try:
@@ -268,15 +272,11 @@ def _matrix(arguments: Namespace) -> int:
 
 def _run_matrix(arguments: Namespace, versions: Sequence[str], folder: Path) -> list[Run]:
     return matrix.run_matrix(
-        LabPaths(arguments.lab),
+        replace(_session(arguments), jobs=arguments.jobs),
         versions,
+        matrix.targets_of([Endpoint(name) for name in arguments.endpoint], scripts.named(arguments.script)),
         folder=folder,
         intervals=arguments.stream_interval,
-        endpoints=[Endpoint(name) for name in arguments.endpoint],
-        scripts=scripts.named(arguments.script),
-        package=arguments.package,
-        jobs=arguments.jobs,
-        say=_say,
     )
 
 
@@ -291,17 +291,9 @@ def _bisect(arguments: Namespace) -> int:
         endpoint = Endpoint(arguments.endpoint) if arguments.endpoint else endpoint_of(capture)
     else:
         script = scripts.named([arguments.what])[0]
-    change = bisect(
-        LabPaths(arguments.lab),
-        Target(endpoint, script),
-        good=arguments.good,
-        bad=arguments.bad,
-        stream_interval=arguments.stream_interval,
-        available=releases(arguments.package),
-        package=arguments.package,
-        repeat=arguments.repeat,
-        say=_say,
-    )
+    lab, target = _session(arguments), Target(endpoint, script)
+    scorer = asking(lab, target, stream_interval=arguments.stream_interval, repeat=arguments.repeat)
+    change = bisect(lab, scorer, releases(lab.package), good=arguments.good, bad=arguments.bad)
     if arguments.json:
         print(json.dumps(reporting.change_row(change), indent=2))
     else:
@@ -319,10 +311,11 @@ def _shrink(arguments: Namespace) -> int:
     wanted(capture)  # fails before a server is started
     interval = arguments.stream_interval or max(figures(reading).tokens_per_event_max, 1)
     endpoint = Endpoint(arguments.endpoint) if arguments.endpoint else endpoint_of(capture)
-    paths = LabPaths(arguments.lab)
-    environment = prepare(paths, version, package=arguments.package, say=_say)
+    lab = _session(arguments)
+    environment = lab.prepare(version)
+    options = ServerOptions(stream_interval=interval, tools=bool(script.built_in))
     with ExitStack() as stack:
-        running = matrix.serving(stack, paths, environment, interval, tools=bool(script.built_in), say=_say)
+        running = lab.serving(stack, environment, options)
         server = asker(running.base_url, script, endpoint, version=version, stream_interval=interval)
         found = shrink(capture, script.sampled, server, tries=arguments.tries, say=_say)
     if arguments.json:

@@ -184,7 +184,7 @@ def run(arguments: Namespace) -> int:
     for one in runs:
         if one.trouble:
             raise StoreError(one.trouble)
-    failed = [one for one in runs if one.outcome.failure and not one.events]
+    failed = [one for one in runs if one.outcome.failed and not one.events]
     if failed:
         for one, path in zip(runs, paths, strict=True):
             if not one.events:
@@ -200,9 +200,9 @@ def run(arguments: Namespace) -> int:
         print(f"  {looked.verdict.level.upper()}: {printable(looked.verdict.sentence)}")
         for note in one.outcome.notes:
             print(f"  note: {printable(note)}")
-        if one.outcome.failure:
+        if one.outcome.failed:
             print(f"inspector: {printable(one.outcome.failure)}", file=sys.stderr)
-    return int(any(one.outcome.failure for one in runs))
+    return int(any(one.outcome.failed for one in runs))
 
 
 def _free(name: str) -> Path:

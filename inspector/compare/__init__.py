@@ -10,8 +10,8 @@ from inspector.compare.matching import FindingPairs
 from inspector.compare.sentence import labels
 from inspector.compare.sequences import Counts, Fold, Lane, Sides, Stretch, folds, lay
 from inspector.compare.settings import Setting
-from inspector.compare.significance import Repeats, repeats
-from inspector.compare.texts import FieldPair, Piece, pieces
+from inspector.compare.significance import Repeats, significance
+from inspector.compare.texts import FieldPair, Piece, diff
 
 __all__ = [
     "Apart",
@@ -31,9 +31,9 @@ __all__ = [
     "Stretch",
     "compare",
     "compare_all",
+    "diff",
     "folds",
     "labels",
     "lay",
-    "pieces",
-    "repeats",
+    "significance",
 ]

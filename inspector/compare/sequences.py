@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from rapidfuzz.distance import Levenshtein
+from inspector.alignment.edits import common_prefix, levenshtein
 
 __all__ = ["Counts", "Fold", "Lane", "Sides", "Stretch", "folds", "lay"]
 
@@ -115,7 +115,7 @@ def lay(left: Sequence[Hashable], right: Sequence[Hashable]) -> Sides:
     codes: dict[Hashable, int] = {}
     a = [codes.setdefault(item, len(codes)) for item in left]
     b = [codes.setdefault(item, len(codes)) for item in right]
-    head = _common_prefix(a, b)
+    head = common_prefix(a, b)
     tail = _common_suffix(a, b, head)
     inner = _Piece(head, len(a) - tail, head, len(b) - tail)
     found: list[Stretch] = []
@@ -185,7 +185,7 @@ class _Piece(NamedTuple):
 
 def _exactly(a: Sequence[int], b: Sequence[int], piece: _Piece) -> Iterator[Stretch]:
     inner_a, inner_b = a[piece.left : piece.left_end], b[piece.right : piece.right_end]
-    for code in Levenshtein.opcodes(inner_a, inner_b):
+    for code in levenshtein(inner_a, inner_b):
         yield Stretch(
             _LANES[code.tag],
             piece.left + code.src_start,
@@ -271,17 +271,6 @@ def _joined(stretches: Sequence[Stretch]) -> Iterator[Stretch]:
         open_ = one
     if open_ is not None:
         yield open_
-
-
-def _common_prefix(a: Sequence[int], b: Sequence[int]) -> int:
-    low, high = 0, min(len(a), len(b))
-    while low < high:  # binary search: slices compare in C
-        middle = (low + high + 1) // 2
-        if a[low:middle] == b[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _common_suffix(a: Sequence[int], b: Sequence[int], head: int) -> int:

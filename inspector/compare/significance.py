@@ -12,7 +12,7 @@ from typing import Final
 from inspector.audit import Severity
 from inspector.inspection import Inspection
 
-__all__ = ["Repeats", "fisher_exact", "repeats"]
+__all__ = ["Repeats", "fisher_exact", "significance"]
 
 TEST: Final = "Fisher's exact test, two-sided"
 _LEVEL: Final = 0.05
@@ -41,7 +41,7 @@ class Repeats:
         return None if self.p_value is None else self.p_value < _LEVEL
 
 
-def repeats(left: Sequence[Inspection], right: Sequence[Inspection]) -> Repeats:
+def significance(left: Sequence[Inspection], right: Sequence[Inspection]) -> Repeats:
     """Compare the error rates of two groups of runs."""
     (a, failed_a), (b, failed_b) = _judged(left), _judged(right)
     p_value = fisher_exact(failed_a, a - failed_a, failed_b, b - failed_b) if a and b else None

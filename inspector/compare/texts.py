@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from inspector.compare.sequences import Lane, Sides, lay
 
-__all__ = ["FieldPair", "Piece", "pair_fields", "pieces"]
+__all__ = ["FieldPair", "Piece", "diff", "pair_fields"]
 
 _WORDS: Final = re.compile(r"\w+|\s+|[^\w\s]", re.UNICODE)
 _FINE_AT_MOST: Final = 1_000_000
@@ -41,7 +41,7 @@ class FieldPair:
 
     def pieces(self) -> list[Piece]:
         """What the two texts share and what not; empty when a side is unknown."""
-        return [] if self.left is None or self.right is None else pieces(self.left, self.right)
+        return [] if self.left is None or self.right is None else diff(self.left, self.right)
 
 
 def pair_fields(left: Mapping[str, str] | None, right: Mapping[str, str] | None) -> tuple[FieldPair, ...]:
@@ -58,8 +58,8 @@ def pair_fields(left: Mapping[str, str] | None, right: Mapping[str, str] | None)
     )
 
 
-def pieces(left: str, right: str) -> list[Piece]:
-    """Two texts as pieces, in order; the left texts joined are `left`, the right ones `right`."""
+def diff(left: str, right: str) -> list[Piece]:
+    """What two texts share and what not; the left texts joined are `left`, the right ones `right`."""
     if left == right:
         return [Piece(Lane.SAME, left, right)] if left else []
     return list(_joined(_coarse(_WORDS.findall(left), _WORDS.findall(right))))

@@ -13,7 +13,7 @@ from inspector.diagnosis.captures import (
 )
 from inspector.diagnosis.catalogue import catalogue, issues, read_catalogue
 from inspector.diagnosis.cause import Alternative, Cause
-from inspector.diagnosis.decompress import unpacked
+from inspector.diagnosis.decompress import decompress
 from inspector.diagnosis.issue import Issue, Side
 from inspector.diagnosis.lines import lines_of_file
 from inspector.diagnosis.ranking import Answer, Because, Reason
@@ -40,6 +40,7 @@ __all__ = [
     "answers_of_capture",
     "answers_of_findings",
     "catalogue",
+    "decompress",
     "diagnose_capture",
     "diagnose_text",
     "diagnosis_row",
@@ -53,6 +54,5 @@ __all__ = [
     "read_catalogue",
     "situation_of",
     "steps_for",
-    "unpacked",
     "with_known_issues",
 ]

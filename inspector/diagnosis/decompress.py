@@ -1,4 +1,4 @@
-"""A log as it is, or unpacked by content (gzip, zstd) while it is read; memory does not grow with it."""
+"""A log as it is, or decompressed by content (gzip, zstd) while it is read; memory does not grow with it."""
 
 import gzip
 import io
@@ -10,7 +10,7 @@ import zstandard
 from inspector.errors import StoreError
 from inspector.importers import refuse_binary
 
-__all__ = ["HEAD", "unpacked"]
+__all__ = ["HEAD", "decompress"]
 
 HEAD: Final = 65536
 """Bytes that may be looked at ahead."""
@@ -18,12 +18,12 @@ HEAD: Final = 65536
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
 _DEEP: Final = 3
-"""Packings within each other that are taken off."""
+"""Compressions within each other that are taken off."""
 _WINDOW_BYTES: Final = 2**27
 
 
-def unpacked(file: "io.BufferedReader[Any]", name: str) -> "io.BufferedReader[Any]":
-    """The file, or a reader of what it unpacks to.
+def decompress(file: "io.BufferedReader[Any]", name: str) -> "io.BufferedReader[Any]":
+    """The file, or a reader of what it decompresses to.
 
     Raises CaptureError for a picture, an archive and the like; reading raises StoreError where a packed
     file is damaged.
@@ -32,12 +32,12 @@ def unpacked(file: "io.BufferedReader[Any]", name: str) -> "io.BufferedReader[An
         head = file.peek(HEAD)
         if head.startswith(_GZIP):
             file = io.BufferedReader(
-                _Unpacking(cast(IO[bytes], gzip.GzipFile(fileobj=file)), name, "gzip"), HEAD
+                _Decompressing(cast(IO[bytes], gzip.GzipFile(fileobj=file)), name, "gzip"), HEAD
             )
         elif head.startswith(_ZSTD):
-            unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES)
+            decompressor = zstandard.ZstdDecompressor(max_window_size=_WINDOW_BYTES)
             file = io.BufferedReader(
-                _Unpacking(unpacker.stream_reader(file, read_across_frames=True), name, "zstd"), HEAD
+                _Decompressing(decompressor.stream_reader(file, read_across_frames=True), name, "zstd"), HEAD
             )
         else:
             break
@@ -45,7 +45,7 @@ def unpacked(file: "io.BufferedReader[Any]", name: str) -> "io.BufferedReader[An
     return file
 
 
-class _Unpacking(io.RawIOBase):
+class _Decompressing(io.RawIOBase):
     def __init__(self, inner: IO[bytes], name: str, kind: str) -> None:
         self._inner = inner
         self._name = name

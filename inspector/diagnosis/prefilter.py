@@ -12,7 +12,12 @@ __all__ = ["LEAST", "needed_literal"]
 LEAST: Final = 4
 """Shorter runs would be found in nearly every line."""
 
-_PUNCTUATION: Final = re.compile(r"[^A-Za-z0-9]")
+_ATOM: Final = re.compile(
+    r"""\\(?P<escaped>[^A-Za-z0-9]) | \\.        # a character that is meant as it is; a class like \d
+    | \[\^?\]?(?:\\.|[^\]\\])*\] | \{[^}]*\}      # a set; a count
+    | (?P<plain>[^.^$*+?{}()|\[\\]) | .           # a plain character; anything else""",
+    re.VERBOSE | re.DOTALL,
+)
 
 
 def needed_literal(expression: str) -> str | None:
@@ -21,44 +26,17 @@ def needed_literal(expression: str) -> str | None:
         return None
     runs = [""]
     depth = 0
-    place = 0
-    while place < len(expression):
-        char = expression[place]
-        step = 1
-        plain: str | None = None
-        if char == "\\":
-            step = 2
-            plain = expression[place + 1] if _PUNCTUATION.match(expression[place + 1]) else None
-        elif char == "[":
-            step = _set_length(expression[place:])
-        elif char == "(":
-            depth += 1
-        elif char == ")":
-            depth -= 1
-        elif char == "|" and depth == 0:
+    for atom in _ATOM.finditer(expression):
+        depth += {"(": 1, ")": -1}.get(atom[0], 0)
+        if atom[0] == "|" and depth == 0:
             return None
-        elif char not in ".^$*+?{}":
-            plain = char
-        elif char == "{":
-            step = expression[place:].find("}") + 1 or 1
-        after = expression[place + step : place + step + 1]
-        optional = after in ("*", "?") or expression[place + step :].startswith("{0")
-        if plain is not None and depth == 0 and not optional:
-            runs[-1] += plain
-            if after in ("+", "{"):  # at least once, then perhaps more
-                runs.append("")
-        else:
+        plain = atom["plain"] or atom["escaped"]
+        optional = expression.startswith(("*", "?", "{0"), atom.end())
+        if plain is None or depth or optional:
             runs.append("")
-        place += step
+            continue
+        runs[-1] += plain
+        if expression.startswith(("+", "{"), atom.end()):  # at least once, then perhaps more
+            runs.append("")
     longest = max(runs, key=len)
     return longest if len(longest) >= LEAST else None
-
-
-def _set_length(expression: str) -> int:
-    """Length of the character set that an expression begins with, its brackets included."""
-    place = 2 if expression[1:2] == "^" else 1
-    if expression[place : place + 1] == "]":
-        place += 1
-    while place < len(expression) and expression[place] != "]":
-        place += 2 if expression[place] == "\\" else 1
-    return place + 1

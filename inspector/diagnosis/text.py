@@ -10,8 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from rapidfuzz import fuzz, process, utils
-
 from inspector.capture import Endpoint
 from inspector.diagnosis.anchors import Anchor, releases
 from inspector.diagnosis.catalogue import catalogue
@@ -270,6 +268,8 @@ class _Diagnosing:
         return (*(first[name] for name in dict.fromkeys(leading)), *ranked(rest.values()))
 
     def _nearest(self, text: str) -> tuple[Issue, ...]:
+        from rapidfuzz import fuzz, process, utils  # noqa: PLC0415 -- `import inspector` does without it
+
         texts = {name: " ".join((issue.title, *issue.examples)) for name, issue in self.known.items()}
         found = process.extract(
             text, texts, scorer=fuzz.token_set_ratio, processor=utils.default_process, limit=_NEAREST

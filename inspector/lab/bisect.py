@@ -15,20 +15,21 @@ from typing import Final
 
 from inspector.capture import Capture, Endpoint
 from inspector.errors import LabError
-from inspector.lab.install import CPU_PACKAGE, prepare
-from inspector.lab.matrix import serving
-from inspector.lab.paths import LabPaths
+from inspector.lab.install import CPU_PACKAGE
 from inspector.lab.recording import Target, record
 from inspector.lab.results import version_key
 from inspector.lab.score import Outcome, Score, score
 from inspector.lab.scripts import Expectation, Piece, Script, ToolCall
+from inspector.lab.server import ServerOptions
+from inspector.lab.session import LabSession
 from inspector.reading import read
 
-__all__ = ["Change", "Visit", "bisect", "endpoint_of", "releases", "script_of_capture"]
+__all__ = ["Change", "Scorer", "Visit", "asking", "bisect", "endpoint_of", "releases", "script_of_capture"]
 
 _WORST: Final = (Outcome.WHOLE, Outcome.TOLD, Outcome.SILENT)
 
-Say = Callable[[str], None]
+Scorer = Callable[[str], Score]
+"""What one release does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,36 +63,20 @@ def releases(package: str = CPU_PACKAGE, *, python: str = sys.executable) -> lis
     return sorted((one for one in numbers if re.fullmatch(r"\d+(\.\d+)*", one)), key=version_key)
 
 
-def bisect(
-    paths: LabPaths,
-    target: Target,
-    *,
-    good: str,
-    bad: str,
-    stream_interval: int,
-    available: Sequence[str],
-    package: str = CPU_PACKAGE,
-    repeat: int = 3,
-    judge: Callable[[str], Score] | None = None,
-    say: Say = print,
-) -> Change:
+def bisect(lab: LabSession, scorer: Scorer, available: Sequence[str], *, good: str, bad: str) -> Change:
     """Find the first release after which the verdict is the other end's.
 
-    `judge` says what one release does; the default installs and asks it. Raises LabError when an end
-    is no release or when both ends do the same.
+    Raises LabError when an end is no release or when both ends do the same.
     """
     judged: dict[str, Visit] = {}
-    judge = judge or (
-        lambda version: _ask(
-            paths, target, version, stream_interval=stream_interval, package=package, repeat=repeat, say=say
-        )
-    )
 
     def visit(version: str) -> Visit:
         if version not in judged:
-            judged[version] = Visit(version=version, score=judge(version))
+            judged[version] = Visit(version=version, score=scorer(version))
             found = judged[version].score
-            say(f"{version}: {found.outcome.words}{'; ' + found.differences[0] if found.differences else ''}")
+            lab.say(
+                f"{version}: {found.outcome.words}{'; ' + found.differences[0] if found.differences else ''}"
+            )
         return judged[version]
 
     older, newer = sorted((good, bad), key=version_key)
@@ -99,7 +84,8 @@ def bisect(
     for end in (good, bad):
         if end not in between:
             raise LabError(
-                f"{package} has no release {end} for this platform; available: {', '.join(available[-12:])}"
+                f"{lab.package} has no release {end} for this platform; "
+                f"available: {', '.join(available[-12:])}"
             )
     low, high = 0, len(between) - 1
     first_outcome, last_outcome = visit(between[low]).score.outcome, visit(between[high]).score.outcome
@@ -107,7 +93,7 @@ def bisect(
         raise LabError(
             f"{good} and {bad} have the same outcome ({first_outcome.words}); there is nothing to bisect"
         )
-    say(f"{high - low - 1} releases between {between[low]} and {between[high]}")
+    lab.say(f"{high - low - 1} releases between {between[low]} and {between[high]}")
     while high - low > 1:
         middle = (low + high) // 2
         if visit(between[middle]).score.outcome is last_outcome:
@@ -151,34 +137,27 @@ def script_of_capture(capture: Capture) -> Script:
     )
 
 
-def _ask(
-    paths: LabPaths,
-    target: Target,
-    version: str,
-    *,
-    stream_interval: int,
-    package: str,
-    repeat: int,
-    say: Say,
-) -> Score:
-    environment = prepare(paths, version, package=package, say=say)
-    scores: list[Score] = []
-    with ExitStack() as stack:
-        running = serving(
-            stack,
-            paths,
-            environment,
-            stream_interval,
+def asking(lab: LabSession, target: Target, *, stream_interval: int, repeat: int = 3) -> Scorer:
+    """Installs a release, starts it and asks `repeat` times; the worst outcome counts."""
+
+    def asked(version: str) -> Score:
+        environment = lab.prepare(version)
+        scores: list[Score] = []
+        options = ServerOptions(
+            stream_interval=stream_interval,
             tools=bool(target.script.built_in),
             extra_scripts=[target.script] if target.script.name == "capture" else [],
-            say=say,
         )
 
         def keep(asked: Target, capture: Capture) -> None:
             scores.append(score(asked.script, capture))
 
-        record(running.base_url, [target] * repeat, stream_interval=stream_interval, keep=keep, jobs=2)
-    return max(scores, key=lambda one: _WORST.index(one.outcome))
+        with ExitStack() as stack:
+            running = lab.serving(stack, environment, options)
+            record(running.base_url, [target] * repeat, stream_interval=stream_interval, keep=keep, jobs=2)
+        return max(scores, key=lambda one: _WORST.index(one.outcome))
+
+    return asked
 
 
 def endpoint_of(capture: Capture) -> Endpoint:

@@ -5,73 +5,42 @@ script whose tokens changed is recorded anew. Scores are computed from the kept 
 so they follow the audit.
 """
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
 
 from inspector.capture import Capture, Endpoint
 from inspector.errors import LabError
-from inspector.lab.install import CPU_PACKAGE, Environment, prepare
-from inspector.lab.paths import LabPaths
-from inspector.lab.process import ServerProcess, free_port
+from inspector.lab.install import Environment
 from inspector.lab.recording import Target, record
 from inspector.lab.results import Run, Shelf
 from inspector.lab.score import Outcome, score
 from inspector.lab.scripts import ENDPOINTS, Script, load
-from inspector.lab.server import STANDALONE, server
+from inspector.lab.server import ServerOptions
+from inspector.lab.session import LabSession
 
-__all__ = ["fill", "rescore", "run_matrix", "serving"]
-
-TOOLS: Final = STANDALONE / "tool_server.py"
-
-Say = Callable[[str], None]
+__all__ = ["fill", "rescore", "run_matrix", "targets_of"]
 
 
 def run_matrix(
-    paths: LabPaths,
+    lab: LabSession,
     versions: Sequence[str],
+    targets: Sequence[Target],
     *,
     folder: Path,
     intervals: Sequence[int] = (1, 3),
-    endpoints: Sequence[Endpoint] = ENDPOINTS,
-    scripts: Sequence[Script] | None = None,
-    package: str = CPU_PACKAGE,
-    jobs: int = 4,
-    say: Say = print,
 ) -> list[Run]:
     """Install, record and score what is missing; returns the runs of these versions and intervals."""
     runs: list[Run] = []
     for version in versions:
-        environment = prepare(paths, version, package=package, say=say)
-        for interval in intervals:
-            runs.append(
-                fill(
-                    paths,
-                    environment,
-                    interval,
-                    folder=folder,
-                    endpoints=endpoints,
-                    scripts=scripts,
-                    jobs=jobs,
-                    say=say,
-                )
-            )
+        environment = lab.prepare(version)
+        runs.extend(fill(lab, environment, interval, targets, folder=folder) for interval in intervals)
     return runs
 
 
 def fill(
-    paths: LabPaths,
-    environment: Environment,
-    interval: int,
-    *,
-    folder: Path,
-    endpoints: Sequence[Endpoint] = ENDPOINTS,
-    scripts: Sequence[Script] | None = None,
-    jobs: int = 4,
-    say: Say = print,
+    lab: LabSession, environment: Environment, interval: int, targets: Sequence[Target], *, folder: Path
 ) -> Run:
     """Record what is missing of one release at one interval, and score all of it.
 
@@ -79,7 +48,6 @@ def fill(
     are recorded without them.
     """
     shelf = Shelf(folder, environment.package, environment.version, interval)
-    targets = _targets(endpoints, scripts)
     if not targets:
         raise LabError("none of these scripts runs on these endpoints; 'lab scripts --json' lists both")
     missing = [
@@ -93,65 +61,21 @@ def fill(
             if not wanted:
                 continue
             with ExitStack() as stack:
-                running = serving(stack, paths, environment, interval, tools=with_tools, say=say)
-                say(f"{shelf.name}: recording {len(wanted)} captures")
+                options = ServerOptions(stream_interval=interval, tools=with_tools)
+                running = lab.serving(stack, environment, options)
+                lab.say(f"{shelf.name}: recording {len(wanted)} captures")
 
                 def keep(target: Target, capture: Capture) -> None:
                     shelf.keep(target.endpoint, target.script.name, capture)
 
-                record(running.base_url, wanted, stream_interval=interval, keep=keep, jobs=jobs)
+                record(running.base_url, wanted, stream_interval=interval, keep=keep, jobs=lab.jobs)
     finally:
         # Also after an interruption: what came so far is kept and scored.
         if shelf.loose.is_dir() or shelf.archive.exists():
             run = rescore(shelf, environment)
             shelf.pack()
-    say(f"{shelf.name}: {_counts(run)}")
+    lab.say(f"{shelf.name}: {_counts(run)}")
     return run
-
-
-def serving(
-    stack: ExitStack,
-    paths: LabPaths,
-    environment: Environment,
-    interval: int,
-    *,
-    tools: bool,
-    port: int = 0,
-    flags: Sequence[str] = (),
-    extra_scripts: Sequence[Script] = (),
-    say: Say,
-) -> ServerProcess:
-    """A server of one release, answering, inside the stack; with `tools` the MCP tool servers too."""
-    tool_server = None
-    if tools:
-        python_port, browser_port = free_port(), free_port()
-        stack.enter_context(
-            ServerProcess(
-                [
-                    str(environment.python),
-                    str(STANDALONE / "tool_server.py"),
-                    str(python_port),
-                    str(browser_port),
-                ],
-                port=python_port,
-                environment={**os.environ, "HARMONY_LAB_PARENT": str(os.getpid())},
-                log=paths.logs / f"tools-{environment.package}-{environment.version}-{python_port}.log",
-                timeout_s=60,
-            )
-        )
-        tool_server = f"127.0.0.1:{python_port},127.0.0.1:{browser_port}"
-    return stack.enter_context(
-        server(
-            paths,
-            environment,
-            stream_interval=interval,
-            port=port,
-            flags=flags,
-            tool_server=tool_server,
-            extra_scripts=extra_scripts,
-            say=say,
-        )
-    )
 
 
 def rescore(shelf: Shelf, environment: Environment | None = None) -> Run:
@@ -160,7 +84,7 @@ def rescore(shelf: Shelf, environment: Environment | None = None) -> Run:
     package, _, rest = shelf.name.rpartition("-si")[0].rpartition("-")
     scores = {}
     recorded = ""
-    for target in _targets(ENDPOINTS, None):
+    for target in targets_of():
         capture = shelf.capture(target.endpoint, target.script.name)
         if capture is not None and _fits(capture, target.script):
             scores[target.endpoint, target.script.name] = score(target.script, capture)
@@ -178,7 +102,10 @@ def rescore(shelf: Shelf, environment: Environment | None = None) -> Run:
     return run
 
 
-def _targets(endpoints: Sequence[Endpoint], scripts: Sequence[Script] | None) -> list[Target]:
+def targets_of(
+    endpoints: Sequence[Endpoint] = ENDPOINTS, scripts: Sequence[Script] | None = None
+) -> list[Target]:
+    """Scripts (all of the lab without `scripts`) on the endpoints at which each is asked."""
     return [
         Target(endpoint, script)
         for script in (load() if scripts is None else scripts)

@@ -3,6 +3,7 @@
 import ctypes.util
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -12,37 +13,47 @@ from inspector.lab.model import SERVED_NAME, make_model, make_vocabulary, uses_l
 from inspector.lab.paths import LabPaths
 from inspector.lab.process import ServerProcess, free_port
 
-__all__ = ["STANDALONE", "server"]
+__all__ = ["STANDALONE", "ServerOptions", "server"]
 
 STANDALONE: Final = Path(__file__).with_name("standalone")
 """The folder of the files that run inside a vLLM environment, without this package."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerOptions:
+    """How a server of the lab is started."""
+
+    stream_interval: int = 1
+    port: int = 0
+    """0 takes a free one."""
+    tools: bool = False
+    """Whether it gets the lab's MCP tool servers."""
+    flags: Sequence[str] = ()
+    """Flags of `vllm serve`; they come last, so they override the lab's own."""
+    extra_scripts: Sequence[scripts.Script] = ()
+    """Scripts beside those of the lab."""
+
+
 def server(
     paths: LabPaths,
     environment: Environment,
+    options: ServerOptions,
     *,
-    stream_interval: int = 1,
-    port: int = 0,
-    flags: Sequence[str] = (),
     tool_server: str | None = None,
-    extra_scripts: Sequence[scripts.Script] = (),
-    timeout_s: float = 600.0,
     say: Callable[[str], None] = print,
 ) -> ServerProcess:
     """A server of one release, not yet started: enter it.
 
-    `port` 0 takes a free one. `flags` come last, so they override the lab's own. `tool_server` is
-    host:port of an MCP server, or several with commas.
+    `tool_server` is host:port of an MCP server, or several with commas.
     """
     version = environment.version
     llama_body = uses_llama_body(version)
     if not (paths.models / "vocabulary").exists():
         say("creating the tiny model and its vocabulary (about 10 s, only once)")
     model = make_model(paths.models, llama_body=llama_body)
-    port = port or free_port()
+    port = options.port or free_port()
     script_file = scripts.write_for_sampling(
-        paths.root / "scripts" / f"{version}-{port}.json", [*scripts.load(), *extra_scripts]
+        paths.root / "scripts" / f"{version}-{port}.json", [*scripts.load(), *options.extra_scripts]
     )
     command = [
         str(environment.python),
@@ -56,10 +67,10 @@ def server(
         *("--max-model-len", "4096"),
         *("--tool-call-parser", "openai", "--enable-auto-tool-choice"),
         *("--logits-processors", "scripted_sampling:ScriptedSampling"),
-        *("--stream-interval", str(stream_interval)),
+        *("--stream-interval", str(options.stream_interval)),
         *("--host", "127.0.0.1", "--port", str(port)),
         *(("--tool-server", tool_server) if tool_server else ()),
-        *flags,
+        *options.flags,
     ]
     variables = {
         **os.environ,
@@ -84,9 +95,8 @@ def server(
     return ServerProcess(
         command,
         port=port,
-        log=paths.logs / f"serve-{environment.package}-{version}-si{stream_interval}-{port}.log",
+        log=paths.logs / f"serve-{environment.package}-{version}-si{options.stream_interval}-{port}.log",
         environment=variables,
-        timeout_s=timeout_s,
         say=say,
     )
 

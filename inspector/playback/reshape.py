@@ -18,7 +18,7 @@ from inspector.harmony.vocab import Marker
 from inspector.playback.faults import MIDDLE, Faults
 from inspector.playback.imitation import ChatServing, TextServing
 from inspector.playback.responses import reshape_responses
-from inspector.wire.endpoints import DONE, spec_of
+from inspector.wire.endpoints import DONE, EndpointSpec, spec_of
 from inspector.wire.event_json import choice_of, dumps, ids_of, payload, rewritten, terminal_type
 
 __all__ = ["at_event", "error_events", "reshape", "with_event_faults"]
@@ -59,21 +59,9 @@ def reshape(capture: Capture, faults: Faults) -> list[Event]:
         return reshape_responses(events, faults)
     chunks = [_Chunk(event, value := payload(event), ids_of(value)) for event in events]
     serve_anew = faults.tokens_change or faults.last_token_only or faults.split_utf8
-    if serve_anew and not any(chunk.ids for chunk in chunks):
-        raise InspectorError(
-            "this capture has no token IDs, so it cannot show this fault; choose one recorded with "
-            "return_token_ids"
-        )
-    if not spec.parsed and faults.last_token_only:
-        raise InspectorError(
-            f"last-token-only works with chat and Responses; {spec.full_path} runs no parser"
-        )
-    count = sum(len(chunk.ids) for chunk in chunks)
-    if faults.omit_message is not None:
-        _omit_message(chunks, faults.omit_message)
-    if faults.after_return:
-        _after_return(chunks, faults.after_return)
-    _recount(chunks, sum(len(chunk.ids) for chunk in chunks) - count)
+    if serve_anew:
+        _check_tokens(chunks, spec, faults)
+        _change_tokens(chunks, faults)
     if faults.merge > 1:
         chunks = _merged(chunks, faults.merge)
     if serve_anew:
@@ -83,6 +71,29 @@ def reshape(capture: Capture, faults: Faults) -> list[Event]:
     if faults.split_utf8 and not any("\ufffd" in event.data for event in shaped):
         raise InspectorError("no character of this capture spans two tokens; choose one with emoji")
     return shaped
+
+
+def _check_tokens(chunks: Sequence[_Chunk], spec: EndpointSpec, faults: Faults) -> None:
+    """Raise InspectorError for a fault of tokens that this capture cannot show."""
+    if not any(chunk.ids for chunk in chunks):
+        raise InspectorError(
+            "this capture has no token IDs, so it cannot show this fault; choose one recorded with "
+            "return_token_ids"
+        )
+    if not spec.parsed and faults.last_token_only:
+        raise InspectorError(
+            f"last-token-only works with chat and Responses; {spec.full_path} runs no parser"
+        )
+
+
+def _change_tokens(chunks: list[_Chunk], faults: Faults) -> None:
+    """Leave a message out, or let the model talk on; the usage follows."""
+    count = sum(len(chunk.ids) for chunk in chunks)
+    if faults.omit_message is not None:
+        _omit_message(chunks, faults.omit_message)
+    if faults.after_return:
+        _after_return(chunks, faults.after_return)
+    _recount(chunks, sum(len(chunk.ids) for chunk in chunks) - count)
 
 
 def with_event_faults(events: Sequence[Event], faults: Faults, endpoint: Endpoint) -> list[Event]:

@@ -62,7 +62,7 @@ def facts(one: Inspection) -> Facts:
             **row,
             **{side: None if row[side] is None else masked(row[side]) for side in ("generated", "delivered")},
         }
-        for row in field_rows(reading)
+        for row in field_rows(one)
     ]
     return Facts(
         name=PurePath(one.name.replace("\\", "/")).name or "capture",

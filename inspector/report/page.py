@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from inspector.audit import Finding
-from inspector.compare import Comparison, Lane, pieces
+from inspector.compare import Comparison, Lane, diff
 from inspector.formats import clip_counted, figure, fine_duration
 from inspector.harmony.text import text_of
 from inspector.metrics import Figures
@@ -109,7 +109,7 @@ def _fields(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def _diff(left: str, right: str) -> str:
     shown: list[str] = []
     size = 0
-    for piece in pieces(left, right):
+    for piece in diff(left, right):
         if piece.lane is Lane.SAME:
             text = piece.left
             if len(text) > 2 * _SAME_SHOWN:

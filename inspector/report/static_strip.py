@@ -32,7 +32,7 @@ _EDGES: Final = {
 
 
 def static_strip(payload: Mapping[str, Any]) -> str:
-    """HTML of a strip payload (`inspector.strip`)."""
+    """HTML of a strip payload (`views.strip`)."""
     cells: int = payload["count"]
     if not cells:
         return "<p>The capture contains no tokens and no text.</p>"

@@ -21,7 +21,7 @@ from inspector.diagnosis import situation_of
 from inspector.inspection import Examined
 from inspector.runs.registry import Registry
 from inspector.runs.run import Look, Pace, Run, RunState
-from inspector.views.growth import Growth, now, unchanged
+from inspector.views.growth import Growth, stream_position, unchanged
 from inspector.views.payload import CellSpan, Increment, PaceRow
 from inspector.views.payload import Run as StripRun
 from inspector.views.strip_findings import strip_finding
@@ -103,7 +103,7 @@ class _Feed:
             columns = self._growth.step(choice, run.events.at_s, rejection(reading))
             if columns is None:
                 return None
-            columns["now"] = now(choice)
+            columns["now"] = stream_position(choice)
             columns["more"] = self._growth.left(choice) or bool(
                 reading.stream.errors and "unsent" not in columns
             )

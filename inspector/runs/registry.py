@@ -20,12 +20,13 @@ from typing import Any, Final
 
 from inspector.capture import End, Endpoint, Event, Header
 from inspector.client.address import Server
-from inspector.client.asking import Outcome, ask, get_json, open_client, owner_in
+from inspector.client.asking import ask, get_json, open_client, owner_in
+from inspector.client.outcome import Outcome, OutcomeKind
 from inspector.client.request import LiveRequest, body
 from inspector.errors import ConnectionFailed, InspectorError
 from inspector.redaction import redact
 from inspector.runs.run import Look, Run, RunState
-from inspector.runs.trial import AT_ONCE, BY_HAND, Trial, checked_runs
+from inspector.runs.trial import AT_ONCE, Trial, checked_runs
 from inspector.wire.endpoints import spec_of
 
 __all__ = ["FOLDER_VARIABLE", "Registry", "registry"]
@@ -155,7 +156,7 @@ class Registry:
         """It ended."""
         if (found := self.get(run)) is not None:
             found.closed(end)
-            found.finish(Outcome(failure=end.detail if end.cut else ""))
+            found.finish(Outcome(kind=OutcomeKind.BROKEN_OFF, failure=end.detail) if end.cut else Outcome())
             self._trim()
 
     # --- audits ---
@@ -206,13 +207,13 @@ class Registry:
     async def _drive(
         self, run: Run, server: Server, request: LiveRequest, gate: asyncio.Semaphore | None
     ) -> None:
-        outcome = Outcome(failure=BY_HAND)
+        outcome = Outcome(kind=OutcomeKind.STOPPED_BY_USER, failure="stopped by you")
         try:
             async with gate or nullcontext():
                 version, owner = await self._told(server, request.model)
                 outcome = await ask(server, request, _Into(run), server_version=version, owned_by=owner)
         except InspectorError as error:
-            outcome = Outcome(failure=str(error))
+            outcome = Outcome.raised(error)
         finally:
             run.finish(outcome)
             self._trim()

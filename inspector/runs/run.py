@@ -19,7 +19,7 @@ from threading import Lock
 from typing import Final
 
 from inspector.capture import Capture, End, Event, Header
-from inspector.client.asking import Outcome
+from inspector.client.outcome import Outcome
 from inspector.errors import StoreError
 from inspector.inspection import Examined, examine
 from inspector.metrics import quantile

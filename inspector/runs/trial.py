@@ -3,20 +3,17 @@
 from dataclasses import dataclass
 from typing import Final
 
+from inspector.client.outcome import OutcomeKind
 from inspector.errors import InspectorError
 from inspector.runs.run import Run, RunState
 
-__all__ = ["AT_ONCE", "BY_HAND", "RUNS_AT_MOST", "Trial", "brought", "checked_runs"]
+__all__ = ["AT_ONCE", "RUNS_AT_MOST", "Trial", "checked_runs", "has_output"]
 
 RUNS_AT_MOST: Final = 50
 """Runs of each side."""
 
 AT_ONCE: Final = 2
 """Requests that each side answers at the same time: more would measure the load and not the version."""
-
-
-BY_HAND: Final = "stopped by hand"
-"""The failure of a run that somebody ended from this side."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +36,10 @@ class Trial:
 
     @property
     def counted(self) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
-        """The runs of each side that rates are of: one stopped by hand says nothing about its server."""
+        """The runs of each side that rates are of: a run stopped here says nothing about its server."""
         left, right = (
-            tuple(run for run in runs if run.outcome.failure != BY_HAND) for runs in (self.left, self.right)
+            tuple(run for run in runs if run.outcome.kind is not OutcomeKind.STOPPED_BY_USER)
+            for runs in (self.left, self.right)
         )
         return left, right
 
@@ -54,7 +52,7 @@ class Trial:
         """A sentence for each way in which a side failed, with how often where it did several times."""
         told = []
         for side, runs in (("Left", self.left), ("Right", self.right)):
-            failures = [run.outcome.failure for run in runs if run.outcome.failure]
+            failures = [run.outcome.failure for run in runs if run.outcome.failed]
             for failure in dict.fromkeys(failures):
                 count = failures.count(failure)
                 often = f", {count} of {len(runs)} runs" if len(runs) > 1 else ""
@@ -62,7 +60,7 @@ class Trial:
         return told
 
 
-def brought(run: Run) -> bool:
+def has_output(run: Run) -> bool:
     """True when anything of an answer came, so that there is something to compare."""
     return any(choice.tokens or choice.deltas or choice.finals for choice in run.reading().choices)
 

@@ -15,9 +15,9 @@ from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from inspector.client.address import Server
+from inspector.client.address import AddressInvalid, Server
 from inspector.client.recorder import Sink
-from inspector.errors import ConnectionFailed, InspectorError
+from inspector.errors import InspectorError
 from inspector.tap.headers import value
 from inspector.tap.proxy import Tap, Upstream
 
@@ -58,9 +58,8 @@ def parse_upstreams(text: str) -> tuple[Upstream, ...]:
         try:
             server = Server(base_url=address, verify="insecure" not in marks)
             found[name] = Upstream(name=name, server=server, add_token_ids="ids" in marks)
-        except ConnectionFailed as error:
-            words = str(error).removesuffix(" and give the key as --api-key")
-            raise InspectorError(f"{UPSTREAMS_VARIABLE}: {words}") from error
+        except AddressInvalid as error:
+            raise InspectorError(f"{UPSTREAMS_VARIABLE}: {error.problem}") from error
         except InspectorError as error:
             raise InspectorError(f"{UPSTREAMS_VARIABLE}: {error}") from error
     return tuple(found.values())

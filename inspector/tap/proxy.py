@@ -195,7 +195,7 @@ class _Exchange:
             self._close(CLIENT_LEFT)
             raise
         except (httpx.TransportError, httpx.StreamError, OSError) as error:
-            sentence = connection_failure(error, self._tap.upstream.server, begun=self._begun)
+            sentence = connection_failure(error, self._tap.upstream.server, begun=self._begun).sentence
             self._close(sentence)
             if not self._begun:
                 await self._refuse(502, sentence, "UpstreamError")

@@ -1,7 +1,7 @@
 """The strip of a comparison: one row of tokens over two delivery ribbons while the tokens are equal.
 
 Where they differ, the left tokens stand before the right ones, in blocks that say which side they are
-of. The payload is that of `inspector.strip`; its findings are the differences, in the order of the row.
+of. The payload is that of `views.strip`; its findings are the differences, in the order of the row.
 Folded, the middle of long equal stretches is left out, and the next block says how much.
 """
 

@@ -20,7 +20,7 @@ from inspector.views.strip import block, field_block, reconstruction_row
 from inspector.views.strip_unsent import rejected_blocks, unsent
 from inspector.views.strip_vocabulary import vocabulary
 
-__all__ = ["CELLS_AT_MOST", "Growth", "now", "unchanged"]
+__all__ = ["CELLS_AT_MOST", "Growth", "stream_position", "unchanged"]
 
 CELLS_AT_MOST: Final = 4096
 """Cells of one increment; a reader that comes late gets several."""
@@ -318,7 +318,7 @@ def unchanged(count: int, unit: Unit | None = None) -> Increment:
     }
 
 
-def now(choice: ChoiceReading) -> StreamState:
+def stream_position(choice: ChoiceReading) -> StreamState:
     """Where the stream is: state, channel and recipient of the open message or refused run."""
     transcript = choice.transcript
     last = transcript.messages[-1] if transcript.messages else None

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from inspector.alignment import reconstructed_cells
-from inspector.audit import Finding, explain, server_errors, title
+from inspector.audit import Finding, explain, field_texts, server_errors, title
 from inspector.diagnosis import Cause, Situation, first_step, issues
 from inspector.harmony.reconstruction import Reconstruction
 from inspector.harmony.text import text_of, texts
@@ -223,32 +223,24 @@ def event_rows(reading: Reading, start: int = 0, end: int | None = None) -> list
     return rows
 
 
-def field_rows(reading: Reading, choice: ChoiceReading | None = None) -> list[dict[str, Any]]:
-    """Generated against delivered, a row a field: field, generated (None when unknown), delivered, equal.
+def field_rows(seen: Examined, choice: ChoiceReading | None = None) -> list[dict[str, Any]]:
+    """Generated against delivered, a row per field.
 
-    Without token ids `generated` is the server's final text, and `source` says so.
+    `generated` is None where it is unknown. `equal` is False only where the audit has a finding on the field,
+    and None where nothing is known; `state` says why texts that differ are right. Without token ids
+    `generated` is the server's final text, and `source` says so.
     """
-    choice = choice or reading.choice
-    delivered = choice.delivered().by_field()
-    generated: dict[str, str] = {}
-    source = str(choice.evidence)
-    if (side := choice.generated()) is not None:
-        generated = side.by_field()
-        if "text" in delivered:
-            generated = {"text": text_of(choice.tokens.ids)}
-    elif choice.has_finals:
-        generated = dict(choice.finals)
-    known = choice.has_ids or choice.has_finals
-    fields = [field for field in {**generated, **delivered} if generated.get(field) or delivered.get(field)]
+    choice = choice or seen.reading.choice
     return [
         {
-            "field": field,
-            "generated": generated.get(field, "") if known else None,
-            "delivered": delivered.get(field, ""),
-            "equal": generated.get(field, "") == delivered.get(field, "") if known else None,
-            "source": source,
+            "field": one.field,
+            "generated": one.generated,
+            "delivered": one.delivered,
+            "equal": one.state.equal,
+            "state": str(one.state),
+            "source": str(choice.evidence),
         }
-        for field in fields
+        for one in field_texts(seen.reading, choice, seen.findings)
     ]
 
 

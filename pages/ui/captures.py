@@ -11,7 +11,8 @@ from typing import Any
 import streamlit as st
 
 import inspector
-from inspector import Capture, Inspection, InspectorError, LiveRun, RunState, Severity
+from inspector import Capture, Inspection, InspectorError, Severity, dashboard
+from inspector.dashboard import LiveRun, RunState
 from pages.ui.banner import facts
 from pages.ui.fields import parts
 from pages.ui.state import Opened, Place, Session
@@ -121,7 +122,7 @@ def first_place(seen: Inspection, choice: int) -> Place:
     wrong = [
         n for n, one in enumerate(mine) if one.severity is Severity.ERROR and one.token_start is not None
     ]
-    if (rejected := inspector.rejected(mine)) is not None:
+    if (rejected := dashboard.rejected(mine)) is not None:
         return Place(None, rejected)
     number = wrong[0] if wrong else 0 if mine else None
     return Place(None if number is None else mine[number].token_start, number)
@@ -152,7 +153,7 @@ def payload(digest: str, choice: int, _seen: Inspection) -> Payload:
     chosen_one = _seen.reading.choices[choice]
     key = f"{digest} {choice}"
     with _uncollected():
-        return pack(inspector.strip(_seen, key=key, choice=chosen_one), digest=key)
+        return pack(dashboard.strip(_seen, key=key, choice=chosen_one), digest=key)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
@@ -167,7 +168,7 @@ def fact_row(digest: str, choice: int, _seen: Inspection) -> Sequence[tuple[str,
 def field_parts(digest: str, choice: int, _seen: Inspection) -> list[dict[str, Any]]:
     """Generated against delivered text of one choice, a row a field, with what to mark."""
     del digest
-    return parts(inspector.field_rows(_seen.reading, _seen.reading.choices[choice]))
+    return parts(dashboard.field_rows(_seen, _seen.reading.choices[choice]))
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -184,7 +185,7 @@ def _of_run(digest: str, name: str, _run: LiveRun) -> Inspection:
 
 def _runs() -> dict[str, LiveRun]:
     """Runs of this process that brought something, newest first."""
-    ended = (run for run in inspector.registry().runs() if run.state is RunState.ENDED and len(run.events))
+    ended = (run for run in dashboard.registry().runs() if run.state is RunState.ENDED and len(run.events))
     return {_run_name(run): run for run in ended}
 
 
@@ -199,5 +200,5 @@ def _run_title(run: LiveRun) -> str:
 
 
 @st.cache_resource(show_spinner=False)
-def _builtins() -> dict[str, inspector.Builtin]:
-    return {one.name: one for one in inspector.builtin()}
+def _builtins() -> dict[str, dashboard.Builtin]:
+    return {one.name: one for one in dashboard.builtin()}

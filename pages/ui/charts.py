@@ -9,7 +9,8 @@ import plotly.graph_objects as go
 import streamlit as st
 from plotly.subplots import make_subplots
 
-from inspector import ChoiceReading, Inspection, Reading
+from inspector import Inspection, Reading
+from inspector.dashboard import ChoiceReading
 from pages.ui.palette import channel_hue, shade
 
 __all__ = ["both_over_time", "draw_timeline", "timeline"]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import streamlit as st
 
 import inspector
-from inspector import Inspection
+from inspector import Inspection, dashboard
 from pages.ui import captures
 from pages.ui.state import Place, Session
 
@@ -154,18 +154,18 @@ def bug_report(seen: Inspection) -> bytes:
 
 def capture_lines(seen: Inspection) -> str:
     """The capture in the form that it is kept in, whatever file it came from."""
-    return "".join(f"{line}\n" for line in inspector.render(seen.capture))
+    return "".join(f"{line}\n" for line in dashboard.render(seen.capture))
 
 
 def findings_json(seen: Inspection) -> str:
     """What `audit --json` prints for the capture."""
-    row = inspector.audit_row(seen.name, seen)
+    row = dashboard.audit_row(seen.name, seen)
     return json.dumps(row, indent=2) + "\n"
 
 
 def findings_csv(seen: Inspection) -> str:
     """One row per finding. Cells that a spreadsheet would run as a formula get a leading apostrophe."""
-    rows = [inspector.finding_row(finding) for finding in seen.findings]
+    rows = [dashboard.finding_row(finding) for finding in seen.findings]
     sheet = io.StringIO()
     columns = list(rows[0]) if rows else ["kind", "severity", "explanation"]
     writer = csv.DictWriter(sheet, columns)

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 import pytest
 
-import inspector
-from inspector import Finding, Kind, Script, Severity, inspect
+from inspector import Finding, Kind, Severity, dashboard, inspect
 from inspector.audit import Rejection, explain, rejection
 from inspector.audit.finding import Implied, Missing
 from inspector.audit.rejection import UnsentKind, culprit, header_words
 from inspector.capture import Capture, End, Endpoint, Event, Header
+from inspector.dashboard import Script
 from inspector.harmony.parser_errors import ParserError, Reason, parser_error
 from inspector.harmony.text import text_of
 from inspector.harmony.tracker import HarmonyTracker
@@ -48,7 +48,7 @@ def mark(findings: Sequence[Finding]) -> Finding:
 def parser_failures() -> list[tuple[str, Seen]]:
     return [
         (f"{run.name} {one.script.name}", one)
-        for run in inspector.matrix_runs()
+        for run in dashboard.matrix_runs()
         for one in seen(run)
         if any(parser_error(words) for words in one.errors)
     ]

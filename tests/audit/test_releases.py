@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-import inspector
-from inspector import Endpoint, Kind, Level, Outcome, Severity
+from inspector import Endpoint, Kind, Level, Severity, dashboard
 from inspector.audit import explain
+from inspector.dashboard import Outcome
 from tests.support.matrix import Seen, seen
 
 HEADER_UNTOLD = {
@@ -19,7 +19,7 @@ HEADER_UNTOLD = {
 }
 
 
-@pytest.fixture(scope="module", params=inspector.matrix_runs(), ids=lambda run: run.name)
+@pytest.fixture(scope="module", params=dashboard.matrix_runs(), ids=lambda run: run.name)
 def run(request: pytest.FixtureRequest) -> Sequence[Seen]:
     return seen(request.param)
 

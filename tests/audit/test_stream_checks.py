@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from inspector.audit import Finding, Kind, audit
-from inspector.audit.finding import Code
+from inspector.audit import Code, Finding, Kind, audit
 from inspector.capture import Capture, Endpoint, Event, Header
 from inspector.harmony.vocab import encode
 from inspector.reading import read

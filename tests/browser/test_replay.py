@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
 import inspector
+from inspector import dashboard
 from tests.browser.conftest import pick
 from tests.support.streams import Step, chat
 
@@ -33,7 +34,7 @@ def upload(page: Page, name: str, content: bytes) -> None:
 
 
 def as_file(capture: inspector.Capture) -> bytes:
-    return "".join(f"{line}\n" for line in inspector.render(capture)).encode()
+    return "".join(f"{line}\n" for line in dashboard.render(capture)).encode()
 
 
 def address(page: Page) -> dict[str, str]:
@@ -158,7 +159,7 @@ def test_downloads_are_the_capture_its_findings_and_reports(app: str, open_page:
         page.keyboard.press("Escape")
     endings = (".jsonl", "-findings.json", "-findings.csv", "-report.html", "-bug-report.md")
     assert set(got) == {f"{LEAK}{ending}" for ending in endings}
-    (capture,) = inspector.load(next(one.path for one in inspector.builtin() if one.name == LEAK))
+    (capture,) = inspector.load(next(one.path for one in dashboard.builtin() if one.name == LEAK))
     assert inspector.loads(got[f"{LEAK}.jsonl"], "again") == [capture]
     assert b'"kind": "misrouted"' in got[f"{LEAK}-findings.json"]
     assert got[f"{LEAK}-findings.csv"].count(b"tool_calls[0].arguments") == 2

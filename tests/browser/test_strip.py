@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import inspector
+from inspector import dashboard
 from inspector.views.growth import unchanged
 from tests.browser.conftest import show
 from tests.support.streams import chat
@@ -22,18 +23,18 @@ LEAK = "chat-tool-call-leak-vllm-0.14.1"
 
 def payload(capture: inspector.Capture, key: str = "one") -> dict[str, Any]:
     seen = inspector.inspect(capture)
-    found: dict[str, Any] = json.loads(json.dumps(inspector.strip(seen, key=key)))
+    found: dict[str, Any] = json.loads(json.dumps(dashboard.strip(seen, key=key)))
     return found
 
 
 def built_in(name: str) -> dict[str, Any]:
-    (capture,) = inspector.load(next(one.path for one in inspector.builtin() if one.name == name))
+    (capture,) = inspector.load(next(one.path for one in dashboard.builtin() if one.name == name))
     return payload(capture, name)
 
 
 def uncounted(name: str) -> inspector.Capture:
     """A built-in capture of Responses without the server's token count, by which tokens are reconstructed."""
-    (capture,) = inspector.load(next(one.path for one in inspector.builtin() if one.name == name))
+    (capture,) = inspector.load(next(one.path for one in dashboard.builtin() if one.name == name))
     events = []
     for event in capture.events:
         told = json.loads(event.data) if event.data.startswith("{") else {}

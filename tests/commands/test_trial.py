@@ -129,5 +129,5 @@ def test_what_is_stopped_by_hand_is_never_called_the_same(runs: str) -> None:
         program.send_signal(signal.SIGINT)
         _, err = program.communicate(timeout=30)
     assert program.returncode == 2
-    assert b"stopped by hand" in err
+    assert b"stopped by you" in err
     assert b"Traceback" not in err

@@ -4,7 +4,7 @@ from math import comb
 
 import pytest
 
-from inspector.compare import repeats
+from inspector.compare import significance
 from inspector.compare.significance import fisher_exact
 from inspector.inspection import inspect
 from tests.support.streams import GOOD, LEAK, chat
@@ -37,7 +37,7 @@ def test_the_test_is_the_share_of_tables_no_more_probable_than_the_one_seen() ->
 
 
 def test_ten_runs_that_all_lose_text_against_ten_whole_ones_are_more_than_chance() -> None:
-    found = repeats([inspect(chat(LEAK))] * 10, [inspect(chat(GOOD))] * 10)
+    found = significance([inspect(chat(LEAK))] * 10, [inspect(chat(GOOD))] * 10)
     assert (found.left_failed, found.right_failed, found.more_than_chance) == (10, 0, True)
     assert found.sentence == (
         "Left: 10 of 10 runs (100%) with errors, right: 0 of 10 runs (0%). The difference is "
@@ -47,14 +47,14 @@ def test_ten_runs_that_all_lose_text_against_ten_whole_ones_are_more_than_chance
 
 def test_one_failure_in_three_runs_may_be_chance() -> None:
     left = [inspect(chat(LEAK)), inspect(chat(GOOD)), inspect(chat(GOOD))]
-    found = repeats(left, [inspect(chat(GOOD))] * 3)
+    found = significance(left, [inspect(chat(GOOD))] * 3)
     assert found.p_value == 1.0
     assert "not statistically significant" in found.sentence
 
 
 def test_runs_without_evidence_count_in_no_rate() -> None:
     blind = inspect(chat(GOOD, with_ids=False))
-    found = repeats([blind, inspect(chat(LEAK))], [blind])
+    found = significance([blind, inspect(chat(LEAK))], [blind])
     assert (found.left_runs, found.left_unknown, found.right_runs, found.right_unknown) == (1, 1, 0, 1)
     assert found.p_value is None
     assert found.more_than_chance is None

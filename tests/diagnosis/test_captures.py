@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from inspector import builtin, load
+from inspector import load
 from inspector.audit import Kind, audit
 from inspector.capture import Capture, Endpoint, Event, Header
+from inspector.dashboard import builtin
 from inspector.diagnosis.captures import answers_of_capture, answers_of_findings, match_findings
 from inspector.diagnosis.ranking import Because
 from inspector.inspection import inspect

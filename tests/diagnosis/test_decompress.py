@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from inspector.diagnosis.decompress import unpacked
+from inspector.diagnosis.decompress import decompress
 from inspector.errors import StoreError
 
 LOG = gzip.decompress((Path(__file__).parents[2] / "fixtures" / "logs" / "vllm-0.13.0.log.gz").read_bytes())
@@ -17,7 +17,7 @@ def zstd(content: bytes) -> bytes:
 
 def read(content: bytes) -> bytes:
     # A small buffer, so that what is looked at ahead is not all there is.
-    return unpacked(io.BufferedReader(io.BytesIO(content), 512), "x.log").read()
+    return decompress(io.BufferedReader(io.BytesIO(content), 512), "x.log").read()
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-import inspector
-from inspector import Endpoint, Kind, MatrixRun
+from inspector import Endpoint, Kind, dashboard
 from inspector.audit import explain
 from inspector.audit.finding import Missing
+from inspector.dashboard import MatrixRun
 from inspector.diagnosis.catalogue import issues
 from tests.support.matrix import Seen, seen, seen_with_script
 
@@ -27,7 +27,7 @@ stream's own evidence names one (test_first_causes)."""
 Run = tuple[MatrixRun, Sequence[Seen]]
 
 
-@pytest.fixture(scope="module", params=inspector.matrix_runs(), ids=lambda run: run.name)
+@pytest.fixture(scope="module", params=dashboard.matrix_runs(), ids=lambda run: run.name)
 def inspected(request: pytest.FixtureRequest) -> Run:
     """A run with its captures of one turn; the script stands in for ids that Responses does not send."""
     one_turn = [one for one in seen(request.param) if len(one.script.turns) == 1]

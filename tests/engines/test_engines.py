@@ -13,7 +13,7 @@ from inspector.client.address import Server
 from inspector.client.asking import owner_in
 from inspector.client.request import LiveRequest, body
 from inspector.diagnosis import catalogue, diagnose_text
-from inspector.doctor import CheckState, examine
+from inspector.doctor import CheckState, check_server
 from inspector.engines import DEFAULT, ENGINES, engine_of
 from inspector.engines.vllm import VLLM
 from inspector.engines.vllm_rust import VLLM_RUST
@@ -220,7 +220,7 @@ def test_doctor_tells_the_rust_front_end_and_asks_it_for_no_responses() -> None:
         "/v1/chat/completions": answer,
     }
     with raw_server(routes) as server:
-        found = examine(Server(base_url=server.address))
+        found = check_server(Server(base_url=server.address))
     checks = {one.name: one for one in found.checks}
     assert found.engine is VLLM_RUST
     assert checks["version"].says == "The server calls itself 0.33.0. It is vLLM (Rust front end)."

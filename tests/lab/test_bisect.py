@@ -8,31 +8,27 @@ from inspector.capture import Capture, Endpoint, Header
 from inspector.errors import LabError
 from inspector.lab.bisect import bisect, endpoint_of, script_of_capture
 from inspector.lab.paths import LabPaths
-from inspector.lab.recording import Target
 from inspector.lab.score import Outcome, Score
 from inspector.lab.scripts import named
+from inspector.lab.session import LabSession
 
 RELEASES = ["0.9.2", "0.10.0", "0.10.1", "0.11.0", "0.12.0", "0.13.0", "0.14.0", "0.14.1", "0.15.0"]
-PLAIN = Target(Endpoint.RESPONSES, named(["plain"])[0])
 
 
 def search(good: str, bad: str, silent: set[str]) -> tuple[str, str, list[str]]:
     asked: list[str] = []
 
-    def judge(version: str) -> Score:
+    def scorer(version: str) -> Score:
         asked.append(version)
         outcome = Outcome.SILENT if version in silent else Outcome.WHOLE
         return Score(outcome=outcome, differences=(), kinds=())
 
     change = bisect(
-        LabPaths(Path("nowhere")),
-        PLAIN,
+        LabSession(paths=LabPaths(Path("nowhere")), say=lambda _: None),
+        scorer,
+        RELEASES,
         good=good,
         bad=bad,
-        stream_interval=3,
-        available=RELEASES,
-        judge=judge,
-        say=lambda _: None,
     )
     assert [visit.version for visit in change.visits] == sorted(asked, key=RELEASES.index)
     return change.last.version, change.first.version, asked

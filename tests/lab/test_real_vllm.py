@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from inspector.capture import Capture, Endpoint
-from inspector.lab import matrix, scripts
+from inspector.lab import scripts
 from inspector.lab.install import CPU_PACKAGE, NEWEST, installed
 from inspector.lab.model import SERVED_NAME
 from inspector.lab.paths import LabPaths, default_root
@@ -20,6 +20,8 @@ from inspector.lab.process import ServerProcess
 from inspector.lab.recording import Target, record, server_version
 from inspector.lab.score import Outcome, score
 from inspector.lab.scripts import named
+from inspector.lab.server import ServerOptions
+from inspector.lab.session import LabSession
 from inspector.reading import read
 
 pytestmark = pytest.mark.vllm
@@ -53,7 +55,9 @@ def server() -> Iterator[ServerProcess]:
     environment = installed(paths, CPU_PACKAGE, NEWEST)
     assert environment is not None, f"vLLM {NEWEST} is not installed: run python -m inspector lab install"
     with ExitStack() as stack:
-        yield matrix.serving(stack, paths, environment, INTERVAL, tools=True, say=print)
+        yield LabSession(paths=paths).serving(
+            stack, environment, ServerOptions(stream_interval=INTERVAL, tools=True)
+        )
 
 
 @pytest.fixture(scope="module")

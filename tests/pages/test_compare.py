@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import inspector
+from inspector import dashboard
 from pages.ui.charts import both_over_time
 from tests.support.pages import as_file, banner, drawn
 from tests.support.streams import GOOD, LEAK, chat, long_answer
@@ -75,7 +76,7 @@ def test_uploaded_captures_can_be_compared() -> None:
 
 
 def test_every_pair_with_the_first_capture_is_drawn() -> None:
-    names = [one.name for one in inspector.builtin()]
+    names = [one.name for one in dashboard.builtin()]
     app = page(left=names[0], right=names[0])
     assert banner(app)["level"] == "warning"
     for name in names[1:]:

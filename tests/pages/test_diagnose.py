@@ -12,7 +12,7 @@ import zstandard
 from streamlit.testing.v1 import AppTest
 
 import inspector
-from inspector import Level
+from inspector import Level, dashboard
 from pages.parts.diagnose import body as diagnose
 
 ROOT = Path(__file__).parents[2]
@@ -159,5 +159,5 @@ def test_the_page_shows_the_confidence_of_the_match() -> None:
 
 def test_the_download_is_what_the_command_prints() -> None:
     found = inspector.diagnose_text("Unknown role: final")
-    row = inspector.diagnosis_row("dashboard", found)
+    row = dashboard.diagnosis_row("dashboard", found)
     assert json.loads(json.dumps(row))["answers"][0]["id"] == "unknown-role-other"

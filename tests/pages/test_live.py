@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import inspector
+from inspector import dashboard
 from inspector.capture import End
 from inspector.lab.process import free_port
 from inspector.store import builtin, load
@@ -20,10 +20,10 @@ MODELS = '{"object": "list", "data": [{"id": "openai/gpt-oss-20b"}]}'
 def anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A registry and a tap of this test's own environment."""
     monkeypatch.setenv("HARMONY_INSPECTOR_CAPTURES", str(tmp_path / "captures"))
-    for kept in (inspector.registry, inspector.configured_upstreams):
+    for kept in (dashboard.registry, dashboard.configured_upstreams):
         kept.cache_clear()
     yield
-    for kept in (inspector.registry, inspector.configured_upstreams):
+    for kept in (dashboard.registry, dashboard.configured_upstreams):
         kept.cache_clear()
 
 
@@ -79,7 +79,7 @@ def test_the_addresses_for_other_clients_are_listed(monkeypatch: pytest.MonkeyPa
 
 def test_a_run_of_another_client_is_listed_with_its_verdict_and_cannot_be_stopped_here() -> None:
     [capture] = load(builtin()[0].path)
-    registry = inspector.registry()
+    registry = dashboard.registry()
     run = registry.get(registry.opened(capture.header))
     assert run is not None
     for event in capture.events:
@@ -106,7 +106,7 @@ def test_what_a_server_says_becomes_no_link() -> None:
 
 
 def test_the_check_tells_what_the_lab_measured_of_the_release() -> None:
-    rows = inspector.release_rows("0.13.0+cpu")
+    rows = dashboard.release_rows("0.13.0+cpu")
     assert rows
     version = page(200, '{"version": "0.13.0"}', "application/json")
     answers: dict[str, Answer] = {
@@ -118,5 +118,5 @@ def test_the_check_tells_what_the_lab_measured_of_the_release() -> None:
         app.button(key="live_check").click().run()
     told = [one.value.replace("\\", "") for one in app.markdown]
     assert [one for one in told if one.startswith(":gray[:material/grid_on:] **lab**")] == [
-        f":gray[:material/grid_on:] **lab**: {inspector.release_words(row)}" for row in rows
+        f":gray[:material/grid_on:] **lab**: {dashboard.release_words(row)}" for row in rows
     ]

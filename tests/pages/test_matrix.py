@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-import inspector
-from inspector import Endpoint
+from inspector import Endpoint, dashboard
 from pages.parts.matrix import body as matrix
 
 PAGE = str(Path(__file__).parents[2] / "pages" / "matrix.py")
@@ -73,8 +72,8 @@ def test_words_and_differences_narrow_the_table() -> None:
 
 
 def test_a_cell_names_its_script_and_release_and_the_name_column_none() -> None:
-    runs = [run for run in inspector.matrix_runs() if run.stream_interval == 3]
-    table = matrix.frame(runs, inspector.lab_scripts(), Endpoint.CHAT)
+    runs = [run for run in dashboard.matrix_runs() if run.stream_interval == 3]
+    table = matrix.frame(runs, dashboard.lab_scripts(), Endpoint.CHAT)
     assert matrix.picked(table, 0, "0.32.0") == ("plain", "0.32.0")
     assert matrix.picked(table, 0, "script") is None
 
@@ -83,11 +82,12 @@ def details() -> None:
     import os  # noqa: PLC0415 -- the function's source becomes an app of its own
 
     import inspector  # noqa: PLC0415
+    from inspector import dashboard  # noqa: PLC0415
     from pages.parts.matrix import body as matrix  # noqa: PLC0415
 
     version, name = os.environ["CELL"].split()
-    run = next(run for run in inspector.matrix_runs() if run.version == version and run.stream_interval == 3)
-    script = next(script for script in inspector.lab_scripts() if script.name == name)
+    run = next(run for run in dashboard.matrix_runs() if run.version == version and run.stream_interval == 3)
+    script = next(script for script in dashboard.lab_scripts() if script.name == name)
     matrix.details(run, inspector.Endpoint.CHAT, script)
 
 
@@ -101,7 +101,7 @@ def test_behind_a_cell_stand_the_differences_and_the_capture(monkeypatch: pytest
 
 
 def test_the_shipped_results_rest_on_captures_that_are_there() -> None:
-    runs = inspector.matrix_runs()
+    runs = dashboard.matrix_runs()
     assert {(run.version, run.stream_interval) for run in runs} >= {
         (version, interval)
         for version in ("0.13.0", "0.14.1", "0.18.0", "0.23.0", "0.32.0")
@@ -110,4 +110,4 @@ def test_the_shipped_results_rest_on_captures_that_are_there() -> None:
     for run in runs:
         assert run.packages["torch"]
         endpoint, script = next(iter(run.scores))
-        assert inspector.matrix_capture(run, endpoint, script) is not None
+        assert dashboard.matrix_capture(run, endpoint, script) is not None

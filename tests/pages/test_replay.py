@@ -10,11 +10,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import inspector
+from inspector import dashboard
 from tests.support.pages import as_file, banner, drawn
 from tests.support.streams import chat, chat_chunk
 
 PAGE = str(Path(__file__).parents[2] / "pages" / "replay.py")
-NAMES = [one.name for one in inspector.builtin()]
+NAMES = [one.name for one in dashboard.builtin()]
 LEAK = "chat-tool-call-leak-vllm-0.14.1"
 
 
@@ -51,7 +52,7 @@ def test_the_page_opens_on_a_built_in_capture_at_its_first_error() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_built_in_capture_is_drawn_with_the_verdict_that_the_command_prints(name: str) -> None:
     app = page(capture=name)
-    (capture,) = inspector.load(next(one.path for one in inspector.builtin() if one.name == name))
+    (capture,) = inspector.load(next(one.path for one in dashboard.builtin() if one.name == name))
     seen = inspector.inspect(capture)
     assert banner(app)["sentence"] == seen.verdict.sentence
     assert banner(app)["level"] == seen.verdict.level

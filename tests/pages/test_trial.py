@@ -9,6 +9,7 @@ from starlette.applications import Starlette
 from streamlit.testing.v1 import AppTest
 
 import inspector
+from inspector import dashboard
 from inspector.lab.process import free_port
 from inspector.runs.registry import FOLDER_VARIABLE
 from tests.support.listening import listening
@@ -20,19 +21,19 @@ WHOLE = "chat-whole-vllm-0.14.1"
 
 
 @pytest.fixture
-def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[inspector.Registry]:
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dashboard.Registry]:
     """The registry of the process, with a folder of its own."""
     monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path))
-    inspector.registry.cache_clear()
-    yield inspector.registry()
-    inspector.registry.cache_clear()
+    dashboard.registry.cache_clear()
+    yield dashboard.registry()
+    dashboard.registry.cache_clear()
 
 
 @pytest.fixture(scope="module")
 def playback() -> Iterator[str]:
     """Address of a server that plays the built-in captures."""
-    captures = {one.name: inspector.load(one.path)[0] for one in inspector.builtin()}
-    with listening(Starlette(routes=inspector.playback_routes(lambda: captures))) as address:
+    captures = {one.name: inspector.load(one.path)[0] for one in dashboard.builtin()}
+    with listening(Starlette(routes=dashboard.playback_routes(lambda: captures))) as address:
         yield f"{address}/playback/v1"
 
 
@@ -42,7 +43,7 @@ def shown(markdown: str) -> str:
 
 
 def asked(
-    registry: inspector.Registry, left: tuple[str, str], right: tuple[str, str], *, runs: int = 1
+    registry: dashboard.Registry, left: tuple[str, str], right: tuple[str, str], *, runs: int = 1
 ) -> AppTest:
     """The page after a trial: its form filled, `Ask both` pressed, the runs waited for."""
     app = AppTest.from_file(PAGE, default_timeout=120)
@@ -62,7 +63,7 @@ def asked(
     return app
 
 
-def test_a_link_to_runs_that_are_gone_says_so_and_offers_the_form(registry: inspector.Registry) -> None:
+def test_a_link_to_runs_that_are_gone_says_so_and_offers_the_form(registry: dashboard.Registry) -> None:
     app = AppTest.from_file(PAGE, default_timeout=120)
     app.query_params["trial"] = "<b>gone</b>"
     app.run()
@@ -72,7 +73,7 @@ def test_a_link_to_runs_that_are_gone_says_so_and_offers_the_form(registry: insp
 
 
 def test_both_answers_are_compared_and_the_address_names_the_runs(
-    registry: inspector.Registry, playback: str
+    registry: dashboard.Registry, playback: str
 ) -> None:
     app = asked(registry, (playback, LEFT), (playback, RIGHT))
     assert banner(app)["sentence"].startswith("The tokens are the same; the left server lost 2 tokens")
@@ -87,7 +88,7 @@ def test_both_answers_are_compared_and_the_address_names_the_runs(
     assert (mine["temperature"], mine["seed"]) == (0.0, 0)
 
 
-def test_the_runs_are_among_the_captures(registry: inspector.Registry, playback: str) -> None:
+def test_the_runs_are_among_the_captures(registry: dashboard.Registry, playback: str) -> None:
     app = asked(registry, (playback, LEFT), (playback, RIGHT))
     names = [f"{run.id}.jsonl" for run in registry.runs()]
     app.segmented_control(key="compare_from").set_value("Two captures").run()
@@ -104,7 +105,7 @@ def test_the_runs_are_among_the_captures(registry: inspector.Registry, playback:
 
 
 def test_several_runs_give_rates_the_test_and_a_row_a_run(
-    registry: inspector.Registry, playback: str
+    registry: dashboard.Registry, playback: str
 ) -> None:
     app = asked(registry, (playback, WHOLE), (playback, RIGHT), runs=4)
     assert banner(app)["sentence"] == (
@@ -119,10 +120,10 @@ def test_several_runs_give_rates_the_test_and_a_row_a_run(
     )
 
 
-def test_runs_that_were_stopped_by_hand_count_in_no_rate(registry: inspector.Registry, playback: str) -> None:
-    request = inspector.LiveRequest(model=LEFT, prompt="Hello")
-    stalled = inspector.Server(base_url=playback, headers={"X-Playback-Faults": "stall=4:300"})
-    trial = registry.start_trial((stalled, request), (inspector.Server(base_url=playback), request), runs=2)
+def test_runs_that_were_stopped_by_hand_count_in_no_rate(registry: dashboard.Registry, playback: str) -> None:
+    request = dashboard.LiveRequest(model=LEFT, prompt="Hello")
+    stalled = dashboard.Server(base_url=playback, headers={"X-Playback-Faults": "stall=4:300"})
+    trial = registry.start_trial((stalled, request), (dashboard.Server(base_url=playback), request), runs=2)
     assert all(registry.wait(run, 30) for run in trial.right)
     trial.stop()
     assert all(registry.wait(run, 30) for run in trial.left)
@@ -132,7 +133,7 @@ def test_runs_that_were_stopped_by_hand_count_in_no_rate(registry: inspector.Reg
         app.session_state[f"ask_{side}_address"] = playback
     app.run()
     assert not app.exception
-    assert [shown(one.value) for one in app.error] == ["Left, 2 of 2 runs: stopped by hand."]
+    assert [shown(one.value) for one in app.error] == ["Left, 2 of 2 runs: stopped by you."]
     banners = [
         json.loads(one.proto.json)["sentence"]
         for one in app.get("bidi_component")
@@ -147,7 +148,7 @@ def test_runs_that_were_stopped_by_hand_count_in_no_rate(registry: inspector.Reg
 
 
 def test_the_side_that_answered_is_shown_when_the_other_did_not(
-    registry: inspector.Registry, playback: str
+    registry: dashboard.Registry, playback: str
 ) -> None:
     app = asked(registry, (playback, LEFT), (playback, "responses-whole-vllm-0.14.1"))
     [said] = [shown(one.value) for one in app.error]
@@ -157,7 +158,7 @@ def test_the_side_that_answered_is_shown_when_the_other_did_not(
 
 
 def test_a_server_that_is_not_there_is_told_before_anybody_asks(
-    registry: inspector.Registry, playback: str
+    registry: dashboard.Registry, playback: str
 ) -> None:
     app = AppTest.from_file(PAGE, default_timeout=120)
     app.query_params["trial"] = "none"

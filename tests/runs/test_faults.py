@@ -12,6 +12,7 @@ import pytest
 from inspector.audit import Kind
 from inspector.capture import Capture, Endpoint, EventKind
 from inspector.client.address import Server
+from inspector.client.outcome import OutcomeKind
 from inspector.client.request import LiveRequest
 from inspector.harmony.vocab import encode
 from inspector.inspection import inspect
@@ -66,6 +67,7 @@ def test_nobody_listens_on_the_port(folder: Path) -> None:
     run, capture = ask(Server(base_url=f"http://127.0.0.1:{free_port()}"), folder)
     assert "connection refused at http://127.0.0.1:" in run.outcome.failure
     assert "is the server running?" in run.outcome.failure
+    assert run.outcome.kind is OutcomeKind.NOT_REACHED
     assert capture.end is not None
     assert capture.end.cut
     assert kinds(capture) == {Kind.DISCONNECTED}
@@ -74,18 +76,21 @@ def test_nobody_listens_on_the_port(folder: Path) -> None:
 def test_a_host_name_that_nobody_knows(folder: Path) -> None:
     run, _ = ask(Server(base_url="http://no-such-host.invalid:8000"), folder)
     assert "unknown host name in http://no-such-host.invalid:8000" in run.outcome.failure
+    assert run.outcome.kind is OutcomeKind.NOT_REACHED
 
 
 def test_a_port_where_something_else_than_http_answers(folder: Path) -> None:
     with raw_server({CHAT: lambda _: [b"SSH-2.0-OpenSSH_9.2\r\n\r\n"]}) as server:
         run, _ = ask(Server(base_url=server.v1), folder)
     assert "does not speak HTTP" in run.outcome.failure
+    assert run.outcome.kind is OutcomeKind.NOT_REACHED
 
 
 def test_a_connection_that_closes_without_an_answer(folder: Path) -> None:
     with raw_server({CHAT: lambda _: []}) as server:
         run, capture = ask(Server(base_url=server.v1), folder)
     assert "closed the connection without a response" in run.outcome.failure
+    assert run.outcome.kind is OutcomeKind.NOT_REACHED
     assert len(capture.events) == 0
 
 
@@ -113,27 +118,53 @@ def test_tls_against_a_plain_port(folder: Path) -> None:
 def test_a_ca_file_that_is_none(folder: Path, tmp_path: Path) -> None:
     run, _ = ask(Server(base_url="https://127.0.0.1:1", verify=str(tmp_path / "none.pem")), folder)
     assert "contains no readable CA certificates" in run.outcome.failure
+    assert run.outcome.kind is OutcomeKind.FAILED
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "words"),
+    ("status", "body", "words", "kind"),
     [
-        (401, '{"error": "Unauthorized"}', "rejected the API key (HTTP 401: Unauthorized)"),
+        (
+            401,
+            '{"error": "Unauthorized"}',
+            "rejected the API key (HTTP 401: Unauthorized)",
+            OutcomeKind.KEY_REJECTED,
+        ),
         (
             404,
             '{"error": {"message": "The model `x` does not exist.", "type": "NotFoundError", "code": 404}}',
             "does not serve the model 'openai/gpt-oss-20b'",
+            OutcomeKind.NO_MODEL,
         ),
-        (404, '{"detail": "Not Found"}', "has no /chat/completions"),
-        (429, '{"error": {"message": "slow down"}}', "too many requests"),
-        (500, '{"error": {"message": "engine died", "code": 500}}', "failed (HTTP 500: engine died)"),
-        (502, "<html><body>Bad Gateway</body></html>", "failed (HTTP 502: a web page, not JSON)"),
+        (
+            400,
+            '{"error": {"message": "bad", "code": 400}}',
+            "rejected the request (HTTP 400: bad)",
+            OutcomeKind.REQUEST_REJECTED,
+        ),
+        (404, '{"detail": "Not Found"}', "has no /chat/completions", OutcomeKind.NO_ENDPOINT),
+        (429, '{"error": {"message": "slow down"}}', "too many requests", OutcomeKind.RATE_LIMITED),
+        (
+            500,
+            '{"error": {"message": "engine died", "code": 500}}',
+            "failed (HTTP 500: engine died)",
+            OutcomeKind.SERVER_FAILED,
+        ),
+        (
+            502,
+            "<html><body>Bad Gateway</body></html>",
+            "failed (HTTP 502: a web page, not JSON)",
+            OutcomeKind.SERVER_FAILED,
+        ),
     ],
 )
-def test_an_error_status_is_said_in_words_and_kept(folder: Path, status: int, body: str, words: str) -> None:
+def test_an_error_status_is_said_in_words_and_kept(
+    folder: Path, status: int, body: str, words: str, kind: OutcomeKind
+) -> None:
     with raw_server({CHAT: lambda _: [page(status, body, "application/json")]}) as server:
         run, capture = ask(Server(base_url=server.v1), folder)
     assert words in run.outcome.failure
+    assert run.outcome.kind is kind
     assert capture.header.status == status
     assert [(event.kind, event.data) for event in capture.events] == [(EventKind.BODY, body)]
     assert kinds(capture) == {Kind.SERVER_ERROR}
@@ -143,6 +174,7 @@ def test_a_web_page_in_place_of_a_stream(folder: Path) -> None:
     with raw_server({CHAT: lambda _: [page(200, "<html>router login</html>", "text/html")]}) as server:
         run, capture = ask(Server(base_url=server.v1), folder)
     assert "did not return an API response (a web page, not JSON)" in run.outcome.failure
+    assert run.outcome.kind is OutcomeKind.NO_API
     assert capture.events[0].data == "<html>router login</html>"
 
 
@@ -151,6 +183,7 @@ def test_an_error_inside_the_stream_and_what_follows_it(folder: Path) -> None:
     with raw_server(answering([*SAID[:2], error, DONE])) as server:
         run, capture = ask(Server(base_url=server.v1), folder)
     assert "reported an error in the stream: Unexpected token 200002" in run.outcome.failure
+    assert run.outcome.kind is OutcomeKind.STREAM_ERROR
     assert capture.events[-1].data == "[DONE]"
     assert capture.end is not None
     assert not capture.end.cut
@@ -161,6 +194,7 @@ def test_json_that_breaks_the_openai_client_is_kept_whole(folder: Path) -> None:
     with raw_server(answering([SAID[0], b"data: {broken\n\n", *SAID[1:], DONE])) as server:
         run, capture = ask(Server(base_url=server.v1), folder)
     assert "the openai client failed" in run.outcome.failure
+    assert run.outcome.kind is OutcomeKind.CLIENT_FAILED
     assert len(capture.events) == len(SAID) + 2
     assert Kind.PROTOCOL in kinds(capture)
 
@@ -173,6 +207,7 @@ def test_a_stall_ends_when_the_silence_is_too_long(folder: Path) -> None:
     with raw_server({CHAT: stalls}) as server:
         run, capture = ask(Server(base_url=server.v1, silence_s=0.4), folder)
     assert "the stream stalled: no data for 0.4 s" in run.outcome.failure
+    assert run.outcome.kind is OutcomeKind.TIMED_OUT
     assert len(capture.events) == 2
     assert kinds(capture) == {Kind.DISCONNECTED}
 
@@ -185,12 +220,14 @@ def test_no_answer_at_all_ends_when_the_silence_is_too_long(folder: Path) -> Non
     with raw_server({CHAT: waits}) as server:
         run, _ = ask(Server(base_url=server.v1, silence_s=0.3), folder)
     assert "no response for 0.3 s" in run.outcome.failure
+    assert run.outcome.kind is OutcomeKind.TIMED_OUT
 
 
 def test_a_cut_inside_an_event_keeps_the_piece(folder: Path) -> None:
     with raw_server(answering([*SAID[:2], SAID[3][:40]], end=False)) as server:
         run, capture = ask(Server(base_url=server.v1), folder)
     assert "closed the connection in the middle of the response" in run.outcome.failure
+    assert run.outcome.kind is OutcomeKind.BROKEN_OFF
     assert capture.events[-1].data == SAID[3][:40].decode().removeprefix("data: ")
     assert capture.end is not None
     assert capture.end.cut
@@ -201,6 +238,7 @@ def test_done_is_missing(folder: Path) -> None:
     with raw_server(answering(SAID)) as server:
         run, capture = ask(Server(base_url=server.v1), folder)
     assert run.outcome.failure.endswith("ended the stream without [DONE]")
+    assert run.outcome.kind is OutcomeKind.NO_TERMINAL_EVENT
     assert kinds(capture) == {Kind.PROTOCOL}
 
 
@@ -241,7 +279,8 @@ def test_stop_during_prefill_tells_the_server_and_keeps_a_capture(folder: Path) 
         run.stop()
         assert registry.wait(run, 10)
         assert server.gone.wait(10)
-    assert run.outcome.failure == "stopped by hand"
+    assert run.outcome.failure == "stopped by you"
+    assert run.outcome.kind is OutcomeKind.STOPPED_BY_USER
     assert run.path is not None
     [capture] = load(run.path)
     assert capture.end is not None

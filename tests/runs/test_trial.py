@@ -12,7 +12,7 @@ from inspector.errors import InspectorError
 from inspector.inspection import inspect
 from inspector.lab.process import free_port
 from inspector.runs.registry import TRIALS_KEPT, Registry
-from inspector.runs.trial import AT_ONCE, RUNS_AT_MOST, Trial, brought
+from inspector.runs.trial import AT_ONCE, RUNS_AT_MOST, Trial, has_output
 from tests.support.answers import CHAT, DONE, SAID
 from tests.support.raw_server import Answer, Asked, RawServer, page, raw_server, stream
 
@@ -52,7 +52,7 @@ def test_a_side_that_does_not_answer_leaves_the_other_one() -> None:
     registry = Registry(None)
     with raw_server(WHOLE) as left:
         trial = waited(registry, registry.start_trial(side(left), nobody()))
-    assert [brought(run) for run in trial.runs] == [True, False]
+    assert [has_output(run) for run in trial.runs] == [True, False]
     [trouble] = trial.troubles()
     assert trouble.startswith("Right: connection refused at http://127.0.0.1:")
 
@@ -112,7 +112,7 @@ def test_stop_ends_the_runs_that_go_on_and_those_that_wait() -> None:
         assert all(registry.wait(run, 20) for run in trial.right)
         trial.stop()
         waited(registry, trial)
-    assert trial.troubles() == ["Left, 5 of 5 runs: stopped by hand."]
+    assert trial.troubles() == ["Left, 5 of 5 runs: stopped by you."]
     assert trial.counted == ((), trial.right)
 
 

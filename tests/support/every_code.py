@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from inspector.audit.finding import Code
+from inspector.audit import Code
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.harmony.vocab import encode
+from inspector.importers import sniff_and_read
 from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, Step, aborted, chat, chat_chunk
 
 __all__ = ["CAPTURES", "RESPONSES", "answer", "call", "item", "response"]
@@ -21,6 +22,11 @@ def call(index: int, arguments: str = "", name: str = "") -> dict[str, Any]:
     """The delta of chat that brings a piece of a tool call."""
     function = {**({"name": name} if name else {}), **({"arguments": arguments} if arguments else {})}
     return {"tool_calls": [{"index": index, "function": function}]}
+
+
+def _id_list(text: str) -> Capture:
+    (capture,) = sniff_and_read(json.dumps(encode(text)).encode(), "ids.json")
+    return capture
 
 
 def item(kind: str, text: str, **more: Any) -> dict[str, Any]:
@@ -247,6 +253,13 @@ CAPTURES: Final[Mapping[Code, Sequence[Capture]]] = {
     Code.FINAL_FUNCTION_AS_MCP: [response([{**_MCP, "arguments": '{"a":1}'}], [])],
     Code.SPECIAL_TOKEN_IN_BODY: [
         chat([(_THINK, {}), ("Hm<|start|>x", {"reasoning": "Hm<|start|>x"}), ("<|end|>", {})])
+    ],
+    Code.CHANNEL_UNKNOWN: [
+        _id_list("<|channel|>thoughts<|message|>Hm.<|end|>"),
+        _id_list("<|message|>Hi.<|return|>"),
+    ],
+    Code.ROLE_UNKNOWN: [
+        _id_list("<|start|>assistantary to=functions.f<|channel|>commentary<|message|>{}<|call|>")
     ],
     Code.ENDED_IN_REASONING: [chat(GOOD[:2]), chat(GOOD[:2], with_ids=False)],
     Code.ENDED_WITH_EMPTY_ANSWER: [chat([*GOOD[:2], ("<|start|>assistant" + _FINAL + "<|return|>", {})])],

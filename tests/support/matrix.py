@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from functools import cache
 
 import inspector
-from inspector import Endpoint, Finding, MatrixRun, Script
+from inspector import Endpoint, Finding, dashboard
 from inspector.audit import Rejection, server_errors
 from inspector.audit.verdict import Verdict
+from inspector.dashboard import MatrixRun, Script
 from inspector.inspection import Inspection
 from inspector.lab.results import captures_of
 from inspector.lab.score import Score
@@ -76,4 +77,4 @@ _SEEN: dict[str, Sequence[Seen]] = {}
 
 @cache
 def _scripts() -> Mapping[str, Script]:
-    return {script.name: script for script in inspector.lab_scripts()}
+    return {script.name: script for script in dashboard.lab_scripts()}

@@ -9,8 +9,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from inspector import matrix_capture, matrix_runs
 from inspector.capture import Capture, End, Endpoint, Event, Header
+from inspector.dashboard import matrix_capture, matrix_runs
 from inspector.harmony.vocab import encode
 
 __all__ = [

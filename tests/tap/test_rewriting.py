@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import inspector
+from inspector import dashboard
 from inspector.capture import Capture, Endpoint
 from inspector.inspection import inspect
 from inspector.reading import read
@@ -165,10 +165,10 @@ def named(payloads: Sequence[str]) -> bytes:
 
 def recorded_with_messages() -> list[Capture]:
     found = []
-    for run in inspector.matrix_runs():
+    for run in dashboard.matrix_runs():
         if run.stream_interval == 3:
             for script in ("plain", "tool_call", "cjk", "turn_python"):
-                capture = inspector.matrix_capture(run, Endpoint.RESPONSES, script)
+                capture = dashboard.matrix_capture(run, Endpoint.RESPONSES, script)
                 assert capture is not None
                 found.append(capture)
     return found
@@ -222,7 +222,7 @@ def test_any_json_loses_its_messages_at_the_top_alone(value: Any) -> None:
 
 
 def test_the_client_of_responses_does_not_see_the_messages_that_the_capture_has() -> None:
-    capture = inspector.matrix_capture(inspector.matrix_runs()[-1], Endpoint.RESPONSES, "tool_call")
+    capture = dashboard.matrix_capture(dashboard.matrix_runs()[-1], Endpoint.RESPONSES, "tool_call")
     assert capture is not None
     payloads = [event.data for event in capture.events]
     whole = named(payloads)

@@ -10,7 +10,7 @@ from inspector.capture import Capture, Event
 from inspector.harmony.vocab import encode
 from inspector.inspection import examine
 from inspector.reading import Reader, read
-from inspector.views.growth import Growth, now
+from inspector.views.growth import Growth, stream_position
 from inspector.views.payload import Increment
 from inspector.views.strip import strip
 from tests.support.streams import aborted, chat, chat_chunk, tool_response
@@ -238,7 +238,7 @@ def test_now_names_the_open_message() -> None:
         reader = Reader(chat(REFUSED).header)
         for event in chat(REFUSED).events:
             reader.receive([event])
-            told = now(reader.reading().choice)
+            told = stream_position(reader.reading().choice)
             yield told["state"], told["channel"]
 
     assert list(states())[:8] == [

@@ -102,7 +102,7 @@ def test_reconstructed_tokens_are_rows_that_say_so() -> None:
 
 
 def test_field_rows_put_both_sides_beside_each_other() -> None:
-    rows = {row["field"]: row for row in field_rows(read(chat(LEAK)))}
+    rows = {row["field"]: row for row in field_rows(inspect(chat(LEAK)))}
     assert rows["reasoning"]["generated"] == "Need weather."
     assert rows["reasoning"]["delivered"] == "Need"
     assert rows["content"]["equal"] is False

@@ -6,7 +6,8 @@ import pandas as pd
 import streamlit as st
 
 import inspector
-from inspector import Comparison, Inspection, Level, Repeats
+from inspector import Comparison, Inspection, Level, dashboard
+from inspector.dashboard import Repeats
 from pages.ui import captures, pickers
 from pages.ui.banner import banner, sentence_banner
 from pages.ui.captures import Chosen
@@ -45,7 +46,7 @@ RUNS: Final = {
     "errors": st.column_config.NumberColumn(width=60),
     "says": st.column_config.TextColumn(width=520),
 }
-"""Widths of the columns of `inspector.run_rows`."""
+"""Widths of the columns of `dashboard.run_rows`."""
 
 
 def from_servers() -> bool:
@@ -171,7 +172,7 @@ def _strip(session: Session, page: str, payload: Payload, first: Place) -> None:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _row(digest: str, _found: Comparison, *, folded: bool) -> _Row | None:
-    made = inspector.comparison_strip(_found, key=digest, choice=_found.choice.index, folded=folded)
+    made = dashboard.comparison_strip(_found, key=digest, choice=_found.choice.index, folded=folded)
     if made is None or not made["count"]:
         return None
     first = made["findings"][0]["cell_start"] if made["findings"] else None
@@ -194,6 +195,7 @@ def texts(found: Comparison, which: str, *, key: str) -> None:
                     "left": left,
                     "right": right,
                     "equal": pair.equal,
+                    "note": "",
                 }
             )
     if rows:
@@ -220,10 +222,10 @@ def timing(found: Comparison, *, key: str) -> None:
         [
             {
                 "figure": row["figure"],
-                "left": inspector.figure(row["left"], row["unit"]),
-                "right": inspector.figure(row["right"], row["unit"]),
+                "left": dashboard.figure(row["left"], row["unit"]),
+                "right": dashboard.figure(row["right"], row["unit"]),
             }
-            for row in inspector.timing_rows(found)
+            for row in dashboard.timing_rows(found)
         ]
     )
     st.dataframe(shown, hide_index=True, width="stretch")
@@ -245,7 +247,7 @@ def several(session: Session, reference: Chosen) -> None:
     if not others:
         st.info("Select captures; each gets one row.")
         return
-    rows = [inspector.comparison_summary(compared(reference, one)) for one in others]
+    rows = [dashboard.comparison_summary(compared(reference, one)) for one in others]
     st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")
 
 
@@ -267,9 +269,9 @@ def repeats(session: Session) -> None:
             icon=":material/science:",
         )
         return
-    rates(inspector.repeats(left, right), key="compare_repeats")
+    rates(dashboard.significance(left, right), key="compare_repeats")
     st.dataframe(
-        pd.DataFrame(inspector.run_rows(left, right)), hide_index=True, width="stretch", column_config=RUNS
+        pd.DataFrame(dashboard.run_rows(left, right)), hide_index=True, width="stretch", column_config=RUNS
     )
 
 

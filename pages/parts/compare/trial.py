@@ -6,7 +6,8 @@ import pandas as pd
 import streamlit as st
 
 import inspector
-from inspector import Endpoint, Inspection, InspectorError, LiveRequest, LiveRun, Server, Trial
+from inspector import Endpoint, Inspection, InspectorError, dashboard
+from inspector.dashboard import LiveRequest, LiveRun, Server, Trial
 from pages.parts.compare import body as compare
 from pages.parts.live.asking import (
     PROMPT,
@@ -51,7 +52,7 @@ def asking(session: Session) -> tuple[Chosen | None, Chosen | None]:
 
 def _known(session: Session) -> Trial | None:
     name = session.trial or st.query_params.get("trial")
-    trial = inspector.registry().trial(name) if name else None
+    trial = dashboard.registry().trial(name) if name else None
     if trial is None and name:
         st.warning(
             "These runs are no longer in memory. Open their capture files in the sidebar.",
@@ -70,7 +71,7 @@ def _form(session: Session, trial: Trial | None) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.segmented_control(
             "Endpoint",
-            inspector.asked_endpoints(),
+            dashboard.asked_endpoints(),
             default=Endpoint.CHAT,
             required=True,
             key="ask_endpoint",
@@ -78,7 +79,7 @@ def _form(session: Session, trial: Trial | None) -> None:
         st.number_input(
             "Runs per server",
             1,
-            inspector.runs_at_most,
+            dashboard.RUNS_AT_MOST,
             1,
             key="ask_runs",
             width=120,
@@ -101,7 +102,7 @@ def _form(session: Session, trial: Trial | None) -> None:
     if start and left is not None and right is not None:
         try:
             sides = [(server, _request(model)) for server, model in (left, right)]
-            session.trial = inspector.registry().start_trial(*sides, runs=st.session_state["ask_runs"]).id
+            session.trial = dashboard.registry().start_trial(*sides, runs=st.session_state["ask_runs"]).id
         except InspectorError as error:
             st.error(plain(str(error)), icon=":material/block:")
         else:
@@ -170,7 +171,7 @@ def _way(side: str) -> None:
     if _is_own(st.session_state[f"ask_{side}_address"]):
         st.multiselect(
             f"Faults of the {side} built-in server",
-            list(inspector.playback_faults),
+            list(dashboard.FAULTS),
             key=f"ask_{side}_faults",
             accept_new_options=True,
             format_func=fault_words,
@@ -199,8 +200,8 @@ def _request(model: str) -> LiveRequest:
         model=model,
         endpoint=Endpoint(asked["ask_endpoint"]),
         prompt=asked["ask_prompt"],
-        messages=inspector.parse_messages(messages) if messages.strip() else (),
-        tools=inspector.parse_tools(tools) if tools.strip() else (),
+        messages=dashboard.parse_messages(messages) if messages.strip() else (),
+        tools=dashboard.parse_tools(tools) if tools.strip() else (),
         reasoning_effort=asked.get("ask_effort"),
         max_tokens=asked.get("ask_max_tokens"),
         temperature=asked.get("ask_temperature"),
@@ -227,7 +228,7 @@ def _pair(session: Session, trial: Trial) -> tuple[Chosen | None, Chosen | None]
         st.error(plain(trouble), icon=":material/link_off:")
     pair = _chosen_pair(trial) if len(trial.left) > 1 else (trial.left[0], trial.right[0])
     runs = {side: run for side, run in zip(_SIDES, pair, strict=True) if run is not None}
-    sides = {side: captures.of_run(run) for side, run in runs.items() if inspector.brought(run)}
+    sides = {side: captures.of_run(run) for side, run in runs.items() if dashboard.has_output(run)}
     wanted = {"trial": trial.id, **{side: one.name for side, one in sides.items()}}
     if st.query_params.to_dict() != wanted:
         st.query_params.from_dict(wanted)
@@ -241,8 +242,8 @@ def _pair(session: Session, trial: Trial) -> tuple[Chosen | None, Chosen | None]
 def _chosen_pair(trial: Trial) -> tuple[LiveRun | None, LiveRun | None]:
     """Rates and one row per run; the pair to show is that of the selected row, at first one that differs."""
     left, right = _inspected(trial.id, trial)
-    compare.rates(inspector.repeats(left, right), key="ask_rates")
-    rows = inspector.run_rows(left, right)
+    compare.rates(dashboard.significance(left, right), key="ask_rates")
+    rows = dashboard.run_rows(left, right)
     chosen = st.dataframe(
         pd.DataFrame(rows),
         hide_index=True,

@@ -12,7 +12,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 import inspector
-from inspector import Answer, Diagnosis, DiagnosisOutcome, Failure, InspectorError, Issue, Level, Route
+from inspector import Diagnosis, InspectorError, Level, dashboard
+from inspector.dashboard import Answer, DiagnosisOutcome, Failure, Issue, Route
 from pages.ui import captures, pickers
 from pages.ui.palette import series
 from pages.ui.state import Session
@@ -116,8 +117,8 @@ def _read(file: IO[bytes], name: str, size: int) -> Diagnosis:
     bar = st.progress(0.0, "Reading the log")
     ahead = io.BufferedReader(cast(io.RawIOBase, file))
     try:
-        plain = inspector.unpacked(ahead, name)
-        return inspector.diagnose_text(_watched(inspector.lines_of_file(plain), file, size, bar))
+        plain = dashboard.decompress(ahead, name)
+        return inspector.diagnose_text(_watched(dashboard.lines_of_file(plain), file, size, bar))
     finally:
         ahead.detach()  # otherwise the upload would be closed with it
         bar.empty()
@@ -164,7 +165,7 @@ def facts(found: Diagnosis) -> list[tuple[str, str, str]]:
         rows += [("", f"{count:,}", path) for path, count in sorted(found.requests.items())]
     count = len(found.failures)
     what = "finding" if any(one.first_line is None for one in found.failures) else "failure message"
-    rows.append(("", inspector.number(count), inspector.plural(count, what)))
+    rows.append(("", dashboard.number(count), dashboard.plural(count, what)))
     return rows
 
 
@@ -316,7 +317,7 @@ def _plot(rows: pd.DataFrame, found: Diagnosis, theme: str) -> go.Figure:
     for hue, name in zip(series(theme), [*named, _OTHERS], strict=False):
         one = sums[sums["name"] == name]
         if not one.empty:
-            label = inspector.clip(name, 48)
+            label = dashboard.clip(name, 48)
             figure.add_bar(x=one["time"], y=one["times"], name=_safe(label), marker_color=hue)
     asked_for = rows[rows["name"] == "requests"].groupby("time", as_index=False)["times"].sum()
     if not asked_for.empty:
@@ -343,7 +344,7 @@ def _safe(text: str) -> str:
 
 def download(session: Session, found: Diagnosis) -> None:
     """Everything, as `diagnose --json` prints it; reports where it started from a capture."""
-    row = inspector.diagnosis_row("dashboard", found)
+    row = dashboard.diagnosis_row("dashboard", found)
     content = json.dumps(row, indent=2) + "\n"
     name = f"diagnosis-{hashlib.sha256(content.encode()).hexdigest()[:8]}.json"
     one = captures.chosen(session) if st.session_state.get("diagnose_kind") == "Capture" else None

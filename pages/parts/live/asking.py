@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import streamlit as st
 
-import inspector
-from inspector import Endpoint, InspectorError, LiveRequest, LiveRun, Server
+from inspector import Endpoint, InspectorError, dashboard
+from inspector.dashboard import LiveRequest, LiveRun, Server
 from pages.parts.live.runs import watch
 from pages.ui import captures
 from pages.ui.pickers import plain
@@ -66,7 +66,7 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
         )
         endpoint = st.segmented_control(
             "Endpoint",
-            inspector.asked_endpoints(),
+            dashboard.asked_endpoints(),
             default=Endpoint.CHAT,
             required=True,
             key="live_endpoint",
@@ -86,7 +86,7 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
             disabled=server is None or not model,
         )
     with st.expander("Messages, tools, sampling, connection", key="live_more"):
-        _more(own=own, resumable=inspector.spec_of(Endpoint(endpoint)).resumable)
+        _more(own=own, resumable=dashboard.spec_of(Endpoint(endpoint)).resumable)
     if stop and run is not None:
         run.stop()
     if trouble and not model:
@@ -175,7 +175,7 @@ def _more(*, own: bool, resumable: bool) -> None:
     if own:
         st.multiselect(
             "Faults of the built-in server",
-            list(inspector.playback_faults),
+            list(dashboard.FAULTS),
             key="live_faults",
             accept_new_options=True,
             format_func=fault_words,
@@ -186,7 +186,7 @@ def _more(*, own: bool, resumable: bool) -> None:
 
 def fault_words(name: str) -> str:
     """A fault of the built-in server, with what it does."""
-    known = inspector.playback_faults.get(name)
+    known = dashboard.FAULTS.get(name)
     return name if known is None else f"{name}: {known.words}"
 
 
@@ -224,7 +224,7 @@ def headers_of(text: str) -> dict[str, str]:
 def _models_of(address: str, _server: Server) -> list[str]:
     """Models that a server lists; raises ConnectionFailed."""
     del address
-    return inspector.list_models(_server)
+    return dashboard.list_models(_server)
 
 
 def _request(model: str, endpoint: Endpoint) -> LiveRequest:
@@ -235,8 +235,8 @@ def _request(model: str, endpoint: Endpoint) -> LiveRequest:
         model=model,
         endpoint=endpoint,
         prompt=asked.get("live_prompt", PROMPT),
-        messages=inspector.parse_messages(messages) if messages else (),
-        tools=inspector.parse_tools(tools) if tools else (),
+        messages=dashboard.parse_messages(messages) if messages else (),
+        tools=dashboard.parse_tools(tools) if tools else (),
         tool_choice=asked.get("live_tool_choice") or None,
         reasoning_effort=asked.get("live_effort"),
         max_tokens=asked.get("live_max_tokens"),
@@ -245,13 +245,13 @@ def _request(model: str, endpoint: Endpoint) -> LiveRequest:
         seed=asked.get("live_seed"),
         logprobs=bool(asked.get("live_logprobs")),
         token_ids=asked.get("live_ids", True),
-        background=inspector.spec_of(endpoint).resumable and bool(asked.get("live_background")),
+        background=dashboard.spec_of(endpoint).resumable and bool(asked.get("live_background")),
     )
 
 
 def _start(session: Session, server: Server, request: LiveRequest) -> None:
-    runs = inspector.registry()
-    if st.session_state.get("live_both") and not inspector.spec_of(request.endpoint).raw:
+    runs = dashboard.registry()
+    if st.session_state.get("live_both") and not dashboard.spec_of(request.endpoint).raw:
         watch(session, runs.start_both(server, request)[0].id)
     else:
         watch(session, runs.start(server, request).id)

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-import inspector
-from inspector import CheckState, InspectorError, Server
+from inspector import InspectorError, dashboard
+from inspector.dashboard import CheckState, Server
 from pages.ui.pickers import plain
 
 __all__ = ["checkup"]
@@ -24,7 +24,7 @@ def checkup(server: Server | None) -> None:
             return
         try:
             with st.spinner("Checking the server"):
-                found = inspector.examine(server, model=_model(server))
+                found = dashboard.check_server(server, model=_model(server))
         except InspectorError as error:
             st.error(plain(str(error)))
             return
@@ -32,8 +32,8 @@ def checkup(server: Server | None) -> None:
         for one in found.checks:
             change = f"  \nChange: {plain(one.change)}" if one.change else ""
             st.markdown(f"{_SIGNS[one.state]} **{plain(one.name)}**: {plain(one.says)}{change}")
-        for row in inspector.release_rows(found.version):
-            st.markdown(f":gray[:material/grid_on:] **lab**: {plain(inspector.release_words(row))}")
+        for row in dashboard.release_rows(found.version):
+            st.markdown(f":gray[:material/grid_on:] **lab**: {plain(dashboard.release_words(row))}")
 
 
 def _model(server: Server) -> str | None:

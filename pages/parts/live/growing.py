@@ -7,7 +7,8 @@ from typing import Any, Final
 import streamlit as st
 
 import inspector
-from inspector import Evidence, Inspection, LiveRun, Pace, Reading, RunState, Verdict
+from inspector import Evidence, Inspection, Reading, Verdict, dashboard
+from inspector.dashboard import LiveRun, Pace, RunState
 from pages.parts.live.runs import open_in_compare, open_in_replay
 from pages.ui.assets import inline
 from pages.ui.banner import banner
@@ -39,7 +40,7 @@ def growing(session: Session, run: LiveRun, *, ended: bool) -> None:
         _ended(session, run)
     else:
         st.fragment(_head, run_every=_EACH_S)(run)
-    payload = _whole(run) if ended else pack(inspector.empty_strip(run.id), digest=run.id)
+    payload = _whole(run) if ended else pack(dashboard.empty_strip(run.id), digest=run.id)
     strip(
         payload,
         session.strip_of("live"),
@@ -85,7 +86,7 @@ def _text(run: LiveRun) -> None:
 
 
 def _ended(session: Session, run: LiveRun) -> None:
-    if run.outcome.failure:
+    if run.outcome.failed:
         st.error(plain(run.outcome.failure), icon=":material/link_off:")
     seen = _seen(run)
     banner(seen, key="live_banner")
@@ -105,21 +106,21 @@ def _ended(session: Session, run: LiveRun) -> None:
 
 def _truth(run: LiveRun) -> LiveRun | None:
     """The run that showed the ground truth of this one, once it has ended with something to compare."""
-    other = inspector.registry().get(run.pair) if run.pair else None
-    ended = other is not None and other.state is RunState.ENDED and not other.outcome.failure
+    other = dashboard.registry().get(run.pair) if run.pair else None
+    ended = other is not None and other.state is RunState.ENDED and not other.outcome.failed
     return other if ended else None
 
 
 def _pair(run: LiveRun) -> None:
     """Ground truth of the same request, once both have ended."""
-    other = inspector.registry().get(run.pair) if run.pair else None
+    other = dashboard.registry().get(run.pair) if run.pair else None
     if other is None:
         return
     if other.state is not RunState.ENDED:
         st.fragment(_awaited, run_every=_EACH_S)(other)
         return
     mine, truth = run.reading().choice.tokens.ids, other.reading().choice.tokens.ids
-    if other.outcome.failure:
+    if other.outcome.failed:
         st.warning(plain(f"The ground truth failed: {other.outcome.failure}"))
     elif not mine:
         st.info("This stream has no token IDs; it was checked against the token IDs of the ground truth run.")
@@ -148,7 +149,7 @@ def _troubles(run: LiveRun) -> None:
 
 
 def _seen(run: LiveRun) -> Inspection:
-    other = inspector.registry().get(run.pair) if run.pair else None
+    other = dashboard.registry().get(run.pair) if run.pair else None
     truth = None
     if other is not None and other.state is RunState.ENDED and not run.reading().choice.has_ids:
         truth = tuple(other.reading().choice.tokens.ids) or None
@@ -169,11 +170,11 @@ def _whole(run: LiveRun) -> Payload:
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _packed(digest: str, key: str, _seen: Inspection) -> Payload:
     """The whole strip under the key that the growing one had, so that the view stays where it is."""
-    return pack(inspector.strip(_seen, key=key), digest=digest)
+    return pack(dashboard.strip(_seen, key=key), digest=digest)
 
 
 def _state_words(run: LiveRun, reading: Reading) -> str:
-    told = inspector.now(reading.choice)
+    told = dashboard.stream_position(reading.choice)
     if run.state is RunState.WAITING or told["state"] == "waiting":
         return "waiting for the first token"
     if told["state"] in {"body", "header"} and reading.choice.evidence is not Evidence.NONE:
@@ -185,12 +186,12 @@ def _state_words(run: LiveRun, reading: Reading) -> str:
 
 def _figures(pace: Pace) -> list[tuple[str, str]]:
     return [
-        ("tokens", inspector.number(pace.tokens)),
-        ("tokens/s", _UNKNOWN if pace.tokens_per_s is None else inspector.number(pace.tokens_per_s)),
-        ("first token", inspector.duration(pace.first_token_s, _UNKNOWN)),
-        ("gap, median", inspector.duration(pace.gap_p50_s, _UNKNOWN)),
-        ("gap, 95th percentile", inspector.duration(pace.gap_p95_s, _UNKNOWN)),
-        ("events", inspector.number(pace.events)),
+        ("tokens", dashboard.number(pace.tokens)),
+        ("tokens/s", _UNKNOWN if pace.tokens_per_s is None else dashboard.number(pace.tokens_per_s)),
+        ("first token", dashboard.duration(pace.first_token_s, _UNKNOWN)),
+        ("gap, median", dashboard.duration(pace.gap_p50_s, _UNKNOWN)),
+        ("gap, 95th percentile", dashboard.duration(pace.gap_p95_s, _UNKNOWN)),
+        ("events", dashboard.number(pace.events)),
     ]
 
 
@@ -212,7 +213,7 @@ def _cards(reading: Reading) -> list[Mapping[str, Any]]:
                 "recipient": message.header.recipient or "",
                 "content_type": message.header.content_type or "",
                 "tokens": message.end - message.start,
-                "time": inspector.duration(took, _UNKNOWN),
+                "time": dashboard.duration(took, _UNKNOWN),
                 "open": not message.complete,
             }
         )
@@ -222,7 +223,7 @@ def _cards(reading: Reading) -> list[Mapping[str, Any]]:
 def _fields(reading: Reading) -> list[tuple[str, str, int]]:
     """Name, text and length of each field that something was delivered in; long texts from their end."""
     found = []
-    for row in inspector.field_rows(reading):
-        if text := row["delivered"]:
-            found.append((" ".join(field_words(row["field"])), text[-_TEXT:], len(text)))
+    for field, text in reading.choice.delivered().by_field().items():
+        if text:
+            found.append((" ".join(field_words(field)), text[-_TEXT:], len(text)))
     return found

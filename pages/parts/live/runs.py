@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-import inspector
-from inspector import Level, LiveRun, RunState, Upstream
+from inspector import Level, dashboard
+from inspector.dashboard import LiveRun, RunState, Upstream
 from pages.ui.pickers import plain
 from pages.ui.state import Opened, Session
 
@@ -33,7 +33,7 @@ def watch(session: Session, run: str) -> None:
 def watched(session: Session) -> LiveRun | None:
     """The run that is watched, if it is still known."""
     name = session.run or st.query_params.get("run")
-    run = inspector.registry().get(name) if name else None
+    run = dashboard.registry().get(name) if name else None
     if run is None:
         return None
     if session.run != run.id or st.query_params.get("run") != run.id:
@@ -61,13 +61,13 @@ def _opened(run: LiveRun) -> Opened:
 
 def recent(session: Session, shown: LiveRun | None) -> None:
     """The runs of this process, the newest first; drawn again while more may come by themselves."""
-    upstreams = inspector.configured_upstreams()
-    busy = any(run.state is not RunState.ENDED for run in inspector.registry().runs())
+    upstreams = dashboard.configured_upstreams()
+    busy = any(run.state is not RunState.ENDED for run in dashboard.registry().runs())
     st.fragment(_recent, run_every=_EACH_S if busy or upstreams else None)(session, shown, upstreams)
 
 
 def _recent(session: Session, shown: LiveRun | None, upstreams: Sequence[Upstream]) -> None:
-    registry = inspector.registry()
+    registry = dashboard.registry()
     runs = [run for run in registry.runs() if shown is None or run.id != shown.id][:_SHOWN]
     if runs or upstreams:
         st.subheader("Recent runs", anchor=False)
@@ -121,7 +121,7 @@ def _line(run: LiveRun) -> str:
         words.insert(1, plain(run.header.source or ""))
     if run.state is not RunState.ENDED:
         words.append(f"{_SIGNS[run.state]} {run.state}")
-    elif run.outcome.failure:
+    elif run.outcome.failed:
         words.append(f":red[{plain(run.outcome.failure)}]")
     elif run.look is not None:
         told = run.look.seen.verdict

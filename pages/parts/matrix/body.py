@@ -7,8 +7,8 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-import inspector
-from inspector import Capture, Endpoint, MatrixRun, Outcome, Script
+from inspector import Capture, Endpoint, dashboard
+from inspector.dashboard import MatrixRun, Outcome, Script
 from pages.ui import state
 from pages.ui.palette import shade
 
@@ -137,7 +137,7 @@ def details(run: MatrixRun, endpoint: Endpoint, script: Script) -> None:
         st.code(difference, language=None, wrap_lines=True)
     if score.kinds:
         st.caption(f"Findings: {', '.join(score.kinds)}")
-    capture = inspector.matrix_capture(run, endpoint, script.name)
+    capture = dashboard.matrix_capture(run, endpoint, script.name)
     if capture is None:
         st.caption("Its capture was not stored.")
     elif st.button("Open in Replay", icon=":material/play_circle:", type="primary"):

@@ -9,7 +9,8 @@ from typing import Final
 import pandas as pd
 import streamlit as st
 
-from inspector import ChoiceReading, Inspection, event_rows
+from inspector import Inspection
+from inspector.dashboard import ChoiceReading, event_rows
 from pages.ui.state import Place, Session
 
 __all__ = ["events", "opened_event", "request"]

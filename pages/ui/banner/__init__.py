@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from inspector import Evidence, Inspection, Level, duration, figures, number, plural
+from inspector import Evidence, Inspection, Level
+from inspector.dashboard import duration, figures, number, plural
 from pages.ui.assets import inline
 from pages.ui.modules import loader
 from pages.ui.palette import stylesheet
@@ -73,6 +74,9 @@ def facts(seen: Inspection, choice: int = 0) -> Sequence[tuple[str, str, str]]:
     version = reading.server_version
     engine = reading.engine.label
     found = [(engine, version, "") if version else (f"{engine} version", "unknown", "")]
+    if not reading.spec.delivers:
+        size = ("", number(counted.tokens), plural(counted.tokens, "token"))
+        return [("", "list of token IDs", "no server"), size]
     found.append(("", reading.spec.label, ""))
     if len(reading.choices) > 1:
         found.append(("choice", str(one.index), f"of {len(reading.choices)}"))

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import streamlit as st
 
-from inspector import Lane, Piece, pieces
+from inspector.dashboard import Lane, Piece, diff
 from pages.ui.assets import inline
 from pages.ui.modules import loader
 from pages.ui.palette import stylesheet
@@ -30,6 +30,12 @@ _DIFFERENCES_AT_MOST: Final = 400
 _LONGEST: Final = 4000
 """Characters of one difference that are shown."""
 
+_NOTES: Final = {
+    "text without an API field": "complete, with text that has no API field",
+    "text left out on purpose": "complete, without what is not sent as text",
+}
+"""Why texts that differ are right, by the state of the field."""
+
 Part = tuple[str, str]
 """A style and a text: `same`, `mark`, `gap` (the other side has text here) or `fold` (how much is folded)."""
 
@@ -45,21 +51,32 @@ def fields(
 
 
 def parts(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Rows with `field`, `generated` (None when unknown), `delivered` and `equal`, cut into what to mark."""
+    """Rows of `inspector.field_rows`, as parts to mark."""
     drawn = []
     for row in rows:
-        left, right = sides(row["generated"], row["delivered"])
+        left, right = _without_delivery(row) or sides(row["generated"], row["delivered"])
         drawn.append(
-            {"field": field_words(row["field"]), "left": left, "right": right, "equal": row["equal"]}
+            {
+                "field": field_words(row["field"]),
+                "left": left,
+                "right": right,
+                "equal": row["equal"],
+                "note": _NOTES.get(row.get("state", ""), ""),
+            }
         )
     return drawn
+
+
+def _without_delivery(row: Mapping[str, Any]) -> tuple[list[Part], None] | None:
+    """The parts of a list of token IDs, which has no delivered side."""
+    return (_folded(row["generated"] or ""), None) if row["delivered"] is None else None
 
 
 def sides(left: str | None, right: str) -> tuple[list[Part] | None, list[Part]]:
     """Parts of both sides; the left is None when it is unknown."""
     if left is None:
         return None, _folded(right)
-    found = pieces(left, right)
+    found = diff(left, right)
     mine: list[Part] = []
     other: list[Part] = []
     for piece in found[:_DIFFERENCES_AT_MOST]:

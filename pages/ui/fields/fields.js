@@ -10,8 +10,9 @@ import { visibleParts } from "../text.js";
  * @typedef {object} FieldRow
  * @property {string[]} field its name, and the part of a call
  * @property {FieldPart[] | null} left null when it is not known
- * @property {FieldPart[]} right
+ * @property {FieldPart[] | null} right null where the capture has no delivered side
  * @property {boolean | null} equal
+ * @property {string} note why texts that differ are right; empty where they are equal
  */
 
 /** @param {Component<{ heads: [string, string], rows: FieldRow[] }>} component */
@@ -34,7 +35,7 @@ export default function ({ data, parentElement }) {
  * @param {FieldRow} row
  * @param {[string, string]} heads
  */
-function line({ field, left, right, equal }, heads) {
+function line({ field, left, right, equal, note }, heads) {
   const element = make("div", "row");
   element.setAttribute("role", "row");
   const name = make("div", "field");
@@ -42,12 +43,13 @@ function line({ field, left, right, equal }, heads) {
     name.append(paint(make("span", k ? "part" : "whole"), visibleParts(words, { spaces: false, most: 80 })));
   }
   if (equal !== null) {
-    name.append(make("span", equal ? "same-sign" : "differs-sign", equal ? "✓ equal" : "≠ differs"));
+    const words = note ? `✓ ${note}` : equal ? "✓ equal" : "≠ differs";
+    name.append(make("span", equal ? "same-sign" : "differs-sign", words));
   }
   element.append(
     cell("rowheader", name),
-    cell("cell", side(left, "lost", heads[0])),
-    cell("cell", side(right, "found", heads[1])),
+    cell("cell", side(left, "lost", heads[0], "unknown: the stream has no token IDs")),
+    cell("cell", side(right, "found", heads[1], "none: this is a list of token IDs")),
   );
   return element;
 }
@@ -67,11 +69,12 @@ function cell(role, content) {
  * @param {FieldPart[] | null} parts
  * @param {string} style of what only this side has
  * @param {string} label
+ * @param {string} without what is shown where there are no parts
  */
-function side(parts, style, label) {
+function side(parts, style, label, without) {
   const text = make("div", "text");
   text.dataset.label = label;
-  if (parts === null) text.append(make("span", "quiet", "unknown: the stream has no token IDs"));
+  if (parts === null) text.append(make("span", "quiet", without));
   else if (!parts.some(([kind]) => kind !== "gap")) text.append(make("span", "quiet", "empty"));
   else text.append(...parts.map((part) => stretch(part, style)));
   return text;

@@ -1,7 +1,7 @@
 """The token strip: tokens over their delivery ribbons, a time bar, findings, the token at hand.
 
 A component of Streamlit's v2 kind. It gets bytes: one line of JSON that says what to select, then the
-payload of `inspector.strip` as JSON, which the browser reads once however often the page runs again.
+payload of `dashboard.strip` as JSON, which the browser reads once however often the page runs again.
 Text of a model reaches the page through `textContent` only.
 """
 
@@ -12,7 +12,7 @@ from typing import Final
 
 import streamlit as st
 
-from inspector import StripHead, StripPayload
+from inspector.dashboard import StripHead, StripPayload
 from pages.ui.assets import inline
 from pages.ui.modules import loader
 from pages.ui.palette import stylesheet
@@ -57,7 +57,7 @@ def pack(payload: StripPayload, *, digest: str) -> Payload:
 def strip(payload: Payload, session: Session, *, key: str, feed: str | None = None) -> None:
     """Draw the strip; where the user goes in it, the session learns, and the other way round.
 
-    `feed` is the address of a run's increments relative to the page, see `inspector.runs_routes`; the
+    `feed` is the address of a run's increments relative to the page, see `dashboard.runs_routes`; the
     strip grows by them.
     """
     asked = session.asked

@@ -3,6 +3,7 @@
 import json
 
 import inspector
+from inspector import dashboard
 from pages.ui.captures import first_place, names, open_file, title
 from pages.ui.state import Place, Session
 from tests.support.streams import Step, chat
@@ -14,7 +15,7 @@ CLOSED: Step = ("<|return|>", {})
 
 def content(text: str = "Hi") -> bytes:
     capture = chat([OPENING, (text, {"content": text}), CLOSED])
-    return "".join(f"{line}\n" for line in inspector.render(capture)).encode()
+    return "".join(f"{line}\n" for line in dashboard.render(capture)).encode()
 
 
 def test_uploads_stand_before_the_built_in_captures_newest_first() -> None:
@@ -63,7 +64,7 @@ def test_a_title_says_what_a_built_in_capture_shows() -> None:
 
 
 def test_the_first_place_is_the_first_error_with_tokens() -> None:
-    (capture,) = inspector.load(next(one.path for one in inspector.builtin() if one.name == LEAK))
+    (capture,) = inspector.load(next(one.path for one in dashboard.builtin() if one.name == LEAK))
     assert first_place(inspector.inspect(capture), 0) == Place(4, 0)
     clean = inspector.inspect(chat([OPENING, ("Hi", {"content": "Hi"}), CLOSED]))
     assert first_place(clean, 0) == Place()

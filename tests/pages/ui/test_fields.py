@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.audit import FieldState
 from pages.ui.fields import field_words, parts, sides
 
 TEXTS = st.text(alphabet='ab {}":,\n\u202e👩', max_size=60)
@@ -64,7 +65,20 @@ def test_fields_are_named_for_people() -> None:
 
 
 def test_rows_keep_field_and_verdict() -> None:
-    row = {"field": "content", "generated": "Hi", "delivered": "Hi", "equal": True}
-    assert parts([row]) == [
-        {"field": ["content"], "left": [("same", "Hi")], "right": [("same", "Hi")], "equal": True}
-    ]
+    row = {"field": "content", "generated": "Hi", "delivered": "Hi", "equal": True, "state": "equal"}
+    (drawn,) = parts([row])
+    assert drawn == {
+        "field": ["content"],
+        "left": [("same", "Hi")],
+        "right": [("same", "Hi")],
+        "equal": True,
+        "note": "",
+    }
+
+
+def test_every_reason_for_a_right_difference_has_words() -> None:
+    row = {"field": "text", "generated": "Hi<|return|>", "delivered": "Hi", "equal": True}
+    right = [state for state in FieldState if state.equal and state is not FieldState.EQUAL]
+    notes = {parts([{**row, "state": str(state)}])[0]["note"] for state in right}
+    assert "" not in notes
+    assert len(notes) == len(right) == 2

@@ -1,0 +1,100 @@
+"""Generated and delivered text of each field, and whether their difference is a fault.
+
+The verdict and the field table both read this, so that one is never green while the other is red. A text may
+differ and be right: a completion leaves out special tokens, a character that was cut in half is not sent, and
+text that has no API field of its own may arrive in another one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from inspector.audit.finding import Finding
+from inspector.audit.kinds import KINDS, Kind, Side
+from inspector.audit.missing_ids import ids_missing
+from inspector.harmony.text import text_of
+from inspector.reading import ChoiceReading, Reading
+
+__all__ = ["FieldState", "FieldTexts", "field_texts"]
+
+_TEXT: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.TEXT) | {Kind.UNSERVED}
+"""Kinds that say of a field that its text is wrong."""
+_HALF: Final = "\ufffd"
+
+
+class FieldState(StrEnum):
+    """What the audit says of a field's two texts."""
+
+    EQUAL = "equal"
+    NO_FIELD = "text without an API field"
+    """The field also has generated text for which the API has no field. Nothing was lost."""
+    LEFT_OUT = "text left out on purpose"
+    """Special tokens, half a character or a stop string, which a server does not send as text."""
+    DIFFERENT = "different"
+    UNKNOWN = "unknown"
+
+    @property
+    def equal(self) -> bool | None:
+        """False for a fault, True without one, None where that is unknown."""
+        return None if self is FieldState.UNKNOWN else self is not FieldState.DIFFERENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldTexts:
+    """One field with its two texts."""
+
+    field: str
+    generated: str | None
+    """None where it is unknown."""
+    delivered: str | None
+    """None where the capture has no delivered side (a list of token IDs)."""
+    state: FieldState
+
+
+def field_texts(reading: Reading, choice: ChoiceReading, findings: Sequence[Finding]) -> list[FieldTexts]:
+    """Every field of a choice that has text on either side. `findings` are those of the audit.
+
+    Without token ids `generated` is the server's final text.
+    """
+    delivered = choice.delivered().by_field()
+    generated: dict[str, str] = {}
+    if (side := choice.generated()) is not None:
+        generated = side.by_field()
+        if "text" in delivered:
+            generated = {"text": text_of(choice.tokens.ids)}
+    elif choice.has_finals:
+        generated = dict(choice.finals)
+    known = choice.has_ids or choice.has_finals
+    mine = [one for one in findings if one.choice == choice.index]
+    told = {field for one in mine if one.kind in _TEXT for field in (one.field, one.delivered_in)}
+    by_final = choice.has_finals and any(one.facts.by_final for one in mine)
+    found = []
+    for field in {**generated, **delivered}:
+        made, got = generated.get(field, ""), delivered.get(field, "")
+        if not made and not got:
+            continue
+        if not known or not reading.spec.delivers:
+            state = FieldState.UNKNOWN
+        elif made == got:
+            state = FieldState.EQUAL
+        elif field in told or by_final:
+            state = FieldState.DIFFERENT
+        elif ids_missing(reading):
+            state = FieldState.UNKNOWN
+        else:
+            state = FieldState.LEFT_OUT if _shorter(made, got) else FieldState.NO_FIELD
+        found.append(
+            FieldTexts(
+                field=field,
+                generated=made if known else None,
+                delivered=got if reading.spec.delivers else None,
+                state=state,
+            )
+        )
+    return found
+
+
+def _shorter(made: str, got: str) -> bool:
+    """Whether less arrived than was generated; a cut character may stand as U+FFFD on either side."""
+    return len(got.rstrip(_HALF)) <= len(made.rstrip(_HALF))

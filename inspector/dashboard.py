@@ -1,0 +1,123 @@
+"""The second door: what `app.py` and `pages/` need beyond the library. Other programs should not use it.
+
+    from inspector import dashboard
+
+    run = dashboard.registry().start(server, request)
+
+Rows and payloads for the pages, live runs, the routes of the dashboard's own port, results of the lab.
+"""
+
+from inspector.audit.rejection_findings import rejected
+from inspector.capture import render
+from inspector.client.address import Server
+from inspector.client.asking import list_models
+from inspector.client.request import LiveRequest, parse_messages, parse_tools
+from inspector.compare import Lane, Piece, Repeats, diff, significance
+from inspector.diagnosis import (
+    Answer,
+    DiagnosisOutcome,
+    Failure,
+    Issue,
+    Route,
+    decompress,
+    diagnosis_row,
+    lines_of_file,
+)
+from inspector.doctor import CheckState, check_server
+from inspector.formats import clip, duration, figure, number, plural
+from inspector.lab.results import Run as MatrixRun
+from inspector.lab.results import all_runs as matrix_runs
+from inspector.lab.results import capture_of as matrix_capture
+from inspector.lab.score import Outcome
+from inspector.lab.scripts import Script
+from inspector.lab.scripts import load as lab_scripts
+from inspector.lab.summary import release_rows, release_words
+from inspector.metrics import figures
+from inspector.playback import FAULTS, playback_routes
+from inspector.reading import ChoiceReading
+from inspector.runs.feed import runs_routes
+from inspector.runs.registry import Registry, registry
+from inspector.runs.run import Pace, RunState
+from inspector.runs.run import Run as LiveRun
+from inspector.runs.trial import RUNS_AT_MOST, Trial, has_output
+from inspector.store import Builtin, builtin
+from inspector.tap import DashboardTap, Upstream, configured_upstreams
+from inspector.views.comparison_rows import comparison_summary, run_rows, timing_rows
+from inspector.views.comparison_strip import comparison_strip
+from inspector.views.growth import stream_position
+from inspector.views.payload import Head as StripHead
+from inspector.views.payload import Payload as StripPayload
+from inspector.views.rows import audit_row, event_rows, field_rows, finding_row
+from inspector.views.strip import empty_strip, strip
+from inspector.wire.endpoints import asked_endpoints, spec_of
+
+__all__ = [
+    "FAULTS",
+    "RUNS_AT_MOST",
+    "Answer",
+    "Builtin",
+    "CheckState",
+    "ChoiceReading",
+    "DashboardTap",
+    "DiagnosisOutcome",
+    "Failure",
+    "Issue",
+    "Lane",
+    "LiveRequest",
+    "LiveRun",
+    "MatrixRun",
+    "Outcome",
+    "Pace",
+    "Piece",
+    "Registry",
+    "Repeats",
+    "Route",
+    "RunState",
+    "Script",
+    "Server",
+    "StripHead",
+    "StripPayload",
+    "Trial",
+    "Upstream",
+    "asked_endpoints",
+    "audit_row",
+    "builtin",
+    "check_server",
+    "clip",
+    "comparison_strip",
+    "comparison_summary",
+    "configured_upstreams",
+    "decompress",
+    "diagnosis_row",
+    "diff",
+    "duration",
+    "empty_strip",
+    "event_rows",
+    "field_rows",
+    "figure",
+    "figures",
+    "finding_row",
+    "has_output",
+    "lab_scripts",
+    "lines_of_file",
+    "list_models",
+    "matrix_capture",
+    "matrix_runs",
+    "number",
+    "parse_messages",
+    "parse_tools",
+    "playback_routes",
+    "plural",
+    "registry",
+    "rejected",
+    "release_rows",
+    "release_words",
+    "render",
+    "run_rows",
+    "runs_routes",
+    "significance",
+    "spec_of",
+    "stream_position",
+    "strip",
+    "timing_rows",
+]

@@ -1,0 +1,51 @@
+"""What all steps of the lab share: folders, package, requests in flight, and where progress is reported."""
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from inspector.lab.install import CPU_PACKAGE, Environment, prepare
+from inspector.lab.paths import LabPaths
+from inspector.lab.process import ServerProcess, free_port
+from inspector.lab.server import STANDALONE, ServerOptions, server
+
+__all__ = ["LabSession"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabSession:
+    """One use of the lab."""
+
+    paths: LabPaths
+    package: str = CPU_PACKAGE
+    jobs: int = 4
+    """Requests in flight."""
+    say: Callable[[str], None] = print
+    """Reports progress to a person."""
+
+    def prepare(self, version: str, *, python: str = sys.executable) -> Environment:
+        """Install one release, or go on where an earlier attempt stopped."""
+        return prepare(self.paths, version, package=self.package, python=python, say=self.say)
+
+    def serving(self, stack: ExitStack, environment: Environment, options: ServerOptions) -> ServerProcess:
+        """A server of one release, answering, inside the stack; with its MCP tool servers if it has tools."""
+        tool_server = None
+        if options.tools:
+            python_port, browser_port = free_port(), free_port()
+            script = STANDALONE / "tool_server.py"
+            name = f"tools-{environment.package}-{environment.version}-{python_port}.log"
+            stack.enter_context(
+                ServerProcess(
+                    [str(environment.python), str(script), str(python_port), str(browser_port)],
+                    port=python_port,
+                    environment={**os.environ, "HARMONY_LAB_PARENT": str(os.getpid())},
+                    log=self.paths.logs / name,
+                    timeout_s=60,
+                )
+            )
+            tool_server = f"127.0.0.1:{python_port},127.0.0.1:{browser_port}"
+        return stack.enter_context(
+            server(self.paths, environment, options, tool_server=tool_server, say=self.say)
+        )

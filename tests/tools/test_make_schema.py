@@ -1,0 +1,99 @@
+"""docs/audit.schema.json describes all that `audit --json` prints, for every fixture and finding code."""
+
+import copy
+import json
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+import jsonschema
+import pytest
+
+from inspector.audit import Code, Facts, Kind
+from inspector.audit.verdict import Level
+from inspector.capture import Capture
+from inspector.cli import main
+from inspector.inspection import Inspection, inspect
+from inspector.lab.results import all_runs, capture_of
+from inspector.store import builtin, load
+from inspector.views.rows import audit_row
+from tests.support.command import ROOT
+from tools.make_schema import schema, text
+
+FILE = ROOT / "docs" / "audit.schema.json"
+
+
+def strict(node: Any) -> Any:
+    """The schema with its objects closed, so that a key without a description is noticed."""
+    if isinstance(node, dict):
+        closed = {name: strict(value) for name, value in node.items()}
+        if "properties" in node:
+            closed.setdefault("additionalProperties", False)
+        return closed
+    return [strict(one) for one in node] if isinstance(node, list) else node
+
+
+STRICT = jsonschema.Draft202012Validator(strict(schema()))
+
+
+def row(one: Inspection) -> dict[str, Any]:
+    printed = json.dumps(audit_row(one.name, one))
+    found: dict[str, Any] = json.loads(printed)
+    return found
+
+
+def test_the_file_is_what_the_code_says() -> None:
+    assert FILE.read_text(encoding="utf-8") == text(), "python -m tools.make_schema > docs/audit.schema.json"
+    jsonschema.Draft202012Validator.check_schema(schema())
+
+
+def test_the_schema_names_every_kind_code_level_and_fact() -> None:
+    known = schema()["$defs"]
+    finding = known["finding"]["properties"]
+    assert finding["kind"]["enum"] == [kind.value for kind in Kind]
+    assert finding["code"]["enum"] == [code.value for code in Code]
+    assert known["capture"]["properties"]["verdict"]["properties"]["level"]["enum"] == [
+        one.value for one in Level
+    ]
+    assert list(known["facts"]["properties"]) == [one.name for one in fields(Facts)]
+
+
+@pytest.mark.parametrize("name", [one.name for one in builtin()])
+def test_every_fixture(name: str) -> None:
+    path = next(one.path for one in builtin() if one.name == name)
+    for capture in load(path):
+        STRICT.validate(row(inspect(capture, name=name)))
+
+
+def matrix() -> Iterator[Capture]:
+    for run in all_runs():
+        for endpoint, name in run.scores:
+            if (capture := capture_of(run, endpoint, name)) is not None:
+                yield capture
+
+
+def test_one_finding_of_each_code_that_occurs_in_the_matrix() -> None:
+    seen: set[Code] = set()
+    for capture in matrix():
+        one = inspect(capture, truth=capture.header.script)
+        if codes := {finding.code for finding in one.findings} - seen:
+            STRICT.validate(row(one))
+            seen |= codes
+    assert len(seen) > 15, seen
+
+
+def test_the_command_prints_an_object_for_one_file_and_an_array_for_several(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    paths = [str(one.path) for one in builtin()[:2]]
+    for files in (paths[:1], paths):
+        main(["audit", "--json", *files])
+        STRICT.validate(json.loads(capsys.readouterr().out))
+
+
+def test_a_renamed_key_is_noticed() -> None:
+    good = row(inspect(load(builtin()[0].path)[0]))
+    STRICT.validate(good)
+    for key in good:
+        renamed = {("renamed" if name == key else name): value for name, value in copy.deepcopy(good).items()}
+        assert not STRICT.is_valid(renamed), key

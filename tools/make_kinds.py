@@ -1,0 +1,20 @@
+"""The kinds of finding: `python -m tools.make_kinds` prints the table of docs/architecture.md."""
+
+import sys
+
+from inspector.audit.kinds import KINDS
+
+__all__ = ["kinds_table"]
+
+
+def kinds_table() -> str:
+    """Kind, usual severity and when it is found, as a Markdown table."""
+    rows = (
+        f"| `{kind}` | {info.severity} | {info.when.replace('|', chr(92) + '|')} |"
+        for kind, info in KINDS.items()
+    )
+    return "\n".join(["| kind | severity | when |", "|---|---|---|", *rows])
+
+
+if __name__ == "__main__":
+    sys.stdout.write(kinds_table() + "\n")

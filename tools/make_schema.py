@@ -1,0 +1,203 @@
+"""The JSON schema of `audit --json`: `python -m tools.make_schema > docs/audit.schema.json`.
+
+Enumerations, findings, facts and causes are read from the code. Objects stay open, as keys are added in later
+versions; none is renamed or taken away without a new number in `$id`.
+"""
+
+import json
+import sys
+from dataclasses import fields
+from enum import StrEnum
+from types import NoneType, UnionType
+from typing import Any, Final, get_args, get_origin, get_type_hints
+
+from inspector.audit import Facts, Finding
+from inspector.audit.verdict import Level
+from inspector.capture import Endpoint
+from inspector.diagnosis import Alternative, Cause
+from inspector.harmony.reconstruction import Certainty
+from inspector.reading import Evidence
+
+__all__ = ["schema", "text"]
+
+VERSION: Final = 1
+
+_COUNT: Final = {"type": "integer", "minimum": 0}
+_TEXT: Final = {"type": "string"}
+_TEXT_OR_NULL: Final = {"type": ["string", "null"]}
+
+
+def schema() -> dict[str, Any]:
+    """The schema as a value."""
+    choice = {
+        "tokens": _object(
+            "Tokens whose IDs are known. `reconstructed`: none was sent, the final object accounts for them.",
+            {
+                "count": _COUNT,
+                "by_channel": {"type": "object", "additionalProperties": _COUNT},
+                "reconstructed": {"type": "boolean"},
+            },
+        ),
+        "reconstruction": _or_null("#/$defs/reconstruction"),
+        "messages": {"type": "array", "items": {"$ref": "#/$defs/message"}},
+        "generated": _or_null("#/$defs/texts"),
+        "delivered": {"$ref": "#/$defs/texts"},
+    }
+    capture = _object(
+        "What was found in one capture.",
+        {
+            "file": _TEXT,
+            "endpoint": _enum(Endpoint),
+            "model": {},
+            "server_version": _TEXT_OR_NULL,
+            "evidence": _enum(Evidence),
+            "verdict": _object(
+                "Decide by `level`; the sentences may change.",
+                {
+                    "level": _enum(Level),
+                    "sentence": _TEXT,
+                    "why": _TEXT,
+                    "known": _TEXT,
+                    "cause": _or_null("#/$defs/cause"),
+                },
+            ),
+            **choice,
+            "error": _or_null("#/$defs/error"),
+            "finish_reason": _TEXT_OR_NULL,
+            "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
+            "notes": {"type": "array", "items": _TEXT},
+            "choices": {
+                "type": "array",
+                "description": "Only of a response with several choices.",
+                "items": _object("One choice.", {"index": _COUNT, "evidence": _enum(Evidence), **choice}),
+            },
+        },
+        optional=("choices",),
+    )
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:harmony-inspector:audit:{VERSION}",
+        "title": f"Output of `python -m inspector audit --json`, version {VERSION}",
+        "description": "An object for one capture, an array for several. Keys and enumerated values are "
+        "added, never renamed.",
+        "anyOf": [{"$ref": "#/$defs/capture"}, {"type": "array", "items": {"$ref": "#/$defs/capture"}}],
+        "$defs": {
+            "capture": capture,
+            "finding": _finding(),
+            "cause": _cause(),
+            "facts": _of_class(
+                Facts, "Typed facts of a finding; one that is not known is left out.", optional=True
+            ),
+            "message": _object(
+                "A Harmony message of the generated tokens; the span is half-open.",
+                {
+                    "role": _TEXT_OR_NULL,
+                    "channel": _TEXT_OR_NULL,
+                    "recipient": _TEXT_OR_NULL,
+                    "content_type": _TEXT_OR_NULL,
+                    "text": _TEXT,
+                    "token_start": _COUNT,
+                    "token_end": _COUNT,
+                    "complete": {"type": "boolean"},
+                },
+            ),
+            "reconstruction": _object(
+                "Responses without token IDs: the messages of the final object, encoded again, against the "
+                "server's token count.",
+                {
+                    "certainty": _enum(Certainty),
+                    "count": _COUNT,
+                    "counted": {"type": ["integer", "null"], "minimum": 0},
+                    "missing": {"type": ["integer", "null"]},
+                    "fits": {"type": "array", "items": _TEXT},
+                },
+            ),
+            "texts": _object(
+                "Texts by field.",
+                {
+                    "content": _TEXT,
+                    "reasoning": _TEXT,
+                    "tool_calls": {
+                        "type": "array",
+                        "items": _object("A tool call.", {"name": _TEXT, "arguments": _TEXT}),
+                    },
+                    "text": _TEXT,
+                    "other": {"type": "object", "additionalProperties": _TEXT},
+                },
+                optional=("text", "other"),
+            ),
+            "error": _object(
+                "The server's own error.", {"message": _TEXT, "type": {}, "code": {}, "event": _COUNT}
+            ),
+        },
+    }
+
+
+def text() -> str:
+    """The schema as its file has it."""
+    return json.dumps(schema(), indent=2) + "\n"
+
+
+def _finding() -> dict[str, Any]:
+    made = _of_class(
+        Finding, "One difference or failure; spans are half-open, null where there is no such place."
+    )
+    made["properties"] |= {
+        "facts": {"$ref": "#/$defs/facts"},
+        "explanation": _TEXT,
+        "cause": _or_null("#/$defs/cause"),
+    }
+    made["required"] += ["explanation", "cause"]
+    return made
+
+
+def _cause() -> dict[str, Any]:
+    made = _of_class(Cause, "A known issue named as the cause: its ID, and what the match rests on.")
+    made["properties"]["alternatives"] = {
+        "type": "array",
+        "items": _of_class(Alternative, "A cause that looks the same, with the command that separates them."),
+    }
+    return made
+
+
+def _or_null(ref: str) -> dict[str, Any]:
+    return {"anyOf": [{"$ref": ref}, {"type": "null"}]}
+
+
+def _of_class(cls: type, description: str, *, optional: bool = False) -> dict[str, Any]:
+    hints = get_type_hints(cls)
+    names = [one.name for one in fields(cls)]
+    return _object(
+        description,
+        {name: _of_type(hints[name], nullable=not optional) for name in names},
+        optional=names if optional else (),
+    )
+
+
+def _of_type(hint: Any, *, nullable: bool) -> dict[str, Any]:
+    if isinstance(hint, UnionType):
+        (inner,) = [one for one in get_args(hint) if one is not NoneType]
+        found = _of_type(inner, nullable=nullable)
+        return {**found, "type": [found["type"], "null"]} if nullable else found
+    if get_origin(hint) is tuple:
+        return {"type": "array", "items": _of_type(get_args(hint)[0], nullable=False)}
+    if issubclass(hint, StrEnum):
+        return _enum(hint)
+    return {"type": {str: "string", bool: "boolean", int: "integer"}.get(hint, "object")}
+
+
+def _enum(cls: type[StrEnum]) -> dict[str, Any]:
+    return {"type": "string", "enum": [str(one) for one in cls]}
+
+
+def _object(description: str, properties: dict[str, Any], *, optional: Any = ()) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "description": description,
+        "properties": properties,
+        "required": [name for name in properties if name not in optional],
+    }
+
+
+if __name__ == "__main__":
+    sys.stdout.write(text())
