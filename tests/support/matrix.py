@@ -6,7 +6,7 @@ from functools import cache
 
 import inspector
 from inspector import Endpoint, Finding, dashboard
-from inspector.audit import Rejection, server_errors
+from inspector.audit import FieldTexts, Rejection, field_texts, server_errors
 from inspector.audit.verdict import Verdict
 from inspector.dashboard import MatrixRun, Script
 from inspector.inspection import Inspection
@@ -32,6 +32,8 @@ class Seen:
     """Tokens of the first choice."""
     has_final: bool
     """Whether a final object came."""
+    fields: Sequence[FieldTexts]
+    """The field tables of its choices."""
 
 
 def _told(script: Script, score: Score, one: Inspection) -> Seen:
@@ -45,6 +47,11 @@ def _told(script: Script, score: Score, one: Inspection) -> Seen:
         errors=[error.message for error in server_errors(one.reading)],
         ids=one.reading.choice.tokens.ids,
         has_final=one.reading.stream.final_object is not None,
+        fields=[
+            field
+            for choice in one.reading.choices
+            for field in field_texts(one.reading, choice, one.findings)
+        ],
     )
 
 
