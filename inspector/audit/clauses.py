@@ -62,7 +62,9 @@ def _misrouted(errors: Sequence[Finding]) -> list[str]:
         if field is None and (where or "").startswith(_SERVER_CALL):
             words.append(f"turned {amount(group)} into a call of a tool that does not exist")
         elif field is None:
-            words.append(f"delivered {amount(group)} of message framing as text in {field_words(where)}")
+            words.append(
+                f"delivered {amount(group)} outside any message body as text in {field_words(where)}"
+            )
         elif field == REASONING and where == CONTENT:
             words.append(f"leaked {amount(group, 'reasoning')} into the answer")
         else:
@@ -78,7 +80,7 @@ def model_clause(rejected: Sequence[Finding]) -> str:
         if first.kind is Kind.BAD_HEADER
         else "emitted a token where only <|start|> is allowed"
     )
-    more = f", {len(rejected):,} times in all" if len(rejected) > 1 else ""
+    more = f", {len(rejected):,} times in total" if len(rejected) > 1 else ""
     return f"{what} (token {first.token_start:,}{more})" if first.sent else f"{what} (not sent)"
 
 
@@ -90,8 +92,10 @@ def warning_clause(kind: Kind, findings: Sequence[Finding]) -> str:
 def _unserved(findings: Sequence[Finding]) -> str:
     places = {one.delivered_in for one in findings}
     if None not in places and len(places) == 1:
-        return f"text without a field of its own was delivered in {field_words(findings[0].delivered_in)}"
-    return "some generated text has no field and was not delivered"
+        return f"text for which the endpoint has no field was delivered in {field_words(findings[0].delivered_in)}"
+    if all(one.code in {Code.NO_FIELD, Code.NO_FIELD_DELIVERED} for one in findings):
+        return "some generated text was not delivered, because the endpoint has no field for it"
+    return "some generated text was not delivered"
 
 
 def _truncated(findings: Sequence[Finding]) -> str:
@@ -123,7 +127,7 @@ def _count_mismatch(findings: Sequence[Finding]) -> str:
 
 def _invalid_arguments(findings: Sequence[Finding]) -> str:
     if findings[0].code is Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN:
-        return "tool arguments arrived that are not valid JSON"
+        return "the tool arguments are not valid JSON as delivered"
     return "the model generated tool arguments that are not valid JSON"
 
 
@@ -137,9 +141,7 @@ def _rejected(findings: Sequence[Finding]) -> str:
 
 def _no_answer(findings: Sequence[Finding]) -> str:
     first = findings[0]
-    return (
-        f"the turn {ended_words(first)} ({stopped_words(first.facts)}): there is no answer and no tool call"
-    )
+    return f"the response {ended_words(first)} ({stopped_words(first.facts)})"
 
 
 def _special_token(findings: Sequence[Finding]) -> str:

@@ -98,7 +98,7 @@ class Code(StrEnum):
 
     # what the model wrote, or did not write
     SPECIAL_TOKEN_IN_BODY = "special_token_in_body"
-    """A special token inside a body, where it is text and frames nothing."""
+    """A special token inside a body, where it is ordinary text."""
     CHANNEL_UNKNOWN = "channel_unknown"
     """A message of the assistant without a channel, or with one that Harmony does not define."""
     ROLE_UNKNOWN = "role_unknown"
@@ -254,7 +254,7 @@ KINDS: Final[dict[Kind, KindInfo]] = {
         side=Side.STREAM,
         marks=False,
         when="events out of order: no `[DONE]`, a gap in `sequence_number`, a delta outside its item",
-        clause="the stream breaks its protocol",
+        clause="the stream violates the streaming protocol",
     ),
     Kind.COUNT_MISMATCH: KindInfo(
         label="count mismatch",
@@ -269,10 +269,10 @@ KINDS: Final[dict[Kind, KindInfo]] = {
         severity=Severity.WARNING,
         side=Side.STREAM,
         marks=False,
-        when="the turn ended by itself, not by a limit, and brought neither an answer nor a tool call",
+        when="the turn ended by itself, not by a limit, without an answer or a tool call",
     ),
     Kind.SPECIAL_TOKEN_IN_BODY: KindInfo(
-        label="special token in a body",
+        label="misplaced special token",
         severity=Severity.WARNING,
         side=Side.STREAM,
         marks=True,

@@ -82,7 +82,7 @@ def verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection | 
         arrived = reading.stream.final_object is not None
         return Verdict(
             level=Level.UNKNOWN,
-            sentence="The deltas add up to the final object, but whether that is complete is unknown."
+            sentence="The deltas match the final object, but it is unknown whether that is complete."
             if arrived
             else "The response has not ended, so whether it is complete is unknown.",
             why=_open(reading, reading.choice.reconstruction)
@@ -155,7 +155,7 @@ def _clean(reading: Reading) -> str:
     if not reading.spec.delivers:
         return f"The tokens are well-formed Harmony: {counted(len(choice.transcript.messages), 'message')}."
     if choice.evidence is Evidence.FINAL_OBJECT_AND_COUNT:
-        return "The deltas add up to the final object, and that accounts for every token that the server counted."
+        return "The deltas match the final object, which accounts for every token that the server counted."
     others = [
         one.field
         for choice in reading.choices
@@ -198,7 +198,7 @@ def _open(reading: Reading, told: Reconstruction | None) -> str:
         return "The final object has no token count (usage) to check it against."
     if told is None:
         return (
-            "The final object leaves out what the model wrote to a tool of the server. To find out, send "
+            "The final object omits what the model wrote to a server-side tool. To check that too, send "
             "`enable_response_messages: true` with the request."
         )
     if told.missing and told.certainty is Certainty.DIFFERS:
@@ -206,14 +206,14 @@ def _open(reading: Reading, told: Reconstruction | None) -> str:
         untold = next((fit.what for fit in told.fits if fit.untold), None)
         if untold is not None:
             return (
-                f"The server counted {counted(told.missing, 'token')} more than its texts take. “{untold}” in a "
+                f"The server counted {counted(told.missing, 'token')} more than its texts encode to. “{untold}” in a "
                 "header would explain it; send `enable_response_messages: true` with the request to find out."
             )
         return (
             f"The server counted {counted(abs(told.missing), 'token')} {way} than the {len(told.ids):,} that its texts "
-            "take when they are encoded again; a model may spell a text in other tokens."
+            "encode to; a model may sample other tokens for the same text."
         )
-    return "A text has U+FFFD for a character that was cut, so its tokens cannot be counted again."
+    return "A text contains U+FFFD in place of a truncated character, so its tokens cannot be counted."
 
 
 def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | None) -> str:
@@ -227,7 +227,7 @@ def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | Non
         and reading.header.endpoint in reading.engine.silent
     ):
         return (
-            "The server sent no error message, so what it failed on cannot be determined here; its log has "
+            "The server sent no error message, so the cause cannot be determined here; its log has "
             f"the traceback. {checked}"
         )
     lost = any(KINDS[kind].side is Side.TEXT for kind in kinds)
@@ -241,7 +241,7 @@ def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | Non
             json = " The arguments are no longer valid JSON." if broken else ""
             return f"The model's stream is well formed, so the loss is the server's.{json} {checked}"
     if any(one.kind is Kind.MISROUTED and one.event_start == reading.stream.final_event for one in findings):
-        return f"The final object has it as well: the server misread a header, or the model wrote it wrong. {checked}"
+        return f"The final object has it too: the server misread a header, or the model wrote a malformed one. {checked}"
     if kinds and kinds <= {Kind.SPECIAL_TOKEN_IN_BODY, Kind.NO_ANSWER}:
         return f"Nothing was lost. {checked}"
     if lost:

@@ -357,7 +357,9 @@ def test_framing_sent_as_text_is_misrouted() -> None:
     ]
 
 
-@pytest.mark.parametrize(("cut", "where"), [(2, "message on analysis"), (4, "message on final")])
+@pytest.mark.parametrize(
+    ("cut", "where"), [(2, "message on the analysis channel"), (4, "message on the final channel")]
+)
 def test_a_stream_cut_in_a_body_is_truncated(cut: int, where: str) -> None:
     (finding,) = found(chat(GOOD[: cut + 1], finish="length"))
     assert finding.kind is Kind.TRUNCATED

@@ -135,13 +135,13 @@ def test_a_marker_inside_a_body_is_said_although_nothing_was_lost() -> None:
     assert [one.kind for one in seen.findings] == [Kind.SPECIAL_TOKEN_IN_BODY]
     assert seen.verdict.level is Level.WARNING
     assert seen.verdict.sentence.startswith(
-        "The model wrote <|start|> inside the body of a message on analysis (token 4)"
+        "The model wrote <|start|> inside the body of a message on the analysis channel (token 4)"
     )
 
 
 def test_events_out_of_order_prove_no_text_whole() -> None:
     judged = inspect(chat(GOOD, with_ids=False, done=False)).verdict
-    assert judged.sentence == "The stream breaks its protocol."
+    assert judged.sentence == "The stream violates the streaming protocol."
 
 
 def test_a_body_of_responses_proves_nothing_of_itself() -> None:
@@ -241,7 +241,7 @@ def test_a_final_object_that_settles_nothing_says_why(capture: Capture, why: str
     judged = inspect(capture).verdict
     assert judged.level is Level.UNKNOWN
     assert (
-        judged.sentence == "The deltas add up to the final object, but whether that is complete is unknown."
+        judged.sentence == "The deltas match the final object, but it is unknown whether that is complete."
     )
     assert judged.why == why
 
@@ -279,7 +279,7 @@ def test_a_server_that_leaves_ids_out_proves_nothing_whole() -> None:
         (Code.PROMPT_REJECTED, "The prompt breaks the format: Unexpected token 188183 while expecting"),
         (Code.TOKEN_REJECTED, "The model's tokens break the format: Unexpected token 12606 while expecting"),
         (Code.ARGUMENTS_BROKEN, "the loss is the server's. The arguments are no longer valid JSON."),
-        (Code.FINAL_FUNCTION_AS_MCP, "The final object has it as well"),
+        (Code.FINAL_FUNCTION_AS_MCP, "The final object has it too"),
         (Code.ENDED_IN_REASONING, "Nothing was lost."),
     ],
 )

@@ -37,7 +37,7 @@ def test_an_example_names_the_side_at_fault_first(app: str, open_page: Open) -> 
 def test_pasted_text_runs_nothing(app: str, open_page: Open) -> None:
     page = diagnose(open_page(), app)
     paste(page, "Unknown role: <img/src=x/onerror=alert(1)>[a](javascript:alert(1))")
-    expect(page.locator(".banner")).to_contain_text("A header begins with a word that is no role.")
+    expect(page.locator(".banner")).to_contain_text("A header begins with a word that is not a role.")
     expect(page.get_by_text("<img/src=x/onerror=alert(1)>").first).to_be_visible()
     assert page.locator("a[href^=javascript], img[src=x]").count() == 0
 
@@ -45,7 +45,7 @@ def test_pasted_text_runs_nothing(app: str, open_page: Open) -> None:
 def test_an_unknown_failure_is_called_unknown(app: str, open_page: Open) -> None:
     page = diagnose(open_page(), app)
     paste(page, "RuntimeError: the moon is in the seventh house")
-    expect(page.locator(".banner")).to_contain_text("Unknown: no entry of the catalogue makes")
+    expect(page.locator(".banner")).to_contain_text("Unknown: no known issue produces")
     expect(page.locator(".banner")).to_contain_text("paste its log")
     expect(page.get_by_text("No match.")).to_be_visible()
 
