@@ -211,26 +211,26 @@ def counted(more: int) -> Capture:
     [
         (
             counted(len(encode(" to=python code"))),
-            "The server counted 4 tokens more than its texts take. “ to=python code” in a header would "
-            "explain it; send `enable_response_messages: true` with the request to find out.",
+            "The server counted 4 tokens more than its texts encode to. “ to=python code” in a header "
+            "would explain it; send `enable_response_messages: true` with the request to find out.",
         ),
         (
             counted(-1),
-            "The server counted 1 token fewer than the 14 that its texts take when they are encoded again; a "
-            "model may spell a text in other tokens.",
+            "The server counted 1 token fewer than the 14 that its texts encode to; a model may sample other "
+            "tokens for the same text.",
         ),
         (
             answer(LONG, LONG, usage={"output_tokens": LONG_TOKENS + 4}),
-            "The server counted 4 tokens more than the 2,004 that its texts take when they are encoded "
-            "again; a model may spell a text in other tokens.",
+            "The server counted 4 tokens more than the 2,004 that its texts encode to; a model may sample "
+            "other tokens for the same text.",
         ),
         (
             answer("Hi \ufffd", "Hi \ufffd", usage={"output_tokens": 12}),
-            "A text has U+FFFD for a character that was cut, so its tokens cannot be counted again.",
+            "A text contains U+FFFD in place of a truncated character, so its tokens cannot be counted.",
         ),
         (
             response([{"type": "web_search_call"}, ANSWER], [(1, "Yes.")], usage={"output_tokens": 30}),
-            "The final object leaves out what the model wrote to a tool of the server. To find out, send "
+            "The final object omits what the model wrote to a server-side tool. To check that too, send "
             "`enable_response_messages: true` with the request.",
         ),
         (answer("Hi", "Hi"), "The final object has no token count (usage) to check it against."),
@@ -240,9 +240,7 @@ def counted(more: int) -> Capture:
 def test_a_final_object_that_settles_nothing_says_why(capture: Capture, why: str) -> None:
     judged = inspect(capture).verdict
     assert judged.level is Level.UNKNOWN
-    assert (
-        judged.sentence == "The deltas match the final object, but it is unknown whether that is complete."
-    )
+    assert judged.sentence == "The deltas match the final object, but it is unknown whether that is complete."
     assert judged.why == why
 
 
