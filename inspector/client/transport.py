@@ -21,10 +21,12 @@ from inspector.capture import End, Endpoint, Event, Header
 from inspector.client.decoding import READABLE_CODINGS
 from inspector.client.recorder import Recorder, Sink
 from inspector.client.redirects import is_redirect
+from inspector.client.secrets import secrets_of, without_secrets
 from inspector.errors import CaptureError, StoreError
 from inspector.redaction import redact
 from inspector.store import CaptureWriter, open_writer
 from inspector.wire.endpoints import endpoint_of_path
+from inspector.wire.stream import loads
 
 __all__ = [
     "AsyncRecordingTransport",
@@ -35,6 +37,7 @@ __all__ = [
     "endpoint_of",
     "header_of",
     "recording_client",
+    "secrets_in",
 ]
 
 CLOSED: Final = "the client closed the stream"
@@ -59,6 +62,13 @@ def content_of(request: httpx.Request) -> bytes:
         return request.content
     except httpx.RequestNotRead:
         return b""
+
+
+def secrets_in(request: httpx.Request) -> list[str]:
+    """The keys of a request, which its answer may repeat."""
+    body = loads(content_of(request).decode("utf-8", "replace"))
+    redacted = redact(body) if isinstance(body, dict) else None
+    return secrets_of(request.headers.raw, body, redacted, request.url.query)
 
 
 def header_of(
@@ -276,7 +286,8 @@ def _recorder(sink: Sink, request: httpx.Request) -> Recorder | None:
     if endpoint is None:
         return None
     try:
-        return _Quiet(header_of(endpoint, content_of(request), source="recording client"), sink)
+        header = header_of(endpoint, content_of(request), source="recording client")
+        return _Quiet(header, without_secrets(sink, secrets_in(request)))
     except Exception:
         _LOG.exception("not recorded")
         return None

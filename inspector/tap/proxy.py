@@ -169,11 +169,12 @@ class Tap:
         found = loads(raw[:_TOLD_BYTES].decode("utf-8", "replace"))
         return found if response.status_code == 200 else None
 
-    def recording(self, endpoint: Endpoint, raw: bytes, headers: Sequence[tuple[bytes, bytes]]) -> Recording:
+    def recording(
+        self, endpoint: Endpoint, raw: bytes, headers: Sequence[tuple[bytes, bytes]], query: bytes
+    ) -> Recording:
         """A recording of an answer that is going to come."""
-        return Recording(
-            endpoint, raw, headers, self._sink, source=f"tap {self.upstream.name}", clock=time.monotonic
-        )
+        source = f"tap {self.upstream.name}"
+        return Recording(endpoint, raw, headers, self._sink, source=source, clock=time.monotonic, query=query)
 
 
 class _Exchange:
@@ -227,7 +228,7 @@ class _Exchange:
             forwarded = readable_only(forwarded)
             raw = await self._body.read()
             content = aiter(self._body) if raw is None else raw
-            self._recording = tap.recording(endpoint, raw or b"", headers)
+            self._recording = tap.recording(endpoint, raw or b"", headers, target.partition(b"?")[2])
             spec = spec_of(endpoint)
             if raw is not None and tap.upstream.add_token_ids and spec.evidence_key:
                 asked = ask_for_ids(raw, self._recording.body, spec.evidence_key)
