@@ -6,6 +6,8 @@ the feed of live runs that the Live page reads, the built-in server that plays c
 """
 
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import cache
 
 import streamlit as st
@@ -41,6 +43,16 @@ tap = _tap()
 hosts = inspector.trusted_hosts(
     bound=[st.get_option("server.address") or ""], also=[st.get_option("browser.serverAddress") or ""]
 )
+ending = inspector.Ending(tap.stop)
+
+
+@asynccontextmanager
+async def lifespan(app: object) -> AsyncIterator[None]:
+    """From the start of the server to its end."""
+    async with tap.lifespan(app), ending.lifespan(app):
+        yield
+
+
 app = st.App(
     "pages/frame.py",
     routes=[
@@ -51,6 +63,6 @@ app = st.App(
             for route in [*inspector.runs_routes(inspector.registry(), path), *module_routes(path)]
         ),
     ],
-    middleware=[*hosts, *tap.middleware],
-    lifespan=tap.lifespan,
+    middleware=[*hosts, *ending.middleware, *tap.middleware],
+    lifespan=lifespan,
 )

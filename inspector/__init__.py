@@ -32,6 +32,7 @@ from inspector.diagnosis import (
     unpacked,
 )
 from inspector.doctor import Check, CheckState, Checkup, examine
+from inspector.ending import Ending
 from inspector.errors import CaptureError, ConnectionFailed, InspectorError, LabError, StoreError
 from inspector.formats import clip, duration, figure, number, plural
 from inspector.hosts import trusted_hosts
@@ -89,6 +90,7 @@ __all__ = [
     "Diagnosis",
     "DiagnosisOutcome",
     "End",
+    "Ending",
     "Endpoint",
     "Event",
     "EventKind",
