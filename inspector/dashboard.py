@@ -24,6 +24,7 @@ from inspector.diagnosis import (
     lines_of_file,
 )
 from inspector.doctor import CheckState, check_server
+from inspector.ending import Ending
 from inspector.formats import clip, duration, figure, number, plural
 from inspector.hosts import trusted_hosts
 from inspector.lab.results import Run as MatrixRun
@@ -62,6 +63,7 @@ __all__ = [
     "ChoiceReading",
     "DashboardTap",
     "DiagnosisOutcome",
+    "Ending",
     "Failure",
     "Issue",
     "Lane",

@@ -2,7 +2,7 @@
 
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,7 +19,8 @@ from inspector.client.outcome import Outcome, OutcomeKind, Problem, RequestFaile
 from inspector.client.recorder import Recorder, Sink
 from inspector.client.redirects import checked, within_host
 from inspector.client.request import LiveRequest, body
-from inspector.client.transport import STOPPED, AsyncRecordingTransport, content_of, header_of
+from inspector.client.secrets import without_secrets
+from inspector.client.transport import STOPPED, AsyncRecordingTransport, content_of, header_of, secrets_in
 from inspector.engines import engine_of
 from inspector.errors import ConnectionFailed
 from inspector.wire.endpoints import spec_of
@@ -206,13 +207,14 @@ class _Exchange:
 
     def _record(self, request: httpx.Request) -> Recorder:
         if request.method == "POST":
-            self.recorder = self._recorder(content_of(request))
+            self.recorder = self._recorder(content_of(request), secrets_in(request))
             self.recorder.keep_open = self.request.background
         return self.recorder
 
-    def _recorder(self, content: bytes) -> Recorder:
+    def _recorder(self, content: bytes, secrets: Sequence[str] = ()) -> Recorder:
         header = header_of(self.request.endpoint, content, source="live request", **self._told)
-        return Recorder(header, self._sink, unwanted=self._unwanted, clock=self._clock)
+        sink = without_secrets(self._sink, secrets)
+        return Recorder(header, sink, unwanted=self._unwanted, clock=self._clock)
 
     def _unwanted(self, status: int, answer: str) -> bool:
         words = answer.lower()

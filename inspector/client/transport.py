@@ -9,7 +9,7 @@ Secrets are not stored: no header of the request is kept, and of its body only w
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,10 +21,12 @@ from inspector.capture import End, Endpoint, Event, Header
 from inspector.client.decoding import READABLE_CODINGS
 from inspector.client.recorder import Recorder, Sink
 from inspector.client.redirects import is_redirect
-from inspector.errors import StoreError
+from inspector.client.secrets import secrets_of, without_secrets
+from inspector.errors import CaptureError, StoreError
 from inspector.redaction import redact
 from inspector.store import CaptureWriter, open_writer
 from inspector.wire.endpoints import endpoint_of_path
+from inspector.wire.stream import loads
 
 __all__ = [
     "AsyncRecordingTransport",
@@ -35,6 +37,7 @@ __all__ = [
     "endpoint_of",
     "header_of",
     "recording_client",
+    "secrets_in",
 ]
 
 CLOSED: Final = "the client closed the stream"
@@ -59,6 +62,13 @@ def content_of(request: httpx.Request) -> bytes:
         return request.content
     except httpx.RequestNotRead:
         return b""
+
+
+def secrets_in(request: httpx.Request) -> list[str]:
+    """The keys of a request, which its answer may repeat."""
+    body = loads(content_of(request).decode("utf-8", "replace"))
+    redacted = redact(body) if isinstance(body, dict) else None
+    return secrets_of(request.headers.raw, body, redacted, request.url.query)
 
 
 def header_of(
@@ -243,8 +253,8 @@ class FileSink:
             number += 1
         try:
             self._writers[str(path)] = open_writer(path, header)
-        except StoreError as error:
-            _LOG.warning("%s", error)
+        except (StoreError, CaptureError) as error:
+            _LOG.warning("not recorded: %s", error)
         return str(path)
 
     def event(self, run: str, event: Event) -> None:
@@ -264,14 +274,43 @@ class FileSink:
             write(writer)
         except StoreError as error:
             del self._writers[run]
-            _LOG.warning("%s", error)
+            _LOG.warning("recording stopped: %s", error)
+            try:
+                writer.close()
+            except StoreError:
+                return
 
 
 def _recorder(sink: Sink, request: httpx.Request) -> Recorder | None:
     endpoint = endpoint_of(request.method, request.url.path)
     if endpoint is None:
         return None
-    return Recorder(header_of(endpoint, content_of(request), source="recording client"), sink)
+    try:
+        header = header_of(endpoint, content_of(request), source="recording client")
+        return _Quiet(header, without_secrets(sink, secrets_in(request)))
+    except Exception:
+        _LOG.exception("not recorded")
+        return None
+
+
+class _Quiet(Recorder):
+    """A recorder in somebody else's program: nothing that fails here reaches it; it is logged once."""
+
+    def response(self, status: int, headers: Mapping[str, str]) -> None:
+        self._guarded(lambda: super(_Quiet, self).response(status, headers))
+
+    def chunk(self, raw: bytes) -> None:
+        self._guarded(lambda: super(_Quiet, self).chunk(raw))
+
+    def close(self, detail: str = "") -> None:
+        self._guarded(lambda: super(_Quiet, self).close(detail))
+
+    def _guarded(self, step: Callable[[], None]) -> None:
+        try:
+            step()
+        except Exception:
+            self.closed = True
+            _LOG.exception("recording stopped")
 
 
 _BELOW: Final[tuple[str, ...]] = (

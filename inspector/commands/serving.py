@@ -3,8 +3,9 @@
 import socket
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -39,8 +40,12 @@ def port_number(text: str) -> int:
     return int(text)
 
 
-def serve(app: ASGIApp, arguments: Namespace, lines: Sequence[str]) -> None:
+def serve(
+    app: ASGIApp, arguments: Namespace, lines: Sequence[str], *, stopping: Callable[[], None] = lambda: None
+) -> None:
     """Serve until interrupted; `lines` are printed first, with `{address}` replaced by the URL.
+
+    `stopping` is called when the interrupt comes, before anything is cut.
 
     Raises InspectorError if the address is in use or does not belong to this machine.
     """
@@ -60,12 +65,22 @@ def serve(app: ASGIApp, arguments: Namespace, lines: Sequence[str]) -> None:
             say(line.replace("{address}", address))
         sys.stdout.flush()
         with suppress(KeyboardInterrupt):  # the usual end; uvicorn has closed what was open
-            uvicorn_server(checked).run(sockets=[listening])
+            uvicorn_server(checked, stopping=stopping).run(sockets=[listening])
 
 
-def uvicorn_server(app: ASGIApp) -> uvicorn.Server:
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, stopping: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._stopping = stopping
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._stopping()
+        super().handle_exit(sig, frame)
+
+
+def uvicorn_server(app: ASGIApp, *, stopping: Callable[[], None] = lambda: None) -> uvicorn.Server:
     """A silent server for our apps, without date and server headers: a proxied response has its own."""
-    return uvicorn.Server(
+    return _Server(
         uvicorn.Config(
             app,
             log_level="critical",
@@ -74,5 +89,6 @@ def uvicorn_server(app: ASGIApp) -> uvicorn.Server:
             date_header=False,
             lifespan="on",
             timeout_graceful_shutdown=2,
-        )
+        ),
+        stopping,
     )

@@ -6,13 +6,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from starlette.applications import Starlette
-from starlette.routing import Mount
 
 from inspector.client.address import Server
 from inspector.commands.serving import add_address_options, serve
 from inspector.commands.shared import Commands, tell
 from inspector.errors import InspectorError
-from inspector.tap import FolderSink, Tap, Upstream, tap_routes
+from inspector.tap import FolderSink, Tap, Upstream, tap_mount, tap_routes
 
 __all__ = ["add_parser"]
 
@@ -74,7 +73,7 @@ def run(arguments: Namespace) -> int:
     sink = FolderSink(folder, say=tell)
     taps = [Tap(one, sink) for one in upstreams]
     alone = len(taps) == 1
-    routes = [Mount("", app=taps[0])] if alone else tap_routes(taps, prefix="")
+    routes = [tap_mount("", taps[0])] if alone else tap_routes(taps, prefix="")
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -88,5 +87,10 @@ def run(arguments: Namespace) -> int:
         for one in upstreams
     ]
     lines.append(f"captures: {folder}; press Ctrl-C to stop")
-    serve(Starlette(routes=routes, lifespan=lifespan), arguments, lines)
+
+    def stopping() -> None:
+        for tap in taps:
+            tap.stop()
+
+    serve(Starlette(routes=routes, lifespan=lifespan), arguments, lines, stopping=stopping)
     return 0

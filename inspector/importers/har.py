@@ -124,9 +124,9 @@ def _seconds(time: object, started: datetime) -> float | None:
 def _started(entry: Mapping[str, Any]) -> datetime | None:
     try:
         found = datetime.fromisoformat(entry["startedDateTime"])
-    except (KeyError, TypeError, ValueError):
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (KeyError, TypeError, ValueError, OverflowError):  # .NET's first date lies before it in UTC
         return None
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
 
 
 def _capture(entry: Mapping[str, Any], endpoint: Endpoint, read: Answer) -> Capture:
