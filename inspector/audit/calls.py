@@ -1,6 +1,7 @@
 """Findings about tool calls: lost whole, under another name, with broken arguments, under another index."""
 
 from collections.abc import Iterator, Set
+from dataclasses import replace
 
 from inspector.alignment import Alignment, FateState
 from inspector.audit.finding import Facts, Finding
@@ -12,7 +13,14 @@ from inspector.harmony.text import text_of
 from inspector.harmony.transcript import Message
 from inspector.reading import ChoiceReading
 
-__all__ = ["broken_arguments", "call_findings", "nameless_calls", "undelivered_calls"]
+__all__ = [
+    "broken_arguments",
+    "call_findings",
+    "nameless_calls",
+    "undelivered_calls",
+    "wrong_arguments",
+    "wrong_name",
+]
 
 
 def undelivered_calls(choice: ChoiceReading, alignment: Alignment) -> set[str]:
@@ -86,6 +94,34 @@ def nameless_calls(choice: ChoiceReading, explained: Set[int | None]) -> Iterato
             )
 
 
+def wrong_name(choice: ChoiceReading, number: int, name: str, got: str) -> Finding:
+    """The finding of a call that was delivered under another name, or without one."""
+    return Finding(
+        code=Code.CALL_RENAMED if got else Code.CALL_NAME_LOST,
+        kind=Kind.GARBLED if got else Kind.DROPPED,
+        severity=Severity.ERROR,
+        facts=Facts(call=number),
+        field=tool_name(number),
+        generated=name,
+        delivered=got,
+        choice=choice.index,
+    )
+
+
+def wrong_arguments(choice: ChoiceReading, field: str | None, generated: str, delivered: str) -> Finding:
+    """The finding of arguments that were delivered as invalid JSON; a warning if they were generated so."""
+    good = is_json(generated)
+    return Finding(
+        kind=Kind.INVALID_TOOL_ARGUMENTS,
+        severity=Severity.ERROR if good else Severity.WARNING,
+        code=Code.ARGUMENTS_BROKEN if good else Code.ARGUMENTS_GENERATED_INVALID,
+        field=field,
+        generated=generated,
+        delivered=delivered,
+        choice=choice.index,
+    )
+
+
 def broken_arguments(choice: ChoiceReading) -> Iterator[Finding]:
     """Arguments that arrived as no JSON, where ids do not tell whether the model wrote them so."""
     if choice.finish_reason != "tool_calls":  # a stream that was cut or goes on may still be in the middle
@@ -135,19 +171,12 @@ def _name_findings(
     if got == call.name:
         return
     event_start, event_end = events_of(choice, message.start, message.body)
-    yield Finding(
-        code=Code.CALL_RENAMED if got else Code.CALL_NAME_LOST,
-        kind=Kind.GARBLED if got else Kind.DROPPED,
-        severity=Severity.ERROR,
-        facts=Facts(call=number),
-        field=tool_name(number),
+    yield replace(
+        wrong_name(choice, number, call.name, got),
         token_start=message.start,
         token_end=message.body,
         event_start=event_start,
         event_end=event_end,
-        generated=call.name,
-        delivered=got,
-        choice=choice.index,
     )
 
 
@@ -158,21 +187,13 @@ def _arguments_findings(
         return
     start, end = call.segment.start, message.end
     generated = text_of(choice.tokens.ids[call.segment.start : call.segment.end])
-    good = is_json(generated)
-    field = call.segment.field
     event_start, event_end = events_of(choice, start, end)
-    yield Finding(
-        kind=Kind.INVALID_TOOL_ARGUMENTS,
-        severity=Severity.ERROR if good else Severity.WARNING,
-        code=Code.ARGUMENTS_BROKEN if good else Code.ARGUMENTS_GENERATED_INVALID,
-        field=field,
+    yield replace(
+        wrong_arguments(choice, call.segment.field, generated, delivered),
         token_start=start,
         token_end=end,
         event_start=event_start,
         event_end=event_end,
-        generated=generated,
-        delivered=delivered,
-        choice=choice.index,
     )
 
 

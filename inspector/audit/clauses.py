@@ -14,13 +14,22 @@ from inspector.audit.answer_words import (
 )
 from inspector.audit.finding import Finding
 from inspector.audit.kinds import KINDS, Code, Kind
-from inspector.audit.wording import sent_as
+from inspector.audit.wording import counted_and_sent, sent_as
 from inspector.audit.words import amount, counted, field_words, joined, per_field
 from inspector.deltas import CONTENT, REASONING
 
-__all__ = ["aborted", "loss_clauses", "model_clause", "warning_clause"]
+__all__ = ["LOSSES", "aborted", "loss_clauses", "model_clause", "warning_clause"]
 
 _SERVER_CALL: Final = "mcp_call["
+_LOST: Final = {
+    Kind.DROPPED: ("lost", "of"),
+    Kind.GARBLED: ("garbled", "in"),
+    Kind.REORDERED: ("reordered", "in"),
+    Kind.DUPLICATED: ("repeated or invented", "in"),
+}
+
+LOSSES: Final = (Kind.MISROUTED, *_LOST)
+"""The order in which a clause mentions losses."""
 
 
 def aborted(words: str, *, status: int | None) -> str:
@@ -35,14 +44,9 @@ def aborted(words: str, *, status: int | None) -> str:
 def loss_clauses(errors: Sequence[Finding]) -> list[str]:
     """What a server did to the texts, each a clause after "the server"."""
     found = _misrouted(errors)
-    if dropped := _of(errors, Kind.DROPPED):
-        found.append(f"lost {per_field(dropped, 'of')}")
-    if garbled := _of(errors, Kind.GARBLED):
-        found.append(f"garbled {per_field(garbled, 'in')}")
-    if reordered := _of(errors, Kind.REORDERED):
-        found.append(f"reordered {per_field(reordered, 'in')}")
-    if duplicated := _of(errors, Kind.DUPLICATED):
-        found.append(f"repeated or invented {per_field(duplicated, 'in')}")
+    for kind, (verb, preposition) in _LOST.items():
+        if group := _of(errors, kind):
+            found.append(f"{verb} {per_field(group, preposition)}")
     broken = _of(errors, Kind.INVALID_TOOL_ARGUMENTS)
     if broken and not found:
         found.append(f"broke the JSON of {field_words(broken[0].field)}")
@@ -110,7 +114,7 @@ def _count_mismatch(findings: Sequence[Finding]) -> str:
         case Code.COUNT_ABOVE_SENT | Code.COUNT_ABOVE_LOGPROBS:
             return f"the server sent {facts.seen:,} of {facts.counted:,} {sent_as(facts)}, so losses may be hidden"
         case Code.COUNT_BELOW_SENT:
-            return f"the server counted {facts.counted:,} tokens and sent {facts.seen:,} {sent_as(facts)}"
+            return f"the server {counted_and_sent(facts)}"
         case Code.COUNT_UNEXPLAINED if facts.reconstructed:
             missing = (facts.counted or 0) - (facts.seen or 0)
             return f"the server counted {counted(missing, 'token')} more than its final object accounts for"

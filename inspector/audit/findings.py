@@ -7,7 +7,7 @@ final texts are held against its deltas. One cause is one finding.
 from collections.abc import Iterable, Iterator, Mapping
 
 from inspector.alignment import Alignment, alignments
-from inspector.audit.answer_checks import no_answer, special_tokens
+from inspector.audit.answer_checks import no_answer, special_tokens, unknown_headers
 from inspector.audit.calls import broken_arguments, nameless_calls
 from inspector.audit.final_object import final_findings
 from inspector.audit.finding import Finding
@@ -53,6 +53,8 @@ def _findings(
             if not holes:
                 yield from refusal_findings(choice)
                 yield from special_tokens(choice)
+                if not reading.spec.delivers:
+                    yield from unknown_headers(choice)
             laid = aligned[choice.index]
             if laid is not None:
                 lost = list(lost_findings(reading, choice, laid, ids_missing=holes))

@@ -37,6 +37,7 @@ class Kind(StrEnum):
     COUNT_MISMATCH = "count_mismatch"
     NO_ANSWER = "no_answer"
     SPECIAL_TOKEN_IN_BODY = "special_token_in_body"
+    UNKNOWN_HEADER = "unknown_header"
 
 
 class Code(StrEnum):
@@ -98,6 +99,10 @@ class Code(StrEnum):
     # what the model wrote, or did not write
     SPECIAL_TOKEN_IN_BODY = "special_token_in_body"
     """A special token inside a body, where it is ordinary text."""
+    CHANNEL_UNKNOWN = "channel_unknown"
+    """A message of the assistant without a channel, or with one that Harmony does not define."""
+    ROLE_UNKNOWN = "role_unknown"
+    """A header that begins with a word that is neither a role nor a tool."""
     ENDED_IN_REASONING = "ended_in_reasoning"
     ENDED_WITH_EMPTY_ANSWER = "ended_with_empty_answer"
     ENDED_WITHOUT_TEXT = "ended_without_text"
@@ -272,5 +277,13 @@ KINDS: Final[dict[Kind, KindInfo]] = {
         side=Side.STREAM,
         marks=True,
         when="a special token such as `<|start|>` or `<|endoftext|>` inside a body, where it is text",
+    ),
+    Kind.UNKNOWN_HEADER: KindInfo(
+        label="unknown channel or role",
+        severity=Severity.WARNING,
+        side=Side.STREAM,
+        marks=False,
+        when="in a list of token IDs: a header with a channel or role that Harmony does not define",
+        clause="a header has a channel or role that Harmony does not define",
     ),
 }

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, assert_never
 
-from inspector.audit.clauses import aborted, loss_clauses, model_clause, warning_clause
+from inspector.audit.clauses import LOSSES, aborted, loss_clauses, model_clause, warning_clause
 from inspector.audit.fields import FieldState, field_texts
 from inspector.audit.finding import Finding, Missing
 from inspector.audit.kinds import KINDS, Code, Kind, Severity, Side
 from inspector.audit.missing_ids import ids_missing
 from inspector.audit.rejection import Rejection
 from inspector.audit.stream_checks import server_errors
+from inspector.audit.wording import unended
 from inspector.audit.words import counted, field_words, joined
 from inspector.formats import clip, listed
 from inspector.harmony.reconstruction import Certainty, Reconstruction
@@ -50,8 +51,6 @@ class Clause(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-_LOSSES: Final = (Kind.MISROUTED, Kind.DROPPED, Kind.GARBLED, Kind.REORDERED, Kind.DUPLICATED)
-"""The order in which a clause mentions losses, as `wording.loss_clauses` does."""
 _SHOWN: Final = 3
 _MESSAGE_SHOWN: Final = 120
 _HTTP_ERROR: Final = 400
@@ -119,7 +118,7 @@ def _errors(reading: Reading, errors: Sequence[Finding]) -> list[Clause]:
     text = text or [one for one in errors if one.kind is Kind.INVALID_TOOL_ARGUMENTS]
     if lost := loss_clauses(text):
         subject = "it also" if told else "the server"
-        text.sort(key=lambda one: _LOSSES.index(one.kind) if one.kind in _LOSSES else len(_LOSSES))
+        text.sort(key=lambda one: LOSSES.index(one.kind) if one.kind in LOSSES else len(LOSSES))
         found.append(Clause(f"{subject} {joined(lost[:_SHOWN])}", tuple(text)))
     rejected = [one for one in errors if KINDS[one.kind].side is Side.MODEL]
     if rejected:
@@ -129,7 +128,7 @@ def _errors(reading: Reading, errors: Sequence[Finding]) -> list[Clause]:
     cut = [one for one in errors if one.kind is Kind.DISCONNECTED]
     if cut:
         found.append(Clause(KINDS[Kind.DISCONNECTED].clause, tuple(cut)))
-    return found
+    return found or _warnings(reading, errors)
 
 
 def _warnings(reading: Reading, findings: Sequence[Finding]) -> list[Clause]:
@@ -252,8 +251,7 @@ def _stopped_words(stopped: Rejection) -> str:
             return (
                 f"The rejected header starts at token {start:,} of the stream; the rest of it was not sent."
             )
-        ended = "; the <|message|> that ends it was not sent" if stopped.unsent else ""
-        return f"The rejected header starts at token {start:,} of the stream{ended}."
+        return f"The rejected header starts at token {start:,} of the stream{unended(bool(stopped.unsent))}."
     what = "header" if stopped.error.reason.in_header else "token"
     if stopped.missing is Missing.CERTAIN:
         return (

@@ -14,7 +14,7 @@ from inspector.formats import listed
 from inspector.harmony.text import text_of
 from inspector.harmony.vocab import token_bytes
 
-__all__ = ["explain", "sent_as", "title", "unsent_words"]
+__all__ = ["counted_and_sent", "explain", "sent_as", "title", "unended", "unsent_words"]
 
 _IMPLIED: Final = {
     Implied.MESSAGE: "a whole message",
@@ -126,6 +126,13 @@ def explain(finding: Finding) -> str:
             return f"The call of {quote(facts.name or '')} is in the final object, but no event of the stream reported it."
         case Code.SPECIAL_TOKEN_IN_BODY:
             return f"{_upper(special_token_words(finding))}."
+        case Code.CHANNEL_UNKNOWN:
+            if facts.channel is None:
+                return f"The message{where} has no channel; Harmony defines analysis, commentary and final."
+            named = quote(facts.channel)
+            return f"The message{where} is on channel {named}; Harmony defines only analysis, commentary and final."
+        case Code.ROLE_UNKNOWN:
+            return f"The header of the message{where} begins with {quote(facts.role or '')}, which is neither a role nor a tool."
         case Code.ENDED_IN_REASONING | Code.ENDED_WITH_EMPTY_ANSWER | Code.ENDED_WITHOUT_TEXT:
             return f"The response {ended_words(finding)} ({stopped_words(facts)})."
         case Code.INCOMPLETE_BELOW_LIMIT:
@@ -154,7 +161,7 @@ def explain(finding: Finding) -> str:
             return "The stream has a finish_reason, but no [DONE]."
         case Code.COUNT_ABOVE_SENT | Code.COUNT_ABOVE_LOGPROBS | Code.COUNT_BELOW_SENT:
             unknown = "" if finding.code is Code.COUNT_BELOW_SENT else "; the others are unknown"
-            return f"The server counted {facts.counted:,} tokens and sent {facts.seen:,} {sent_as(facts)}{unknown}."
+            return f"The server {counted_and_sent(facts)}{unknown}."
         case Code.COUNT_UNEXPLAINED if facts.reconstructed:
             return _beyond_final(facts)
         case Code.COUNT_UNEXPLAINED:
@@ -206,6 +213,16 @@ def sent_as(facts: Facts) -> str:
     return "logprob entries" if facts.logprobs else "token IDs"
 
 
+def counted_and_sent(facts: Facts) -> str:
+    """The server's count and what it sent, after "the server"."""
+    return f"counted {facts.counted:,} tokens and sent {facts.seen:,} {sent_as(facts)}"
+
+
+def unended(missing: bool) -> str:
+    """What follows the mention of a rejected header if the token that ends it is missing."""
+    return "; the <|message|> that ends it was not sent" if missing else ""
+
+
 def _message(facts: Facts) -> str:
     parts = [f"role {quote(facts.role or '')}"] if facts.role not in {None, "assistant"} else []
     parts.append(f"channel {quote(facts.channel)}" if facts.channel else "no channel")
@@ -217,11 +234,11 @@ def _message(facts: Facts) -> str:
 def _open_at_end(finding: Finding) -> str:
     facts = finding.facts
     place = "header" if facts.in_header else "body"
-    channel = f" of a message on the {facts.channel} channel" if facts.channel else ""
-    why = "no finish_reason" if facts.finish_reason is None else f"finish_reason: {facts.finish_reason}"
+    inside = f"the {place} of a message on the {facts.channel} channel" if facts.channel else f"a {place}"
+    why = stopped_words(facts)
     if facts.finish_reason == "length":
-        why = "the token limit was reached (finish_reason: length)"
-    return f"The stream ends inside the {place}{channel}{_where(finding)}: {why}."
+        why = f"the token limit was reached ({why})"
+    return f"The stream ends inside {inside}{_where(finding)}; {why}."
 
 
 def _token(token_id: int | None) -> str:
@@ -259,10 +276,9 @@ def _rejected_by_server(finding: Finding) -> str:
         )
     if facts.header_sent:
         blamed = f"{quote(facts.quoted)} in the header" if facts.quoted else "The header"
-        ended = "" if facts.ended else "; the <|message|> that ends it was not sent"
         return (
             f"{blamed} {quote(finding.generated or '')} (from token {finding.token_start:,}) is rejected: "
-            f"{facts.words}. The header is in the stream{ended}.{_missing(facts)}"
+            f"{facts.words}. The header is in the stream{unended(not facts.ended)}.{_missing(facts)}"
         )
     if facts.header_sent is False:
         blamed = f" with {quote(facts.quoted)}" if facts.quoted else ""

@@ -106,13 +106,11 @@ def _lines(one: Inspection) -> list[str]:
     tokens = count(row["tokens"]["count"], "token") if one.reading.choice.has_ids else "token count unknown"
     if row["tokens"]["reconstructed"]:
         tokens = f"{count(row['reconstruction']['count'], 'token')} reconstructed"
-    facts = [
-        one.reading.server_label,
-        row["endpoint"],
-        tokens,
-        f"evidence: {row['evidence']}",
-    ]
-    if shown.tokens_per_event_max > 1:
+    if one.reading.spec.delivers:
+        facts = [one.reading.server_label, row["endpoint"], tokens, f"evidence: {row['evidence']}"]
+    else:
+        facts = ["list of token IDs, no server", tokens]
+    if one.reading.spec.delivers and shown.tokens_per_event_max > 1:
         facts.append(f"up to {shown.tokens_per_event_max:,} tokens per event")
     if shown.first_token_s is not None:
         facts.append(f"first token {duration(shown.first_token_s)}")

@@ -223,6 +223,8 @@ def _kinds(issue: Issue, shown: bool) -> frozenset[Kind]:
     kinds = frozenset[Kind]().union(*(form.kinds for form in issue.findings))
     if shown and not issue.findings:
         kinds |= _BY_TOKENS
+        if any(form.message or form.header is not None for form in issue.tokens):
+            kinds |= {Kind.UNKNOWN_HEADER}
     return kinds | _WORDS if shown or issue.patterns or issue.may_match else kinds
 
 
@@ -275,7 +277,7 @@ def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | N
     elif issue.findings and finding.kind not in _WORDS and not told:
         return []
     supposed = _supposed(issue, finding, evidence)
-    if near is not None and finding.kind in _BY_TOKENS:
+    if near is not None and (finding.kind in _BY_TOKENS or finding.kind is Kind.UNKNOWN_HEADER):
         reasons.append(Reason(Because.TOKENS, near.words))
     elif told:
         reasons.append(Reason(Because.TOKENS, told))

@@ -1,12 +1,15 @@
 """The verdict and the field table agree: no red row beside a green verdict, no unknown text called equal."""
 
+import json
 import zipfile
 
 import pytest
 
-from inspector.audit import FieldState, field_texts
+from inspector.audit import Code, FieldState, Kind, explain, field_texts
 from inspector.audit.verdict import Level
 from inspector.capture import Capture
+from inspector.harmony.vocab import encode
+from inspector.importers import sniff_and_read
 from inspector.inspection import Inspection, inspect
 from inspector.store import FIXTURES, builtin, load, loads
 from tests.support.streams import GOOD, LEAK, chat
@@ -70,3 +73,58 @@ def test_fields_without_token_evidence_are_unknown() -> None:
     seen = inspect(chat(GOOD, with_ids=False))
     assert set(states(seen).values()) == {FieldState.UNKNOWN}
     assert FieldState.UNKNOWN.equal is None
+
+
+def id_list(text: str) -> Inspection:
+    (capture,) = sniff_and_read(json.dumps(encode(text)).encode(), "ids.json")
+    return inspect(capture)
+
+
+def test_a_list_of_ids_has_no_delivered_side() -> None:
+    seen = id_list(
+        "<|channel|>analysis<|message|>Think.<|end|><|start|>assistant<|channel|>final<|message|>Hi.<|return|>"
+    )
+    assert seen.verdict.level is Level.CLEAN
+    rows = field_texts(seen.reading, seen.reading.choice, seen.findings)
+    assert [(one.field, one.generated, one.delivered, one.state.equal) for one in rows] == [
+        ("reasoning", "Think.", None, None),
+        ("content", "Hi.", None, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "named", "cause"),
+    [
+        ("<|channel|>thoughts<|message|>Hm.<|end|>", Code.CHANNEL_UNKNOWN, "“thoughts”", "unknown-channel"),
+        ("<|message|>Hi.<|return|>", Code.CHANNEL_UNKNOWN, "has no channel", "unknown-channel"),
+        (
+            "<|channel|>analysis<|message|>A.<|end|><|start|>assistantary to=functions.f<|channel|>commentary"
+            "<|message|>{}<|call|>",
+            Code.ROLE_UNKNOWN,
+            "“assistantary”",
+            "unknown-role-glued-text",
+        ),
+    ],
+)
+def test_an_unknown_channel_or_role_in_a_list_of_ids_is_a_warning(
+    text: str, code: Code, named: str, cause: str
+) -> None:
+    seen = id_list(text)
+    (finding,) = seen.findings
+    assert (finding.kind, finding.code) == (Kind.UNKNOWN_HEADER, code)
+    assert named in explain(finding)
+    assert seen.verdict.level is Level.WARNING
+    assert seen.cause is not None
+    assert seen.cause.id == cause
+
+
+def test_a_whole_conversation_in_a_list_of_ids_has_no_unknown_header() -> None:
+    seen = id_list(
+        "<|start|>system<|message|>You are ChatGPT.<|end|><|start|>user<|message|>Weather?<|end|>"
+        "<|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>"
+        "<|start|>functions.f to=assistant<|channel|>commentary<|message|>20<|end|>"
+        "<|start|>python to=assistant<|channel|>analysis<|message|>42<|end|>"
+        "<|start|>assistant<|channel|>final<|message|>20 degrees.<|return|>"
+    )
+    assert not seen.findings
+    assert seen.verdict.level is Level.CLEAN

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from inspector.audit import Kind
-from inspector.audit.verdict import Level
+from inspector.audit import Code, Finding, Kind, Severity
+from inspector.audit.verdict import Level, clauses, verdict
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.harmony.vocab import encode
 from inspector.inspection import inspect
+from inspector.reading import read
 from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, Step, chat, chat_chunk, completion
 
 
@@ -43,6 +44,27 @@ def test_errors_say_who_did_what_to_whom(steps: Sequence[Step], sentence: str) -
     judged = inspect(chat(steps)).verdict
     assert judged.level is Level.ERROR
     assert judged.sentence == sentence
+
+
+@pytest.mark.parametrize("severity", Severity)
+def test_every_kind_has_a_clause_in_the_verdict(severity: Severity) -> None:
+    reading = read(chat(GOOD))
+    for kind in Kind:
+        finding = Finding(
+            code=Code.OUT_OF_PROTOCOL,
+            kind=kind,
+            severity=severity,
+            field="content",
+            token_start=3,
+            token_end=4,
+            generated="a",
+            delivered="b",
+            delivered_in="reasoning",
+        )
+        (clause,) = clauses(reading, [finding])
+        assert clause.findings == (finding,), kind
+        judged = verdict(reading, [finding])
+        assert (judged.level.value, judged.sentence[:-1].lower()) == (severity.value, clause.words.lower())
 
 
 def test_several_errors_are_one_sentence() -> None:

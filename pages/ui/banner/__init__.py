@@ -74,6 +74,9 @@ def facts(seen: Inspection, choice: int = 0) -> Sequence[tuple[str, str, str]]:
     version = reading.server_version
     engine = reading.engine.label
     found = [(engine, version, "") if version else (f"{engine} version", "unknown", "")]
+    if not reading.spec.delivers:
+        size = ("", number(counted.tokens), plural(counted.tokens, "token"))
+        return [("", "list of token IDs", "no server"), size]
     found.append(("", reading.spec.label, ""))
     if len(reading.choices) > 1:
         found.append(("choice", str(one.index), f"of {len(reading.choices)}"))
