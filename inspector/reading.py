@@ -42,6 +42,17 @@ class Evidence(StrEnum):
     """Only the server's token counts."""
     NONE = "none"
 
+    @property
+    def words(self) -> str:
+        """What users read; the value is what `--json` contains."""
+        match self:
+            case Evidence.TOKEN_IDS:
+                return "token IDs"
+            case Evidence.GIVEN_IDS:
+                return "token IDs from another source"
+            case _:
+                return str(self)
+
 
 @dataclass(frozen=True, slots=True)
 class ToolText:

@@ -107,7 +107,8 @@ def _lines(one: Inspection) -> list[str]:
     if row["tokens"]["reconstructed"]:
         tokens = f"{count(row['reconstruction']['count'], 'token')} reconstructed"
     if one.reading.spec.delivers:
-        facts = [one.reading.server_label, row["endpoint"], tokens, f"evidence: {row['evidence']}"]
+        evidence = one.reading.choice.evidence.words
+        facts = [one.reading.server_label, row["endpoint"], tokens, f"evidence: {evidence}"]
     else:
         facts = ["list of token IDs, no server", tokens]
     if one.reading.spec.delivers and shown.tokens_per_event_max > 1:

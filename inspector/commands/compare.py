@@ -201,7 +201,7 @@ def _side(one: Inspection) -> str:
     choice = one.reading.choice
     return printable(
         f"{one.name}: {one.reading.server_label}, {one.reading.header.endpoint}, "
-        f"{_tokens(one)}, evidence: {choice.evidence}, findings: {len(one.findings)}"
+        f"{_tokens(one)}, evidence: {choice.evidence.words}, findings: {len(one.findings)}"
     )
 
 
