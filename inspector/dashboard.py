@@ -24,7 +24,9 @@ from inspector.diagnosis import (
     lines_of_file,
 )
 from inspector.doctor import CheckState, check_server
+from inspector.ending import Ending
 from inspector.formats import clip, duration, figure, number, plural
+from inspector.hosts import trusted_hosts
 from inspector.lab.results import Run as MatrixRun
 from inspector.lab.results import all_runs as matrix_runs
 from inspector.lab.results import capture_of as matrix_capture
@@ -61,6 +63,7 @@ __all__ = [
     "ChoiceReading",
     "DashboardTap",
     "DiagnosisOutcome",
+    "Ending",
     "Failure",
     "Issue",
     "Lane",
@@ -121,4 +124,5 @@ __all__ = [
     "stream_position",
     "strip",
     "timing_rows",
+    "trusted_hosts",
 ]

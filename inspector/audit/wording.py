@@ -128,9 +128,9 @@ def explain(finding: Finding) -> str:
             if facts.channel is None:
                 return f"The message{where} has no channel; Harmony defines analysis, commentary and final."
             named = quote(facts.channel)
-            return f"The message{where} is on the channel {named}; Harmony defines analysis, commentary and final."
+            return f"The message{where} is on channel {named}; Harmony defines only analysis, commentary and final."
         case Code.ROLE_UNKNOWN:
-            return f"The header of the message{where} begins with {quote(facts.role or '')}, which is no role and no tool."
+            return f"The header of the message{where} begins with {quote(facts.role or '')}, which is neither a role nor a tool."
         case Code.ENDED_IN_REASONING | Code.ENDED_WITH_EMPTY_ANSWER | Code.ENDED_WITHOUT_TEXT:
             return f"The response {ended_words(finding)} ({stopped_words(facts)})."
         case Code.INCOMPLETE_BELOW_LIMIT:
@@ -232,11 +232,11 @@ def _message(facts: Facts) -> str:
 def _open_at_end(finding: Finding) -> str:
     facts = finding.facts
     place = "header" if facts.in_header else "body"
-    channel = f" of a message on the {facts.channel} channel" if facts.channel else ""
+    inside = f"the {place} of a message on the {facts.channel} channel" if facts.channel else f"a {place}"
     why = stopped_words(facts)
     if facts.finish_reason == "length":
         why = f"the token limit was reached ({why})"
-    return f"The stream ends inside the {place}{channel}{_where(finding)}: {why}."
+    return f"The stream ends inside {inside}{_where(finding)}; {why}."
 
 
 def _token(finding: Finding) -> str:

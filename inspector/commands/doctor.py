@@ -4,7 +4,7 @@ from argparse import Namespace, RawDescriptionHelpFormatter
 from typing import Any
 
 from inspector.commands.record import add_server_options, server_of
-from inspector.commands.shared import Commands, print_json, printable
+from inspector.commands.shared import Commands, print_json, printable, say
 from inspector.doctor import CheckState, Checkup, check_server
 from inspector.engines import DEFAULT
 from inspector.errors import ConnectionFailed
@@ -49,7 +49,7 @@ def run(arguments: Namespace) -> int:
     if arguments.json:
         print_json(_row(found))
     elif not unreachable:
-        print("\n".join(_lines(found, every_fault=arguments.all)))
+        say(_lines(found, every_fault=arguments.all))
     if unreachable:
         raise ConnectionFailed(found.checks[0].says)
     return int(found.worst is CheckState.FAILED)

@@ -705,6 +705,13 @@ def test_the_prompt_that_echo_puts_first_is_not_the_answer(known: bool) -> None:
     assert found(completion(steps, request=request_)) == []
 
 
+def test_where_the_answer_begins_is_not_known_nothing_is_called_lost() -> None:
+    steps = [("<|channel|>final<|message|>Hi<|return|>", "Say hiHi")]
+    assert found(completion(steps, request={"echo": True})) == []
+    (finding,) = found(completion(steps, request={"echo": False}))
+    assert (finding.kind, finding.generated) == (Kind.GARBLED, "final")
+
+
 @pytest.mark.parametrize("reason", ["abort", "content_filter", "error"])
 def test_an_answer_that_ends_open_for_another_reason_than_a_stop_is_truncated(reason: str) -> None:
     assert [one.kind for one in found(chat(GOOD[:5], finish=reason))] == [Kind.TRUNCATED]

@@ -216,13 +216,13 @@ def counted(more: int) -> Capture:
         ),
         (
             counted(-1),
-            "The server counted 1 token fewer than the 14 that its texts encode to; a model may sample "
-            "other tokens for the same text.",
+            "The server counted 1 token fewer than the 14 that its texts encode to; a model may sample other "
+            "tokens for the same text.",
         ),
         (
             answer(LONG, LONG, usage={"output_tokens": LONG_TOKENS + 4}),
-            "The server counted 4 tokens more than the 2,004 that its texts encode to; a model may "
-            "sample other tokens for the same text.",
+            "The server counted 4 tokens more than the 2,004 that its texts encode to; a model may sample "
+            "other tokens for the same text.",
         ),
         (
             answer("Hi \ufffd", "Hi \ufffd", usage={"output_tokens": 12}),

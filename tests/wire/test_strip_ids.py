@@ -63,6 +63,7 @@ def test_messages_of_a_response_become_null_and_no_other_byte_changes() -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        '{"type": "response.output_text.delta", "delta": "Hi"}',
         '{"output_messages" [1]}',
         '{1: [1], "output_messages": [1]}',
         '{"output_messages": [1] "status": null}',
