@@ -38,6 +38,10 @@ def _page_paths() -> list[str]:
 
 
 tap = _tap()
+# The outermost check: pages, files, the websocket, the playback and the tap.
+hosts = dashboard.trusted_hosts(
+    bound=[st.get_option("server.address") or ""], also=[st.get_option("browser.serverAddress") or ""]
+)
 app = st.App(
     "pages/frame.py",
     routes=[
@@ -48,6 +52,6 @@ app = st.App(
             for route in [*dashboard.runs_routes(dashboard.registry(), path), *module_routes(path)]
         ),
     ],
-    middleware=tap.middleware,
+    middleware=[*hosts, *tap.middleware],
     lifespan=tap.lifespan,
 )

@@ -25,13 +25,14 @@ from inspector.diagnosis import (
 )
 from inspector.doctor import CheckState, check_server
 from inspector.formats import clip, duration, figure, number, plural
+from inspector.hosts import trusted_hosts
 from inspector.lab.results import Run as MatrixRun
 from inspector.lab.results import all_runs as matrix_runs
 from inspector.lab.results import capture_of as matrix_capture
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import Script
 from inspector.lab.scripts import load as lab_scripts
-from inspector.lab.summary import release_rows, release_words
+from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows
 from inspector.metrics import figures
 from inspector.playback import FAULTS, playback_routes
 from inspector.reading import ChoiceReading
@@ -57,6 +58,7 @@ __all__ = [
     "Answer",
     "Builtin",
     "CheckState",
+    "CheckupRow",
     "ChoiceReading",
     "DashboardTap",
     "DiagnosisOutcome",
@@ -83,6 +85,7 @@ __all__ = [
     "audit_row",
     "builtin",
     "check_server",
+    "checkup_rows",
     "clip",
     "comparison_strip",
     "comparison_summary",
@@ -93,6 +96,7 @@ __all__ = [
     "duration",
     "empty_strip",
     "event_rows",
+    "fault_rows",
     "field_rows",
     "figure",
     "figures",
@@ -110,8 +114,6 @@ __all__ = [
     "plural",
     "registry",
     "rejected",
-    "release_rows",
-    "release_words",
     "render",
     "run_rows",
     "runs_routes",
@@ -120,4 +122,5 @@ __all__ = [
     "stream_position",
     "strip",
     "timing_rows",
+    "trusted_hosts",
 ]

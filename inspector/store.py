@@ -45,6 +45,9 @@ _WINDOW_BYTES: Final = 128 * 2**20  # zstd's own bound for --long=27: an archive
 _PARTS_AT_MOST: Final = 16384
 _SLICE: Final = 65536
 _STEP: Final = 2**20
+_FOLDS: Final = 300
+_FOLDED_FROM: Final = 32 * 2**20
+"""A packed file may always expand to so much, and beyond it `_FOLDS`-fold."""
 _ZSTD_SLICE: Final = 1024  # a zstd block of 4 bytes stands for up to 128 KiB: small slices bound the step
 
 
@@ -116,10 +119,12 @@ def loads(content: bytes, name: str, *, limit_bytes: int = LIMIT_BYTES) -> list[
         why = f"larger than the limit of {_mib(limit_bytes)}; keep only the request you need"
         raise CaptureError(name, why)
     note: str | None = None
+    # No recording packs this well, and what does costs far more to read than its bytes.
+    most = min(limit_bytes, max(_FOLDED_FROM, _FOLDS * len(content)))
     if content.startswith(_GZIP):
-        content, note = _gunzip(content, name, limit_bytes)
+        content, note = _gunzip(content, name, most)
     elif content.startswith(_ZSTD):
-        content, note = _unzstd(content, name, limit_bytes)
+        content, note = _unzstd(content, name, most)
     captures = sniff_and_read(content, name)
     if note:
         captures = [replace(capture, notes=(*capture.notes, note)) for capture in captures]

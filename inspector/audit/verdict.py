@@ -70,6 +70,9 @@ _WARNINGS: Final = (
 
 def verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection | None = None) -> Verdict:
     """The verdict of a reading with its findings; `stopped` is what the server's error says was rejected."""
+    if reading.unread:
+        why = "A difference may be in the part that was not read, so there is no verdict."
+        return Verdict(level=Level.UNKNOWN, sentence=reading.unread, why=why)
     said = clauses(reading, findings)
     if said:
         error = any(one.severity is Severity.ERROR for one in findings)

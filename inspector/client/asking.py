@@ -17,8 +17,9 @@ from inspector.client.failures import connection_failure, refusal, said
 from inspector.client.ground_truth import answer_room, rendered_prompt
 from inspector.client.outcome import Outcome, OutcomeKind, Problem, RequestFailed
 from inspector.client.recorder import Recorder, Sink
+from inspector.client.redirects import checked, within_host
 from inspector.client.request import LiveRequest, body
-from inspector.client.transport import STOPPED, AsyncRecordingTransport, header_of
+from inspector.client.transport import STOPPED, AsyncRecordingTransport, content_of, header_of
 from inspector.engines import engine_of
 from inspector.errors import ConnectionFailed
 from inspector.wire.endpoints import spec_of
@@ -117,7 +118,12 @@ class _Exchange:
         )
         timeout = _timeout(self.server)
         async with (
-            httpx.AsyncClient(transport=transport, timeout=timeout, follow_redirects=True) as http,
+            httpx.AsyncClient(
+                transport=transport,
+                timeout=timeout,
+                follow_redirects=True,
+                event_hooks=within_host(self.server),
+            ) as http,
             openai.AsyncOpenAI(
                 base_url=self.server.v1,
                 api_key=self.server.api_key or "none",
@@ -195,11 +201,12 @@ class _Exchange:
 
     def _broken(self) -> bool:
         recorder = self.recorder
-        return self.request.background and self._response_id is not None and not recorder.done
+        whole = recorder.done or bool(recorder.unread)
+        return self.request.background and self._response_id is not None and not whole
 
     def _record(self, request: httpx.Request) -> Recorder:
         if request.method == "POST":
-            self.recorder = self._recorder(request.content)
+            self.recorder = self._recorder(content_of(request))
             self.recorder.keep_open = self.request.background
         return self.recorder
 
@@ -219,6 +226,8 @@ class _Exchange:
     def _ending(self) -> Problem | None:
         """The failure of a stream that ended without one being raised."""
         recorder = self.recorder
+        if recorder.unread:
+            return Problem(OutcomeKind.UNREADABLE, f"{self.server.root}: {recorder.unread}")
         if recorder.body:
             answer = loads(recorder.body)
             if not isinstance(answer, dict) or not {"choices", "output"} & answer.keys():
@@ -237,6 +246,7 @@ def open_client(server: Server, inner: httpx.AsyncBaseTransport | None = None) -
         headers=server.request_headers(),
         timeout=_timeout(server),
         follow_redirects=True,
+        event_hooks=within_host(server),
     )
 
 
@@ -265,13 +275,15 @@ def list_models(server: Server) -> list[str]:
     """Names of the models that a server lists; raises ConnectionFailed with the fix."""
     address = f"{server.v1}/models"
     try:
-        answer = httpx.get(
-            address,
+        with httpx.Client(
             headers=server.request_headers(),
             timeout=server.connect_s,
             verify=trust(server.verify),
             trust_env=False,
-        )
+            follow_redirects=True,
+            event_hooks={"response": [lambda response: checked(response, server)]},
+        ) as client:
+            answer = client.get(address)
     except httpx.HTTPError as error:
         raise RequestFailed(connection_failure(error, server)) from error
     found = loads(answer.text) if answer.status_code == 200 else None

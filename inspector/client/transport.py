@@ -18,7 +18,9 @@ from typing import Any, Final
 import httpx
 
 from inspector.capture import End, Endpoint, Event, Header
-from inspector.client.recorder import READABLE_CODINGS, Recorder, Sink
+from inspector.client.decoding import READABLE_CODINGS
+from inspector.client.recorder import Recorder, Sink
+from inspector.client.redirects import is_redirect
 from inspector.errors import StoreError
 from inspector.redaction import redact
 from inspector.store import CaptureWriter, open_writer
@@ -29,6 +31,7 @@ __all__ = [
     "FileSink",
     "RecordingTransport",
     "async_recording_client",
+    "content_of",
     "endpoint_of",
     "header_of",
     "recording_client",
@@ -46,6 +49,16 @@ Record = Callable[[httpx.Request], Recorder | None]
 def endpoint_of(method: str, path: str) -> Endpoint | None:
     """The endpoint that a request asks for text; None for all others (models, files, ...)."""
     return endpoint_of_path(path) if method == "POST" else None
+
+
+def content_of(request: httpx.Request) -> bytes:
+    """A request's body; empty for one that is being made while it is sent."""
+    if isinstance(request.stream, httpx.ByteStream):
+        return request.read()  # in memory, but httpx does not know it of a redirected request
+    try:
+        return request.content
+    except httpx.RequestNotRead:
+        return b""
 
 
 def header_of(
@@ -91,6 +104,8 @@ class RecordingTransport(httpx.BaseTransport):
         except BaseException as error:
             recorder.close(_words(error))
             raise
+        if is_redirect(response):  # not the answer yet: the request is sent again
+            return response
         recorder.response(response.status_code, response.headers)
         assert isinstance(response.stream, httpx.SyncByteStream)  # noqa: S101 -- a sync transport's answer
         return httpx.Response(
@@ -149,6 +164,8 @@ class AsyncRecordingTransport(httpx.AsyncBaseTransport):
         except BaseException as error:
             recorder.close(_words(error))
             raise
+        if is_redirect(response):
+            return response
         recorder.response(response.status_code, response.headers)
         assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 -- an async transport's answer
         return httpx.Response(
@@ -254,11 +271,7 @@ def _recorder(sink: Sink, request: httpx.Request) -> Recorder | None:
     endpoint = endpoint_of(request.method, request.url.path)
     if endpoint is None:
         return None
-    try:
-        body = request.content
-    except httpx.RequestNotRead:
-        body = b""
-    return Recorder(header_of(endpoint, body, source="recording client"), sink)
+    return Recorder(header_of(endpoint, content_of(request), source="recording client"), sink)
 
 
 _BELOW: Final[tuple[str, ...]] = (

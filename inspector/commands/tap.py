@@ -1,6 +1,5 @@
 """`tap`: a recording proxy in front of a server."""
 
-import sys
 from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,8 +9,8 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from inspector.client.address import Server
-from inspector.commands.serving import port_number, serve
-from inspector.commands.shared import Commands, printable
+from inspector.commands.serving import add_address_options, serve
+from inspector.commands.shared import Commands, tell
 from inspector.errors import InspectorError
 from inspector.tap import FolderSink, Tap, Upstream, tap_routes
 
@@ -45,10 +44,7 @@ def add_parser(commands: Commands) -> None:
         help="the server's address; repeatable",
     )
     parser.add_argument("--captures", required=True, metavar="DIR", help="folder in which captures are saved")
-    parser.add_argument(
-        "--port", type=port_number, default=8002, help="0 selects a free port (default: 8002)"
-    )
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+    add_address_options(parser, port=8002)
     parser.add_argument(
         "--add-token-ids",
         action="store_true",
@@ -75,7 +71,7 @@ def run(arguments: Namespace) -> int:
     if len(set(names)) < len(names):
         raise InspectorError("give each --upstream a unique name, for example --upstream old=http://a:8000")
     folder = Path(arguments.captures)
-    sink = FolderSink(folder, say=lambda line: print(printable(line), file=sys.stderr, flush=True))
+    sink = FolderSink(folder, say=tell)
     taps = [Tap(one, sink) for one in upstreams]
     alone = len(taps) == 1
     routes = [Mount("", app=taps[0])] if alone else tap_routes(taps, prefix="")
@@ -92,5 +88,5 @@ def run(arguments: Namespace) -> int:
         for one in upstreams
     ]
     lines.append(f"captures: {folder}; press Ctrl-C to stop")
-    serve(Starlette(routes=routes, lifespan=lifespan), arguments.host, arguments.port, lines)
+    serve(Starlette(routes=routes, lifespan=lifespan), arguments, lines)
     return 0

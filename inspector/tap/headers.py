@@ -6,7 +6,7 @@ Hop-by-hop headers: RFC 9110, section 7.6.1. No header is added: an upstream see
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from inspector.client.recorder import READABLE_CODINGS
+from inspector.client.decoding import READABLE_CODINGS
 
 __all__ = ["Headers", "end_to_end", "readable_only", "secrets_of", "value"]
 

@@ -8,9 +8,10 @@ import asyncio
 import re
 import ssl
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes
 
@@ -44,6 +45,7 @@ _IDLE_S: Final = 2.0  # vLLM's uvicorn closes idle connections after 5 s; a clos
 _WHOLE_AT_MOST: Final = 64 * 2**20
 _VERSION_S: Final = 2.0
 _TOLD_BYTES: Final = 2**18
+_STEPS_AFTER: Final = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,7 +271,7 @@ class _Exchange:
                     await send({"type": "http.response.body", "body": passed, "more_body": True})
                 if recording is not None:
                     for arrival in together(arrivals):
-                        recording.chunk(arrival.chunk, arrival.at_s)
+                        await _in_turn(recording.chunk(arrival.chunk, arrival.at_s))
         rest = b"" if rewriter is None else rewriter.close()
         self._close("")
         await send({"type": "http.response.body", "body": rest, "more_body": False})
@@ -279,7 +281,7 @@ class _Exchange:
     ) -> None:
         raw = await _whole(response)
         if self._recording is not None:
-            self._recording.chunk(raw, time.monotonic())
+            await _in_turn(self._recording.chunk(raw, time.monotonic()))
         self._close("")
         body = body_without_ids(raw, messages=spec.final_object)
         headers = end_to_end(headers, drop=(b"content-length",))
@@ -309,6 +311,20 @@ def _trust(verify: bool | str) -> ssl.SSLContext:
         raise InspectorError(
             f"{verify} contains no readable CA certificates ({error}); use a PEM file"
         ) from error
+
+
+async def _in_turn(steps: Iterator[None]) -> None:
+    """Take steps of recording, other clients between them.
+
+    A client that has all it wants closes while its last bytes are recorded: a bounded rest of them still is.
+    """
+    try:
+        for _ in steps:
+            await asyncio.sleep(0)
+    except asyncio.CancelledError:
+        for _ in islice(steps, _STEPS_AFTER):
+            pass
+        raise
 
 
 async def _whole(response: httpx.Response) -> bytes:

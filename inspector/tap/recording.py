@@ -5,7 +5,7 @@ stops; what passes to the client is never touched by it.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -52,12 +52,15 @@ class Recording:
         self._now_s = self._clock()
         self._guarded(lambda: self._made(version, owned_by).response(response.status_code, response.headers))
 
-    def chunk(self, raw: bytes, at_s: float) -> None:
-        """Some bytes came, at that time of the clock."""
+    def chunk(self, raw: bytes, at_s: float) -> Iterator[None]:
+        """Some bytes came, at that time of the clock; in steps, between which others may have their turn."""
         self._now_s = at_s
-        recorder = self._recorder
-        if recorder is not None:
-            self._guarded(lambda: recorder.chunk(raw))
+        if self._recorder is None or self._stopped:
+            return
+        try:
+            yield from self._recorder.steps(raw)
+        except Exception:
+            self._failed()
 
     def close(self, detail: str, version: str | None, owned_by: str | None = None) -> None:
         """The answer ended; `detail` says what cut it, empty when it is whole."""
@@ -79,9 +82,12 @@ class Recording:
         try:
             step()
         except Exception:
-            # A sink's fault must not end somebody's answer.
-            self._stopped = True
-            _LOG.exception("recording stopped")
+            self._failed()
+
+    def _failed(self) -> None:
+        # A sink's fault must not end somebody's answer.
+        self._stopped = True
+        _LOG.exception("recording stopped")
 
 
 class _WithoutKeys:

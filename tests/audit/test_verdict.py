@@ -211,8 +211,8 @@ def counted(more: int) -> Capture:
     [
         (
             counted(len(encode(" to=python code"))),
-            "The server counted 4 tokens more than its texts encode to. “ to=python code” in a header "
-            "would explain it; send `enable_response_messages: true` with the request to find out.",
+            "The server counted 4 tokens more than its texts encode to. “ to=python code” in a header would "
+            "explain it; send `enable_response_messages: true` with the request to find out.",
         ),
         (
             counted(-1),
