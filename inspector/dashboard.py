@@ -8,9 +8,10 @@ Rows and payloads for the pages, live runs, the routes of the dashboard's own po
 """
 
 from inspector.audit.rejection_findings import rejected
+from inspector.audit.verdict import verdict
 from inspector.capture import render
 from inspector.client.address import Server
-from inspector.client.asking import list_models
+from inspector.client.outcome import OutcomeKind
 from inspector.client.request import LiveRequest, parse_messages, parse_tools
 from inspector.compare import Lane, Piece, Repeats, diff, significance
 from inspector.diagnosis import (
@@ -38,6 +39,7 @@ from inspector.metrics import figures
 from inspector.playback import FAULTS, playback_routes
 from inspector.reading import ChoiceReading
 from inspector.runs.feed import runs_routes
+from inspector.runs.model_lists import ModelLists
 from inspector.runs.registry import Registry, registry
 from inspector.runs.run import Pace, RunState
 from inspector.runs.run import Run as LiveRun
@@ -70,7 +72,9 @@ __all__ = [
     "LiveRequest",
     "LiveRun",
     "MatrixRun",
+    "ModelLists",
     "Outcome",
+    "OutcomeKind",
     "Pace",
     "Piece",
     "Registry",
@@ -106,7 +110,6 @@ __all__ = [
     "has_output",
     "lab_scripts",
     "lines_of_file",
-    "list_models",
     "matrix_capture",
     "matrix_runs",
     "number",
@@ -125,4 +128,5 @@ __all__ = [
     "strip",
     "timing_rows",
     "trusted_hosts",
+    "verdict",
 ]

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import httpx
 import openai
 
+from inspector.capture import Endpoint
 from inspector.client.address import Server
 from inspector.client.failures import connection_failure, refusal, said
 from inspector.client.ground_truth import answer_room, rendered_prompt
@@ -273,8 +274,11 @@ def owner_in(models: object, model: str | None = None) -> str | None:
     return owner if isinstance(owner, str) else None
 
 
-def list_models(server: Server) -> list[str]:
-    """Names of the models that a server lists; raises ConnectionFailed with the fix."""
+def list_models(server: Server, endpoint: Endpoint | None = None) -> list[str]:
+    """Names of the models that a server lists; raises ConnectionFailed with the fix.
+
+    With an endpoint, models whose card says that they are served elsewhere only are left out.
+    """
     address = f"{server.v1}/models"
     try:
         with httpx.Client(
@@ -287,12 +291,19 @@ def list_models(server: Server) -> list[str]:
         ) as client:
             answer = client.get(address)
     except httpx.HTTPError as error:
-        raise RequestFailed(connection_failure(error, server)) from error
+        asked = replace(server, silence_s=server.connect_s)
+        raise RequestFailed(connection_failure(error, asked)) from error
     found = loads(answer.text) if answer.status_code == 200 else None
     cards = found.get("data") if isinstance(found, dict) else None
     if not isinstance(cards, list):
         raise RequestFailed(refusal(answer.status_code, answer.text, server, path="/models"))
-    return [card["id"] for card in cards if isinstance(card, dict) and isinstance(card.get("id"), str)]
+    cards = [card for card in cards if isinstance(card, dict) and isinstance(card.get("id"), str)]
+    return [card["id"] for card in cards if endpoint is None or _serves(card, endpoint)]
+
+
+def _serves(card: Mapping[str, Any], endpoint: Endpoint) -> bool:
+    told = card.get("endpoints")
+    return not isinstance(told, list) or spec_of(endpoint).full_path in told
 
 
 def _timeout(server: Server) -> httpx.Timeout:

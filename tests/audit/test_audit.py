@@ -601,6 +601,8 @@ def test_arguments_that_are_no_json_are_told_where_no_ids_are_known() -> None:
     assert brief([finding]) == [(Kind.INVALID_TOOL_ARGUMENTS, "tool_calls[0].arguments", None, 'a":1}')]
     assert finding.severity is Severity.WARNING
     assert found(chat(steps, finish="length", with_ids=False))[0].kind is Kind.TRUNCATED
+    whole = [(opened("f"), call(0, "", "f")), ('{"a":1}<|call|>', call(0, '{"a":1}'))]
+    assert found(chat(whole, finish="tool_calls", with_ids=False)) == []
 
 
 def answered(*texts: str, final: str) -> Capture:

@@ -16,7 +16,7 @@ from inspector.importers import sniff_and_read
 from inspector.inspection import Inspection, inspect
 from inspector.store import FIXTURES, builtin, load, loads
 from tests.support.matrix import seen
-from tests.support.streams import GOOD, LEAK, chat
+from tests.support.streams import GOOD, LEAK, Step, chat
 
 
 def archived(run: str, *members: str) -> list[Capture]:
@@ -83,6 +83,12 @@ def test_fields_without_token_evidence_are_unknown() -> None:
 def id_list(text: str) -> Inspection:
     (capture,) = sniff_and_read(json.dumps(encode(text)).encode(), "ids.json")
     return inspect(capture)
+
+
+def test_text_whose_ids_a_server_left_out_is_unknown_and_not_different() -> None:
+    steps: list[Step] = [("final<|message|>Hi", {"content": "Hi"}), ("", {"content": " there"})]
+    assert states(inspect(chat(steps, version="0.12.0"))) == {"content": FieldState.UNKNOWN}
+    assert states(inspect(chat(steps, version="0.13.0"))) != {"content": FieldState.UNKNOWN}
 
 
 def test_a_list_of_ids_has_no_delivered_side() -> None:

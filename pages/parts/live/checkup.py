@@ -4,6 +4,7 @@ import streamlit as st
 
 from inspector import InspectorError, dashboard
 from inspector.dashboard import CheckState, CheckupRow, Server
+from pages.ui import state
 from pages.ui.pickers import plain
 
 __all__ = ["checkup"]
@@ -46,6 +47,5 @@ def _show(row: CheckupRow) -> None:
 
 def _model(server: Server) -> str | None:
     del server
-    address = st.session_state.get("live_address")
-    chosen = st.session_state.get(f"live_model_{address}")
+    chosen = state.current().form.get("live_model")
     return chosen if isinstance(chosen, str) else None
