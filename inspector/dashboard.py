@@ -8,9 +8,10 @@ Rows and payloads for the pages, live runs, the routes of the dashboard's own po
 """
 
 from inspector.audit.rejection_findings import rejected
+from inspector.audit.verdict import verdict
 from inspector.capture import render
 from inspector.client.address import Server
-from inspector.client.asking import list_models
+from inspector.client.outcome import OutcomeKind
 from inspector.client.request import LiveRequest, parse_messages, parse_tools
 from inspector.compare import Lane, Piece, Repeats, diff, significance
 from inspector.diagnosis import (
@@ -24,18 +25,21 @@ from inspector.diagnosis import (
     lines_of_file,
 )
 from inspector.doctor import CheckState, check_server
+from inspector.ending import Ending
 from inspector.formats import clip, duration, figure, number, plural
+from inspector.hosts import trusted_hosts
 from inspector.lab.results import Run as MatrixRun
 from inspector.lab.results import all_runs as matrix_runs
 from inspector.lab.results import capture_of as matrix_capture
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import Script
 from inspector.lab.scripts import load as lab_scripts
-from inspector.lab.summary import release_rows, release_words
+from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows
 from inspector.metrics import figures
 from inspector.playback import FAULTS, playback_routes
 from inspector.reading import ChoiceReading
 from inspector.runs.feed import runs_routes
+from inspector.runs.model_lists import ModelLists
 from inspector.runs.registry import Registry, registry
 from inspector.runs.run import Pace, RunState
 from inspector.runs.run import Run as LiveRun
@@ -57,16 +61,20 @@ __all__ = [
     "Answer",
     "Builtin",
     "CheckState",
+    "CheckupRow",
     "ChoiceReading",
     "DashboardTap",
     "DiagnosisOutcome",
+    "Ending",
     "Failure",
     "Issue",
     "Lane",
     "LiveRequest",
     "LiveRun",
     "MatrixRun",
+    "ModelLists",
     "Outcome",
+    "OutcomeKind",
     "Pace",
     "Piece",
     "Registry",
@@ -83,6 +91,7 @@ __all__ = [
     "audit_row",
     "builtin",
     "check_server",
+    "checkup_rows",
     "clip",
     "comparison_strip",
     "comparison_summary",
@@ -93,6 +102,7 @@ __all__ = [
     "duration",
     "empty_strip",
     "event_rows",
+    "fault_rows",
     "field_rows",
     "figure",
     "figures",
@@ -100,7 +110,6 @@ __all__ = [
     "has_output",
     "lab_scripts",
     "lines_of_file",
-    "list_models",
     "matrix_capture",
     "matrix_runs",
     "number",
@@ -110,8 +119,6 @@ __all__ = [
     "plural",
     "registry",
     "rejected",
-    "release_rows",
-    "release_words",
     "render",
     "run_rows",
     "runs_routes",
@@ -120,4 +127,6 @@ __all__ = [
     "stream_position",
     "strip",
     "timing_rows",
+    "trusted_hosts",
+    "verdict",
 ]

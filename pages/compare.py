@@ -8,7 +8,7 @@ from pages.ui import pickers, state
 from pages.ui.banner import sentence_banner
 
 session = state.current()
-pickers.uploads(session)
+compare.receive(session, pickers.uploads(session))
 left, right = trial.asking(session) if compare.from_servers() else compare.pick(session)
 if left is None or right is None:
     st.stop()

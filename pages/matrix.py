@@ -37,8 +37,7 @@ with right:
         st.caption("Select a cell to see what was delivered, and to open its capture on the Replay page.")
     else:
         script_name, version = cell
-        matrix.details(
-            next(run for run in shown if run.version == version),
-            endpoint,
-            next(script for script in scripts if script.name == script_name),
-        )
+        run = next(run for run in shown if run.version == version)
+        script = next(script for script in scripts if script.name == script_name)
+        matrix.details(run, endpoint, script)
+        matrix.comparing(run, shown, endpoint, script)

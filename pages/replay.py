@@ -11,7 +11,7 @@ from pages.ui.strip import strip
 session = state.current()
 pickers.uploads(session)
 
-bar = st.container(horizontal=True, vertical_alignment="center", gap="small")
+bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="replay_bar")
 with bar:
     name = pickers.capture(session)
 
@@ -30,6 +30,7 @@ if one is None:
 seen = one.seen
 st.set_page_config(page_title=f"{seen.verdict.level}: {one.name} · Harmony Inspector")
 with bar:
+    pickers.compare_with(session, one.name)
     pickers.downloads(seen)
 choice = pickers.choice(session, seen)
 banner(seen, choice=choice, known=captures.fact_row(one.digest, choice, seen), key="replay_banner")

@@ -96,9 +96,7 @@ def no_answer(reading: Reading, choice: ChoiceReading, found: Iterable[Finding])
         or not _only_reasoning(reading, choice)
     ):
         return
-    if not choice.has_ids and reading.header.request.get("include_reasoning") is False and not got.reasoning:
-        code = Code.ENDED_WITHOUT_TEXT
-    elif any(one.header.channel == "final" for one in choice.transcript.messages if choice.has_ids):
+    if any(one.header.channel == "final" for one in choice.transcript.messages if choice.has_ids):
         code = Code.ENDED_WITH_EMPTY_ANSWER
     else:
         code = Code.ENDED_IN_REASONING if got.reasoning else Code.ENDED_WITHOUT_TEXT

@@ -53,10 +53,7 @@ def call_findings(
     delivered = {field: "".join(parts) for field, parts in texts.items()}
     in_place = {fate.field for fate in alignment.fates if fate.delivered_in == fate.field}
     for number, (call, index) in enumerate(zip(choice.expected.calls, alignment.calls, strict=False)):
-        place = call.segment.message
-        if place is None:
-            continue
-        message = choice.transcript.messages[place]
+        message = choice.transcript.messages[call.message]
         if call.segment.field in undelivered:
             yield _lost_call(choice, call, message, unasked=single and number > 0)
             continue

@@ -31,8 +31,12 @@ def audit(
 ) -> list[Finding]:
     """All findings of a reading, errors before warnings, then in the order of the stream.
 
+    Of a response that was read in part none: what is missing may be in the rest.
+
     `aligned` and `stopped` are what `alignments` and `rejection` say of it, where they are known already.
     """
+    if reading.unread:
+        return []
     if aligned is None:
         aligned, stopped = alignments(reading), rejection(reading)
     found = list(_findings(reading, aligned, stopped))

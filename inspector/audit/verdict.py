@@ -62,13 +62,17 @@ _WARNINGS: Final = (
     Kind.INVALID_TOOL_ARGUMENTS,
     Kind.SPECIAL_TOKEN_IN_BODY,
     Kind.NO_ANSWER,
+    Kind.UNKNOWN_HEADER,
     Kind.PROTOCOL,
 )
-"""The order in which a verdict mentions warnings; kinds that are not here follow."""
+"""The order in which a verdict mentions warnings."""
 
 
 def verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection | None = None) -> Verdict:
     """The verdict of a reading with its findings; `stopped` is what the server's error says was rejected."""
+    if reading.unread:
+        why = "A difference may be in the part that was not read, so there is no verdict."
+        return Verdict(level=Level.UNKNOWN, sentence=reading.unread, why=why)
     said = clauses(reading, findings)
     if said:
         error = any(one.severity is Severity.ERROR for one in findings)
@@ -78,10 +82,15 @@ def verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection | 
     blind = [one for one in reading.choices if one.evidence in _BLIND]
     unproven = reading.stream.final_object is not None or reading.choice.evidence is Evidence.FINAL_OBJECT
     if unproven and not reading.choice.has_ids and reading.choice.rebuilt is None:
+        arrived = reading.stream.final_object is not None
         return Verdict(
             level=Level.UNKNOWN,
-            sentence="The deltas match the final object, but it is unknown whether that is complete.",
-            why=_open(reading, reading.choice.reconstruction),
+            sentence="The deltas match the final object, but it is unknown whether that is complete."
+            if arrived
+            else "The response has not ended, so whether it is complete is unknown.",
+            why=_open(reading, reading.choice.reconstruction)
+            if arrived
+            else "The final object has not arrived.",
         )
     if blind:
         which = "" if len(blind) == len(reading.choices) else f" for choice {blind[0].index}"
@@ -120,7 +129,10 @@ def _errors(reading: Reading, errors: Sequence[Finding]) -> list[Clause]:
         subject = "it also" if told else "the server"
         text.sort(key=lambda one: LOSSES.index(one.kind) if one.kind in LOSSES else len(LOSSES))
         found.append(Clause(f"{subject} {joined(lost[:_SHOWN])}", tuple(text)))
-    rejected = [one for one in errors if KINDS[one.kind].side is Side.MODEL]
+    prompt = [one for one in errors if one.code is Code.PROMPT_REJECTED]
+    if prompt:
+        found.append(Clause("the prompt breaks the format before the completion begins", tuple(prompt)))
+    rejected = [one for one in errors if KINDS[one.kind].side is Side.MODEL and one not in prompt]
     if rejected:
         parses = reading.spec.parsed
         silent = ", and the server did not report it" if parses and not told else ""
@@ -147,8 +159,6 @@ def _clean(reading: Reading) -> str:
         return f"The tokens are well-formed Harmony: {counted(len(choice.transcript.messages), 'message')}."
     if choice.evidence is Evidence.FINAL_OBJECT_AND_COUNT:
         return "The deltas match the final object, which accounts for every token that the server counted."
-    if choice.evidence is Evidence.FINAL_OBJECT:
-        return "The deltas match the final object; nothing was lost while streaming."
     others = [
         one.field
         for choice in reading.choices
@@ -187,8 +197,6 @@ def _checked(reading: Reading) -> str:
 
 def _open(reading: Reading, told: Reconstruction | None) -> str:
     """Why a final object that equals the deltas does not settle it, and what would."""
-    if reading.stream.final_object is None:
-        return "The final object has not arrived."
     if (reading.stream.usage or {}).get("output_tokens") is None:
         return "The final object has no token count (usage) to check it against."
     if told is None:
@@ -229,7 +237,8 @@ def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | Non
     if reading.choice.has_ids:
         rejected = next((one for one in findings if KINDS[one.kind].side is Side.MODEL), None)
         if rejected is not None:
-            return f"The model's tokens break the format: {rejected.delivered}. {checked}"
+            breaks = "prompt breaks" if rejected.code is Code.PROMPT_REJECTED else "model's tokens break"
+            return f"The {breaks} the format: {rejected.delivered}. {checked}"
         if lost:
             broken = any(one.code is Code.ARGUMENTS_BROKEN for one in findings)
             json = " The arguments are no longer valid JSON." if broken else ""

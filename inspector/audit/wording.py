@@ -11,8 +11,6 @@ from inspector.audit.kinds import KINDS, Code
 from inspector.audit.rejection import Rejection, UnsentKind
 from inspector.audit.words import counted, field_words, quote, tokens_words
 from inspector.formats import listed
-from inspector.harmony.text import text_of
-from inspector.harmony.vocab import token_bytes
 
 __all__ = ["counted_and_sent", "explain", "sent_as", "title", "unended", "unsent_words"]
 
@@ -241,10 +239,10 @@ def _open_at_end(finding: Finding) -> str:
     return f"The stream ends inside {inside}{_where(finding)}; {why}."
 
 
-def _token(token_id: int | None) -> str:
-    if token_id is None:
-        return ""
-    return f"token ID {token_id}" + (f" {quote(text_of([token_id]))}" if token_bytes(token_id) else "")
+def _token(finding: Finding) -> str:
+    return f"token ID {finding.facts.token_id}" + (
+        f" {quote(finding.generated)}" if finding.generated else ""
+    )
 
 
 def _rejected(finding: Finding) -> str:
@@ -284,7 +282,7 @@ def _rejected_by_server(finding: Finding) -> str:
         blamed = f" with {quote(facts.quoted)}" if facts.quoted else ""
         what = f"The parser rejected a header{blamed}, which was not sent"
     else:
-        what = f"The parser expected <|start|> and got {_token(facts.token_id)}, which was not sent"
+        what = f"The parser expected <|start|> and got {_token(finding)}, which was not sent"
     return f"{what}: {facts.words}.{_missing(facts)}"
 
 

@@ -68,12 +68,21 @@ def due_times(events: Sequence[Event], *, speed: float, tokens_per_s: float | No
     for number, event in enumerate(events):
         if tokens_per_s is not None:
             now_s = tokens / tokens_per_s
-            tokens += len(ids_of(payload(event)))
+            tokens += _tokens_in(event)
         elif speed != inf:
             at_s = number * _UNTIMED_GAP_S if event.at_s is None else event.at_s
             now_s = max(now_s, at_s / speed)
         times.append(now_s)
     return times
+
+
+def _tokens_in(event: Event) -> int:
+    """How many tokens an event brings; a delta counts as one where the stream has no token IDs."""
+    found = payload(event)
+    ids = ids_of(found)
+    if ids or found is None:
+        return len(ids)
+    return int(str(found.get("type")).endswith(".delta"))
 
 
 def pieces(answer: Answer, faults: Faults, *, speed: float, tokens_per_s: float | None) -> Played:

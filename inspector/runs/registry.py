@@ -203,6 +203,7 @@ class Registry:
     ) -> None:
         future = self._submit(self._drive(run, server, request, gate))
         run.stop = lambda: _cancel(future)
+        run.again = lambda: self.start(server, request)
 
     async def _drive(
         self, run: Run, server: Server, request: LiveRequest, gate: asyncio.Semaphore | None

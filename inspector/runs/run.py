@@ -20,7 +20,7 @@ from typing import Final
 
 from inspector.capture import Capture, End, Event, Header
 from inspector.client.outcome import Outcome
-from inspector.errors import StoreError
+from inspector.errors import CaptureError, StoreError
 from inspector.inspection import Examined, examine
 from inspector.metrics import quantile
 from inspector.reading import ChoiceReading, Reader, Reading
@@ -126,12 +126,15 @@ class Run:
         self.ended = Flag()
         self.stop: Callable[[], None] = lambda: None
         """Ends the request; does nothing for a run that somebody else's client makes."""
+        self.again: Callable[[], Run] | None = None
+        """Sends the same request once more; None for a run that somebody else's client makes."""
         self._reader = Reader(header, events=self.events)
         self._writer: CaptureWriter | None = None
         self._watches: list[Watch] = []
         self._carriers: deque[tuple[float, int]] = deque(maxlen=_GAPS_KEPT)
         self._first_s: float | None = None
         self._count = 0
+        self._heard_at = time.monotonic()
 
     # --- the side that receives ---
 
@@ -151,6 +154,7 @@ class Run:
             writer = self._writer
             self._disk(lambda _: writer.write((event,)))
         with self.lock:
+            self._heard_at = time.monotonic()
             self._reader.receive((event,))
             if event.at_s is not None:
                 self._time(event.at_s)
@@ -179,7 +183,7 @@ class Run:
 
     def _open_file(self, path: Path) -> None:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(
                 f"{path.parent}: cannot be created ({error.strerror}); choose another folder"
@@ -189,7 +193,7 @@ class Run:
     def _disk(self, write: Callable[[Path], None]) -> None:
         try:
             write(self.path or Path())
-        except StoreError as error:
+        except (StoreError, CaptureError) as error:
             self._writer = None
             self.trouble = str(error)
 
@@ -240,6 +244,10 @@ class Run:
         """The capture so far."""
         with self.lock:
             return Capture(header=self.header, events=list(self.events), end=self.end)
+
+    def silence_s(self) -> float:
+        """Seconds since the last event, or since the request while there is none; 0 once it has ended."""
+        return 0.0 if self.state is RunState.ENDED else time.monotonic() - self._heard_at
 
     def pace(self) -> Pace:
         """The figures so far."""

@@ -18,6 +18,8 @@ __all__ = [
     "bug_report",
     "capture",
     "choice",
+    "compare",
+    "compare_with",
     "downloads",
     "plain",
     "report_page",
@@ -46,8 +48,12 @@ def _escaped(text: str) -> str:
     return "".join("\\" + char if char in _MARKDOWN else char for char in text)
 
 
-def uploads(session: Session) -> None:
-    """The file upload in the sidebar; a file that cannot be read gets one sentence."""
+def uploads(session: Session) -> list[str]:
+    """The file upload in the sidebar; the names of captures opened by it just now.
+
+    A file that cannot be read gets one sentence.
+    """
+    before = dict(session.opened)
     with st.sidebar:
         files = st.file_uploader(
             "Open captures",
@@ -65,6 +71,28 @@ def uploads(session: Session) -> None:
     }
     for sentence in filter(None, session.refused.values()):
         st.error(plain(sentence), icon=":material/block:")
+    return [name for name, one in session.opened.items() if before.get(name) is not one]
+
+
+def compare_with(session: Session, name: str) -> None:
+    """The way to the Compare page: this capture on the left, the one picked here on the right."""
+    with st.popover("Compare with", icon=":material/compare_arrows:", width="content"):
+        other = st.selectbox(
+            "Right side",
+            [one for one in captures.names(session) if one != name],
+            index=None,
+            format_func=captures.title,
+            placeholder="Select a capture",
+            width=480,
+            key=f"replay_compare_{name}",
+        )
+    if other is not None:
+        compare(name, other)
+
+
+def compare(left: str, right: str) -> None:
+    """Open the Compare page with two captures."""
+    st.switch_page("compare.py", query_params={"left": left, "right": right})
 
 
 def capture(session: Session) -> str | None:

@@ -59,6 +59,12 @@ class Session:
     """Event opened in the list of events."""
     run: str | None = None
     """Id of the live run that is watched."""
+    form: dict[str, object] = field(default_factory=dict)
+    """What the Live form held last, by widget; empty before it was drawn."""
+    form_id: str | None = None
+    """Names the form in the URL; None while it holds what everybody begins with."""
+    form_asked: bool = False
+    """True until the widgets have taken over `form`: a run with a request of its own was opened."""
     trial: str | None = None
     """Id of the trial that the Compare page shows."""
     strips: dict[str, "Session"] = field(default_factory=dict)

@@ -9,6 +9,7 @@ from playwright.sync_api import FilePayload, Page, expect
 from tests.browser.conftest import pick
 from tests.support.hostile import hostile
 from tests.support.pages import as_file
+from tests.support.streams import GOOD, LEAK, chat
 
 pytestmark = pytest.mark.browser
 
@@ -43,6 +44,36 @@ def test_a_small_window_shows_the_sentence_without_scrolling_sideways(
     expect(page.get_by_role("heading", level=1)).to_contain_text("The tokens are the same")
     expect(page.get_by_text("right: vLLM 0.14.1").first).to_be_attached()
     assert page.evaluate("document.documentElement.scrollWidth") <= 420
+
+
+def test_two_files_dropped_at_once_are_compared_without_a_click(
+    app: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page()
+    page.goto(f"{app}compare")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("The tokens are the same; 0.13.0")
+    files = {"good.jsonl": chat(GOOD, version="1.0.0"), "leak.jsonl": chat(LEAK, version="0.9.0")}
+    page.locator("input[type=file]").set_input_files(
+        [
+            FilePayload(name=name, mimeType="application/octet-stream", buffer=as_file(one))
+            for name, one in files.items()
+        ]
+    )
+    heading = page.get_by_role("heading", level=1)
+    expect(heading).to_contain_text("only 0.9.0 leaked 2 reasoning tokens into the answer")
+    page.wait_for_url(re.compile(r"left=good.jsonl&right=leak.jsonl"))
+    page.get_by_role("button", name="Swap").click()
+    page.wait_for_url(re.compile(r"left=leak.jsonl&right=good.jsonl"))
+    expect(page.get_by_text("right: vLLM 1.0.0").first).to_be_visible()
+
+
+def test_a_capture_is_compared_from_its_replay(app: str, open_page: Callable[..., Page]) -> None:
+    page = open_page()
+    page.goto(f"{app}?capture=chat-tool-call-leak-vllm-0.14.1")
+    page.get_by_role("button", name="Compare with").click()
+    pick(page, page.get_by_role("combobox", name="Right side"), "Tool call broken")
+    page.wait_for_url(re.compile(r"compare\?left=chat-tool-call-leak-vllm-0.14.1&right=.*0\.13\.0"))
+    expect(page.get_by_text("left: vLLM 0.14.1").first).to_be_visible()
 
 
 def test_hostile_text_stays_text(app: str, open_page: Callable[..., Page]) -> None:

@@ -31,6 +31,14 @@ def rows(app: AppTest) -> list[dict[str, Any]]:
     return found
 
 
+def sides(app: AppTest) -> list[str]:
+    """The captures that stand in the pickers and in the address, which agree."""
+    found = [app.selectbox(key=f"compare_{side}").value for side in ("left", "right")]
+    told = [app.query_params[side] for side in ("left", "right")]
+    assert [one[0] if isinstance(one, list) else one for one in told] == found
+    return found
+
+
 def test_the_page_opens_on_one_script_and_two_versions() -> None:
     app = page()
     told = banner(app)
@@ -66,13 +74,46 @@ def test_uploaded_captures_can_be_compared() -> None:
         [(name, as_file(capture), "application/octet-stream") for name, capture in files]
     )
     app.run()
-    app.selectbox(key="compare_left").set_value("good.jsonl")
-    app.selectbox(key="compare_right").set_value("leak.jsonl")
-    app.run()
     assert not app.exception
+    assert sides(app) == ["good.jsonl", "leak.jsonl"], "two files become left and right without a click"
     assert banner(app)["sentence"] == (
         "The tokens are the same; only 0.9.0 leaked 2 reasoning tokens into the answer."
     )
+    app.selectbox(key="compare_right").set_value("chat-tool-call-leak-vllm-0.14.1").run()
+    assert sides(app) == ["good.jsonl", "chat-tool-call-leak-vllm-0.14.1"], "a choice holds: files act once"
+
+
+def test_files_that_come_one_by_one_take_the_left_side_then_the_right() -> None:
+    app = page()
+    files = [(name, as_file(chat(GOOD, version=name)), "") for name in ("a.jsonl", "b.jsonl", "c.jsonl")]
+    for count, expected in enumerate(
+        (
+            ["a.jsonl", "chat-tool-call-leak-vllm-0.14.1"],
+            ["a.jsonl", "b.jsonl"],
+            ["a.jsonl", "c.jsonl"],
+        )
+    ):
+        app.file_uploader[0].set_value([files[count]]).run()
+        assert not app.exception
+        assert sides(app) == expected
+
+
+def test_files_uploaded_while_servers_are_asked_are_compared() -> None:
+    app = page()
+    app.segmented_control(key="compare_from").set_value("Ask two servers").run()
+    files = [(name, as_file(chat(GOOD, version=name)), "") for name in ("a.jsonl", "b.jsonl")]
+    app.file_uploader[0].set_value(files).run()
+    assert not app.exception
+    assert sides(app) == ["a.jsonl", "b.jsonl"]
+
+
+def test_swap_exchanges_the_sides() -> None:
+    app = page()
+    before = sides(app)
+    app.button(key="compare_swap").click().run()
+    assert not app.exception
+    assert sides(app) == before[::-1]
+    assert "0.14.1 leaked 2 reasoning tokens" in banner(app)["sentence"].split(", and")[0]
 
 
 def test_every_pair_with_the_first_capture_is_drawn() -> None:
@@ -110,9 +151,6 @@ def test_long_equal_stretches_can_be_folded() -> None:
     app.file_uploader[0].set_value(
         [(name, as_file(capture), "application/octet-stream") for name, capture in captures]
     )
-    app.run()
-    app.selectbox(key="compare_left").set_value("left.jsonl")
-    app.selectbox(key="compare_right").set_value("right.jsonl")
     app.run()
     [fold] = app.toggle
     assert re.fullmatch(r"Collapse 3\d\d equal tokens far from any difference", fold.label)

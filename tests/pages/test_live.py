@@ -1,16 +1,23 @@
 """The Live page without a browser: what stands there for servers that are there, are not, or are none."""
 
+import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from inspector import dashboard
+from inspector import Endpoint, dashboard
 from inspector.capture import End
+from inspector.cli import main
+from inspector.client.outcome import Outcome, OutcomeKind
 from inspector.lab.process import free_port
 from inspector.store import builtin, load
-from tests.support.raw_server import Answer, page, raw_server
+from pages.parts.live.asking import matching
+from tests.support.pages import banner
+from tests.support.raw_server import Answer, Asked, page, raw_server, sse, stream
 
 ROOT = Path(__file__).parents[2]
 MODELS = '{"object": "list", "data": [{"id": "openai/gpt-oss-20b"}]}'
@@ -25,6 +32,11 @@ def anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     for kept in (dashboard.registry, dashboard.configured_upstreams):
         kept.cache_clear()
+
+
+def one(told: str | list[str]) -> str:
+    """A query parameter, which AppTest gives as a list or not."""
+    return told if isinstance(told, str) else told[0]
 
 
 def shown(address: str) -> AppTest:
@@ -105,18 +117,154 @@ def test_what_a_server_says_becomes_no_link() -> None:
     assert "`www.evil.example`" in said.value
 
 
-def test_the_check_tells_what_the_lab_measured_of_the_release() -> None:
-    rows = dashboard.release_rows("0.13.0+cpu")
-    assert rows
-    version = page(200, '{"version": "0.13.0"}', "application/json")
+def test_the_check_shows_the_rows_that_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     answers: dict[str, Answer] = {
         "/v1/models": lambda _: [page(200, MODELS, "application/json")],
-        "/version": lambda _: [version],
+        "/version": lambda _: [page(200, '{"version": "0.13.0"}', "application/json")],
     }
     with raw_server(answers) as server:
         app = shown(server.v1)
         app.button(key="live_check").click().run()
-    told = [one.value.replace("\\", "") for one in app.markdown]
-    assert [one for one in told if one.startswith(":gray[:material/grid_on:] **lab**")] == [
-        f":gray[:material/grid_on:] **lab**: {dashboard.release_words(row)}" for row in rows
+        main(["doctor", "--base-url", server.v1, "--model", "openai/gpt-oss-20b", "--all"])
+    _, sentence, *rows = capsys.readouterr().out.splitlines()
+    told = [one.value.replace("\\", "").replace("`", "") for one in app.markdown]
+    assert f"**{sentence}**" in told
+    mine = [line.partition("] ")[2].replace("**", "") for line in told if line.startswith(":")]
+    theirs = (
+        "\n".join(rows)
+        .replace(" --all lists them.", "")
+        .replace("\n           change: ", "  \nChange: ")
+        .split("\n  ")
+    )
+    shown_there = [line.strip().split(maxsplit=1) for line in theirs]
+    assert sorted(mine) == sorted(f"{state.lower()} {words}" for state, words in shown_there)
+    assert "note known faults: vLLM 0.13.0 has" in "\n".join(mine)
+
+
+def test_the_models_are_those_that_the_endpoint_serves() -> None:
+    cards = [
+        {"id": "for-chat", "endpoints": ["/v1/chat/completions"]},
+        {"id": "for-responses", "endpoints": ["/v1/responses"]},
+        {"id": "for-all"},
     ]
+    listed = json.dumps({"object": "list", "data": cards})
+    with raw_server({"/v1/models": lambda _: [page(200, listed, "application/json")]}) as server:
+        app = shown(server.v1)
+        [models] = [one for one in app.selectbox if one.label == "Model"]
+        assert (models.options, models.value) == (["for-chat", "for-all"], "for-chat")
+        app.segmented_control(key="live_endpoint").set_value(Endpoint.RESPONSES).run()
+        assert not app.exception
+        [models] = [one for one in app.selectbox if one.label == "Model"]
+        assert (models.options, models.value) == (["for-responses", "for-all"], "for-responses")
+        models.set_value("for-all").run()
+        app.segmented_control(key="live_endpoint").set_value(Endpoint.CHAT).run()
+        [models] = [one for one in app.selectbox if one.label == "Model"]
+        assert models.value == "for-all", "a model that the new endpoint serves too stays"
+
+
+@pytest.mark.parametrize(
+    ("typed", "chosen"),
+    [("PREAMBLE", "chat-preamble"), ("chat", "chat"), ("-B chat", "chat-b"), ("mine/tuned", "mine/tuned")],
+)
+def test_typed_words_choose_the_model_that_contains_them(typed: str, chosen: str) -> None:
+    assert matching(typed, ["chat-preamble", "chat-b", "chat"]) == chosen
+
+
+def test_the_form_survives_a_reload_but_keys_do_not() -> None:
+    with raw_server({"/v1/models": lambda _: [page(200, MODELS, "application/json")]}) as server:
+        app = shown(server.v1)
+        app.text_input(key="live_prompt").set_value("Count to three.")
+        app.number_input(key="live_max_tokens").set_value(64)
+        app.text_input(key="live_key").set_value("sk-secret")
+        app.toggle(key="live_ids").set_value(False)
+        app.run()
+        name = one(app.query_params["form"])
+        again = AppTest.from_file(ROOT / "pages" / "live.py", default_timeout=60)
+        again.query_params["form"] = name
+        again.run()
+    assert not again.exception
+    assert again.text_input(key="live_address").value == server.v1
+    assert again.text_input(key="live_prompt").value == "Count to three."
+    assert again.number_input(key="live_max_tokens").value == 64
+    assert again.toggle(key="live_ids").value is False
+    assert again.text_input(key="live_key").value == ""
+
+
+def test_a_form_that_nobody_changed_is_not_named_in_the_url() -> None:
+    app = AppTest.from_file(ROOT / "pages" / "live.py", default_timeout=60).run()
+    assert not app.exception
+    assert not app.warning
+    assert "form" not in app.query_params
+
+
+def test_a_linked_run_shows_the_request_that_it_was_made_with_and_can_be_asked_again() -> None:
+    chunk = {"choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]}
+    answers: dict[str, Answer] = {
+        "/v1/models": lambda _: [page(200, MODELS, "application/json")],
+        "/v1/chat/completions": lambda _: stream([sse(chunk), b"data: [DONE]\n\n"]),
+    }
+    with raw_server(answers) as server:
+        app = shown(server.v1)
+        app.text_input(key="live_prompt").set_value("First.").run()
+        app.button(key="live_start").click().run()
+        [first] = dashboard.registry().runs()
+        assert first.ended.wait(30)
+        linked = AppTest.from_file(ROOT / "pages" / "live.py", default_timeout=60)
+        linked.query_params["run"] = first.id
+        linked.run()
+        assert not linked.exception
+        assert linked.text_input(key="live_prompt").value == "First."
+        assert linked.text_input(key="live_address").value == server.v1
+        linked.button(key="live_again").click().run()
+        assert not linked.exception
+        second = dashboard.registry().runs()[0]
+        assert second.id != first.id
+        assert second.ended.wait(30)
+        sent = server.bodies("/v1/chat/completions")
+    assert sent[0] == sent[1]
+    assert one(linked.query_params["run"]) == second.id
+
+
+def test_a_run_that_the_user_stopped_is_no_failure() -> None:
+    [capture] = load(next(one.path for one in builtin() if "whole" in one.name and "chat" in one.name))
+    registry = dashboard.registry()
+    run = registry.get(registry.opened(capture.header))
+    assert run is not None
+    for event in capture.events[:6]:
+        registry.event(run.id, event)
+    assert run.silence_s() < 60
+    run.closed(End(at_s=1.0, cut=True, detail="stopped by the client"))
+    run.finish(Outcome(kind=OutcomeKind.STOPPED_BY_USER, failure="stopped by you"))
+    with raw_server({"/v1/models": lambda _: [page(200, MODELS, "application/json")]}) as server:
+        app = AppTest.from_file(ROOT / "pages" / "live.py", default_timeout=60)
+        app.session_state["live_address"] = server.v1
+        app.query_params["run"] = run.id
+        app.run()
+    assert not app.exception
+    assert not app.error
+    count = len(run.reading().choice.tokens)
+    assert [one.value for one in app.info] == [f"Stopped by you after {count} tokens."]
+    told = banner(app)
+    assert told["level"] == "clean", told["sentence"]
+
+
+def test_a_server_that_hangs_does_not_hold_up_the_page() -> None:
+    release = Event()
+
+    def hang(_: Asked) -> list[bytes]:
+        release.wait(30)
+        return [page(200, MODELS, "application/json")]
+
+    with raw_server({"/v1/models": hang}) as server:
+        started = time.monotonic()
+        app = shown(server.v1)
+        assert time.monotonic() - started < 8
+        assert any("Waiting for the model list of" in one.value for one in app.caption)
+        assert not app.error
+        release.set()
+        for _ in range(50):
+            app.run()
+            [models] = [one for one in app.selectbox if one.label == "Model"]
+            if models.options:
+                break
+        assert models.options == ["openai/gpt-oss-20b"]

@@ -100,6 +100,36 @@ def test_behind_a_cell_stand_the_differences_and_the_capture(monkeypatch: pytest
     assert app.button[0].label == "Open in Replay"
 
 
+def comparing() -> None:
+    import inspector  # noqa: PLC0415 -- the function's source becomes an app of its own
+    from inspector import dashboard  # noqa: PLC0415
+    from pages.parts.matrix import body as matrix  # noqa: PLC0415
+
+    runs = [run for run in dashboard.matrix_runs() if run.stream_interval == 3]
+    script = next(script for script in dashboard.lab_scripts() if script.name == "tool_call")
+    run = next(run for run in runs if run.version == "0.14.1")
+    matrix.comparing(run, runs, inspector.Endpoint.CHAT, script)
+
+
+def test_a_cell_is_compared_with_another_release_of_its_row() -> None:
+    app = AppTest.from_function(comparing, default_timeout=60).run()
+    assert not app.exception
+    [box] = app.selectbox
+    assert not [one for one in box.options if one.startswith("vLLM 0.14.1")]
+    assert "vLLM 0.32.0: ● complete" in box.options
+    with pytest.MonkeyPatch.context() as patch:
+        opened: list[dict[str, str]] = []
+        patch.setattr("streamlit.switch_page", lambda _, query_params: opened.append(query_params))
+        box.set_value("0.32.0").run()
+    assert not app.exception
+    [sides] = opened
+    names = [sides["left"], sides["right"]]
+    assert all(name.endswith("/chat-tool_call") for name in names)
+    assert "0.14.1" in names[0]
+    assert "0.32.0" in names[1]
+    assert set(names) <= set(app.session_state["inspector"].opened)
+
+
 def test_the_shipped_results_rest_on_captures_that_are_there() -> None:
     runs = dashboard.matrix_runs()
     assert {(run.version, run.stream_interval) for run in runs} >= {

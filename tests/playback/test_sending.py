@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 from inspector.capture import Event
 from inspector.playback import Settings, playback_routes
 from inspector.playback.sending import due_times
-from tests.support.builtin import CAPTURES, WHOLE
+from tests.support.builtin import CAPTURES, RESPONSES, WHOLE
 from tests.support.listening import listening
 from tests.support.playback import generated_ids
 
@@ -66,3 +66,12 @@ def test_a_stall_is_one_long_pause() -> None:
 
 def test_events_without_times_come_at_a_steady_pace() -> None:
     assert due_times([Event("a"), Event("b"), Event("c")], speed=2.0, tokens_per_s=None) == [0.0, 0.01, 0.02]
+
+
+def test_a_pace_counts_the_deltas_of_responses_which_have_no_ids() -> None:
+    events = CAPTURES[RESPONSES].events
+    deltas = sum('.delta"' in event.data for event in events)
+    assert deltas > 5
+    times = due_times(events, speed=1.0, tokens_per_s=10.0)
+    assert times == sorted(times)
+    assert times[-1] == pytest.approx(deltas / 10, abs=0.11)

@@ -1,5 +1,6 @@
 """Two captures on a page: which ones, what differs, where, and the time that each took."""
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import pandas as pd
@@ -25,6 +26,7 @@ __all__ = [
     "one_side",
     "pick",
     "rates",
+    "receive",
     "repeats",
     "settings",
     "several",
@@ -33,6 +35,7 @@ __all__ = [
     "tokens",
 ]
 
+_SIDES: Final = ("left", "right")
 _FIRST: Final = ("chat-tool-call-dropped-vllm-0.13.0", "chat-tool-call-leak-vllm-0.14.1")
 """The pair that the page opens with: one script on two versions."""
 _FOLDS_FROM: Final = 200
@@ -62,34 +65,57 @@ def from_servers() -> bool:
     return kind == _SERVERS
 
 
+def receive(session: Session, names: Sequence[str]) -> None:
+    """Captures just uploaded become the sides: two left and right, a single one the next free side."""
+    if not names:
+        return
+    st.session_state["compare_from"] = _CAPTURES
+    if len(names) > 1:
+        st.session_state["compare_left"], st.session_state["compare_right"] = names[:2]
+        return
+    # The left side is the reference: once it is an upload it stays, and later files take the right side.
+    taken = st.session_state.get("compare_left") in session.opened
+    st.session_state["compare_right" if taken else "compare_left"] = names[0]
+
+
 def pick(session: Session) -> tuple[Chosen | None, Chosen | None]:
     """Pickers of both sides; kept in the URL."""
     known = captures.names(session)
     kept = st.query_params
     found: list[Chosen | None] = []
-    for column, side, first in zip(st.columns(2), ("left", "right"), _FIRST, strict=True):
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="compare_pickers")
+    for side, first in zip(_SIDES, _FIRST, strict=True):
         asked = kept.get(side, first)
         if asked not in known and side in kept:
-            column.warning(
+            st.warning(
                 pickers.plain(
                     f"Capture {asked} not found: open its file in the sidebar, or select another capture."
                 ),
                 icon=":material/link_off:",
             )
-        name = column.selectbox(
+        name = row.selectbox(
             f"{side.capitalize()}{' (reference)' if side == 'left' else ''}",
             known,
             index=known.index(asked) if asked in known else 0 if known else None,
             format_func=captures.title,
             key=f"compare_{side}",
         )
+        if side == "left":
+            row.button(
+                "Swap", icon=":material/swap_horiz:", on_click=_swap, key="compare_swap", width="content"
+            )
         found.append(None if name is None else captures.chosen(session, name))
-    wanted = {side: one.name for side, one in zip(("left", "right"), found, strict=True) if one is not None}
+    wanted = {side: one.name for side, one in zip(_SIDES, found, strict=True) if one is not None}
     if kept.to_dict() != wanted:
         kept.from_dict(wanted)
     if len(wanted) < len(found):
         st.info("Open two captures in the sidebar, or select them above.", icon=":material/upload_file:")
     return found[0], found[1]
+
+
+def _swap() -> None:
+    left, right = (st.session_state.get(f"compare_{side}") for side in _SIDES)
+    st.session_state["compare_left"], st.session_state["compare_right"] = right, left
 
 
 class _Row(NamedTuple):

@@ -12,6 +12,7 @@ from pages.parts.compare import body as compare
 from pages.parts.live.asking import (
     PROMPT,
     TOOLS,
+    awaiting,
     built_in_address,
     fault_words,
     headers_of,
@@ -119,7 +120,8 @@ def _side(side: str) -> tuple[Server, str] | None:
         help="An OpenAI-compatible address. The default is the built-in server, which replays real captures.",
     )
     own = _is_own(address)
-    server, models, trouble = reached(lambda: _server(side, address, own=own))
+    found = reached(lambda: _server(side, address, own=own))
+    server, models, trouble, _ = found
     model = st.selectbox(
         f"{side.capitalize()} model",
         models,
@@ -128,6 +130,7 @@ def _side(side: str) -> tuple[Server, str] | None:
         accept_new_options=True,
         placeholder="model name",
     )
+    awaiting(found)
     if trouble and not model:
         st.error(plain(trouble), icon=":material/link_off:")
     if server is None or not model:

@@ -1,13 +1,15 @@
 """What to ask which server: address, model, endpoint, prompt and the rest; Start and Stop."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import streamlit as st
 
 from inspector import Endpoint, InspectorError, dashboard
-from inspector.dashboard import LiveRequest, LiveRun, Server
+from inspector.dashboard import LiveRequest, LiveRun, ModelLists, Server
+from pages.parts.live import form
+from pages.parts.live.form import PACES, PROMPT, built_in_address
 from pages.parts.live.runs import watch
 from pages.ui import captures
 from pages.ui.pickers import plain
@@ -16,42 +18,50 @@ from pages.ui.state import Session
 __all__ = [
     "PROMPT",
     "TOOLS",
+    "Reached",
     "asking",
+    "awaiting",
     "built_in_address",
     "fault_words",
     "headers_of",
     "invitation",
+    "matching",
     "reached",
 ]
 
-PROMPT: Final = "What is the weather in Paris? Think first, then call the tool."
-_PACES: Final = {
-    "10 tokens/s": "10",
-    "50 tokens/s": "50",
-    "200 tokens/s": "200",
-    "2,000 tokens/s": "2000",
-    "as recorded": "",
-}
 TOOLS: Final = """[{"type": "function", "function": {
   "name": "get_weather", "description": "Weather of a city.",
   "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}}]"""
 
 
-def built_in_address() -> str:
-    """The playback server on the dashboard's own port."""
-    return f"http://127.0.0.1:{st.get_option('server.port')}/playback/v1"
+_WAITS_S: Final = 1.0
+"""How long a page waits for a list of models; after that it is drawn without."""
+_EACH_S: Final = 0.5
+
+
+class Reached(NamedTuple):
+    """The server of a form, and what is known of its models."""
+
+    server: Server | None
+    models: list[str]
+    trouble: str
+    """Why the server or its models are not known."""
+    pending: bool = False
+    """The server has not answered yet."""
 
 
 def asking(session: Session, run: LiveRun | None) -> Server | None:
     """Draw the form; the server it names, None while it cannot be asked. `run` is the one that grows."""
-    address = st.session_state.get("live_address", built_in_address())
+    form.restore(session)
+    address = st.session_state["live_address"]
     own = address.strip() == built_in_address()
+    endpoint = Endpoint(st.session_state["live_endpoint"])
     running = run is not None and run.own  # a run of somebody else's client is not ours to stop
-    server, models, trouble = reached(lambda: _server(address, own=own))
+    found = reached(lambda: _server(address, own=own), endpoint)
+    server, models, trouble, _ = found
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.text_input(
             "Server",
-            built_in_address(),
             key="live_address",
             width=300,
             help="An OpenAI-compatible address. The default is the built-in server with real captures.",
@@ -59,23 +69,24 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
         model = st.selectbox(
             "Model",
             models,
-            key=f"live_model_{address}",
+            key=_model_key(session, address, endpoint, models),
+            on_change=_take_match,
+            args=(address, endpoint, models),
             accept_new_options=True,
             placeholder="model name",
             width=300,
         )
-        endpoint = st.segmented_control(
+        st.segmented_control(
             "Endpoint",
             dashboard.asked_endpoints(),
-            default=Endpoint.CHAT,
             required=True,
             key="live_endpoint",
             help="completions is the ground truth: no parser runs on its output.",
         )
         if own:
-            st.selectbox("Pace", list(_PACES), key="live_pace", width=125)
+            st.selectbox("Pace", list(PACES), key="live_pace", width=125)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.text_input("Prompt", PROMPT, key="live_prompt")
+        st.text_input("Prompt", key="live_prompt")
         stop = running and st.button("Stop", icon=":material/stop_circle:", key="live_stop", width=95)
         start = not running and st.button(
             "Start",
@@ -86,7 +97,9 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
             disabled=server is None or not model,
         )
     with st.expander("Messages, tools, sampling, connection", key="live_more"):
-        _more(own=own, resumable=dashboard.spec_of(Endpoint(endpoint)).resumable)
+        _more(own=own, resumable=dashboard.spec_of(endpoint).resumable)
+    form.remember(session, model)
+    awaiting(found, endpoint)
     if stop and run is not None:
         run.stop()
     if trouble and not model:
@@ -96,7 +109,7 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
             if own and captures.is_built_in(str(model)):
                 # So that /version tells the version that the capture was recorded with.
                 server = replace(server, headers={**server.headers, "X-Playback-Capture": str(model)})
-            _start(session, server, _request(str(model), Endpoint(endpoint)))
+            _start(session, server, _request(str(model), endpoint))
         except InspectorError as error:
             st.error(plain(str(error)), icon=":material/block:")
         else:
@@ -104,7 +117,34 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
     return server if model else None
 
 
-def reached(make: Callable[[], Server]) -> tuple[Server | None, list[str], str]:
+def _model_key(session: Session, address: str, endpoint: Endpoint, models: list[str]) -> str:
+    """The model's widget: one for each server and endpoint, which list different models."""
+    key = f"live_model_{address}_{endpoint}"
+    kept = session.form.get("live_model")
+    if session.form_asked or st.session_state.get(key) is None:
+        st.session_state.pop(key, None)
+        unlisted = not models and session.form.get("live_address") == address
+        if isinstance(kept, str) and (kept in models or unlisted):
+            st.session_state[key] = kept
+    return key
+
+
+def _take_match(address: str, endpoint: Endpoint, models: list[str]) -> None:
+    """Words that were typed choose the model that contains them; a name that no model has stays."""
+    key = f"live_model_{address}_{endpoint}"
+    typed = st.session_state.get(key)
+    if isinstance(typed, str):
+        st.session_state[key] = matching(typed, models)
+
+
+def matching(typed: str, models: Sequence[str]) -> str:
+    """The model that typed words mean: the first that contains them all; the words if none does."""
+    words = typed.casefold().split()
+    contains = (one for one in models if all(word in one.casefold() for word in words))
+    return typed if typed in models else next(contains, typed)
+
+
+def reached(make: Callable[[], Server], endpoint: Endpoint | None = None) -> Reached:
     """The server of a form and its models, and in words why one of the two is not known.
 
     A server may have no list of models: then the name of one is typed.
@@ -112,11 +152,33 @@ def reached(make: Callable[[], Server]) -> tuple[Server | None, list[str], str]:
     try:
         server = make()
     except InspectorError as error:
-        return None, [], str(error)
+        return Reached(None, [], str(error))
     try:
-        return server, _models_of(server.v1, server), ""
+        models = _lists().of(server, endpoint, wait_s=_WAITS_S)
     except InspectorError as error:
-        return server, [], f"{error}. To send the request anyway, enter a model name"
+        return Reached(server, [], f"{error}. To send the request anyway, enter a model name")
+    return Reached(server, models or [], "", pending=models is None)
+
+
+def awaiting(found: Reached, endpoint: Endpoint | None = None) -> None:
+    """Say that a server has not answered yet, and draw the page again when it has."""
+    if found.pending and found.server is not None:
+        st.fragment(_awaited, run_every=_EACH_S)(found.server, endpoint)
+
+
+def _awaited(server: Server, endpoint: Endpoint | None) -> None:
+    try:
+        known = _lists().of(server, endpoint)
+    except InspectorError:
+        st.rerun()
+    if known is not None:
+        st.rerun()
+    st.caption(plain(f"Waiting for the model list of {server.root}. You can enter a model name."))
+
+
+@st.cache_resource(show_spinner=False)
+def _lists() -> ModelLists:
+    return ModelLists()
 
 
 def invitation(server: Server | None) -> None:
@@ -150,7 +212,6 @@ def _more(*, own: bool, resumable: bool) -> None:
         with st.container(horizontal=True):
             st.toggle(
                 "Request token IDs",
-                True,
                 key="live_ids",
                 help="Sends return_token_ids, which makes losses visible.",
             )
@@ -170,8 +231,8 @@ def _more(*, own: bool, resumable: bool) -> None:
             st.text_input("API key (never stored)", key="live_key", type="password")
             st.text_area("Headers, NAME: VALUE, one per line (never stored)", key="live_headers", height=68)
             with st.container(horizontal=True):
-                st.toggle("Verify TLS certificates", True, key="live_verify")
-                st.number_input("Timeout without data, seconds", 1, 3600, 300, key="live_silence", width=190)
+                st.toggle("Verify TLS certificates", key="live_verify")
+                st.number_input("Timeout without data, seconds", 1, 3600, key="live_silence", width=190)
     if own:
         st.multiselect(
             "Faults of the built-in server",
@@ -197,7 +258,7 @@ def _server(address: str, *, own: bool) -> Server:
     }
     headers = headers_of(kept["headers"] or "")
     if own:
-        headers["X-Playback-Tokens-Per-S"] = _PACES[st.session_state.get("live_pace", next(iter(_PACES)))]
+        headers["X-Playback-Tokens-Per-S"] = PACES[st.session_state["live_pace"]]
         headers["X-Playback-Faults"] = ",".join(st.session_state.get("live_faults", []))
     return Server(
         base_url=address,
@@ -218,13 +279,6 @@ def headers_of(text: str) -> dict[str, str]:
         elif line.strip():
             raise InspectorError("a header line has no colon; use the form X-Team: search")
     return headers
-
-
-@st.cache_data(ttl=20, max_entries=32, show_spinner="Loading the server's model list")
-def _models_of(address: str, _server: Server) -> list[str]:
-    """Models that a server lists; raises ConnectionFailed."""
-    del address
-    return dashboard.list_models(_server)
 
 
 def _request(model: str, endpoint: Endpoint) -> LiveRequest:
@@ -251,7 +305,7 @@ def _request(model: str, endpoint: Endpoint) -> LiveRequest:
 
 def _start(session: Session, server: Server, request: LiveRequest) -> None:
     runs = dashboard.registry()
-    if st.session_state.get("live_both") and not dashboard.spec_of(request.endpoint).raw:
-        watch(session, runs.start_both(server, request)[0].id)
-    else:
-        watch(session, runs.start(server, request).id)
+    both = st.session_state.get("live_both") and not dashboard.spec_of(request.endpoint).raw
+    run = runs.start_both(server, request)[0] if both else runs.start(server, request)
+    form.keep_for(session, run.id)
+    watch(session, run.id)

@@ -1,15 +1,17 @@
 """One run on the page: its state, metrics, the growing strip, messages, delivered text and the verdict."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import takewhile
 from typing import Any, Final
 
 import streamlit as st
 
 import inspector
-from inspector import Evidence, Inspection, Reading, Verdict, dashboard
-from inspector.dashboard import LiveRun, Pace, RunState
-from pages.parts.live.runs import open_in_compare, open_in_replay
+from inspector import Evidence, Inspection, Kind, Reading, Verdict, dashboard
+from inspector.dashboard import LiveRun, OutcomeKind, Pace, RunState
+from pages.parts.live import form
+from pages.parts.live.runs import open_in_compare, open_in_replay, watch
 from pages.ui.assets import inline
 from pages.ui.banner import banner
 from pages.ui.fields import field_words
@@ -22,6 +24,7 @@ from pages.ui.strip import Payload, pack, strip
 __all__ = ["growing"]
 
 _EACH_S: Final = 1.0
+_SILENT_S: Final = 3.0
 _MESSAGES: Final = 24
 _TEXT: Final = 3000
 _UNKNOWN: Final = "–"
@@ -68,12 +71,23 @@ def _head(run: LiveRun) -> None:
         key="live_now",
         data={
             "state": _state_words(run, reading),
+            "silence": _silence_words(run),
             "feed": feed_address(run),
             "figures": _figures(run.pace()),
             "verdict": None if look is None or not look.seen.findings else _verdict_words(look.seen.verdict),
         },
     )
     _troubles(run)
+
+
+def _silence_words(run: LiveRun) -> str:
+    """For how long nothing has come, once that is worth a word."""
+    silence_s = run.silence_s()
+    if silence_s < _SILENT_S:
+        return ""
+    if not len(run.events):
+        return f"no response for {silence_s:.0f} s"
+    return f"last {'token' if run.pace().tokens else 'event'} {silence_s:.0f} s ago"
 
 
 def _verdict_words(judged: Verdict) -> str:
@@ -86,14 +100,23 @@ def _text(run: LiveRun) -> None:
 
 
 def _ended(session: Session, run: LiveRun) -> None:
-    if run.outcome.failed:
-        st.error(plain(run.outcome.failure), icon=":material/link_off:")
     seen = _seen(run)
+    if _stopped(run):
+        amount = len(seen.reading.choice.tokens)
+        after = f" after {dashboard.number(amount)} {dashboard.plural(amount, 'token')}" if amount else ""
+        st.info(f"Stopped by you{after}.", icon=":material/stop_circle:")
+    elif run.outcome.failed:
+        st.error(plain(run.outcome.failure), icon=":material/link_off:")
     banner(seen, key="live_banner")
     _troubles(run)
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Open in Replay", icon=":material/play_circle:", key="live_open"):
             open_in_replay(session, run)
+        if run.again is not None and st.button("Ask again", icon=":material/replay:", key="live_again"):
+            again = run.again()
+            form.keep_for(session, again.id)
+            watch(session, again.id)
+            st.rerun()
         truth = _truth(run)
         if truth is not None and st.button(
             "Compare with the ground truth", icon=":material/compare_arrows:", key="live_compare"
@@ -102,6 +125,10 @@ def _ended(session: Session, run: LiveRun) -> None:
         if run.path is not None and not run.trouble:
             st.caption(f"Saved as {plain(str(run.path))}")
     _pair(run)
+
+
+def _stopped(run: LiveRun) -> bool:
+    return run.outcome.kind is OutcomeKind.STOPPED_BY_USER
 
 
 def _truth(run: LiveRun) -> LiveRun | None:
@@ -159,7 +186,18 @@ def _seen(run: LiveRun) -> Inspection:
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _inspected(digest: str, name: str, _run: LiveRun, _truth: tuple[int, ...] | None) -> Inspection:
     del digest
-    return inspector.inspect(_run.capture(), name=name, truth=_truth)
+    seen = inspector.inspect(_run.capture(), name=name, truth=_truth)
+    if not _stopped(_run):
+        return seen
+    # The end of a stream that the user stopped says nothing about the server.
+    kept = [
+        (finding, cause)
+        for finding, cause in zip(seen.findings, seen.causes, strict=True)
+        if finding.kind is not Kind.DISCONNECTED
+    ]
+    findings, causes = [one for one, _ in kept], [cause for _, cause in kept]
+    judged = dashboard.verdict(seen.reading, findings, seen.stopped)
+    return replace(seen, findings=findings, causes=causes, verdict=replace(judged, known=seen.verdict.known))
 
 
 def _whole(run: LiveRun) -> Payload:

@@ -25,6 +25,7 @@ import { visibleParts } from "../../ui/text.js";
  * What Python tells: the head of a run, or its text.
  * @typedef {object} Now
  * @property {string} [state]
+ * @property {string} [silence] for how long nothing has come; empty while the stream flows
  * @property {string} [feed] the address of the strip's feed
  * @property {Figure[]} [figures]
  * @property {string | null} [verdict]
@@ -44,6 +45,7 @@ export default function ({ data, parentElement }) {
     const state = make("p", "state");
     if (data.feed) state.append(make("i", "pulse"));
     state.append(make("span", "quiet", "now: "), stateWords(data.state));
+    state.append(make("span", "silence", data.silence ? ` · ${data.silence}` : ""));
     parts.push(state);
   }
   if (data.figures) parts.push(figures(data.figures));
@@ -86,6 +88,7 @@ function update(root, { now, pace }) {
   const of = framed && now.channel ? ` of ${now.channel}` : "";
   const to = framed && now.recipient ? ` to ${now.recipient}` : "";
   root.querySelector(".state b")?.replaceWith(stateWords(now.state + of + to));
+  root.querySelector(".silence")?.replaceChildren();
   if (!pace) return;
   const rows = /** @type {Figure[]} */ ([
     ["tokens", rounded(pace.tokens)],

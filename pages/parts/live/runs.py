@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from inspector import Level, dashboard
-from inspector.dashboard import LiveRun, RunState, Upstream
+from inspector.dashboard import LiveRun, OutcomeKind, RunState, Upstream
+from pages.parts.live import form
 from pages.ui.pickers import plain
 from pages.ui.state import Opened, Session
 
@@ -80,6 +81,7 @@ def _recent(session: Session, shown: LiveRun | None, upstreams: Sequence[Upstrea
             opened = st.button("Replay", key=f"live_replay_{run.id}", icon=":material/play_circle:")
             st.markdown(_line(run), width=840)
         if look:
+            form.show_of(session, run.id)
             watch(session, run.id)
             st.rerun()
         if opened:
@@ -121,6 +123,8 @@ def _line(run: LiveRun) -> str:
         words.insert(1, plain(run.header.source or ""))
     if run.state is not RunState.ENDED:
         words.append(f"{_SIGNS[run.state]} {run.state}")
+    elif run.outcome.kind is OutcomeKind.STOPPED_BY_USER:
+        words.append(f":gray[{plain(run.outcome.failure)}]")
     elif run.outcome.failed:
         words.append(f":red[{plain(run.outcome.failure)}]")
     elif run.look is not None:

@@ -9,10 +9,10 @@ from pandas.io.formats.style import Styler
 
 from inspector import Capture, Endpoint, dashboard
 from inspector.dashboard import MatrixRun, Outcome, Script
-from pages.ui import state
+from pages.ui import pickers, state
 from pages.ui.palette import shade
 
-__all__ = ["Cell", "choice", "details", "frame", "grid", "headline", "legend", "picked"]
+__all__ = ["Cell", "choice", "comparing", "details", "frame", "grid", "headline", "legend", "picked"]
 
 SHAPES: Final = {Outcome.WHOLE: "●", Outcome.TOLD: "▲", Outcome.SILENT: "✕"}
 """Readable without colour: a disc, a triangle, a cross; the words are next to them."""
@@ -140,16 +140,42 @@ def details(run: MatrixRun, endpoint: Endpoint, script: Script) -> None:
     capture = dashboard.matrix_capture(run, endpoint, script.name)
     if capture is None:
         st.caption("Its capture was not stored.")
-    elif st.button("Open in Replay", icon=":material/play_circle:", type="primary"):
-        # Responses carries no token ids; of several turns the script is not the whole stream.
-        vouched = endpoint is Endpoint.RESPONSES and len(script.turns) == 1
-        _open(f"{run.name}/{endpoint.value}-{script.name}", capture, vouched=vouched)
+        return
+    if st.button("Open in Replay", icon=":material/play_circle:", type="primary"):
+        state.current().open([_opened(run, endpoint, script, capture)])
+        st.switch_page("replay.py")
 
 
-def _open(name: str, capture: Capture, *, vouched: bool) -> None:
-    opened = state.Opened(name=name, digest=f"matrix {name}", capture=capture, vouched=vouched)
-    state.current().open([opened])
-    st.switch_page("replay.py")
+def comparing(run: MatrixRun, others: Sequence[MatrixRun], endpoint: Endpoint, script: Script) -> None:
+    """The way from a cell to the Compare page, with another release's capture of the same script."""
+    left = dashboard.matrix_capture(run, endpoint, script.name)
+    releases = {one.version: one for one in others if one.version != run.version}
+    if left is None or not releases:
+        return
+    version = st.selectbox(
+        "Compare with",
+        list(releases),
+        index=None,
+        format_func=lambda version: f"vLLM {version}: {_cell(releases[version], endpoint, script.name)}",
+        placeholder="another release",
+        key=f"matrix_compare_{endpoint.value}_{script.name}_{run.version}",
+    )
+    if version is None:
+        return
+    right = dashboard.matrix_capture(releases[version], endpoint, script.name)
+    if right is None:
+        st.caption("Its capture was not stored.")
+        return
+    sides = _opened(run, endpoint, script, left), _opened(releases[version], endpoint, script, right)
+    state.current().open(sides)
+    pickers.compare(*(one.name for one in sides))
+
+
+def _opened(run: MatrixRun, endpoint: Endpoint, script: Script, capture: Capture) -> state.Opened:
+    name = f"{run.name}/{endpoint.value}-{script.name}"
+    # Responses carries no token ids; of several turns the script is not the whole stream.
+    vouched = endpoint is Endpoint.RESPONSES and len(script.turns) == 1
+    return state.Opened(name=name, digest=f"matrix {name}", capture=capture, vouched=vouched)
 
 
 def _cell(run: MatrixRun, endpoint: Endpoint, script: str) -> str:

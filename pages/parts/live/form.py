@@ -1,0 +1,114 @@
+"""What the Live form holds: kept over a page change in the session, over a reload by an id in the URL.
+
+The API key and the headers stay in the session. The rest is also kept in this process, by the id of the form
+and by that of each run that it started, so that a linked run shows the request that it was made with.
+"""
+
+import secrets
+from collections.abc import Mapping
+from typing import Any, Final
+
+import streamlit as st
+
+from inspector import Endpoint
+from pages.ui.state import Session
+
+__all__ = ["PACES", "PROMPT", "built_in_address", "keep_for", "remember", "restore", "show_of"]
+
+PROMPT: Final = "What is the weather in Paris? Think first, then call the tool."
+PACES: Final = {
+    "10 tokens/s": "10",
+    "50 tokens/s": "50",
+    "200 tokens/s": "200",
+    "2,000 tokens/s": "2000",
+    "as recorded": "",
+}
+_SECRETS: Final = {"live_key": "", "live_headers": ""}
+_FORMS_AT_MOST: Final = 200
+
+
+def built_in_address() -> str:
+    """The playback server on the dashboard's own port."""
+    return f"http://127.0.0.1:{st.get_option('server.port')}/playback/v1"
+
+
+def _defaults() -> dict[str, Any]:
+    return {
+        "live_address": built_in_address(),
+        "live_endpoint": Endpoint.CHAT,
+        "live_model": None,
+        "live_pace": next(iter(PACES)),
+        "live_prompt": PROMPT,
+        "live_messages": "",
+        "live_tools": "",
+        "live_tool_choice": "",
+        "live_effort": None,
+        "live_max_tokens": None,
+        "live_temperature": None,
+        "live_top_p": None,
+        "live_seed": None,
+        "live_ids": True,
+        "live_logprobs": False,
+        "live_both": False,
+        "live_background": False,
+        "live_verify": True,
+        "live_silence": 300,
+        "live_faults": [],
+    }
+
+
+def restore(session: Session) -> None:
+    """Give the widgets their values before they are drawn."""
+    if not session.form:
+        name = st.query_params.get("form")
+        known = _forms().get(name or "") or _forms().get(st.query_params.get("run", "")) or {}
+        session.form = dict(known)
+        session.form_id = name if known else None
+    for key, default in {**_defaults(), **_SECRETS}.items():
+        value = session.form.get(key, default)
+        if session.form_asked:
+            st.session_state[key] = value
+        else:
+            st.session_state.setdefault(key, value)
+
+
+def remember(session: Session, model: str | None) -> None:
+    """Keep what the widgets hold now; the URL names it once it is not what everybody begins with."""
+    session.form_asked = False
+    kept = {key: st.session_state.get(key, default) for key, default in _defaults().items()}
+    kept["live_model"] = model
+    session.form = {**kept, **{key: st.session_state.get(key, "") for key in _SECRETS}}
+    first = {**_defaults(), "live_model": kept["live_model"]}
+    if kept == first and session.form_id is None:
+        return
+    if session.form_id is None:
+        session.form_id = secrets.token_hex(4)
+    _put(session.form_id, kept)
+    if st.query_params.get("form") != session.form_id:
+        st.query_params["form"] = session.form_id
+
+
+def keep_for(session: Session, run: str) -> None:
+    """The form as it stands belongs to this run."""
+    _put(run, {key: value for key, value in session.form.items() if key not in _SECRETS})
+
+
+def show_of(session: Session, run: str) -> None:
+    """Show the request of a run in the form, if it was made by one."""
+    known = _forms().get(run)
+    if known is not None:
+        session.form = {**session.form, **known}
+        session.form_asked = True
+
+
+def _put(name: str, kept: Mapping[str, Any]) -> None:
+    forms = _forms()
+    forms.pop(name, None)
+    forms[name] = dict(kept)
+    while len(forms) > _FORMS_AT_MOST:
+        del forms[next(iter(forms))]
+
+
+@st.cache_resource(show_spinner=False)
+def _forms() -> dict[str, dict[str, Any]]:
+    return {}
