@@ -142,6 +142,86 @@ def test_the_keys_move_by_token_row_message_and_finding(mount: Mount) -> None:
     expect(page.locator(".readout")).to_contain_text("token 22")
 
 
+def test_keys_work_without_a_click_into_the_strip(mount: Mount) -> None:
+    page = mount(built_in(LEAK))
+    page.evaluate("document.activeElement?.blur()")
+    page.keyboard.press("n")
+    assert selected(page) == "cell-4"
+    page.evaluate("document.getElementById('host').shadowRoot.activeElement?.blur()")
+    page.keyboard.press("ArrowRight")
+    assert selected(page) == "cell-5"
+    field = "Object.assign(document.createElement('input'), {id: 'own'})"
+    page.evaluate(f"document.body.append({field}); document.getElementById('own').focus()")
+    page.keyboard.type("npg?/")
+    assert page.locator("#own").input_value() == "npg?/", "a field of the page keeps its keys"
+    assert selected(page) == "cell-5"
+    page.evaluate("document.getElementById('own').remove()")
+    page.locator("[data-do=help-open]").click()
+    expect(page.locator("dialog")).to_be_visible()
+    page.keyboard.press("Escape")
+
+
+def test_buttons_step_through_the_findings_and_say_where_they_are(mount: Mount) -> None:
+    page = mount(built_in(LEAK))
+    at = page.locator("[data-part=finding-at]")
+    expect(at).to_have_text("3 findings")
+    page.locator("[data-do=finding-next]").click()
+    expect(at).to_have_text("1 of 3 findings")
+    page.locator("[data-do=finding-next]").click()
+    expect(at).to_have_text("2 of 3 findings")
+    assert selected(page) == "cell-21"
+    page.locator("[data-do=finding-back]").click()
+    expect(at).to_have_text("1 of 3 findings")
+
+
+def test_find_goes_from_match_to_match_and_marks_them(mount: Mount) -> None:
+    page = mount(built_in(LEAK))
+    page.keyboard.press("Control+f")
+    page.keyboard.type("WEATHER")
+    count = page.locator("[data-part=find-count]")
+    expect(count).to_have_text("1 of 2")
+    assert selected(page) == "cell-4"
+    hits = page.locator(".cell.hit")
+    assert hits.evaluate_all("cells => cells.map(cell => Number(cell.dataset.i))") == [4, 16]
+    page.keyboard.press("Enter")
+    expect(count).to_have_text("2 of 2")
+    assert selected(page) == "cell-16"
+    page.keyboard.press("Shift+Enter")
+    expect(count).to_have_text("1 of 2")
+    page.locator("[data-part=find-words]").fill("")
+    page.get_by_role("checkbox", name="not delivered").check()
+    expect(hits).to_have_count(1)
+    assert selected(page) == "cell-21"
+    page.keyboard.press("Escape")
+    expect(page.locator(".find")).to_be_hidden()
+    expect(hits).to_have_count(0)
+    page.keyboard.press("ArrowRight")
+    assert selected(page) == "cell-22", "the focus is back on the tokens"
+
+
+def test_find_reaches_tokens_that_are_not_drawn(mount: Mount) -> None:
+    page = mount(long_stream(5000))
+    page.keyboard.press("/")
+    page.keyboard.type("200002")
+    expect(page.locator("[data-part=find-count]")).to_have_text("1 of 1")
+    expect(page.locator("#cell-4999")).to_be_visible()
+
+
+def test_buttons_copy_ids_and_texts(mount: Mount) -> None:
+    page = mount(built_in(LEAK))
+    copied = "window.copied = []; document.execCommand = () => copied.push(document.activeElement.value)"
+    page.evaluate(f"{copied}; true")
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', {value: undefined, configurable: true})")
+    id_button = page.locator("[data-copy=id]")
+    expect(id_button).to_be_disabled()
+    page.locator("#cell-21").click()
+    id_button.click()
+    expect(id_button).to_have_attribute("data-done", "copied")
+    page.locator("[data-copy=message-text]").click()
+    page.wait_for_function("copied.length === 2")
+    assert page.evaluate("copied") == ["10848", '{"city":"Paris","unit":"celsius"}']
+
+
 def test_hover_shows_what_focus_shows_and_gives_it_back(mount: Mount) -> None:
     page = mount(built_in(LEAK), token=21)
     chosen = page.locator(".token").inner_text()

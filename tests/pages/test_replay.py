@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import zlib
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import inspector
-from inspector import dashboard
+from inspector import Endpoint, Header, dashboard
+from pages.parts.replay.events import as_curl
 from tests.support.pages import as_file, banner, drawn
 from tests.support.streams import chat, chat_chunk
 
@@ -192,3 +194,10 @@ def test_several_choices_are_kept_apart() -> None:
     assert not app.exception
     _, payload = strip(app)
     assert [finding["kind"] for finding in payload["findings"]] == ["dropped"]
+
+
+def test_the_request_is_a_command_that_a_shell_reads() -> None:
+    header = Header(endpoint=Endpoint.RESPONSES, request={"model": "m", "input": "it's $HOME"})
+    words = shlex.split(as_curl(header).replace("\\\n", " "))
+    assert words[:3] == ["curl", "-N", "$BASE_URL/responses"]
+    assert json.loads(words[words.index("-d") + 1]) == header.request

@@ -1,6 +1,7 @@
 """The raw events of a capture, a page of them at a time, and one of them open."""
 
 import json
+import shlex
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import islice, takewhile
@@ -9,11 +10,11 @@ from typing import Final
 import pandas as pd
 import streamlit as st
 
-from inspector import Inspection
+from inspector import Header, Inspection, dashboard
 from inspector.dashboard import ChoiceReading, event_rows
 from pages.ui.state import Place, Session
 
-__all__ = ["events", "opened_event", "request"]
+__all__ = ["as_curl", "events", "opened_event", "request"]
 
 _PER_PAGE: Final = 15
 _SHOWN_AT_MOST: Final = 60_000
@@ -115,6 +116,8 @@ def request(seen: Inspection) -> None:
         alt="Request metadata",
     )
     if header.request:
+        with st.expander("Request as curl", icon=":material/terminal:"):
+            st.code(_bounded(as_curl(header)), language="bash", wrap_lines=True)
         st.code(
             _bounded(json.dumps(header.request, indent=2, ensure_ascii=False)),
             language="json",
@@ -122,6 +125,16 @@ def request(seen: Inspection) -> None:
         )
     else:
         st.info("This capture does not contain the request body.")
+
+
+def as_curl(header: Header) -> str:
+    """The request as a command for a shell; the address and the key are not in a capture."""
+    body = json.dumps(header.request, indent=2, ensure_ascii=False)
+    return (
+        f'curl -N "$BASE_URL{dashboard.spec_of(header.endpoint).path}" \\\n'
+        "  -H 'Content-Type: application/json' -H \"Authorization: Bearer $API_KEY\" \\\n"
+        f"  -d {shlex.quote(body)}"
+    )
 
 
 def _page(session: Session, total: int, chosen: int | None) -> int:

@@ -20,7 +20,7 @@ from pages.ui.state import Place, Session
 
 __all__ = ["Payload", "pack", "strip", "styles"]
 
-_SHEETS: Final = ("strip", "time", "tokens", "ribbons", "panels", "narrow")
+_SHEETS: Final = ("strip", "time", "tokens", "ribbons", "panels", "find", "narrow")
 """In this order: a later sheet overrides an earlier one."""
 
 

@@ -35,6 +35,9 @@ export function paintFindings(parts, findings, { chosen, shown, choose, version 
   let known = 0;
   for (const finding of findings) if (finding.knownAt <= shown) known++;
   parts["findings-count"].textContent = known ? NUMBER.format(known) : "";
+  const at = chosen === null ? "" : `${NUMBER.format(chosen + 1)} of `;
+  parts["finding-at"].textContent = known ? `${at}${count(known, "finding")}` : "";
+  parts.steps.hidden = findings.length === 0;
   for (const item of /** @type {Iterable<HTMLElement>} */ (list.children)) {
     const { finding, role } = item.dataset;
     if (finding !== undefined) paintItem(list, item, findings[Number(finding)], chosen, shown);

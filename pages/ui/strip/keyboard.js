@@ -20,20 +20,23 @@ const ACTIONS = new Map([
   ["[", (strip) => moveToBlock(strip, -1)],
   [" ", (strip) => strip.time.toggle()],
   ["g", (strip) => strip.goto.open()],
+  ["/", (strip) => strip.finder.open()],
   ["?", (strip) => strip.help()],
 ]);
 
 /**
+ * Do what a key means; false when it means nothing here.
  * @param {Strip} strip
  * @param {KeyboardEvent} event
  */
 export function onKey(strip, event) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.ctrlKey || event.metaKey || event.altKey) return false;
   const act = ACTIONS.get(event.key);
-  if (!act) return;
+  if (!act) return false;
   event.preventDefault();
   event.stopPropagation();
   act(strip);
+  return true;
 }
 
 /**
@@ -60,7 +63,7 @@ function moveRows(strip, rows) {
  * @param {Strip} strip
  * @param {1 | -1} by
  */
-function moveToFinding(strip, by) {
+export function moveToFinding(strip, by) {
   const number = nextFinding(strip.model, strip.selection, by);
   if (number !== null) strip.choose(number);
 }

@@ -10,6 +10,21 @@
  * @property {HTMLInputElement} breaks
  * @property {HTMLFormElement} goto
  * @property {HTMLInputElement} goto-number
+ * @property {HTMLElement} steps
+ * @property {HTMLButtonElement} finding-back
+ * @property {HTMLElement} finding-at
+ * @property {HTMLButtonElement} finding-next
+ * @property {HTMLButtonElement} find-open
+ * @property {HTMLButtonElement} help-open
+ * @property {HTMLFormElement} find
+ * @property {HTMLInputElement} find-words
+ * @property {HTMLSelectElement} find-channel
+ * @property {HTMLInputElement} find-special
+ * @property {HTMLInputElement} find-undelivered
+ * @property {HTMLElement} find-count
+ * @property {HTMLButtonElement} find-back
+ * @property {HTMLButtonElement} find-close
+ * @property {HTMLElement} copies
  * @property {HTMLElement} readout
  * @property {HTMLElement} finding the chosen finding
  * @property {HTMLElement} findings the list of them

@@ -13,7 +13,8 @@ import { FONT, SIZE } from "./sizes.js";
 /**
  * What is painted over the cells: the chosen cell, the one under the pointer, the cells of a finding, and how
  * many cells had arrived.
- * @typedef {{ selected: number | null, hover: number | null, finding: PlacedFinding | null, shown: number }} Marks
+ * @typedef {{ selected: number | null, hover: number | null, finding: PlacedFinding | null, shown: number,
+ *   found: Set<number> }} Marks
  */
 /** @typedef {{ i: number, element: HTMLElement, rule: HTMLElement | null }} Cell */
 /**
@@ -119,7 +120,7 @@ export class Row {
    * @param {Marks} marks
    * @param {(i: number) => string} describe
    */
-  #paintCells({ selected, hover, shown }, describe) {
+  #paintCells({ selected, hover, shown, found }, describe) {
     const { model } = this.layout;
     let known = this.cells.length;
     for (const [c, { i, element, rule }] of this.cells.entries()) {
@@ -128,6 +129,7 @@ export class Row {
       element.classList.toggle("ghost", ghost);
       element.classList.toggle("selected", i === selected);
       element.classList.toggle("hover", i === hover);
+      element.classList.toggle("hit", found.has(i));
       rule?.classList.toggle("ghost", ghost);
       if (i === selected) {
         element.setAttribute("aria-selected", "true");

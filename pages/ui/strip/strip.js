@@ -3,6 +3,7 @@
 import { describeCell } from "./cell-words.js";
 import { endsLines } from "./cells.js";
 import { Feed } from "./feed.js";
+import { Finder } from "./finder.js";
 import { paintFinding } from "./finding-panel.js";
 import { paintFindings } from "./findings-list.js";
 import { Goto } from "./goto.js";
@@ -11,6 +12,7 @@ import { onKey } from "./keyboard.js";
 import { Layout } from "./layout.js";
 import { paintLegend } from "./legend.js";
 import { Model } from "./model.js";
+import { hearPage, leavePage } from "./page-keys.js";
 import { partsOf } from "./parts.js";
 import { cellOf, findingAt, Selection } from "./selection.js";
 import { measuredOnCanvas } from "./sizes.js";
@@ -18,6 +20,7 @@ import { Teller } from "./teller.js";
 import { isDark } from "./theme.js";
 import { TimeBar } from "./timebar.js";
 import { paintToken } from "./token-panel.js";
+import { wireTools } from "./tools.js";
 import { View } from "./view.js";
 
 /** @import { Head, Increment, Payload, Selected } from "./payload.d.ts" */
@@ -57,7 +60,14 @@ export class Strip {
       selected: () => this.selection.token,
     });
     this.goto = new Goto(this.parts, (number) => this.#goTo(number));
+    this.finder = new Finder(this.parts, {
+      model: () => this.model,
+      token: () => this.selection.token,
+      go: (i) => this.#goTo(i),
+      found: (cells) => this.view.mark({ found: cells }),
+    });
     this.#listen();
+    hearPage(this);
     this.seen = { width: 0, height: 0 };
     this.size = new ResizeObserver(() => this.#resized());
     this.size.observe(this.view.frameElement);
@@ -65,6 +75,7 @@ export class Strip {
 
   #listen() {
     const { breaks, help, scroller } = this.parts;
+    wireTools(this);
     breaks.onchange = () => {
       this.layout.breaks = breaks.checked;
       this.view.relayout(0);
@@ -118,6 +129,7 @@ export class Strip {
     this.view.marks.shown = this.time.shown;
     this.view.show(this.layout);
     paintLegend(parts.legend, this.model);
+    this.finder.refresh();
     this.root.dataset.unit = this.model.unit;
     this.root.dataset.ready = this.model.key;
   }
@@ -177,6 +189,7 @@ export class Strip {
     view.marks.shown = time.shown;
     view.relayout(changed, { toEnd: follows && atBottom });
     paintLegend(this.parts.legend, model);
+    this.finder.refresh();
     this.paint();
   }
 
@@ -274,6 +287,7 @@ export class Strip {
   }
 
   close() {
+    leavePage(this);
     this.feed?.close();
     this.teller.close();
     this.size.disconnect();

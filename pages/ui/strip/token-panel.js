@@ -4,8 +4,10 @@ import { make, paint } from "../dom.js";
 import { NUMBER } from "../numbers.js";
 import { visibleParts } from "../text.js";
 import { cellRows, unitOf } from "./cell-words.js";
+import { canCopy, copy, copyOf } from "./copying.js";
 
 /** @import { WordRow } from "./cell-words.js" */
+/** @import { Copied } from "./copying.js" */
 /** @import { Model } from "./model.js" */
 /** @import { Parts } from "./parts.js" */
 
@@ -15,11 +17,34 @@ import { cellRows, unitOf } from "./cell-words.js";
  * @param {number | null} i
  */
 export function paintToken(parts, model, i) {
+  for (const button of copyButtons(parts)) {
+    button.disabled = !canCopy(model, i, /** @type {Copied} */ (button.dataset.copy));
+  }
   parts["token-title"].textContent = titleOf(model, i);
   if (i === null) {
     const words = model.count ? "Click a token, or use the arrow keys." : "This capture has no tokens.";
     parts.token.replaceChildren(make("p", "quiet", words));
   } else parts.token.replaceChildren(...cellRows(model, i).flatMap(pair));
+}
+
+/**
+ * The buttons copy what `chosen` names when they are pressed.
+ * @param {Parts} parts
+ * @param {() => { model: Model, token: number | null }} chosen
+ */
+export function offerCopies(parts, chosen) {
+  for (const button of copyButtons(parts)) {
+    button.onclick = () => {
+      const { model, token } = chosen();
+      const words = copyOf(model, token, /** @type {Copied} */ (button.dataset.copy));
+      copy(button, words);
+    };
+  }
+}
+
+/** @param {Parts} parts */
+function copyButtons(parts) {
+  return /** @type {NodeListOf<HTMLButtonElement>} */ (parts.copies.querySelectorAll("[data-copy]"));
 }
 
 /**

@@ -38,7 +38,7 @@ export class View {
     /** @type {Layout | null} */
     this.layout = null;
     /** @type {Marks} */
-    this.marks = { selected: null, hover: null, finding: null, shown: 0 };
+    this.marks = { selected: null, hover: null, finding: null, shown: 0, found: new Set() };
     this.waits = false; // for cells of a running stream
     this.scrolls = false;
     this.pending = 0;
