@@ -12,7 +12,7 @@ __all__ = ["READABLE_CODINGS", "Decoder", "Undecodable", "decoder"]
 READABLE_CODINGS: Final = "gzip, deflate"
 """What a recorded request may accept: codings that are decoded here too."""
 
-STEP_BYTES: Final = 2**16
+STEP_BYTES: Final = 2**14
 """Most bytes that one step gives."""
 
 _GZIP: Final = b"\x1f\x8b"

@@ -46,7 +46,7 @@ _IDLE_S: Final = 2.0  # vLLM's uvicorn closes idle connections after 5 s; a clos
 _WHOLE_AT_MOST: Final = 64 * 2**20
 _VERSION_S: Final = 2.0
 _TOLD_BYTES: Final = 2**18
-_STEPS_AFTER: Final = 64
+_STEPS_AFTER: Final = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ _WAITING_AT_MOST: Final = 64 * 2**20
 _EVENT_END: Final = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
 _END_BYTES: Final = 3
 """Of an event's end, what may have arrived while the rest has not."""
-_DATA: Final = re.compile(rb"(?:\A|(?<=[\r\n]))data:")
+_DATA: Final = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|(?<=[\r\n]))data:")
 _LINE_END: Final = re.compile(rb"[\r\n]")
 
 
