@@ -7,7 +7,6 @@ from pages.ui import state
 from pages.ui.banner import sentence_banner
 
 session = state.current()
-st.title("Diagnose", anchor=False)
 found = diagnose.asked(session)
 if found is None:
     st.info(

@@ -5,7 +5,6 @@ import streamlit as st
 from inspector import InspectorError, dashboard
 from pages.parts.matrix import body as matrix
 
-st.title("Matrix", anchor=False)
 try:
     runs = dashboard.matrix_runs()
     scripts = dashboard.lab_scripts()
@@ -16,13 +15,13 @@ if not runs:
     st.info("No results yet. To record some, run `python -m inspector lab matrix 0.32.0` (see docs/lab.md).")
     st.stop()
 
-with st.container(horizontal=True, vertical_alignment="bottom"):
+with st.container(horizontal=True, vertical_alignment="bottom", key="matrix_row"):
     endpoint, interval = matrix.choice(runs)
     words = st.text_input("Filter scripts", placeholder="tool, emoji, assistantary", width=240)
     differing = st.toggle("Only where releases differ")
 
 shown = [run for run in runs if run.stream_interval == interval]
-st.markdown(f"**{matrix.headline(shown, scripts, endpoint)}**")
+st.markdown(f"# {matrix.headline(shown, scripts, endpoint)}")
 st.caption(matrix.legend())
 table = matrix.frame(shown, scripts, endpoint, words=words, only_differing=differing)
 if table.empty:

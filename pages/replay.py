@@ -28,7 +28,7 @@ if one is None:
     st.stop()
 
 seen = one.seen
-st.set_page_config(page_title=f"{seen.verdict.level}: {one.name} · Harmony Inspector")
+st.set_page_config(page_title=f"{seen.verdict.level}: {one.name} · Replay · Harmony Inspector")
 with bar:
     pickers.compare_with(session, one.name)
     pickers.downloads(seen)

@@ -49,7 +49,7 @@ def test_the_app_opens_on_something_alive(app: str, open_page: Open) -> None:
     expect(page.locator(".scroller .cell")).to_have_count(32)
     expect(page.locator(".findings button")).to_have_count(3)
     expect(page.locator(".cell.selected")).to_have_count(1)
-    expect(page).to_have_title(f"error: {LEAK} · Harmony Inspector")
+    expect(page).to_have_title(f"error: {LEAK} · Replay · Harmony Inspector")
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
@@ -69,7 +69,7 @@ def test_an_uploaded_capture_is_read_and_its_finding_leads_to_the_lost_token(
         "The server lost 1 token of the answer (content)."
     )
     page.locator(".scroller .cell", has_text="One").click()
-    expect(page.locator(".finding")).to_be_hidden()
+    expect(page.locator(".finding")).to_have_text("No finding selected.")
     page.locator(".findings button").click()
     expect(page.locator(".cell.selected")).to_have_text("·two1920")
     assert "not delivered" in page.locator(".row .ribbon").all_text_contents()
@@ -104,7 +104,7 @@ def test_another_capture_is_chosen_from_the_list_and_drawn_from_its_start(app: s
     captures = page.get_by_role("combobox", name="Capture")
     pick(page, captures, "Unknown role, no error reported")
     expect(page.locator(".block[data-hue=loss] .words")).to_have_text("“Unknown role: assistantary”")
-    expect(page).to_have_title("error: chat-unknown-role-swallowed-vllm-0.32.0 · Harmony Inspector")
+    expect(page).to_have_title("error: chat-unknown-role-swallowed-vllm-0.32.0 · Replay · Harmony Inspector")
     pick(page, captures, "Complete response, one token at a time")
     expect(page.get_by_role("img", name="clean")).to_be_visible()
     expect(page.locator(".findings .none")).to_have_text("none")

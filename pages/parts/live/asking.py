@@ -59,7 +59,7 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
     running = run is not None and run.own  # a run of somebody else's client is not ours to stop
     found = reached(lambda: _server(address, own=own), endpoint)
     server, models, trouble, _ = found
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="live_first_row"):
         st.text_input(
             "Server",
             key="live_address",
@@ -85,7 +85,7 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
         )
         if own:
             st.selectbox("Pace", list(PACES), key="live_pace", width=125)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="live_second_row"):
         st.text_input("Prompt", key="live_prompt")
         stop = running and st.button("Stop", icon=":material/stop_circle:", key="live_stop", width=95)
         start = not running and st.button(

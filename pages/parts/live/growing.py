@@ -39,10 +39,11 @@ _now = st.components.v2.component(
 
 def growing(session: Session, run: LiveRun, *, ended: bool) -> None:
     """Draw a run, growing or ended."""
-    if ended:
-        _ended(session, run)
-    else:
-        st.fragment(_head, run_every=_EACH_S)(run)
+    with st.container(key="live_head"):
+        if ended:
+            _ended(session, run)
+        else:
+            st.fragment(_head, run_every=_EACH_S)(run)
     payload = _whole(run) if ended else pack(dashboard.empty_strip(run.id), digest=run.id)
     strip(
         payload,

@@ -23,8 +23,12 @@ const DELIVERED = "delivered to the client";
  * @param {PlacedFinding | null} finding
  */
 export function paintFinding(element, model, finding) {
-  element.hidden = finding === null;
-  if (finding === null) return;
+  // Where there are findings, the panel keeps its place while none of them is chosen.
+  element.hidden = finding === null && !model.findings.length;
+  if (finding === null) {
+    element.replaceChildren(make("p", "quiet", "No finding selected."));
+    return;
+  }
   const head = make("h3", finding.severity);
   const title = paint(make("span"), visibleParts(finding.title, { spaces: false, most: 120 }));
   head.append(make("i", "bullet"), title);

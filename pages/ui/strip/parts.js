@@ -29,6 +29,7 @@
  * @property {HTMLElement} finding the chosen finding
  * @property {HTMLElement} findings the list of them
  * @property {HTMLElement} findings-count
+ * @property {HTMLElement} token-card
  * @property {HTMLElement} token-title
  * @property {HTMLElement} token
  * @property {HTMLDialogElement} help

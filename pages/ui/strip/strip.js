@@ -14,6 +14,7 @@ import { paintLegend } from "./legend.js";
 import { Model } from "./model.js";
 import { hearPage, leavePage } from "./page-keys.js";
 import { partsOf } from "./parts.js";
+import { Room } from "./room.js";
 import { cellOf, findingAt, Selection } from "./selection.js";
 import { measuredOnCanvas } from "./sizes.js";
 import { Teller } from "./teller.js";
@@ -68,13 +69,14 @@ export class Strip {
     });
     this.#listen();
     hearPage(this);
+    this.room = new Room([this.parts["token-card"], this.parts.finding]);
     this.seen = { width: 0, height: 0 };
     this.size = new ResizeObserver(() => this.#resized());
     this.size.observe(this.view.frameElement);
   }
 
   #listen() {
-    const { breaks, help, scroller } = this.parts;
+    const { breaks, scroller } = this.parts;
     wireTools(this);
     breaks.onchange = () => {
       this.layout.breaks = breaks.checked;
@@ -82,10 +84,6 @@ export class Strip {
       if (this.selection.token !== null) this.view.reveal(this.selection.token);
     };
     scroller.onkeydown = (event) => onKey(this, event);
-    help.onclick = (event) => {
-      if (event.target === help) help.close();
-    };
-    help.onclose = () => scroller.focus({ preventScroll: true });
   }
 
   /**
@@ -121,6 +119,7 @@ export class Strip {
     if (again) this.selection.fit(this.model);
     else {
       this.selection.clear();
+      this.room.clear();
       this.asked = null;
       parts.scroller.scrollTop = 0;
     }
@@ -291,6 +290,7 @@ export class Strip {
     this.feed?.close();
     this.teller.close();
     this.size.disconnect();
+    this.room.close();
     this.time.close();
     this.view.close();
   }

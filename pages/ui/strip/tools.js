@@ -12,5 +12,10 @@ export function wireTools(strip) {
   parts["finding-next"].onclick = () => moveToFinding(strip, 1);
   parts["find-open"].onclick = () => strip.finder.open();
   parts["help-open"].onclick = () => strip.help();
+  const { help } = parts;
+  help.onclick = (event) => {
+    if (event.target === help) help.close();
+  };
+  help.onclose = () => parts.scroller.focus({ preventScroll: true });
   offerCopies(parts, () => ({ model: strip.model, token: strip.selection.token }));
 }
