@@ -6,6 +6,8 @@ the feed of live runs that the Live page reads, the built-in server that plays c
 """
 
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import cache
 
 import streamlit as st
@@ -38,6 +40,20 @@ def _page_paths() -> list[str]:
 
 
 tap = _tap()
+# The outermost check: pages, files, the websocket, the playback and the tap.
+hosts = dashboard.trusted_hosts(
+    bound=[st.get_option("server.address") or ""], also=[st.get_option("browser.serverAddress") or ""]
+)
+ending = dashboard.Ending(tap.stop)
+
+
+@asynccontextmanager
+async def lifespan(app: object) -> AsyncIterator[None]:
+    """From the start of the server to its end."""
+    async with tap.lifespan(app), ending.lifespan(app):
+        yield
+
+
 app = st.App(
     "pages/frame.py",
     routes=[
@@ -48,6 +64,6 @@ app = st.App(
             for route in [*dashboard.runs_routes(dashboard.registry(), path), *module_routes(path)]
         ),
     ],
-    middleware=tap.middleware,
-    lifespan=tap.lifespan,
+    middleware=[*hosts, *ending.middleware, *tap.middleware],
+    lifespan=lifespan,
 )

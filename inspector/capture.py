@@ -10,8 +10,10 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
+from inspector.bounds import EVENTS, over
 from inspector.errors import CaptureError
 from inspector.redaction import redact
 
@@ -86,6 +88,8 @@ class End:
     """True if the connection broke, False if the body ended properly."""
     detail: str = ""
     """The transport's error message, empty for a proper end."""
+    unread: str = ""
+    """Why the recording ended before the response did, one sentence; empty when it holds all of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +133,7 @@ _LATEST_S: Final = 1e9  # about 30 years: no stream takes longer, and this bound
 _TEXTS: Final = ("model", "server_version", "owned_by", "started_at", "source")
 _KNOWN: Final = {_FORMAT, "endpoint", "request", "status", "script", "notes", *_TEXTS}
 _SHOWN: Final = 40
+_LINES_AT_MOST: Final = EVENTS + 2
 
 
 def render(capture: Capture) -> Iterator[str]:
@@ -178,15 +183,19 @@ def end_line(end: End) -> str:
     row["end"] = "cut" if end.cut else "closed"
     if end.detail:
         row["detail"] = end.detail
+    if end.unread:
+        row["unread"] = end.unread
     return json.dumps(row)
 
 
 def parse(lines: Iterable[str], name: str) -> Capture:
     """The lines of a capture file, with or without line ends, to a capture; `name` is for errors.
 
-    Raises CaptureError for a newer format, a header without an endpoint, and an invalid line.
+    Raises CaptureError for a newer format, a header without an endpoint, and an invalid line,
+    and for more lines than are read.
     """
-    rows = enumerate(lines, 1)
+    source = iter(lines)
+    rows = enumerate(islice(source, _LINES_AT_MOST), 1)
     number, line = next((row for row in rows if row[1].strip()), (1, ""))
     header, notes = _header(line, name, number)
     events: list[Event] = []
@@ -228,6 +237,8 @@ def parse(lines: Iterable[str], name: str) -> Capture:
                 "lines follow the end of the capture; split the file, each file is one capture",
                 line=number,
             )
+    if next(source, None) is not None:
+        raise CaptureError(name, over(_LINES_AT_MOST, "lines"))
     return Capture(header=header, events=events, end=end, notes=notes)
 
 
@@ -289,10 +300,10 @@ def _line(row: object, name: str, number: int) -> Event | End:
             raise CaptureError(name, f"t is {_shown(at_s)}, not seconds from the request", line=number)
         at_s = float(at_s)
     if (how := row.get("end")) is not None and "data" not in row:
-        detail = row.get("detail", "")
-        if how not in ("closed", "cut") or not isinstance(detail, str):
+        detail, unread = row.get("detail", ""), row.get("unread", "")
+        if how not in ("closed", "cut") or not isinstance(detail, str) or not isinstance(unread, str):
             raise CaptureError(name, f'end is {_shown(how)}, not "closed" or "cut"', line=number)
-        return End(at_s=at_s, cut=how == "cut", detail=detail)
+        return End(at_s=at_s, cut=how == "cut", detail=detail, unread=unread)
     for kind in EventKind:
         if isinstance(row.get(kind.value), str) and isinstance(text, str):
             return Event(row[kind.value], at_s, text, kind)

@@ -2,10 +2,10 @@
 
 import os
 import sys
-from argparse import ArgumentParser
 from collections.abc import Sequence
 
 from inspector.commands import audit, compare, diagnose, doctor, lab, play, record, report, tap, tokens
+from inspector.commands.shared import Parser, tell
 from inspector.errors import InspectorError
 
 __all__ = ["main", "parser"]
@@ -13,9 +13,9 @@ __all__ = ["main", "parser"]
 _COMMANDS = (audit, tokens, compare, diagnose, report, record, play, tap, doctor, lab)
 
 
-def parser() -> ArgumentParser:
+def parser() -> Parser:
     """The parser for the program and all of its commands."""
-    program = ArgumentParser(
+    program = Parser(
         prog="python -m inspector",
         description="Inspect gpt-oss (Harmony) token streams from vLLM.",
         epilog="Every command has --help with an example. To open the dashboard: streamlit run app.py",
@@ -33,12 +33,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = arguments.run(arguments)
         sys.stdout.flush()
     except InspectorError as error:
-        print(f"inspector: {error}", file=sys.stderr)
+        tell(f"inspector: {error}")
         return 2
     except BrokenPipeError:  # `inspector tokens FILE | head`: the reader has stopped
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        print("inspector: interrupted", file=sys.stderr)
+        tell("inspector: interrupted")
         return 2
     return code

@@ -25,14 +25,16 @@ from inspector.diagnosis import (
     lines_of_file,
 )
 from inspector.doctor import CheckState, check_server
+from inspector.ending import Ending
 from inspector.formats import clip, duration, figure, number, plural
+from inspector.hosts import trusted_hosts
 from inspector.lab.results import Run as MatrixRun
 from inspector.lab.results import all_runs as matrix_runs
 from inspector.lab.results import capture_of as matrix_capture
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import Script
 from inspector.lab.scripts import load as lab_scripts
-from inspector.lab.summary import release_rows, release_words
+from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows
 from inspector.metrics import figures
 from inspector.playback import FAULTS, playback_routes
 from inspector.reading import ChoiceReading
@@ -59,9 +61,11 @@ __all__ = [
     "Answer",
     "Builtin",
     "CheckState",
+    "CheckupRow",
     "ChoiceReading",
     "DashboardTap",
     "DiagnosisOutcome",
+    "Ending",
     "Failure",
     "Issue",
     "Lane",
@@ -87,6 +91,7 @@ __all__ = [
     "audit_row",
     "builtin",
     "check_server",
+    "checkup_rows",
     "clip",
     "comparison_strip",
     "comparison_summary",
@@ -97,6 +102,7 @@ __all__ = [
     "duration",
     "empty_strip",
     "event_rows",
+    "fault_rows",
     "field_rows",
     "figure",
     "figures",
@@ -113,8 +119,6 @@ __all__ = [
     "plural",
     "registry",
     "rejected",
-    "release_rows",
-    "release_words",
     "render",
     "run_rows",
     "runs_routes",
@@ -123,5 +127,6 @@ __all__ = [
     "stream_position",
     "strip",
     "timing_rows",
+    "trusted_hosts",
     "verdict",
 ]

@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 from inspector.alignment import Alignment, alignments
 from inspector.audit import Finding, Rejection, Severity, audit, rejection
 from inspector.audit.verdict import Verdict, clauses, verdict
+from inspector.bounds import FINDINGS
 from inspector.capture import Capture
 from inspector.diagnosis import Cause, named_causes
+from inspector.formats import number
 from inspector.reading import Reading, read
 
 __all__ = ["Examined", "Inspection", "examine", "inspect"]
@@ -52,8 +54,13 @@ def examine(reading: Reading) -> Examined:
     """Align, audit and judge a reading."""
     aligned = alignments(reading)
     stopped = rejection(reading)
-    findings, causes = named_causes(audit(reading, aligned, stopped), reading)
-    judged = verdict(reading, findings, stopped)
+    found = audit(reading, aligned, stopped)
+    judged = verdict(reading, found, stopped)
+    if len(found) > FINDINGS:
+        told = f"Only the first {number(FINDINGS)} of {number(len(found))} findings are listed."
+        reading.notes = (*reading.notes, told)
+        found = found[:FINDINGS]
+    findings, causes = named_causes(found, reading)
     cause = _cause(reading, findings, causes)
     return Examined(
         reading=reading,

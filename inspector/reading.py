@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from inspector.bounds import TOKENS
 from inspector.capture import Capture, End, Event, Header
 from inspector.deltas import CONTENT, REASONING, TEXT, Delta, tool_arguments, tool_index, tool_name
 from inspector.engines import OWN_IDS, Engine, engine_of
@@ -40,6 +41,17 @@ class Evidence(StrEnum):
     USAGE = "usage"
     """Only the server's token counts."""
     NONE = "none"
+
+    @property
+    def words(self) -> str:
+        """What users read; the value is what `--json` contains."""
+        match self:
+            case Evidence.TOKEN_IDS:
+                return "token IDs"
+            case Evidence.GIVEN_IDS:
+                return "token IDs from another source"
+            case _:
+                return str(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +147,17 @@ class Reading:
     choices: list[ChoiceReading]
     ended: bool
     """False while a live stream is still growing."""
+
+    @property
+    def unread(self) -> str:
+        """One sentence on what was not read because of a bound; empty when everything was."""
+        if self.end is not None and self.end.unread:
+            return self.end.unread
+        if any(choice.tokens.cut for choice in self.choices):
+            return f"The response has more than {TOKENS:,} token IDs, the most that is read."
+        if self.stream.unread_choices:
+            return f"Only the first {len(self.choices):,} choices of the response were read."
+        return ""
 
     @property
     def choice(self) -> ChoiceReading:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-__all__ = ["redact"]
+__all__ = ["is_secret_parameter", "redact"]
 
 _SECRETS: Final = frozenset(
     {
@@ -44,12 +44,26 @@ _SECRETS: Final = frozenset(
 )
 """Keys that are dropped, in lower case with underscores. `cache_salt`: vLLM asks to keep it secret."""
 
+_ENDS_AS_SECRET: Final = re.compile(
+    r"(?:^|_)(?:(?:access|account|api|auth|encryption|license|master|private|secret|service|session|shared|signing"
+    r"|storage|subscription)_?key"
+    r"|(?:access|api|auth|bearer|bot|client|csrf|github|gitlab|hf|id|jwt|oauth|refresh|security|service|session|slack"
+    r"|user|xsrf)_?token"
+    r"|secret|password|passwd|passphrase|credentials?)$"
+)
+"""The same with something before, e.g. `service_api_key`, `aws_secret_access_key`, `db_password`."""
+
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_IN_QUERY: Final = frozenset(("code", "key", "sig", "signature"))
+"""Names that are secrets in a query only: `?key=` is how some servers take theirs."""
+
 _HEADER: Final = re.compile("auth|cookie|credential|key|passw|secret|session|signature|token", re.I)
 """What a name under `headers` sounds like when it may carry a secret, e.g. X-Goog-Api-Key."""
 
 _FREE_NAMES: Final = frozenset(("properties", "patternproperties", "$defs", "definitions"))
 """Under these keys of a JSON schema stand chosen names: a tool may have a parameter `token`."""
 
+_NAME_AT_MOST: Final = 200
 _URL: Final = re.compile(r"[a-z][a-z0-9+.-]*://\S+", re.I)
 _USER: Final = re.compile(r"(?<=://)[^/?#@\s]*@")
 _QUERY: Final = re.compile(r"(?<=[?&])([^=&#\s]+)=[^&#\s]*&?")
@@ -92,12 +106,23 @@ def _is_secret(key: str, value: object, under: str) -> bool:
         return False
     if under.endswith("headers"):
         return _HEADER.search(key) is not None
-    return key.lower().replace("-", "_") in _SECRETS
+    return _is_secret_name(key)
+
+
+def _is_secret_name(key: str) -> bool:
+    """Whether a name, in any way of writing it (`accessToken`, `access-token`), is one of a secret."""
+    name = _HUMP.sub("_", key).lower().replace("-", "_") if len(key) <= _NAME_AT_MOST else ""
+    return name in _SECRETS or key.lower() in _SECRETS or _ENDS_AS_SECRET.search(name) is not None
+
+
+def is_secret_parameter(name: str) -> bool:
+    """Whether a parameter of a URL's query carries a secret by its name."""
+    return name.lower() in _IN_QUERY or _is_secret_name(name)
 
 
 def _clean_url(found: re.Match[str]) -> str:
     def drop(part: re.Match[str]) -> str:
-        return "" if part[1].lower().replace("-", "_") in _SECRETS else part[0]
+        return "" if is_secret_parameter(part[1]) else part[0]
 
     cleaned = _QUERY.sub(drop, _USER.sub("", found[0]))
     return found[0] if cleaned == found[0] else cleaned.rstrip("?&")

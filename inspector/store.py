@@ -8,11 +8,12 @@ import os
 import tomllib
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from io import BufferedWriter
+from io import RawIOBase
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Final, Protocol, Self
+from typing import Final, Protocol, Self
 
 import zstandard
 
@@ -45,6 +46,9 @@ _WINDOW_BYTES: Final = 128 * 2**20  # zstd's own bound for --long=27: an archive
 _PARTS_AT_MOST: Final = 16384
 _SLICE: Final = 65536
 _STEP: Final = 2**20
+_FOLDS: Final = 300
+_FOLDED_FROM: Final = 32 * 2**20
+"""A packed file may always expand to so much, and beyond it `_FOLDS`-fold."""
 _ZSTD_SLICE: Final = 1024  # a zstd block of 4 bytes stands for up to 128 KiB: small slices bound the step
 
 
@@ -116,10 +120,12 @@ def loads(content: bytes, name: str, *, limit_bytes: int = LIMIT_BYTES) -> list[
         why = f"larger than the limit of {_mib(limit_bytes)}; keep only the request you need"
         raise CaptureError(name, why)
     note: str | None = None
+    # No recording packs this well, and what does costs far more to read than its bytes.
+    most = min(limit_bytes, max(_FOLDED_FROM, _FOLDS * len(content)))
     if content.startswith(_GZIP):
-        content, note = _gunzip(content, name, limit_bytes)
+        content, note = _gunzip(content, name, most)
     elif content.startswith(_ZSTD):
-        content, note = _unzstd(content, name, limit_bytes)
+        content, note = _unzstd(content, name, most)
     captures = sniff_and_read(content, name)
     if note:
         captures = [replace(capture, notes=(*capture.notes, note)) for capture in captures]
@@ -195,7 +201,7 @@ def save(capture: Capture, path: Path | str) -> None:
     target = Path(path)
     part = Path(f"{target}.part")
     try:
-        with part.open("wb") as file:
+        with open(part, "wb", opener=_private) as file:
             for piece in _packed(_text(capture), target.suffix):
                 file.write(piece)
         os.replace(part, target)
@@ -205,6 +211,11 @@ def save(capture: Capture, path: Path | str) -> None:
     except BaseException:
         _remove(part)
         raise
+
+
+def _private(path: str, flags: int) -> int:
+    """Open a file that only its owner may read: captures hold prompts."""
+    return os.open(path, flags, 0o600)
 
 
 def _remove(path: Path) -> None:
@@ -246,12 +257,12 @@ def _words(error: OSError | ValueError) -> str:
 
 
 class CaptureWriter:
-    """A growing capture file: each call flushes its lines to the operating system before it returns.
+    """A growing capture file: each call hands its lines to the operating system before it returns.
 
     Raises StoreError on disk errors; everything written before stays readable.
     """
 
-    def __init__(self, file: IO[bytes], path: Path, header: Header) -> None:
+    def __init__(self, file: RawIOBase, path: Path, header: Header) -> None:
         self._file = file
         self._path = path
         self._write(header_line(header))
@@ -262,9 +273,14 @@ class CaptureWriter:
             self._write("\n".join(map(event_line, events)))
 
     def end(self, end: End) -> None:
-        """Append how the connection ended, and close the file."""
+        """Append how the connection ended, and close the file; raises StoreError for one that was removed."""
         self._write(end_line(end))
+        removed = self._removed()
         self.close()
+        if removed:
+            raise StoreError(
+                f"{self._path}: was removed while it was being written; keep the folder until the end"
+            )
 
     def close(self) -> None:
         """Close the file; without `end` before, how the stream ended stays unknown."""
@@ -273,10 +289,18 @@ class CaptureWriter:
         except OSError as error:
             raise StoreError(_refused(self._path, error)) from error
 
-    def _write(self, lines: str) -> None:
+    def _removed(self) -> bool:
         try:
-            self._file.write(lines.encode("ascii") + b"\n")
-            self._file.flush()
+            return os.fstat(self._file.fileno()).st_nlink == 0
+        except (OSError, ValueError):  # not a file of a file system
+            return False
+
+    def _write(self, lines: str) -> None:
+        left = memoryview(lines.encode("ascii") + b"\n")
+        try:
+            # The file has no buffer: what a full disk refuses must not be tried again when it is closed.
+            while left:
+                left = left[self._file.write(left) :]
         except (OSError, ValueError) as error:  # ValueError: the file is closed
             raise StoreError(_refused(self._path, error)) from error
 
@@ -297,7 +321,7 @@ def open_writer(path: Path | str, header: Header) -> CaptureWriter:
             f"{target}: a recording cannot be compressed while it grows; use a name that ends in .jsonl"
         )
     try:
-        file: BufferedWriter = target.open("xb")
+        file: RawIOBase = open(target, "xb", buffering=0, opener=_private)  # noqa: SIM115 -- the writer's
     except FileExistsError as error:
         raise StoreError(f"{target}: file already exists; choose another name") from error
     except (OSError, ValueError) as error:
@@ -305,5 +329,7 @@ def open_writer(path: Path | str, header: Header) -> CaptureWriter:
     try:
         return CaptureWriter(file, target, header)
     except BaseException:
-        file.close()
+        with suppress(OSError):
+            file.close()
+        _remove(target)  # without its header it is no capture, and would only block the name
         raise

@@ -7,6 +7,8 @@ made when somebody asks.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from inspector.bounds import TOKENS
+
 __all__ = ["Token", "Tokens"]
 
 
@@ -30,6 +32,8 @@ class Tokens:
 
     ids: list[int] = field(default_factory=list)
     events: list[int] = field(default_factory=list)
+    cut: bool = False
+    """True when there were more than are read."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -40,5 +44,8 @@ class Tokens:
             self.ids.append(ids[0])
             self.events.append(event)
             return
+        if len(self.ids) + len(ids) > TOKENS:
+            self.cut = True
+            ids = ids[: max(TOKENS - len(self.ids), 0)]
         self.ids.extend(ids)
         self.events.extend([event] * len(ids))

@@ -4,12 +4,17 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from inspector.lab.install import CPU_PACKAGE, NEWEST, installed
 from inspector.lab.paths import LabPaths, default_root
 from inspector.lab.process import ServerProcess
 from inspector.lab.server import ServerOptions
 from inspector.lab.session import LabSession
+
+# No test asserts a time: a loaded machine is no failure.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -46,6 +46,14 @@ def test_a_request_without_secrets_stays_word_for_word() -> None:
         ({"Authorization": "Bearer sk-1", "Accept": "*/*"}, {"Accept": "*/*"}),
         ({"authorization": {"bearer": "sk-1"}}, {}),
         ({"cache_salt": "sk-1"}, {}),
+        ({"accessToken": "sk-1", "secretKey": "sk-1", "service_key": "sk-1", "apiKey": "sk-1"}, {}),
+        ({"openaiApiKey": "sk-1", "aws_secret_access_key": "sk-1", "DB-PASSWORD": "sk-1"}, {}),
+        ({"serviceAPIKey": "sk-1", "X-Auth-Token": "sk-1", "clientSecret": "sk-1"}, {}),
+        (
+            {"prompt_cache_key": "k", "eos_token": "x", "tokens": "x", "keyboard": "x", "maxTokens": "9"},
+            {"prompt_cache_key": "k", "eos_token": "x", "tokens": "x", "keyboard": "x", "maxTokens": "9"},
+        ),
+        ({"u": "https://e.org/?key=sk-1&sig=sk-1&a=1"}, {"u": "https://e.org/?a=1"}),
         ({"token": True, "password": None}, {"token": True, "password": None}),
         (
             {

@@ -10,20 +10,20 @@ __all__ = ["table"]
 
 _HEAD = """# Known issues
 
-Made from `inspector/diagnosis/known_issues.yaml` by `python -m tools.make_known_issues`;
-[diagnose.md](diagnose.md) explains the keys and how an entry is added. Versions are those of vLLM where
-no other program is named.
+Generated from `inspector/diagnosis/known_issues.yaml` by `python -m tools.make_known_issues`;
+[diagnose.md](diagnose.md) explains the keys and how to add an entry. Versions without a program name
+are versions of vLLM.
 """
 
 
 def table() -> str:
-    """The whole page as Markdown: a table of all entries, then each with cause, steps and links."""
+    """The page as Markdown: a table of all entries, then each with cause, steps and links."""
     issues = catalogue()
     lines = [
         _HEAD,
         f"{len(issues)} entries.",
         "",
-        "| issue | what happens | side | affected | fixed in | sure |",
+        "| issue | what happens | side | affected | fixed in | confidence |",
     ]
     lines.append("|---|---|---|---|---|---|")
     lines += [_row(issue) for issue in issues]
@@ -57,7 +57,7 @@ def _entry(issue: Issue) -> Iterator[str]:
     yield ""
     yield from (f"- {_escaped(step)}" for step in issue.steps)
     yield ""
-    yield f"Rests on: {_escaped(issue.basis)}"
+    yield f"Basis: {_escaped(issue.basis)}"
     if issue.examples:
         yield ""
         yield from (f"    {example}" for example in issue.examples)

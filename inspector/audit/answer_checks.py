@@ -1,5 +1,6 @@
 """Warnings about well-formed turns that help nobody: no answer at all, special tokens inside a text."""
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -11,12 +12,16 @@ from inspector.harmony.text import text_of
 from inspector.harmony.vocab import MARKERS
 from inspector.reading import ChoiceReading, Evidence, Reading
 
-__all__ = ["no_answer", "special_tokens"]
+__all__ = ["no_answer", "special_tokens", "unknown_headers"]
 
 _FIRST_SPECIAL: Final = 199_998
 """Ids from here on are special tokens, named or reserved."""
 _ENDED: Final = frozenset({"stop", "completed"})
 """Finish reasons of a turn that ended by itself."""
+_CHANNELS: Final = frozenset({"analysis", "commentary", "final"})
+_FIRST_WORD: Final = re.compile(r"^(?:<\|start\|>)?([^<\s]*)")
+_TOOL: Final = re.compile(r"tool|python|(?:functions|browser|container|python)\.[^\s]+")
+"""Who a message of a tool says it is from, as the format's documentation has it."""
 _REASONING_ITEMS: Final = frozenset({"reasoning"})
 
 
@@ -48,6 +53,31 @@ def special_tokens(choice: ChoiceReading) -> Iterator[Finding]:
         )
 
 
+def unknown_headers(choice: ChoiceReading) -> Iterator[Finding]:
+    """Channels and roles that Harmony does not define, in tokens that no server had to put into fields."""
+    for message in choice.transcript.messages:
+        header = message.header
+        if header.role == "assistant" and header.channel not in _CHANNELS:
+            code, facts = Code.CHANNEL_UNKNOWN, Facts(channel=header.channel)
+        elif header.role == "tool":
+            words = _FIRST_WORD.search(text_of(choice.tokens.ids[message.start : message.body]))
+            named = words[1] if words else ""
+            if _TOOL.fullmatch(named):
+                continue
+            code, facts = Code.ROLE_UNKNOWN, Facts(role=named)
+        else:
+            continue
+        yield Finding(
+            code=code,
+            kind=Kind.UNKNOWN_HEADER,
+            severity=Severity.WARNING,
+            facts=facts,
+            token_start=message.start,
+            token_end=message.end,
+            choice=choice.index,
+        )
+
+
 def no_answer(reading: Reading, choice: ChoiceReading, found: Iterable[Finding]) -> Iterator[Finding]:
     """At most one, for a turn that ended by itself without answer or call.
 
@@ -66,9 +96,7 @@ def no_answer(reading: Reading, choice: ChoiceReading, found: Iterable[Finding])
         or not _only_reasoning(reading, choice)
     ):
         return
-    if not choice.has_ids and reading.header.request.get("include_reasoning") is False and not got.reasoning:
-        code = Code.ENDED_WITHOUT_TEXT
-    elif any(one.header.channel == "final" for one in choice.transcript.messages if choice.has_ids):
+    if any(one.header.channel == "final" for one in choice.transcript.messages if choice.has_ids):
         code = Code.ENDED_WITH_EMPTY_ANSWER
     else:
         code = Code.ENDED_IN_REASONING if got.reasoning else Code.ENDED_WITHOUT_TEXT

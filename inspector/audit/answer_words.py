@@ -10,31 +10,31 @@ __all__ = ["below_limit_words", "ended_words", "special_token_words", "stopped_w
 def special_token_words(finding: Finding) -> str:
     """A special token inside a body, as a clause."""
     facts = finding.facts
-    missing = "; an <|end|> before it is missing" if facts.token_id == Marker.START else ""
-    where = f" of a message on {facts.channel}" if facts.channel else ""
+    missing = "; the <|end|> before it is missing" if facts.token_id == Marker.START else ""
+    where = f" of a message on the {facts.channel} channel" if facts.channel else ""
     return (
         f"the model wrote {finding.generated} inside the body{where} (token {finding.token_start:,}), where "
-        f"it is text and frames nothing{missing}"
+        f"it is ordinary text{missing}"
     )
 
 
 def below_limit_words(facts: Facts) -> str:
     """A response that is called incomplete for a limit that it did not reach, as a clause."""
     return (
-        "the response has no output, and the server blames a limit that was not reached "
+        "the response has no output, and the server reports a limit that was not reached "
         f"({facts.counted:,} of {facts.limit:,} tokens)"
     )
 
 
 def ended_words(finding: Finding) -> str:
-    """Where a turn without an answer ended, after "the turn"."""
+    """Where a response without an answer ended, after "the response"."""
     match finding.code:
         case Code.ENDED_IN_REASONING:
-            return "ended in its reasoning"
+            return "ended after its reasoning, without an answer or a tool call"
         case Code.ENDED_WITH_EMPTY_ANSWER:
-            return "ended with an empty answer"
+            return "ended with an empty answer and no tool call"
         case _:
-            return "ended before any text"
+            return "ended without an answer or a tool call"
 
 
 def stopped_words(facts: Facts) -> str:

@@ -1,6 +1,7 @@
 """Findings about tool calls: lost whole, under another name, with broken arguments, under another index."""
 
 from collections.abc import Iterator, Set
+from dataclasses import replace
 
 from inspector.alignment import Alignment, FateState
 from inspector.audit.finding import Facts, Finding
@@ -12,7 +13,14 @@ from inspector.harmony.text import text_of
 from inspector.harmony.transcript import Message
 from inspector.reading import ChoiceReading
 
-__all__ = ["broken_arguments", "call_findings", "nameless_calls", "undelivered_calls"]
+__all__ = [
+    "broken_arguments",
+    "call_findings",
+    "nameless_calls",
+    "undelivered_calls",
+    "wrong_arguments",
+    "wrong_name",
+]
 
 
 def undelivered_calls(choice: ChoiceReading, alignment: Alignment) -> set[str]:
@@ -45,10 +53,7 @@ def call_findings(
     delivered = {field: "".join(parts) for field, parts in texts.items()}
     in_place = {fate.field for fate in alignment.fates if fate.delivered_in == fate.field}
     for number, (call, index) in enumerate(zip(choice.expected.calls, alignment.calls, strict=False)):
-        place = call.segment.message
-        if place is None:
-            continue
-        message = choice.transcript.messages[place]
+        message = choice.transcript.messages[call.message]
         if call.segment.field in undelivered:
             yield _lost_call(choice, call, message, unasked=single and number > 0)
             continue
@@ -84,6 +89,34 @@ def nameless_calls(choice: ChoiceReading, explained: Set[int | None]) -> Iterato
                 event_end=came[-1] + 1,
                 choice=choice.index,
             )
+
+
+def wrong_name(choice: ChoiceReading, number: int, name: str, got: str) -> Finding:
+    """The finding of a call that was delivered under another name, or without one."""
+    return Finding(
+        code=Code.CALL_RENAMED if got else Code.CALL_NAME_LOST,
+        kind=Kind.GARBLED if got else Kind.DROPPED,
+        severity=Severity.ERROR,
+        facts=Facts(call=number),
+        field=tool_name(number),
+        generated=name,
+        delivered=got,
+        choice=choice.index,
+    )
+
+
+def wrong_arguments(choice: ChoiceReading, field: str | None, generated: str, delivered: str) -> Finding:
+    """The finding of arguments that were delivered as invalid JSON; a warning if they were generated so."""
+    good = is_json(generated)
+    return Finding(
+        kind=Kind.INVALID_TOOL_ARGUMENTS,
+        severity=Severity.ERROR if good else Severity.WARNING,
+        code=Code.ARGUMENTS_BROKEN if good else Code.ARGUMENTS_GENERATED_INVALID,
+        field=field,
+        generated=generated,
+        delivered=delivered,
+        choice=choice.index,
+    )
 
 
 def broken_arguments(choice: ChoiceReading) -> Iterator[Finding]:
@@ -135,19 +168,12 @@ def _name_findings(
     if got == call.name:
         return
     event_start, event_end = events_of(choice, message.start, message.body)
-    yield Finding(
-        code=Code.CALL_RENAMED if got else Code.CALL_NAME_LOST,
-        kind=Kind.GARBLED if got else Kind.DROPPED,
-        severity=Severity.ERROR,
-        facts=Facts(call=number),
-        field=tool_name(number),
+    yield replace(
+        wrong_name(choice, number, call.name, got),
         token_start=message.start,
         token_end=message.body,
         event_start=event_start,
         event_end=event_end,
-        generated=call.name,
-        delivered=got,
-        choice=choice.index,
     )
 
 
@@ -158,21 +184,13 @@ def _arguments_findings(
         return
     start, end = call.segment.start, message.end
     generated = text_of(choice.tokens.ids[call.segment.start : call.segment.end])
-    good = is_json(generated)
-    field = call.segment.field
     event_start, event_end = events_of(choice, start, end)
-    yield Finding(
-        kind=Kind.INVALID_TOOL_ARGUMENTS,
-        severity=Severity.ERROR if good else Severity.WARNING,
-        code=Code.ARGUMENTS_BROKEN if good else Code.ARGUMENTS_GENERATED_INVALID,
-        field=field,
+    yield replace(
+        wrong_arguments(choice, call.segment.field, generated, delivered),
         token_start=start,
         token_end=end,
         event_start=event_start,
         event_end=event_end,
-        generated=generated,
-        delivered=delivered,
-        choice=choice.index,
     )
 
 

@@ -14,13 +14,22 @@ from inspector.audit.answer_words import (
 )
 from inspector.audit.finding import Finding
 from inspector.audit.kinds import KINDS, Code, Kind
-from inspector.audit.wording import sent_as
+from inspector.audit.wording import counted_and_sent, sent_as
 from inspector.audit.words import amount, counted, field_words, joined, per_field
 from inspector.deltas import CONTENT, REASONING
 
-__all__ = ["aborted", "loss_clauses", "model_clause", "warning_clause"]
+__all__ = ["LOSSES", "aborted", "loss_clauses", "model_clause", "warning_clause"]
 
 _SERVER_CALL: Final = "mcp_call["
+_LOST: Final = {
+    Kind.DROPPED: ("lost", "of"),
+    Kind.GARBLED: ("garbled", "in"),
+    Kind.REORDERED: ("reordered", "in"),
+    Kind.DUPLICATED: ("repeated or invented", "in"),
+}
+
+LOSSES: Final = (Kind.MISROUTED, *_LOST)
+"""The order in which a clause mentions losses."""
 
 
 def aborted(words: str, *, status: int | None) -> str:
@@ -35,14 +44,9 @@ def aborted(words: str, *, status: int | None) -> str:
 def loss_clauses(errors: Sequence[Finding]) -> list[str]:
     """What a server did to the texts, each a clause after "the server"."""
     found = _misrouted(errors)
-    if dropped := _of(errors, Kind.DROPPED):
-        found.append(f"lost {per_field(dropped, 'of')}")
-    if garbled := _of(errors, Kind.GARBLED):
-        found.append(f"garbled {per_field(garbled, 'in')}")
-    if reordered := _of(errors, Kind.REORDERED):
-        found.append(f"reordered {per_field(reordered, 'in')}")
-    if duplicated := _of(errors, Kind.DUPLICATED):
-        found.append(f"repeated or invented {per_field(duplicated, 'in')}")
+    for kind, (verb, preposition) in _LOST.items():
+        if group := _of(errors, kind):
+            found.append(f"{verb} {per_field(group, preposition)}")
     broken = _of(errors, Kind.INVALID_TOOL_ARGUMENTS)
     if broken and not found:
         found.append(f"broke the JSON of {field_words(broken[0].field)}")
@@ -58,7 +62,9 @@ def _misrouted(errors: Sequence[Finding]) -> list[str]:
         if field is None and (where or "").startswith(_SERVER_CALL):
             words.append(f"turned {amount(group)} into a call of a tool that does not exist")
         elif field is None:
-            words.append(f"delivered {amount(group)} of message framing as text in {field_words(where)}")
+            words.append(
+                f"delivered {amount(group)} outside any message body as text in {field_words(where)}"
+            )
         elif field == REASONING and where == CONTENT:
             words.append(f"leaked {amount(group, 'reasoning')} into the answer")
         else:
@@ -74,7 +80,7 @@ def model_clause(rejected: Sequence[Finding]) -> str:
         if first.kind is Kind.BAD_HEADER
         else "emitted a token where only <|start|> is allowed"
     )
-    more = f", {len(rejected):,} times in all" if len(rejected) > 1 else ""
+    more = f", {len(rejected):,} times in total" if len(rejected) > 1 else ""
     return f"{what} (token {first.token_start:,}{more})" if first.sent else f"{what} (not sent)"
 
 
@@ -86,8 +92,10 @@ def warning_clause(kind: Kind, findings: Sequence[Finding]) -> str:
 def _unserved(findings: Sequence[Finding]) -> str:
     places = {one.delivered_in for one in findings}
     if None not in places and len(places) == 1:
-        return f"text without a field of its own was delivered in {field_words(findings[0].delivered_in)}"
-    return "some generated text has no field and was not delivered"
+        return f"text for which the endpoint has no field was delivered in {field_words(findings[0].delivered_in)}"
+    if all(one.code in {Code.NO_FIELD, Code.NO_FIELD_DELIVERED} for one in findings):
+        return "some generated text was not delivered, because the endpoint has no field for it"
+    return "some generated text was not delivered"
 
 
 def _truncated(findings: Sequence[Finding]) -> str:
@@ -106,7 +114,7 @@ def _count_mismatch(findings: Sequence[Finding]) -> str:
         case Code.COUNT_ABOVE_SENT | Code.COUNT_ABOVE_LOGPROBS:
             return f"the server sent {facts.seen:,} of {facts.counted:,} {sent_as(facts)}, so losses may be hidden"
         case Code.COUNT_BELOW_SENT:
-            return f"the server counted {facts.counted:,} tokens and sent {facts.seen:,} {sent_as(facts)}"
+            return f"the server {counted_and_sent(facts)}"
         case Code.COUNT_UNEXPLAINED if facts.reconstructed:
             missing = (facts.counted or 0) - (facts.seen or 0)
             return f"the server counted {counted(missing, 'token')} more than its final object accounts for"
@@ -119,7 +127,7 @@ def _count_mismatch(findings: Sequence[Finding]) -> str:
 
 def _invalid_arguments(findings: Sequence[Finding]) -> str:
     if findings[0].code is Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN:
-        return "tool arguments arrived that are not valid JSON"
+        return "the tool arguments are not valid JSON as delivered"
     return "the model generated tool arguments that are not valid JSON"
 
 
@@ -133,9 +141,7 @@ def _rejected(findings: Sequence[Finding]) -> str:
 
 def _no_answer(findings: Sequence[Finding]) -> str:
     first = findings[0]
-    return (
-        f"the turn {ended_words(first)} ({stopped_words(first.facts)}): there is no answer and no tool call"
-    )
+    return f"the response {ended_words(first)} ({stopped_words(first.facts)})"
 
 
 def _special_token(findings: Sequence[Finding]) -> str:

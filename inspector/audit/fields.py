@@ -47,7 +47,8 @@ class FieldTexts:
     field: str
     generated: str | None
     """None where it is unknown."""
-    delivered: str
+    delivered: str | None
+    """None where the capture has no delivered side (a list of token IDs)."""
     state: FieldState
 
 
@@ -73,7 +74,7 @@ def field_texts(reading: Reading, choice: ChoiceReading, findings: Sequence[Find
         made, got = generated.get(field, ""), delivered.get(field, "")
         if not made and not got:
             continue
-        if not known:
+        if not known or not reading.spec.delivers:
             state = FieldState.UNKNOWN
         elif made == got:
             state = FieldState.EQUAL
@@ -83,7 +84,14 @@ def field_texts(reading: Reading, choice: ChoiceReading, findings: Sequence[Find
             state = FieldState.UNKNOWN
         else:
             state = FieldState.LEFT_OUT if _shorter(made, got) else FieldState.NO_FIELD
-        found.append(FieldTexts(field=field, generated=made if known else None, delivered=got, state=state))
+        found.append(
+            FieldTexts(
+                field=field,
+                generated=made if known else None,
+                delivered=got if reading.spec.delivers else None,
+                state=state,
+            )
+        )
     return found
 
 

@@ -1,10 +1,11 @@
 """Findings without token ids: the server's own final texts against the deltas that it sent."""
 
-import dataclasses
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from inspector.alignment import embed_or_align
+from inspector.audit.calls import wrong_arguments, wrong_name
 from inspector.audit.finding import Facts, Finding
 from inspector.audit.kinds import Code, Kind, Severity
 from inspector.audit.words import is_json
@@ -48,7 +49,7 @@ def final_findings(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]
             continue
         got = "".join(delta.text for delta in sent.get(field, []))
         if not is_json(got):
-            yield _arguments_finding(choice, field, final, got)
+            yield replace(wrong_arguments(choice, field, final, got), facts=Facts(by_final=True))
 
 
 def _names(choice: ChoiceReading, sent: Mapping[str, list[Delta]]) -> Iterator[Finding]:
@@ -61,20 +62,9 @@ def _names(choice: ChoiceReading, sent: Mapping[str, list[Delta]]) -> Iterator[F
         if got != final:
             arguments = tool_arguments(index)
             untold = not got and not choice.finals.get(arguments) and arguments not in sent
-            yield Finding(
-                code=Code.CALL_RENAMED
-                if got
-                else Code.CALL_WITHOUT_EVENTS
-                if untold
-                else Code.CALL_NAME_LOST,
-                kind=Kind.GARBLED if got else Kind.DROPPED,
-                severity=Severity.ERROR,
-                facts=Facts(call=index, name=final, by_final=True),
-                field=field,
-                generated=final,
-                delivered=got,
-                choice=choice.index,
-            )
+            found = wrong_name(choice, index, final, got)
+            code = Code.CALL_WITHOUT_EVENTS if untold else found.code
+            yield replace(found, code=code, facts=Facts(call=index, name=final, by_final=True))
 
 
 def _wrong_calls(
@@ -217,7 +207,7 @@ def _pair(lost: list[Finding], extra: list[Finding]) -> Iterator[Finding]:
             yield finding
             continue
         if pair.field == finding.field:
-            yield dataclasses.replace(
+            yield replace(
                 finding,
                 code=Code.TEXT_REORDERED,
                 kind=Kind.REORDERED,
@@ -238,17 +228,3 @@ def _pair(lost: list[Finding], extra: list[Finding]) -> Iterator[Finding]:
             choice=pair.choice,
         )
     yield from left
-
-
-def _arguments_finding(choice: ChoiceReading, field: str, final: str, got: str) -> Finding:
-    good = is_json(final)
-    return Finding(
-        kind=Kind.INVALID_TOOL_ARGUMENTS,
-        severity=Severity.ERROR if good else Severity.WARNING,
-        code=Code.ARGUMENTS_BROKEN if good else Code.ARGUMENTS_GENERATED_INVALID,
-        facts=Facts(by_final=True),
-        field=field,
-        generated=final,
-        delivered=got,
-        choice=choice.index,
-    )

@@ -7,7 +7,7 @@ final texts are held against its deltas. One cause is one finding.
 from collections.abc import Iterable, Iterator, Mapping
 
 from inspector.alignment import Alignment, alignments
-from inspector.audit.answer_checks import no_answer, special_tokens
+from inspector.audit.answer_checks import no_answer, special_tokens, unknown_headers
 from inspector.audit.calls import broken_arguments, nameless_calls
 from inspector.audit.final_object import final_findings
 from inspector.audit.finding import Finding
@@ -31,8 +31,12 @@ def audit(
 ) -> list[Finding]:
     """All findings of a reading, errors before warnings, then in the order of the stream.
 
+    Of a response that was read in part none: what is missing may be in the rest.
+
     `aligned` and `stopped` are what `alignments` and `rejection` say of it, where they are known already.
     """
+    if reading.unread:
+        return []
     if aligned is None:
         aligned, stopped = alignments(reading), rejection(reading)
     found = list(_findings(reading, aligned, stopped))
@@ -53,6 +57,8 @@ def _findings(
             if not holes:
                 yield from refusal_findings(choice)
                 yield from special_tokens(choice)
+                if not reading.spec.delivers:
+                    yield from unknown_headers(choice)
             laid = aligned[choice.index]
             if laid is not None:
                 lost = list(lost_findings(reading, choice, laid, ids_missing=holes))

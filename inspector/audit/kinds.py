@@ -37,6 +37,7 @@ class Kind(StrEnum):
     COUNT_MISMATCH = "count_mismatch"
     NO_ANSWER = "no_answer"
     SPECIAL_TOKEN_IN_BODY = "special_token_in_body"
+    UNKNOWN_HEADER = "unknown_header"
 
 
 class Code(StrEnum):
@@ -97,7 +98,11 @@ class Code(StrEnum):
 
     # what the model wrote, or did not write
     SPECIAL_TOKEN_IN_BODY = "special_token_in_body"
-    """A special token inside a body, where it is text and frames nothing."""
+    """A special token inside a body, where it is ordinary text."""
+    CHANNEL_UNKNOWN = "channel_unknown"
+    """A message of the assistant without a channel, or with one that Harmony does not define."""
+    ROLE_UNKNOWN = "role_unknown"
+    """A header that begins with a word that is neither a role nor a tool."""
     ENDED_IN_REASONING = "ended_in_reasoning"
     ENDED_WITH_EMPTY_ANSWER = "ended_with_empty_answer"
     ENDED_WITHOUT_TEXT = "ended_without_text"
@@ -249,7 +254,7 @@ KINDS: Final[dict[Kind, KindInfo]] = {
         side=Side.STREAM,
         marks=False,
         when="events out of order: no `[DONE]`, a gap in `sequence_number`, a delta outside its item",
-        clause="the stream breaks its protocol",
+        clause="the stream violates the streaming protocol",
     ),
     Kind.COUNT_MISMATCH: KindInfo(
         label="count mismatch",
@@ -264,13 +269,21 @@ KINDS: Final[dict[Kind, KindInfo]] = {
         severity=Severity.WARNING,
         side=Side.STREAM,
         marks=False,
-        when="the turn ended by itself, not by a limit, and brought neither an answer nor a tool call",
+        when="the turn ended by itself, not by a limit, without an answer or a tool call",
     ),
     Kind.SPECIAL_TOKEN_IN_BODY: KindInfo(
-        label="special token in a body",
+        label="misplaced special token",
         severity=Severity.WARNING,
         side=Side.STREAM,
         marks=True,
         when="a special token such as `<|start|>` or `<|endoftext|>` inside a body, where it is text",
+    ),
+    Kind.UNKNOWN_HEADER: KindInfo(
+        label="unknown channel or role",
+        severity=Severity.WARNING,
+        side=Side.STREAM,
+        marks=False,
+        when="in a list of token IDs: a header with a channel or role that Harmony does not define",
+        clause="a header has a channel or role that Harmony does not define",
     ),
 }

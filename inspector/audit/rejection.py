@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
-from typing import assert_never
+from typing import Literal, assert_never
 
 from inspector.audit.finding import Implied, Missing
 from inspector.audit.missing_ids import ids_missing
@@ -21,6 +21,11 @@ from inspector.reading import ChoiceReading, Reading
 from inspector.wire.stream import ServerError
 
 __all__ = ["Rejection", "UnsentKind", "culprit", "header_words", "rejection"]
+
+_HeaderReason = Literal[
+    Reason.UNKNOWN_ROLE, Reason.NO_ROLE, Reason.NO_CHANNEL, Reason.EXTRA_WORDS, Reason.UNDECODABLE
+]
+"""Why a header is rejected at its end."""
 
 
 class UnsentKind(StrEnum):
@@ -139,33 +144,32 @@ class _Where:
 
     def missing_of_header(self, error: ParserError) -> Missing | None:
         """What is missing of the open header; None when it is not the rejected one."""
-        if self.open_header is None or not error.reason.in_header:
+        reason = error.reason
+        if self.open_header is None or reason is Reason.NOT_START:
             return None
-        if self.exact or error.reason is Reason.UNFINISHED:
+        if self.exact or reason is Reason.UNFINISHED:
             return Missing.NONE
-        whole, begun = self._holds(error)
+        whole, begun = self._holds(reason, error.quoted)
         return Missing.POSSIBLE if whole else Missing.CERTAIN if begun else None
 
-    def _holds(self, error: ParserError) -> tuple[bool, bool]:
+    def _holds(self, reason: _HeaderReason, quoted: str) -> tuple[bool, bool]:
         """Whether the open header has what the error is about, and whether it may be its beginning."""
         text = text_of(self.ids[self.open_header or 0 :])
         role = text.removeprefix(Marker.START.text)
         own = role != text  # else the prompt gave the role
-        match error.reason:
+        match reason:
             case Reason.UNKNOWN_ROLE:
-                return own and role.startswith(error.quoted), own and error.quoted.startswith(role)
+                return own and role.startswith(quoted), own and quoted.startswith(role)
             case Reason.NO_ROLE:
                 return own and role.startswith("<|"), own and not role
             case Reason.NO_CHANNEL:
                 return text.rstrip().endswith(Marker.CHANNEL.text), Marker.CHANNEL.text not in text
             case Reason.EXTRA_WORDS:
-                return error.quoted != "" and _joined(error.quoted) in _joined(text), True
-            case Reason.UNDECODABLE | Reason.UNFINISHED:
+                return quoted != "" and _joined(quoted) in _joined(text), True
+            case Reason.UNDECODABLE:
                 return True, True
-            case Reason.NOT_START:
-                return False, False
             case _:
-                assert_never(error.reason)
+                assert_never(reason)
 
     def implied(self, error: ParserError) -> tuple[Implied, ...]:
         """What the grammar needs between the last token sent and the rejected token or header."""

@@ -6,7 +6,7 @@ The weakest evidence: sampled tokens need not be the ones that encoding gives.
 from collections.abc import Iterator
 from typing import Final
 
-from inspector.harmony.vocab import encode, encode_plain
+from inspector.harmony.vocab import encode, encode_plain, is_endless
 from inspector.reading import Reading
 
 __all__ = ["explained_tokens"]
@@ -16,13 +16,15 @@ _OPENING: Final = 2
 
 
 def explained_tokens(reading: Reading) -> int | None:
-    """Tokens of the messages that the deltas tell; None for other endpoints.
+    """Tokens of the messages that the deltas tell; None for other endpoints, and for texts without words.
 
     For Responses see `harmony.reconstruction`.
     """
     if not reading.spec.parsed or reading.spec.final_object:
         return None
     messages = list(_chat_messages(reading))
+    if any(is_endless(text) for message in messages for text in message):
+        return None
     framed = sum(len(encode(header)) + len(encode_plain(body)) + 1 for header, body in messages)
     return framed + _OPENING * max(len(messages) - 1, 0)
 

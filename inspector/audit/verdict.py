@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple, assert_never
 
-from inspector.audit.clauses import aborted, loss_clauses, model_clause, warning_clause
+from inspector.audit.clauses import LOSSES, aborted, loss_clauses, model_clause, warning_clause
 from inspector.audit.fields import FieldState, field_texts
 from inspector.audit.finding import Finding, Missing
 from inspector.audit.kinds import KINDS, Code, Kind, Severity, Side
 from inspector.audit.missing_ids import ids_missing
 from inspector.audit.rejection import Rejection
 from inspector.audit.stream_checks import server_errors
+from inspector.audit.wording import unended
 from inspector.audit.words import counted, field_words, joined
 from inspector.formats import clip, listed
 from inspector.harmony.reconstruction import Certainty, Reconstruction
@@ -50,8 +51,6 @@ class Clause(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-_LOSSES: Final = (Kind.MISROUTED, Kind.DROPPED, Kind.GARBLED, Kind.REORDERED, Kind.DUPLICATED)
-"""The order in which a clause mentions losses, as `wording.loss_clauses` does."""
 _SHOWN: Final = 3
 _MESSAGE_SHOWN: Final = 120
 _HTTP_ERROR: Final = 400
@@ -63,13 +62,17 @@ _WARNINGS: Final = (
     Kind.INVALID_TOOL_ARGUMENTS,
     Kind.SPECIAL_TOKEN_IN_BODY,
     Kind.NO_ANSWER,
+    Kind.UNKNOWN_HEADER,
     Kind.PROTOCOL,
 )
-"""The order in which a verdict mentions warnings; kinds that are not here follow."""
+"""The order in which a verdict mentions warnings."""
 
 
 def verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection | None = None) -> Verdict:
     """The verdict of a reading with its findings; `stopped` is what the server's error says was rejected."""
+    if reading.unread:
+        why = "A difference may be in the part that was not read, so there is no verdict."
+        return Verdict(level=Level.UNKNOWN, sentence=reading.unread, why=why)
     said = clauses(reading, findings)
     if said:
         error = any(one.severity is Severity.ERROR for one in findings)
@@ -79,10 +82,15 @@ def verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection | 
     blind = [one for one in reading.choices if one.evidence in _BLIND]
     unproven = reading.stream.final_object is not None or reading.choice.evidence is Evidence.FINAL_OBJECT
     if unproven and not reading.choice.has_ids and reading.choice.rebuilt is None:
+        arrived = reading.stream.final_object is not None
         return Verdict(
             level=Level.UNKNOWN,
-            sentence="The deltas add up to the final object, but whether that is complete is unknown.",
-            why=_open(reading, reading.choice.reconstruction),
+            sentence="The deltas match the final object, but it is unknown whether that is complete."
+            if arrived
+            else "The response has not ended, so whether it is complete is unknown.",
+            why=_open(reading, reading.choice.reconstruction)
+            if arrived
+            else "The final object has not arrived.",
         )
     if blind:
         which = "" if len(blind) == len(reading.choices) else f" for choice {blind[0].index}"
@@ -119,9 +127,12 @@ def _errors(reading: Reading, errors: Sequence[Finding]) -> list[Clause]:
     text = text or [one for one in errors if one.kind is Kind.INVALID_TOOL_ARGUMENTS]
     if lost := loss_clauses(text):
         subject = "it also" if told else "the server"
-        text.sort(key=lambda one: _LOSSES.index(one.kind) if one.kind in _LOSSES else len(_LOSSES))
+        text.sort(key=lambda one: LOSSES.index(one.kind) if one.kind in LOSSES else len(LOSSES))
         found.append(Clause(f"{subject} {joined(lost[:_SHOWN])}", tuple(text)))
-    rejected = [one for one in errors if KINDS[one.kind].side is Side.MODEL]
+    prompt = [one for one in errors if one.code is Code.PROMPT_REJECTED]
+    if prompt:
+        found.append(Clause("the prompt breaks the format before the completion begins", tuple(prompt)))
+    rejected = [one for one in errors if KINDS[one.kind].side is Side.MODEL and one not in prompt]
     if rejected:
         parses = reading.spec.parsed
         silent = ", and the server did not report it" if parses and not told else ""
@@ -129,7 +140,7 @@ def _errors(reading: Reading, errors: Sequence[Finding]) -> list[Clause]:
     cut = [one for one in errors if one.kind is Kind.DISCONNECTED]
     if cut:
         found.append(Clause(KINDS[Kind.DISCONNECTED].clause, tuple(cut)))
-    return found
+    return found or _warnings(reading, errors)
 
 
 def _warnings(reading: Reading, findings: Sequence[Finding]) -> list[Clause]:
@@ -147,9 +158,7 @@ def _clean(reading: Reading) -> str:
     if not reading.spec.delivers:
         return f"The tokens are well-formed Harmony: {counted(len(choice.transcript.messages), 'message')}."
     if choice.evidence is Evidence.FINAL_OBJECT_AND_COUNT:
-        return "The deltas add up to the final object, and that accounts for every token that the server counted."
-    if choice.evidence is Evidence.FINAL_OBJECT:
-        return "The deltas add up to the final object; nothing was lost while streaming."
+        return "The deltas match the final object, which accounts for every token that the server counted."
     others = [
         one.field
         for choice in reading.choices
@@ -188,13 +197,11 @@ def _checked(reading: Reading) -> str:
 
 def _open(reading: Reading, told: Reconstruction | None) -> str:
     """Why a final object that equals the deltas does not settle it, and what would."""
-    if reading.stream.final_object is None:
-        return "The final object has not arrived."
     if (reading.stream.usage or {}).get("output_tokens") is None:
         return "The final object has no token count (usage) to check it against."
     if told is None:
         return (
-            "The final object leaves out what the model wrote to a tool of the server. To find out, send "
+            "The final object omits what the model wrote to a server-side tool. To check that too, send "
             "`enable_response_messages: true` with the request."
         )
     if told.missing and told.certainty is Certainty.DIFFERS:
@@ -202,14 +209,14 @@ def _open(reading: Reading, told: Reconstruction | None) -> str:
         untold = next((fit.what for fit in told.fits if fit.untold), None)
         if untold is not None:
             return (
-                f"The server counted {counted(told.missing, 'token')} more than its texts take. “{untold}” in a "
+                f"The server counted {counted(told.missing, 'token')} more than its texts encode to. “{untold}” in a "
                 "header would explain it; send `enable_response_messages: true` with the request to find out."
             )
         return (
             f"The server counted {counted(abs(told.missing), 'token')} {way} than the {len(told.ids):,} that its texts "
-            "take when they are encoded again; a model may spell a text in other tokens."
+            "encode to; a model may sample other tokens for the same text."
         )
-    return "A text has U+FFFD for a character that was cut, so its tokens cannot be counted again."
+    return "A text contains U+FFFD in place of a truncated character, so its tokens cannot be counted."
 
 
 def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | None) -> str:
@@ -223,20 +230,21 @@ def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | Non
         and reading.header.endpoint in reading.engine.silent
     ):
         return (
-            "The server sent no error message, so what it failed on cannot be determined here; its log has "
+            "The server sent no error message, so the cause cannot be determined here; its log has "
             f"the traceback. {checked}"
         )
     lost = any(KINDS[kind].side is Side.TEXT for kind in kinds)
     if reading.choice.has_ids:
         rejected = next((one for one in findings if KINDS[one.kind].side is Side.MODEL), None)
         if rejected is not None:
-            return f"The model's tokens break the format: {rejected.delivered}. {checked}"
+            breaks = "prompt breaks" if rejected.code is Code.PROMPT_REJECTED else "model's tokens break"
+            return f"The {breaks} the format: {rejected.delivered}. {checked}"
         if lost:
             broken = any(one.code is Code.ARGUMENTS_BROKEN for one in findings)
             json = " The arguments are no longer valid JSON." if broken else ""
             return f"The model's stream is well formed, so the loss is the server's.{json} {checked}"
     if any(one.kind is Kind.MISROUTED and one.event_start == reading.stream.final_event for one in findings):
-        return f"The final object has it as well: the server misread a header, or the model wrote it wrong. {checked}"
+        return f"The final object has it too: the server misread a header, or the model wrote a malformed one. {checked}"
     if kinds and kinds <= {Kind.SPECIAL_TOKEN_IN_BODY, Kind.NO_ANSWER}:
         return f"Nothing was lost. {checked}"
     if lost:
@@ -252,8 +260,7 @@ def _stopped_words(stopped: Rejection) -> str:
             return (
                 f"The rejected header starts at token {start:,} of the stream; the rest of it was not sent."
             )
-        ended = "; the <|message|> that ends it was not sent" if stopped.unsent else ""
-        return f"The rejected header starts at token {start:,} of the stream{ended}."
+        return f"The rejected header starts at token {start:,} of the stream{unended(bool(stopped.unsent))}."
     what = "header" if stopped.error.reason.in_header else "token"
     if stopped.missing is Missing.CERTAIN:
         return (

@@ -10,10 +10,9 @@ from inspector.audit.finding import Facts, Finding, Implied, Missing
 from inspector.audit.kinds import KINDS, Code
 from inspector.audit.rejection import Rejection, UnsentKind
 from inspector.audit.words import counted, field_words, quote, tokens_words
-from inspector.harmony.text import text_of
-from inspector.harmony.vocab import token_bytes
+from inspector.formats import listed
 
-__all__ = ["explain", "sent_as", "title", "unsent_words"]
+__all__ = ["counted_and_sent", "explain", "sent_as", "title", "unended", "unsent_words"]
 
 _IMPLIED: Final = {
     Implied.MESSAGE: "a whole message",
@@ -44,6 +43,7 @@ def explain(finding: Finding) -> str:
     facts = finding.facts
     text = quote(finding.generated or finding.delivered or "")
     where = _where(finding)
+    arguments = text if finding.generated else "empty arguments"
     field, arrived = field_words(finding.field), field_words(finding.delivered_in)
     match finding.code:
         case Code.TOKEN_REJECTED | Code.HEADER_REJECTED | Code.PROMPT_REJECTED:
@@ -56,7 +56,7 @@ def explain(finding: Finding) -> str:
             by = ", according to the final object," if facts.by_final else ""
             return f"{text}{where} belongs in {field}{by} and was delivered in {arrived}."
         case Code.FRAMING_AS_TEXT:
-            return f"{text}{where} frames a message, but was delivered as text in {arrived}."
+            return f"{text}{where} is outside any message body, but was delivered as text in {arrived}."
         case Code.TEXT_REORDERED:
             return f"{text}{where} was delivered in {field} out of order."
         case Code.TEXT_CHANGED:
@@ -67,23 +67,19 @@ def explain(finding: Finding) -> str:
         case Code.TEXT_INVENTED:
             return f"{text} was delivered in {field}, but no token generated it there."
         case Code.NO_FIELD:
-            return (
-                f"{text}{where} has {_header(facts)}. The endpoint has no field for it; it was not delivered."
-            )
+            return f"{text}{where} is in {_message(facts)}. The endpoint has no field for it; it was not delivered."
         case Code.NO_FIELD_DELIVERED:
-            return f"{text}{where} has {_header(facts)}. The endpoint has no field for it; it ended up in {arrived}."
+            return f"{text}{where} is in {_message(facts)}. The endpoint has no field for it; it was delivered in {arrived}."
         case Code.REJECTED_SILENTLY:
             return (
                 f"{text}{where} was rejected by the parser. The server reported no error, and the text was not "
                 "delivered."
             )
         case Code.CALL_LOST:
-            return (
-                f"The call of {quote(facts.name or '')} with {text}{where} was not delivered as a tool call."
-            )
+            return f"The call of {quote(facts.name or '')} with {arguments}{where} was not delivered as a tool call."
         case Code.CALL_LEFT_OUT:
             return (
-                f"The call of {quote(facts.name or '')} with {text}{where} was left out because the request has "
+                f"The call of {quote(facts.name or '')} with {arguments}{where} was left out because the request has "
                 "parallel_tool_calls: false."
             )
         case Code.CALL_RENAMED:
@@ -107,17 +103,17 @@ def explain(finding: Finding) -> str:
         case Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN:
             return f"{_upper(field)} are not valid JSON as delivered: {text}. Without token IDs the origin is unknown."
         case Code.FINAL_TEXT_NOT_STREAMED:
-            return f"{text} is in the final object, but no delta of {field} had it."
+            return f"{text} is in the final object, but was not streamed in {field}."
         case Code.FINAL_LACKS_TEXT:
-            return f"{text} was delivered in {field}, but the final object does not have it there."
+            return f"{text} was streamed in {field}, but the final object does not have it there."
         case Code.FINAL_LACKS_ITEM:
-            return f"{text} was delivered in {field}, but the final object has no such item."
+            return f"{text} was streamed in {field}, but the final object has no such item."
         case Code.FINAL_DONE_DIFFERS:
             return f"The .done text of {field} differs from the final object."
         case Code.FINAL_CALL_OF_SPECIAL_TOKEN:
             return (
                 f"{quote(facts.detail or '')} was delivered as a call of {quote(facts.name or '')}. A special token is "
-                "no tool name: the server misread the header, or the model wrote it wrong."
+                "not a tool name: the server misread the header, or the model wrote a malformed one."
             )
         case Code.FINAL_FUNCTION_AS_MCP:
             return (
@@ -125,14 +121,21 @@ def explain(finding: Finding) -> str:
                 "an mcp_call, which no client runs as a function."
             )
         case Code.CALL_WITHOUT_EVENTS:
-            return f"The call of {quote(facts.name or '')} is in the final object, and no event of the stream told it."
+            return f"The call of {quote(facts.name or '')} is in the final object, but no event of the stream reported it."
         case Code.SPECIAL_TOKEN_IN_BODY:
             return f"{_upper(special_token_words(finding))}."
+        case Code.CHANNEL_UNKNOWN:
+            if facts.channel is None:
+                return f"The message{where} has no channel; Harmony defines analysis, commentary and final."
+            named = quote(facts.channel)
+            return f"The message{where} is on channel {named}; Harmony defines only analysis, commentary and final."
+        case Code.ROLE_UNKNOWN:
+            return f"The header of the message{where} begins with {quote(facts.role or '')}, which is neither a role nor a tool."
         case Code.ENDED_IN_REASONING | Code.ENDED_WITH_EMPTY_ANSWER | Code.ENDED_WITHOUT_TEXT:
-            return f"The turn {ended_words(finding)}; {stopped_words(facts)}."
+            return f"The response {ended_words(finding)} ({stopped_words(facts)})."
         case Code.INCOMPLETE_BELOW_LIMIT:
             return (
-                f"The server calls the response incomplete ({facts.reason}), but it has {facts.counted:,} of "
+                f"The server reports the response as incomplete ({facts.reason}), but it has {facts.counted:,} of "
                 f"{facts.limit:,} tokens and no output item."
             )
         case Code.SERVER_ERROR:
@@ -142,13 +145,13 @@ def explain(finding: Finding) -> str:
         case Code.CUT_AFTER_ERROR:
             return f"The connection was closed after the server's error{_words(facts)}."
         case Code.INCOMPLETE:
-            return f"The server calls the response incomplete: {facts.reason or 'no reason given'}."
+            return f"The server reports the response as incomplete: {facts.reason or 'no reason given'}."
         case Code.LIMIT_REACHED:
             return "The response stops at its token limit (finish_reason: length)."
         case Code.LIMIT_REACHED_UNREPORTED:
             return (
-                f"The response used all {facts.limit:,} tokens of max_output_tokens, but its status is completed: it is "
-                "most likely cut short (vLLM up to 0.23 does not report that)."
+                f"The response used all {facts.limit:,} tokens of max_output_tokens, but its status is completed: it was "
+                "most likely cut off (vLLM up to 0.23 does not report that)."
             )
         case Code.OPEN_AT_END:
             return _open_at_end(finding)
@@ -156,7 +159,7 @@ def explain(finding: Finding) -> str:
             return "The stream has a finish_reason, but no [DONE]."
         case Code.COUNT_ABOVE_SENT | Code.COUNT_ABOVE_LOGPROBS | Code.COUNT_BELOW_SENT:
             unknown = "" if finding.code is Code.COUNT_BELOW_SENT else "; the others are unknown"
-            return f"The server counted {facts.counted:,} tokens and sent {facts.seen:,} {sent_as(facts)}{unknown}."
+            return f"The server {counted_and_sent(facts)}{unknown}."
         case Code.COUNT_UNEXPLAINED if facts.reconstructed:
             return _beyond_final(facts)
         case Code.COUNT_UNEXPLAINED:
@@ -177,9 +180,8 @@ def _beyond_final(facts: Facts) -> str:
     missing = (facts.counted or 0) - (facts.seen or 0)
     amount_open = counted(missing, "token")
     said = (
-        f"The server counted {facts.counted:,} tokens, but the messages of its final object take {facts.seen:,} when "
-        f"encoded again. The final object does not have the other {amount_open}: in a header, or before, between or "
-        "after the messages."
+        f"The server counted {facts.counted:,} tokens, but the messages of its final object encode to only "
+        f"{facts.seen:,}. The other {amount_open} may be in a header, or before, between or after the messages."
     )
     if not facts.fits:
         return said
@@ -209,28 +211,38 @@ def sent_as(facts: Facts) -> str:
     return "logprob entries" if facts.logprobs else "token IDs"
 
 
-def _header(facts: Facts) -> str:
-    parts = [f"role {facts.role}"] if facts.role not in {None, "assistant"} else []
-    parts.append(f"channel {facts.channel}" if facts.channel else "no channel")
+def counted_and_sent(facts: Facts) -> str:
+    """The server's count and what it sent, after "the server"."""
+    return f"counted {facts.counted:,} tokens and sent {facts.seen:,} {sent_as(facts)}"
+
+
+def unended(missing: bool) -> str:
+    """What follows the mention of a rejected header if the token that ends it is missing."""
+    return "; the <|message|> that ends it was not sent" if missing else ""
+
+
+def _message(facts: Facts) -> str:
+    parts = [f"role {quote(facts.role or '')}"] if facts.role not in {None, "assistant"} else []
+    parts.append(f"channel {quote(facts.channel)}" if facts.channel else "no channel")
     if facts.recipient:
-        parts.append(f"recipient {facts.recipient}")
-    return ", ".join(parts)
+        parts.append(f"recipient {quote(facts.recipient)}")
+    return f"a message with {listed(parts)}"
 
 
 def _open_at_end(finding: Finding) -> str:
     facts = finding.facts
     place = "header" if facts.in_header else "body"
-    channel = f" of a message on {facts.channel}" if facts.channel else ""
-    why = "no finish_reason" if facts.finish_reason is None else f"finish_reason: {facts.finish_reason}"
+    inside = f"the {place} of a message on the {facts.channel} channel" if facts.channel else f"a {place}"
+    why = stopped_words(facts)
     if facts.finish_reason == "length":
-        why = "the token limit was reached (finish_reason: length)"
-    return f"The stream ends inside the {place}{channel}{_where(finding)}: {why}."
+        why = f"the token limit was reached ({why})"
+    return f"The stream ends inside {inside}{_where(finding)}; {why}."
 
 
-def _token(token_id: int | None) -> str:
-    if token_id is None:
-        return ""
-    return f"token ID {token_id}" + (f" {quote(text_of([token_id]))}" if token_bytes(token_id) else "")
+def _token(finding: Finding) -> str:
+    return f"token ID {finding.facts.token_id}" + (
+        f" {quote(finding.generated)}" if finding.generated else ""
+    )
 
 
 def _rejected(finding: Finding) -> str:
@@ -254,18 +266,23 @@ def _rejected(finding: Finding) -> str:
 
 def _rejected_by_server(finding: Finding) -> str:
     facts = finding.facts
+    if facts.header_sent and facts.missing is Missing.CERTAIN:
+        begun = quote(finding.generated or "")
+        return (
+            f"The header that begins at token {finding.token_start:,} is rejected: {facts.words}. Only {begun} of it "
+            "was sent."
+        )
     if facts.header_sent:
         blamed = f"{quote(facts.quoted)} in the header" if facts.quoted else "The header"
-        ended = "" if facts.ended else "; the <|message|> that ends it was not sent"
         return (
             f"{blamed} {quote(finding.generated or '')} (from token {finding.token_start:,}) is rejected: "
-            f"{facts.words}. The header is in the stream{ended}.{_missing(facts)}"
+            f"{facts.words}. The header is in the stream{unended(not facts.ended)}.{_missing(facts)}"
         )
     if facts.header_sent is False:
-        blamed = f" {quote(facts.quoted)}" if facts.quoted else ""
-        what = f"The parser rejected a header{blamed} that was not sent"
+        blamed = f" with {quote(facts.quoted)}" if facts.quoted else ""
+        what = f"The parser rejected a header{blamed}, which was not sent"
     else:
-        what = f"The parser expects <|start|> and got {_token(facts.token_id)}, which was not sent"
+        what = f"The parser expected <|start|> and got {_token(finding)}, which was not sent"
     return f"{what}: {facts.words}.{_missing(facts)}"
 
 
@@ -274,9 +291,7 @@ def _missing(facts: Facts) -> str:
         case None | Missing.NONE:
             return ""
         case Missing.POSSIBLE:
-            return (
-                " The server sends several tokens per step, so others of the failing step may be missing too."
-            )
+            return " The server sends several tokens per step, so other tokens of the failing step may be missing too."
         case Missing.CERTAIN:
             what = " and ".join(_IMPLIED[one] for one in facts.implied or ())
             return f" Tokens before it were not sent either: at least {what}."

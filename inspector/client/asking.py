@@ -2,7 +2,7 @@
 
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -18,8 +18,10 @@ from inspector.client.failures import connection_failure, refusal, said
 from inspector.client.ground_truth import answer_room, rendered_prompt
 from inspector.client.outcome import Outcome, OutcomeKind, Problem, RequestFailed
 from inspector.client.recorder import Recorder, Sink
+from inspector.client.redirects import checked, within_host
 from inspector.client.request import LiveRequest, body
-from inspector.client.transport import STOPPED, AsyncRecordingTransport, header_of
+from inspector.client.secrets import without_secrets
+from inspector.client.transport import STOPPED, AsyncRecordingTransport, content_of, header_of, secrets_in
 from inspector.engines import engine_of
 from inspector.errors import ConnectionFailed
 from inspector.wire.endpoints import spec_of
@@ -118,7 +120,12 @@ class _Exchange:
         )
         timeout = _timeout(self.server)
         async with (
-            httpx.AsyncClient(transport=transport, timeout=timeout, follow_redirects=True) as http,
+            httpx.AsyncClient(
+                transport=transport,
+                timeout=timeout,
+                follow_redirects=True,
+                event_hooks=within_host(self.server),
+            ) as http,
             openai.AsyncOpenAI(
                 base_url=self.server.v1,
                 api_key=self.server.api_key or "none",
@@ -196,17 +203,19 @@ class _Exchange:
 
     def _broken(self) -> bool:
         recorder = self.recorder
-        return self.request.background and self._response_id is not None and not recorder.done
+        whole = recorder.done or bool(recorder.unread)
+        return self.request.background and self._response_id is not None and not whole
 
     def _record(self, request: httpx.Request) -> Recorder:
         if request.method == "POST":
-            self.recorder = self._recorder(request.content)
+            self.recorder = self._recorder(content_of(request), secrets_in(request))
             self.recorder.keep_open = self.request.background
         return self.recorder
 
-    def _recorder(self, content: bytes) -> Recorder:
+    def _recorder(self, content: bytes, secrets: Sequence[str] = ()) -> Recorder:
         header = header_of(self.request.endpoint, content, source="live request", **self._told)
-        return Recorder(header, self._sink, unwanted=self._unwanted, clock=self._clock)
+        sink = without_secrets(self._sink, secrets)
+        return Recorder(header, sink, unwanted=self._unwanted, clock=self._clock)
 
     def _unwanted(self, status: int, answer: str) -> bool:
         words = answer.lower()
@@ -220,6 +229,8 @@ class _Exchange:
     def _ending(self) -> Problem | None:
         """The failure of a stream that ended without one being raised."""
         recorder = self.recorder
+        if recorder.unread:
+            return Problem(OutcomeKind.UNREADABLE, f"{self.server.root}: {recorder.unread}")
         if recorder.body:
             answer = loads(recorder.body)
             if not isinstance(answer, dict) or not {"choices", "output"} & answer.keys():
@@ -238,6 +249,7 @@ def open_client(server: Server, inner: httpx.AsyncBaseTransport | None = None) -
         headers=server.request_headers(),
         timeout=_timeout(server),
         follow_redirects=True,
+        event_hooks=within_host(server),
     )
 
 
@@ -269,13 +281,15 @@ def list_models(server: Server, endpoint: Endpoint | None = None) -> list[str]:
     """
     address = f"{server.v1}/models"
     try:
-        answer = httpx.get(
-            address,
+        with httpx.Client(
             headers=server.request_headers(),
             timeout=server.connect_s,
             verify=trust(server.verify),
             trust_env=False,
-        )
+            follow_redirects=True,
+            event_hooks={"response": [lambda response: checked(response, server)]},
+        ) as client:
+            answer = client.get(address)
     except httpx.HTTPError as error:
         asked = replace(server, silence_s=server.connect_s)
         raise RequestFailed(connection_failure(error, asked)) from error

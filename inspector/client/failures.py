@@ -12,6 +12,7 @@ import httpx
 
 from inspector.client.address import Server
 from inspector.client.outcome import OutcomeKind, Problem
+from inspector.client.redirects import Redirected
 from inspector.formats import clip
 
 __all__ = ["connection_failure", "is_timeout", "refusal", "said"]
@@ -24,6 +25,8 @@ def connection_failure(error: BaseException, server: Server, *, begun: bool = Fa
     causes = list(_causes(error))
     words = _innermost(causes)
     for cause in causes:
+        if isinstance(cause, Redirected):
+            return Problem(OutcomeKind.REDIRECTED, str(cause))
         if isinstance(cause, httpx.ConnectTimeout | httpx.PoolTimeout):
             return Problem(
                 OutcomeKind.TIMED_OUT,

@@ -1,23 +1,22 @@
 """The bytes of one answer to events with arrival times, sent on to a sink as they come.
 
-Knows HTTP's content codings and the difference between an event stream and a whole body; knows
-nothing of sockets. The clock is read once for each chunk, as its events arrived together.
+Knows the difference between an event stream and a whole body; knows nothing of sockets. The clock is read
+once for each chunk, as its events arrived together. What cannot be decoded, or is more than is kept, ends
+the recording with a sentence (`End.unread`); the stream itself goes on.
 """
 
 import time
-import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Final, Protocol
 
+from inspector.bounds import EVENTS, LINES, RECORDED_BYTES
 from inspector.capture import End, Event, EventKind, Header
+from inspector.client.decoding import Decoder, Undecodable, decoder
 from inspector.wire.endpoints import DONE, TERMINAL_TYPES
 from inspector.wire.sse import SseDecoder, SseItem
 
-__all__ = ["READABLE_CODINGS", "Recorder", "Sink"]
-
-READABLE_CODINGS: Final = "gzip, deflate"
-"""What a recorded request may accept: codings that the recorder reads too."""
+__all__ = ["Recorder", "Sink"]
 
 BODY_LIMIT_BYTES: Final = 64 * 2**20
 
@@ -63,23 +62,28 @@ class Recorder:
         self.done = False
         """True once the stream said that it is complete."""
         self.closed = False
+        self.unread = ""
+        """Why the recording ends before the answer does; empty when it holds all of it."""
         self._header = header
         self._sink = sink
         self._unwanted = unwanted
         self._clock = clock
         self._started_s = clock()
         self._sse: SseDecoder | None = None
-        self._coding: zlib._Decompress | None = None
+        self._decoder = Decoder()
         self._raw: list[bytes] = []
         self._raw_bytes = 0
+        self._lines = 0
+        self._kept_bytes = 0
 
     def response(self, status: int, headers: Mapping[str, str]) -> None:
         """The answer's status line and headers came; a second answer continues the first."""
         lower = {name.lower(): value for name, value in headers.items()}
         self.status = status
-        coding = lower.get("content-encoding", "identity").strip().lower()
-        # 32: a gzip or a zlib header, whichever the body has (zlib manual, inflateInit2).
-        self._coding = zlib.decompressobj(wbits=47) if coding in {"gzip", "x-gzip", "deflate"} else None
+        try:
+            self._decoder = decoder(lower.get("content-encoding", ""))
+        except Undecodable as error:
+            self._stop(f"The response is not readable here: {error}.")
         streams = lower.get("content-type", "").lower().startswith("text/event-stream")
         self._sse = SseDecoder() if streams else None
         if status < 400:
@@ -87,21 +91,43 @@ class Recorder:
 
     def chunk(self, raw: bytes) -> None:
         """Some bytes of the body came."""
-        if self.closed:
+        for _ in self.steps(raw):
+            pass
+
+    def steps(self, raw: bytes) -> Iterator[None]:
+        """The same in steps of bounded work; the body is not to go on before the last of them."""
+        if self.closed or self.unread:
             return
         at_s = self._clock() - self._started_s
-        plain = raw
-        if self._coding is not None:
-            try:
-                plain = self._coding.decompress(raw)
-            except zlib.error:
-                # Not coded as its header says: the bytes are the evidence, so they are read as they are.
-                self._coding = None
+        try:
+            for number, plain in enumerate(self._decoder.receive(raw)):
+                if number:
+                    yield
+                self._take(plain, at_s)
+                if self.unread:
+                    return
+        except Undecodable as error:
+            self._stop(f"The response is not readable here to its end: {error}.")
+
+    def _take(self, plain: bytes, at_s: float) -> None:
         if self._sse is not None:
+            self._lines += plain.count(b"\n") or plain.count(b"\r")
+            if self._lines > LINES:
+                self._stop(f"The response has more than {LINES:,} lines, the most that is recorded.")
+                return
             self._items(self._sse.receive(plain), at_s)
-        elif self._raw_bytes < BODY_LIMIT_BYTES:
-            self._raw.append(plain)
-            self._raw_bytes += len(plain)
+            return
+        self._raw.append(plain)
+        self._raw_bytes += len(plain)
+        if self._raw_bytes > BODY_LIMIT_BYTES:
+            self._stop(
+                f"The response is longer than {BODY_LIMIT_BYTES // 2**20} MiB, the most that is recorded."
+            )
+
+    def _stop(self, sentence: str) -> None:
+        self.unread = self.unread or sentence
+        self._sse = None
+        self._raw.clear()
 
     def close(self, detail: str = "") -> None:
         """The body ended: properly, or with `detail`, the words for what cut it."""
@@ -122,7 +148,7 @@ class Recorder:
             self._send(run, Event(self.body, at_s, "", EventKind.BODY))
         # What follows [DONE] is of no interest to clients: they close, and that is a proper end.
         cut = bool(detail) and not self.done
-        self._sink.ended(run, End(at_s=at_s, cut=cut, detail=detail if cut else ""))
+        self._sink.ended(run, End(at_s=at_s, cut=cut, detail=detail if cut else "", unread=self.unread))
 
     def _open(self) -> str:
         if self.run is None:
@@ -135,8 +161,20 @@ class Recorder:
             kind = EventKind.COMMENT if item.comment else EventKind.SSE
             if item.data == DONE or item.name in TERMINAL_TYPES:
                 self.done = True
+            self._kept_bytes += _kept(item.data)
+            if self.events >= EVENTS or self._kept_bytes > RECORDED_BYTES:
+                most = f"{EVENTS:,} events" if self.events >= EVENTS else f"{RECORDED_BYTES // 2**20} MiB"
+                self._stop(f"The response has more than {most}, the most that is recorded.")
+                return
             self._send(run, Event(item.data, at_s, item.name, kind))
 
     def _send(self, run: str, event: Event) -> None:
         self.events += 1
         self._sink.event(run, event)
+
+
+def _kept(data: str) -> int:
+    """Bytes that an event takes in a file, or a few more: JSON in JSON has its quotes escaped."""
+    if data.isascii() and data.isprintable():
+        return len(data) + data.count('"') + data.count("\\")
+    return 6 * len(data)

@@ -9,7 +9,7 @@ Secrets are not stored: no header of the request is kept, and of its body only w
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,20 +18,26 @@ from typing import Any, Final
 import httpx
 
 from inspector.capture import End, Endpoint, Event, Header
-from inspector.client.recorder import READABLE_CODINGS, Recorder, Sink
-from inspector.errors import StoreError
+from inspector.client.decoding import READABLE_CODINGS
+from inspector.client.recorder import Recorder, Sink
+from inspector.client.redirects import is_redirect
+from inspector.client.secrets import secrets_of, without_secrets
+from inspector.errors import CaptureError, StoreError
 from inspector.redaction import redact
 from inspector.store import CaptureWriter, open_writer
 from inspector.wire.endpoints import endpoint_of_path
+from inspector.wire.stream import loads
 
 __all__ = [
     "AsyncRecordingTransport",
     "FileSink",
     "RecordingTransport",
     "async_recording_client",
+    "content_of",
     "endpoint_of",
     "header_of",
     "recording_client",
+    "secrets_in",
 ]
 
 CLOSED: Final = "the client closed the stream"
@@ -46,6 +52,23 @@ Record = Callable[[httpx.Request], Recorder | None]
 def endpoint_of(method: str, path: str) -> Endpoint | None:
     """The endpoint that a request asks for text; None for all others (models, files, ...)."""
     return endpoint_of_path(path) if method == "POST" else None
+
+
+def content_of(request: httpx.Request) -> bytes:
+    """A request's body; empty for one that is being made while it is sent."""
+    if isinstance(request.stream, httpx.ByteStream):
+        return request.read()  # in memory, but httpx does not know it of a redirected request
+    try:
+        return request.content
+    except httpx.RequestNotRead:
+        return b""
+
+
+def secrets_in(request: httpx.Request) -> list[str]:
+    """The keys of a request, which its answer may repeat."""
+    body = loads(content_of(request).decode("utf-8", "replace"))
+    redacted = redact(body) if isinstance(body, dict) else None
+    return secrets_of(request.headers.raw, body, redacted, request.url.query)
 
 
 def header_of(
@@ -91,6 +114,8 @@ class RecordingTransport(httpx.BaseTransport):
         except BaseException as error:
             recorder.close(_words(error))
             raise
+        if is_redirect(response):  # not the answer yet: the request is sent again
+            return response
         recorder.response(response.status_code, response.headers)
         assert isinstance(response.stream, httpx.SyncByteStream)  # noqa: S101 -- a sync transport's answer
         return httpx.Response(
@@ -149,6 +174,8 @@ class AsyncRecordingTransport(httpx.AsyncBaseTransport):
         except BaseException as error:
             recorder.close(_words(error))
             raise
+        if is_redirect(response):
+            return response
         recorder.response(response.status_code, response.headers)
         assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 -- an async transport's answer
         return httpx.Response(
@@ -226,8 +253,8 @@ class FileSink:
             number += 1
         try:
             self._writers[str(path)] = open_writer(path, header)
-        except StoreError as error:
-            _LOG.warning("%s", error)
+        except (StoreError, CaptureError) as error:
+            _LOG.warning("not recorded: %s", error)
         return str(path)
 
     def event(self, run: str, event: Event) -> None:
@@ -247,7 +274,11 @@ class FileSink:
             write(writer)
         except StoreError as error:
             del self._writers[run]
-            _LOG.warning("%s", error)
+            _LOG.warning("recording stopped: %s", error)
+            try:
+                writer.close()
+            except StoreError:
+                return
 
 
 def _recorder(sink: Sink, request: httpx.Request) -> Recorder | None:
@@ -255,10 +286,31 @@ def _recorder(sink: Sink, request: httpx.Request) -> Recorder | None:
     if endpoint is None:
         return None
     try:
-        body = request.content
-    except httpx.RequestNotRead:
-        body = b""
-    return Recorder(header_of(endpoint, body, source="recording client"), sink)
+        header = header_of(endpoint, content_of(request), source="recording client")
+        return _Quiet(header, without_secrets(sink, secrets_in(request)))
+    except Exception:
+        _LOG.exception("not recorded")
+        return None
+
+
+class _Quiet(Recorder):
+    """A recorder in somebody else's program: nothing that fails here reaches it; it is logged once."""
+
+    def response(self, status: int, headers: Mapping[str, str]) -> None:
+        self._guarded(lambda: super(_Quiet, self).response(status, headers))
+
+    def chunk(self, raw: bytes) -> None:
+        self._guarded(lambda: super(_Quiet, self).chunk(raw))
+
+    def close(self, detail: str = "") -> None:
+        self._guarded(lambda: super(_Quiet, self).close(detail))
+
+    def _guarded(self, step: Callable[[], None]) -> None:
+        try:
+            step()
+        except Exception:
+            self.closed = True
+            _LOG.exception("recording stopped")
 
 
 _BELOW: Final[tuple[str, ...]] = (

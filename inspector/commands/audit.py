@@ -1,13 +1,12 @@
 """`audit`: the verdict and findings of captures."""
 
-import sys
 from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from typing import Any
 
 from inspector.audit import Finding, Severity
 from inspector.capture import Capture
-from inspector.commands.shared import Commands, captures, one_capture, print_json, printable
+from inspector.commands.shared import Commands, captures, one_capture, print_json, say, tell
 from inspector.errors import InspectorError
 from inspector.formats import count, duration
 from inspector.inspection import Inspection, inspect
@@ -65,7 +64,7 @@ def run(arguments: Namespace) -> int:
                 for name, capture in captures(file)
             ]
         except InspectorError as error:  # the other files are still read
-            print(f"inspector: {error}", file=sys.stderr)
+            tell(f"inspector: {error}")
             unread += 1
             continue
         seen.extend(found)
@@ -74,7 +73,8 @@ def run(arguments: Namespace) -> int:
         if seen or len(arguments.files) > 1:
             print_json(rows[0] if len(rows) == 1 and len(arguments.files) == 1 else rows)
     elif seen:
-        print("\n\n".join("\n".join(_lines(one)) for one in seen))
+        for number, one in enumerate(seen):
+            say(["", *_lines(one)] if number else _lines(one))
     if unread:
         return 2
     return int(any(_fails(finding, arguments.fail_on) for one in seen for finding in one.findings))
@@ -106,25 +106,24 @@ def _lines(one: Inspection) -> list[str]:
     tokens = count(row["tokens"]["count"], "token") if one.reading.choice.has_ids else "token count unknown"
     if row["tokens"]["reconstructed"]:
         tokens = f"{count(row['reconstruction']['count'], 'token')} reconstructed"
-    facts = [
-        one.reading.server_label,
-        row["endpoint"],
-        tokens,
-        f"evidence: {row['evidence']}",
-    ]
-    if shown.tokens_per_event_max > 1:
+    if one.reading.spec.delivers:
+        evidence = one.reading.choice.evidence.words
+        facts = [one.reading.server_label, row["endpoint"], tokens, f"evidence: {evidence}"]
+    else:
+        facts = ["list of token IDs, no server", tokens]
+    if one.reading.spec.delivers and shown.tokens_per_event_max > 1:
         facts.append(f"up to {shown.tokens_per_event_max:,} tokens per event")
     if shown.first_token_s is not None:
         facts.append(f"first token {duration(shown.first_token_s)}")
-    lines = [printable(one.name), f"  {one.verdict.level.upper()}: {printable(one.verdict.sentence)}"]
-    lines.append(f"  {printable(one.verdict.why)}")
+    lines = [one.name, f"  {one.verdict.level.upper()}: {one.verdict.sentence}"]
+    lines.append(f"  {one.verdict.why}")
     if one.verdict.known:
-        lines.append(f"  {printable(one.verdict.known)}")
+        lines.append(f"  {one.verdict.known}")
     lines.append(f"  {' · '.join(facts)}")
     for finding in one.findings:
         words = finding_words(finding)
-        lines.append(f"  {finding.severity:7} {words['title']}: {printable(words['line'])}")
+        lines.append(f"  {finding.severity:7} {words['title']}: {words['line']}")
         if finding.known_issues:
             lines.append(f"          known issues: {', '.join(finding.known_issues[:3])}")
-    lines.extend(f"  note: {printable(note)}" for note in one.reading.notes)
+    lines.extend(f"  note: {note}" for note in one.reading.notes)
     return lines

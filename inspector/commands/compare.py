@@ -1,11 +1,10 @@
 """`compare`: two captures by token, several with a reference, or the failure rates of repeated runs."""
 
-import sys
 from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator
 
 from inspector.client.outcome import OutcomeKind
-from inspector.commands.shared import Commands, captures, one_capture, print_json, printable
+from inspector.commands.shared import Commands, captures, one_capture, print_json, printable, say, tell
 from inspector.commands.trial import add_ask_options, asked, given_without_ask
 from inspector.compare import Comparison, Lane, compare, compare_all, diff, significance
 from inspector.errors import InspectorError
@@ -86,7 +85,7 @@ def run(arguments: Namespace) -> int:
     if arguments.json:
         print_json([comparison_row(one) for one in found_all])
     else:
-        print("\n".join(_table(reference, found_all)))
+        say(_table(reference, found_all))
     return int(not all(one.same for one in found_all))
 
 
@@ -111,7 +110,7 @@ def _run_asked(arguments: Namespace) -> int:
     """Ask two servers; a side that brought nothing is told, and what the other brought is printed."""
     trial = asked(arguments)
     for trouble in trial.troubles():
-        print(f"inspector: {printable(trouble)}", file=sys.stderr)
+        tell(f"inspector: {trouble}")
     left, right = (
         [inspect(run.capture(), name=str(run.path or run.id)) for run in runs]
         for runs in (trial.counted if arguments.runs > 1 else (trial.left, trial.right))
@@ -127,7 +126,7 @@ def _run_asked(arguments: Namespace) -> int:
     if arguments.json:
         print_json({"runs": run_rows(left, right)})
     else:
-        print("\n".join(_run_lines(left, right)))
+        say(_run_lines(left, right))
     return 2
 
 
@@ -135,7 +134,7 @@ def _print_pair(found: Comparison, *, as_json: bool) -> int:
     if as_json:
         print_json(comparison_row(found))
     else:
-        print("\n".join(_lines(found)))
+        say(_lines(found))
     return int(not found.same)
 
 
@@ -144,11 +143,11 @@ def _print_repeats(left: list[Inspection], right: list[Inspection], *, as_json: 
     if as_json:
         print_json(repeats_row(found, left, right))
     else:
-        print(found.sentence)
+        say(found.sentence)
         for side, unknown in (("left", found.left_unknown), ("right", found.right_unknown)):
             if unknown:
-                print(f"{unknown} of the {side} runs have no evidence and are not counted.")
-        print("\n".join(_run_lines(left, right)))
+                say(f"{unknown} of the {side} runs have no evidence and are not counted.")
+        say(_run_lines(left, right))
     return int(bool(found.more_than_chance))
 
 
@@ -202,7 +201,7 @@ def _side(one: Inspection) -> str:
     choice = one.reading.choice
     return printable(
         f"{one.name}: {one.reading.server_label}, {one.reading.header.endpoint}, "
-        f"{_tokens(one)}, evidence: {choice.evidence}, findings: {len(one.findings)}"
+        f"{_tokens(one)}, evidence: {choice.evidence.words}, findings: {len(one.findings)}"
     )
 
 

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, cast
 
-from inspector.commands.shared import Commands, print_json, printable
+from inspector.commands.shared import Commands, print_json, say
 from inspector.diagnosis import (
     Answer,
     Diagnosis,
@@ -78,7 +78,7 @@ def run(arguments: Namespace) -> int:
         print_json(diagnosis_row(name, diagnosis))
     else:
         whole = arguments.all or arguments.around
-        print("\n".join(_lines(name, diagnosis, whole=whole, around=arguments.around)))
+        say(_lines(name, diagnosis, whole=whole, around=arguments.around))
     return int(diagnosis.outcome is not DiagnosisOutcome.NOTHING)
 
 
@@ -132,13 +132,13 @@ def _capture(content: bytes, name: str) -> Diagnosis | None:
 
 def _lines(name: str, diagnosis: Diagnosis, *, whole: bool, around: bool) -> Iterator[str]:
     """All lines of the report; the short one ends where `_LINES_SHOWN` are printed."""
-    lines = [printable(name), f"  {printable(_first(diagnosis))}"]
+    lines = [name, f"  {_first(diagnosis)}"]
     lines += _context(diagnosis)
     answers = diagnosis.answers if whole else diagnosis.answers[:1]
     for number, answer in enumerate(answers, 1):
         lines += _answer_lines(number, answer, diagnosis)
     if diagnosis.route is not None:
-        lines += [f"  - {printable(step)}" for step in diagnosis.route.steps[1:]]
+        lines += [f"  - {step}" for step in diagnosis.route.steps[1:]]
         lines += [f"  see {link}" for link in diagnosis.route.links[:1]]
     rest = list(_others(diagnosis, whole=whole, around=around))
     if whole or len(lines) + len(rest) <= _LINES_SHOWN:
@@ -162,28 +162,28 @@ def _context(diagnosis: Diagnosis) -> Iterator[str]:
         asked = ", ".join(f"{count:,} {path}" for path, count in sorted(diagnosis.requests.items()))
         known.append(f"{diagnosis.lines:,} lines; requests: {asked or 'none logged'}")
     if known:
-        yield f"  {printable('; '.join(known))}"
+        yield f"  {'; '.join(known)}"
 
 
 def _others(diagnosis: Diagnosis, *, whole: bool, around: bool) -> Iterator[str]:
     """What follows the first answer: notes, the other answers in a line each, the failures."""
     if not whole:
         for number, answer in enumerate(diagnosis.answers[1:], 2):
-            yield f"  {number}. {answer.issue.id}: {printable(answer.issue.title)} (match: {answer.match})"
-    yield from (f"  note: {printable(note)}" for note in diagnosis.notes)
+            yield f"  {number}. {answer.issue.id}: {answer.issue.title} (match: {answer.match})"
+    yield from (f"  note: {note}" for note in diagnosis.notes)
     for failure in diagnosis.failures:
         yield from _failure_lines(failure, whole=whole, around=around)
-    yield from (f"  {printable(one.sentence)}" for one in diagnosis.judges)
+    yield from (f"  {one.sentence}" for one in diagnosis.judges)
 
 
 def _answer_lines(number: int, answer: Answer, diagnosis: Diagnosis) -> Iterator[str]:
     issue = answer.issue
-    yield f"  {number}. {issue.id}: {printable(issue.title)}"
+    yield f"  {number}. {issue.id}: {issue.title}"
     reasons = "; ".join(reason.words for reason in answer.reasons)
-    yield f"     side: {', '.join(issue.sides)}; match: {answer.match}, because {printable(reasons)}"
-    yield f"     {printable(issue.cause)}"
+    yield f"     side: {', '.join(issue.sides)}; match: {answer.match}, because {reasons}"
+    yield f"     {issue.cause}"
     steps = diagnosis.steps_for(issue)
-    yield from (f"     - {printable(step)}" for step in steps)
+    yield from (f"     - {step}" for step in steps)
     if issue.links:
         yield f"     see {issue.links[0]}"
 
@@ -192,13 +192,13 @@ def _failure_lines(failure: Failure, *, whole: bool, around: bool) -> Iterator[s
     share = f", {failure.share:.1%} of the requests" if failure.share is not None else ""
     leads = failure.answers[0].issue.id if failure.answers else "unknown"
     if failure.first_line is None:
-        yield f"  finding: {printable(failure.message)} {leads}"
+        yield f"  finding: {failure.message} {leads}"
     else:
-        said = f"“{printable(failure.message)}” (line {failure.first_line:,})"
+        said = f"“{failure.message}” (line {failure.first_line:,})"
         yield f"  failure, {failure.count:,} x{share}: {said}: {leads}"
     if failure.nearest and whole:
         yield f"     nearest: {', '.join(issue.id for issue in failure.nearest)}"
     if around:
         for lines in failure.around:
-            yield from (f"     | {printable(line)}" for line in lines)
+            yield from (f"     | {line}" for line in lines)
             yield "     |"

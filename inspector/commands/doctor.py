@@ -4,11 +4,11 @@ from argparse import Namespace, RawDescriptionHelpFormatter
 from typing import Any
 
 from inspector.commands.record import add_server_options, server_of
-from inspector.commands.shared import Commands, print_json, printable
+from inspector.commands.shared import Commands, print_json, printable, say
 from inspector.doctor import CheckState, Checkup, check_server
 from inspector.engines import DEFAULT
 from inspector.errors import ConnectionFailed
-from inspector.lab.summary import release_rows, release_words
+from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows, release_rows
 
 __all__ = ["add_parser"]
 
@@ -23,6 +23,7 @@ _BULLETS = {
     CheckState.FAILED: "FAILED ",
     CheckState.UNKNOWN: "unknown",
 }
+_NOTE = "note   "
 
 
 def add_parser(commands: Commands) -> None:
@@ -36,6 +37,7 @@ def add_parser(commands: Commands) -> None:
     )
     add_server_options(parser)
     parser.add_argument("--model", help="model name (default: the gpt-oss model that the server lists)")
+    parser.add_argument("--all", action="store_true", help="list the known faults of the release")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
@@ -43,38 +45,47 @@ def add_parser(commands: Commands) -> None:
 def run(arguments: Namespace) -> int:
     """Check one server."""
     found = check_server(server_of(arguments), model=arguments.model)
-    matrix = release_rows(found.version) if found.engine is DEFAULT else []
     unreachable = found.checks[0].state is CheckState.FAILED
     if arguments.json:
-        print_json(_row(found, matrix))
+        print_json(_row(found))
     elif not unreachable:
-        print("\n".join(_lines(found, matrix)))
+        say(_lines(found, every_fault=arguments.all))
     if unreachable:
         raise ConnectionFailed(found.checks[0].says)
     return int(found.worst is CheckState.FAILED)
 
 
-def _row(found: Checkup, matrix: list[dict[str, Any]]) -> dict[str, Any]:
+def _row(found: Checkup) -> dict[str, Any]:
     return {
         "address": found.address,
         "version": found.version,
         "model": found.model,
+        "engine": found.engine.name,
         "worst": str(found.worst),
         "checks": [
             {"name": one.name, "state": str(one.state), "says": one.says, "change": one.change}
             for one in found.checks
         ],
-        "matrix": matrix,
+        "known_faults": [one._asdict() for one in found.faults],
+        "matrix": release_rows(found.version) if found.engine is DEFAULT else [],
     }
 
 
-def _lines(found: Checkup, matrix: list[dict[str, Any]]) -> list[str]:
+def _lines(found: Checkup, *, every_fault: bool) -> list[str]:
     version, model = printable(found.version or "unknown"), printable(found.model or "-")
     lines = [f"{found.address}  version {version}  model {model}", found.sentence]
-    for one in found.checks:
-        lines.append(f"  {_BULLETS[one.state]}  {one.name}: {printable(one.says)}")
-        if one.change:
-            lines.append(f"           change: {printable(one.change)}")
-    for row in matrix:
-        lines.append(f"  lab      {release_words(row)}")
+    for row in checkup_rows(found):
+        lines.extend(_line(row))
+        if row.name == "known faults" and not every_fault:
+            lines[-1] += " --all lists them."
+        elif row.name == "known faults":
+            lines.extend(line for fault in fault_rows(found) for line in _line(fault))
+    return lines
+
+
+def _line(row: CheckupRow) -> list[str]:
+    bullet = _NOTE if row.state is None else _BULLETS[row.state]
+    lines = [f"  {bullet}  {row.name}: {printable(row.says)}"]
+    if row.change:
+        lines.append(f"           change: {printable(row.change)}")
     return lines

@@ -1,6 +1,5 @@
 """`lab`: real vLLM releases without a GPU, from the command line."""
 
-import json
 import sys
 from argparse import SUPPRESS, ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from inspector.capture import Endpoint
-from inspector.commands.shared import Commands, one_capture, write_text
+from inspector.commands.shared import Commands, one_capture, print_json, say, tell, write_text
 from inspector.errors import LabError
 from inspector.lab import html, matrix, reporting, scripts
 from inspector.lab.bisect import asking, bisect, endpoint_of, releases, script_of_capture
@@ -199,25 +198,21 @@ def _selection(parser: ArgumentParser) -> None:
     parser.add_argument("--python", default=sys.executable, help=SUPPRESS)
 
 
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
-
-
 def _session(arguments: Namespace) -> LabSession:
-    return LabSession(paths=LabPaths(arguments.lab), package=arguments.package, say=_say)
+    return LabSession(paths=LabPaths(arguments.lab), package=arguments.package, say=tell)
 
 
 def _install(arguments: Namespace) -> int:
     lab = _session(arguments)
     for version in arguments.versions:
         lab.prepare(version, python=arguments.python)
-    print(f"installed: {', '.join(installed_versions(lab.paths, lab.package))}")
+    say(f"installed: {', '.join(installed_versions(lab.paths, lab.package))}")
     return 0
 
 
 def _adopt(arguments: Namespace) -> int:
-    environment = adopt(LabPaths(arguments.lab), arguments.path, say=_say)
-    print(f"adopted: {environment.package} {environment.version}")
+    environment = adopt(LabPaths(arguments.lab), arguments.path, say=tell)
+    say(f"adopted: {environment.package} {environment.version}")
     return 0
 
 
@@ -234,19 +229,20 @@ def _serve(arguments: Namespace) -> int:
     )
     with ExitStack() as stack:
         running = lab.serving(stack, environment, options)
-        print(running.base_url, flush=True)
-        _say(f"vLLM {arguments.vllm} is ready; log: {running.log}; press Ctrl-C to stop")
+        say(running.base_url)
+        sys.stdout.flush()
+        tell(f"vLLM {arguments.vllm} is ready; log: {running.log}; press Ctrl-C to stop")
         try:
             running.wait()
         except KeyboardInterrupt:
-            _say("stopping")
+            tell("stopping")
     return 0
 
 
 def _record(arguments: Namespace) -> int:
     runs = _run_matrix(arguments, [arguments.vllm], arguments.out)
     for run in runs:
-        print(f"{run.captures}: {len(run.scores)} captures")
+        say(f"{run.captures}: {len(run.scores)} captures")
     return 0
 
 
@@ -263,10 +259,9 @@ def _matrix(arguments: Namespace) -> int:
     if arguments.html:
         write_text(str(arguments.html), html.page(runs, scripts.load()))
     if arguments.json:
-        print(json.dumps([row for run in runs for row in reporting.score_rows(run)], indent=2))
+        print_json([row for run in runs for row in reporting.score_rows(run)])
     elif not arguments.html:
-        for line in reporting.summary(runs):
-            print(line)
+        say(reporting.summary(runs))
     return 0
 
 
@@ -295,9 +290,9 @@ def _bisect(arguments: Namespace) -> int:
     scorer = asking(lab, target, stream_interval=arguments.stream_interval, repeat=arguments.repeat)
     change = bisect(lab, scorer, releases(lab.package), good=arguments.good, bad=arguments.bad)
     if arguments.json:
-        print(json.dumps(reporting.change_row(change), indent=2))
+        print_json(reporting.change_row(change))
     else:
-        print(reporting.change_sentence(change, arguments.what))
+        say(reporting.change_sentence(change, arguments.what))
     return 0
 
 
@@ -317,19 +312,18 @@ def _shrink(arguments: Namespace) -> int:
     with ExitStack() as stack:
         running = lab.serving(stack, environment, options)
         server = asker(running.base_url, script, endpoint, version=version, stream_interval=interval)
-        found = shrink(capture, script.sampled, server, tries=arguments.tries, say=_say)
+        found = shrink(capture, script.sampled, server, tries=arguments.tries, say=tell)
     if arguments.json:
-        print(json.dumps(reporting.shrunk_row(found, version, interval), indent=2))
+        print_json(reporting.shrunk_row(found, version, interval))
     else:
-        for line in reporting.shrunk_lines(found, version, interval):
-            print(line)
+        say(reporting.shrunk_lines(found, version, interval))
     return 0
 
 
 def _scripts(arguments: Namespace) -> int:
     if arguments.json:
-        print(json.dumps([reporting.script_row(script) for script in scripts.load()], indent=1))
+        print_json([reporting.script_row(script) for script in scripts.load()])
     else:
         for script in scripts.load():
-            print(f"{script.name:26}{'' if script.well_formed else 'malformed: '}{script.sentence}")
+            say(f"{script.name:26}{'' if script.well_formed else 'malformed: '}{script.sentence}")
     return 0

@@ -6,7 +6,7 @@ from pathlib import Path
 from starlette.applications import Starlette
 
 from inspector.capture import Capture
-from inspector.commands.serving import port_number, serve
+from inspector.commands.serving import add_address_options, serve
 from inspector.commands.shared import Commands
 from inspector.errors import InspectorError
 from inspector.playback import FAULTS, Settings, playback_routes
@@ -38,10 +38,7 @@ def add_parser(commands: Commands) -> None:
         formatter_class=RawDescriptionHelpFormatter,
     )
     parser.add_argument("files", nargs="*", metavar="FILE", help="captures (default: the built-in captures)")
-    parser.add_argument(
-        "--port", type=port_number, default=8001, help="0 selects a free port (default: 8001)"
-    )
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+    add_address_options(parser, port=8001)
     parser.add_argument(
         "--speed", type=_pace, default="1", help="multiple of the recorded pace; inf removes all pauses"
     )
@@ -63,7 +60,7 @@ def run(arguments: Namespace) -> int:
     lines = [
         f"{len(captures)} captures at {{address}}/v1 (models: {{address}}/v1/models); press Ctrl-C to stop"
     ]
-    serve(Starlette(routes=routes), arguments.host, arguments.port, lines)
+    serve(Starlette(routes=routes), arguments, lines)
     return 0
 
 

@@ -1,6 +1,5 @@
 """`record`: send one request and save its stream as a capture."""
 
-import sys
 from argparse import (
     ArgumentParser,
     ArgumentTypeError,
@@ -17,7 +16,7 @@ from typing import Any
 from inspector.capture import Endpoint
 from inspector.client.address import Server
 from inspector.client.request import LiveRequest, parse_messages, parse_tools
-from inspector.commands.shared import Commands, printable
+from inspector.commands.shared import Commands, say, tell
 from inspector.errors import ConnectionFailed, InspectorError, StoreError
 from inspector.inspection import inspect
 from inspector.runs.registry import Registry
@@ -196,12 +195,12 @@ def run(arguments: Namespace) -> int:
         pace = one.pace()
         rate = "" if pace.tokens_per_s is None else f", {pace.tokens_per_s:,.0f} tokens/s"
         count = f"{pace.tokens:,} tokens" if looked.reading.choice.has_ids else "token count unknown"
-        print(f"{one.path}: {len(one.events):,} events, {count}{rate}")
-        print(f"  {looked.verdict.level.upper()}: {printable(looked.verdict.sentence)}")
+        say(f"{one.path}: {len(one.events):,} events, {count}{rate}")
+        say(f"  {looked.verdict.level.upper()}: {looked.verdict.sentence}")
         for note in one.outcome.notes:
-            print(f"  note: {printable(note)}")
+            say(f"  note: {note}")
         if one.outcome.failed:
-            print(f"inspector: {printable(one.outcome.failure)}", file=sys.stderr)
+            tell(f"inspector: {one.outcome.failure}")
     return int(any(one.outcome.failed for one in runs))
 
 

@@ -2,16 +2,35 @@
 
 import socket
 import sys
-from argparse import ArgumentTypeError
-from collections.abc import Sequence
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
 
+from inspector.commands.shared import say
 from inspector.errors import InspectorError
+from inspector.hosts import HOSTS_VARIABLE, TrustedHosts
 
-__all__ = ["port_number", "serve", "uvicorn_server"]
+__all__ = ["add_address_options", "port_number", "serve", "uvicorn_server"]
+
+
+def add_address_options(parser: ArgumentParser, *, port: int) -> None:
+    """Add the options that say where to listen, and to which hosts to answer."""
+    parser.add_argument(
+        "--port", type=port_number, default=port, help=f"0 selects a free port (default: {port})"
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+    parser.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="also answer to this host name, for reverse proxies and other machines; repeatable, "
+        f"*.example.com allows subdomains (or set {HOSTS_VARIABLE})",
+    )
 
 
 def port_number(text: str) -> int:
@@ -21,11 +40,16 @@ def port_number(text: str) -> int:
     return int(text)
 
 
-def serve(app: ASGIApp, host: str, port: int, lines: Sequence[str]) -> None:
+def serve(
+    app: ASGIApp, arguments: Namespace, lines: Sequence[str], *, stopping: Callable[[], None] = lambda: None
+) -> None:
     """Serve until interrupted; `lines` are printed first, with `{address}` replaced by the URL.
+
+    `stopping` is called when the interrupt comes, before anything is cut.
 
     Raises InspectorError if the address is in use or does not belong to this machine.
     """
+    host, port = arguments.host, arguments.port
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family, backlog=2048)
@@ -33,19 +57,30 @@ def serve(app: ASGIApp, host: str, port: int, lines: Sequence[str]) -> None:
         raise InspectorError(
             f"cannot listen on {host}:{port} ({error.strerror or error}); choose another --port or --host"
         ) from error
+    checked = TrustedHosts(app, bound=[host], also=arguments.allow_host, setting="--allow-host ")
     with listening:
         shown = f"[{host}]" if family is socket.AF_INET6 else host
         address = f"http://{shown}:{listening.getsockname()[1]}"
         for line in lines:
-            print(line.replace("{address}", address))
+            say(line.replace("{address}", address))
         sys.stdout.flush()
         with suppress(KeyboardInterrupt):  # the usual end; uvicorn has closed what was open
-            uvicorn_server(app).run(sockets=[listening])
+            uvicorn_server(checked, stopping=stopping).run(sockets=[listening])
 
 
-def uvicorn_server(app: ASGIApp) -> uvicorn.Server:
+class _Server(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config, stopping: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._stopping = stopping
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._stopping()
+        super().handle_exit(sig, frame)
+
+
+def uvicorn_server(app: ASGIApp, *, stopping: Callable[[], None] = lambda: None) -> uvicorn.Server:
     """A silent server for our apps, without date and server headers: a proxied response has its own."""
-    return uvicorn.Server(
+    return _Server(
         uvicorn.Config(
             app,
             log_level="critical",
@@ -54,5 +89,6 @@ def uvicorn_server(app: ASGIApp) -> uvicorn.Server:
             date_header=False,
             lifespan="on",
             timeout_graceful_shutdown=2,
-        )
+        ),
+        stopping,
     )

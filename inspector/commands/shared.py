@@ -1,16 +1,31 @@
-"""Shared by several commands: capture arguments, JSON on standard output, printable text."""
+"""Shared by several commands: capture arguments, and all that is printed.
+
+Nothing else of the commands prints: what a model, a server or a file name says reaches a terminal escaped.
+"""
 
 import json
 import sys
 from argparse import ArgumentParser
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from inspector.capture import Capture
 from inspector.errors import InspectorError, StoreError
 from inspector.store import load, loads
 
-__all__ = ["Commands", "captures", "one_capture", "print_json", "printable", "stdin_bytes", "write_text"]
+__all__ = [
+    "Commands",
+    "Parser",
+    "captures",
+    "one_capture",
+    "print_json",
+    "printable",
+    "say",
+    "stdin_bytes",
+    "tell",
+    "write_text",
+]
 
 
 class Commands(Protocol):
@@ -18,6 +33,14 @@ class Commands(Protocol):
 
     def add_parser(self, name: str, **options: Any) -> ArgumentParser:
         """Add one command."""
+
+
+class Parser(ArgumentParser):
+    """A parser whose errors quote the command line escaped: file names are text from outside too."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print usage and one line, and exit."""
+        super().error(printable(message))
 
 
 def stdin_bytes() -> bytes:
@@ -45,19 +68,35 @@ def one_capture(file: str) -> tuple[str, Capture]:
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON, two spaces deep; lone surrogates as escapes."""
-    print(json.dumps(value, indent=2, ensure_ascii=True))
+    """Print a value as JSON, two spaces deep; everything but printable ASCII as escapes."""
+    print(json.dumps(value, indent=2, ensure_ascii=True).replace("\x7f", "\\u007f"))
+
+
+def say(lines: str | Iterable[str]) -> None:
+    """Print one line, or several, on standard output; a line feed inside a line is escaped as well."""
+    for line in (lines,) if isinstance(lines, str) else lines:
+        print(printable(line))
+
+
+def tell(line: str) -> None:
+    """Print one line on standard error, at once: what went wrong, or how far it is."""
+    print(printable(line), file=sys.stderr, flush=True)
 
 
 def printable(text: str) -> str:
     """Text for a terminal: control, bidi and other unprintable characters as escapes."""
+    if text.isprintable():
+        return text
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text
     )
 
 
 def write_text(out: str, text: str) -> None:
-    """Write text to a file, or to standard output for `-`; raises StoreError if that fails."""
+    """Write a report to a file, or to standard output for `-`; raises StoreError if that fails.
+
+    Reports name the characters that a terminal would act on (`report.escape`), so they are not escaped again.
+    """
     # Lone surrogates come from JSON escapes in a stream; UTF-8 cannot encode them.
     content = text.encode("utf-8", "replace")
     if out == "-":

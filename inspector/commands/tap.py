@@ -1,19 +1,17 @@
 """`tap`: a recording proxy in front of a server."""
 
-import sys
 from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 from starlette.applications import Starlette
-from starlette.routing import Mount
 
 from inspector.client.address import Server
-from inspector.commands.serving import port_number, serve
-from inspector.commands.shared import Commands, printable
+from inspector.commands.serving import add_address_options, serve
+from inspector.commands.shared import Commands, tell
 from inspector.errors import InspectorError
-from inspector.tap import FolderSink, Tap, Upstream, tap_routes
+from inspector.tap import FolderSink, Tap, Upstream, tap_mount, tap_routes
 
 __all__ = ["add_parser"]
 
@@ -45,10 +43,7 @@ def add_parser(commands: Commands) -> None:
         help="the server's address; repeatable",
     )
     parser.add_argument("--captures", required=True, metavar="DIR", help="folder in which captures are saved")
-    parser.add_argument(
-        "--port", type=port_number, default=8002, help="0 selects a free port (default: 8002)"
-    )
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+    add_address_options(parser, port=8002)
     parser.add_argument(
         "--add-token-ids",
         action="store_true",
@@ -75,10 +70,10 @@ def run(arguments: Namespace) -> int:
     if len(set(names)) < len(names):
         raise InspectorError("give each --upstream a unique name, for example --upstream old=http://a:8000")
     folder = Path(arguments.captures)
-    sink = FolderSink(folder, say=lambda line: print(printable(line), file=sys.stderr, flush=True))
+    sink = FolderSink(folder, say=tell)
     taps = [Tap(one, sink) for one in upstreams]
     alone = len(taps) == 1
-    routes = [Mount("", app=taps[0])] if alone else tap_routes(taps, prefix="")
+    routes = [tap_mount("", taps[0])] if alone else tap_routes(taps, prefix="")
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -92,5 +87,10 @@ def run(arguments: Namespace) -> int:
         for one in upstreams
     ]
     lines.append(f"captures: {folder}; press Ctrl-C to stop")
-    serve(Starlette(routes=routes, lifespan=lifespan), arguments.host, arguments.port, lines)
+
+    def stopping() -> None:
+        for tap in taps:
+            tap.stop()
+
+    serve(Starlette(routes=routes, lifespan=lifespan), arguments, lines, stopping=stopping)
     return 0

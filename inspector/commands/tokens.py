@@ -4,7 +4,7 @@ from argparse import Namespace, RawDescriptionHelpFormatter
 
 from inspector.audit.rejection import UnsentKind, rejection
 from inspector.audit.wording import unsent_words
-from inspector.commands.shared import Commands, one_capture, print_json, printable
+from inspector.commands.shared import Commands, one_capture, print_json, say
 from inspector.errors import InspectorError
 from inspector.harmony.text import text_of
 from inspector.reading import read
@@ -63,27 +63,27 @@ def run(arguments: Namespace) -> int:
         none = f"{reading.engine.label} sends none for {reading.spec.label.capitalize()}; "
         why = "" if reading.spec.carries_ids else none
         raise InspectorError(f"{name}: no token IDs; {why}{reading.engine.ids_hint()}")
-    print(
+    say(
         f"{'index':>7} {'id':>7} {'arrival ms':>10} {'event':>6} {'message':>7} "
         f"{'channel':<11} {'state':<8} text"
     )
     for row in rows:
         arrival = "" if row["arrival_s"] is None else f"{row['arrival_s'] * 1000:.1f}"
-        text = printable(row["text"]) if row["text"] else f"({row['bytes'] or 'not in the vocabulary'})"
+        text = row["text"] if row["text"] else f"({row['bytes'] or 'not in the vocabulary'})"
         cells = [row[key] if row[key] is not None else "" for key in ("event", "message", "channel")]
         token_id = "?" if row["id"] is None else row["id"]
-        print(
+        say(
             f"{row['index']:>7} {token_id:>7} {arrival:>10} {cells[0]:>6} {cells[1]:>7} {cells[2]:<11} "
             f"{row['state']:<8} {text}"
         )
     if choice.rebuilt is not None:
-        print(_NOTE)
+        say(_NOTE)
     stopped = rejection(reading)
     if stopped is not None and stopped.choice == choice.index:
         said = unsent_words(stopped)
         for kind in stopped.unsent:
             token_id = stopped.token_id if kind is UnsentKind.TOKEN else None
             text = stopped.error.quoted if token_id is None else text_of([token_id])
-            shown = "" if kind is UnsentKind.GAP else printable(text)
-            print(f"{'not sent':>7} {'' if token_id is None else token_id:>6} {shown}  ({said[kind]})")
+            shown = "" if kind is UnsentKind.GAP else text
+            say(f"{'not sent':>7} {'' if token_id is None else token_id:>6} {shown}  ({said[kind]})")
     return 0

@@ -1,13 +1,13 @@
 """What to do first: the step of the likeliest known issue, and the issues that a release is known to have."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from inspector.audit import Finding
+from inspector.capture import Endpoint
 from inspector.diagnosis.catalogue import catalogue, issues
-from inspector.diagnosis.issue import Issue, Side
+from inspector.diagnosis.issue import Issue, Shown, Side
 from inspector.diagnosis.steps import Situation, first_step
 from inspector.diagnosis.versions import as_version
-from inspector.engines import Engine
 
 __all__ = ["first_advice", "known_faults"]
 
@@ -22,11 +22,20 @@ def first_advice(findings: Sequence[Finding], situation: Situation) -> str:
     return ""
 
 
-def known_faults(version: str | None, engine: Engine) -> Iterator[Issue]:
-    """Faults of the server's own code that the catalogue knows for a version."""
+def known_faults(
+    situation: Situation, *, absent: Set[Endpoint] = frozenset(), shown: Set[Shown] = frozenset()
+) -> Iterator[Issue]:
+    """Faults of the server's own code that the catalogue knows for a release.
+
+    Left out are those of endpoints that it does not have, and those that `shown` disproves.
+    """
+    version = situation.version
     if version is None or as_version(version) is None:
         return
     for issue in catalogue():
-        affected = issue.affected.get(engine.program)
-        if affected is not None and version in affected and Side.SERVER in issue.sides:
-            yield issue
+        affected = issue.affected.get(situation.engine.program)
+        if affected is None or version not in affected or Side.SERVER not in issue.sides:
+            continue
+        if issue.disproved_by & shown or (issue.endpoints and issue.endpoints <= absent):
+            continue
+        yield issue

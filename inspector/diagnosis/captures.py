@@ -223,6 +223,8 @@ def _kinds(issue: Issue, shown: bool) -> frozenset[Kind]:
     kinds = frozenset[Kind]().union(*(form.kinds for form in issue.findings))
     if shown and not issue.findings:
         kinds |= _BY_TOKENS
+        if any(form.message or form.header is not None for form in issue.tokens):
+            kinds |= {Kind.UNKNOWN_HEADER}
     return kinds | _WORDS if shown or issue.patterns or issue.may_match else kinds
 
 
@@ -271,11 +273,11 @@ def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | N
     if held:
         exact = any(form.codes or form.message for form in held)
         because = Because.EXACT_FINDING if exact else Because.FINDING
-        reasons.append(Reason(because, f"the finding {finding.kind.replace('_', ' ')} fits it"))
+        reasons.append(Reason(because, f"the finding {finding.kind.replace('_', ' ')} matches it"))
     elif issue.findings and finding.kind not in _WORDS and not told:
         return []
     supposed = _supposed(issue, finding, evidence)
-    if near is not None and finding.kind in _BY_TOKENS:
+    if near is not None and (finding.kind in _BY_TOKENS or finding.kind is Kind.UNKNOWN_HEADER):
         reasons.append(Reason(Because.TOKENS, near.words))
     elif told:
         reasons.append(Reason(Because.TOKENS, told))

@@ -13,7 +13,17 @@ import yaml
 
 from inspector.audit import Code, Kind, Severity
 from inspector.capture import Endpoint
-from inspector.diagnosis.issue import Asked, Confidence, FindingForm, Issue, Rate, Side, Texts, TokenForm
+from inspector.diagnosis.issue import (
+    Asked,
+    Confidence,
+    FindingForm,
+    Issue,
+    Rate,
+    Shown,
+    Side,
+    Texts,
+    TokenForm,
+)
 from inspector.diagnosis.safe_yaml import read_yaml
 from inspector.diagnosis.schema import (
     Fields,
@@ -123,6 +133,7 @@ def _issue(entry: object) -> Issue:
         engines=frozenset(fields.take("engines", several(engine), ())),
         affected=fields.take("affected", by_program(version_range), {}),
         fixed_in=fields.take("fixed_in", by_program(version), {}),
+        disproved_by=frozenset(fields.take("disproved_by", several(word(Shown)), (), one_is_enough=True)),
         rate=fields.take("rate", word(Rate), None),
         experiment=fields.take("experiment", text, ""),
         examples=fields.take("examples", several(verbatim), ()),

@@ -24,6 +24,11 @@ __all__ = ["Evidence"]
 
 _WHOLE: Final = frozenset({Kind.COUNT_MISMATCH, Kind.TRUNCATED})
 """Kinds that are about the response as a whole."""
+_TWO_TOKENS: Final = 300
+"""Characters of which no single token of the vocabulary has so many."""
+_HEADER_TOKENS: Final = 400
+_HEADER_TEXT: Final = 2000
+"""What of a header is searched; a header that a model loops in shows its form there."""
 _REFUSALS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
 
 
@@ -156,7 +161,7 @@ class Evidence:
         Only ASCII counts: a character of several tokens comes as one delta with the last of them.
         """
         return any(
-            delta.text.isascii() and len(delta.text) > 1 and len(encode_plain(delta.text)) > 1
+            delta.text.isascii() and len(delta.text) > 1 and len(encode_plain(delta.text[:_TWO_TOKENS])) > 1
             for delta in self.choice.deltas
             if not delta.field.endswith(".name")
         )
@@ -208,7 +213,7 @@ class Evidence:
 
     @cached_property
     def headers(self) -> list[tuple[int, int, str, bool]]:
-        """Start, end, text and whether it was refused, of each header."""
+        """Start, end, text and whether it was refused, of each header; of a long one the text's beginning."""
         transcript = self.choice.transcript
         rejected = None if self.rejection is None else self.rejection.header
         spans = [
@@ -218,7 +223,10 @@ class Evidence:
             for one in transcript.messages
         ]
         spans += [(one.start, one.at + 1, True) for one in transcript.refusals if one.in_header]
-        return [(start, end, text_of(self.ids[start:end]), refused) for start, end, refused in sorted(spans)]
+        return [
+            (start, end, text_of(self.ids[start : min(end, start + _HEADER_TOKENS)])[:_HEADER_TEXT], refused)
+            for start, end, refused in sorted(spans)
+        ]
 
     def message_at(self, token: int | None) -> Message | None:
         """The message that a token belongs to."""

@@ -77,6 +77,17 @@ class Asked(StrEnum):
     """No such key, or null, 0 or empty."""
 
 
+class Shown(StrEnum):
+    """What a check of a server can show that disproves an issue on it."""
+
+    ANSWER = "answer"
+    """It answered."""
+    ALL_TOKEN_IDS = "all token ids"
+    """A chat stream had the ID of every token that the server counted."""
+    FORCED_CALL = "forced call"
+    """The model made no tool call by itself, and made one with `tool_choice: required`."""
+
+
 STATES: Final[Mapping[str, frozenset[State]]] = {
     "between": frozenset({State.BETWEEN}),
     "header": HEADER_STATES,
@@ -206,6 +217,8 @@ class Issue:
     affected: Mapping[str, Range] = dataclasses.field(default_factory=dict)
     """Versions by program; empty where no version is known to be free of it."""
     fixed_in: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    disproved_by: frozenset[Shown] = frozenset()
+    """What `doctor` may see of a server that cannot have the issue then."""
     rate: Rate | None = None
     experiment: str = ""
     """A command whose result tells this issue from those that look the same."""

@@ -37,7 +37,7 @@ class Judgement:
         messages = count(len(self.messages), "message")
         listed = f": {'; '.join(self.messages)}" if self.messages else ""
         if self.refused_at is None:
-            return f"The {self.judge} parser takes all tokens and reads {messages}{listed}."
+            return f"The {self.judge} parser accepts all tokens and reads {messages}{listed}."
         stop = f"stops at token {self.refused_at} ({self.words})"
         return f"The {self.judge} parser {stop} after {messages}{listed}."
 

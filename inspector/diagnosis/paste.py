@@ -15,7 +15,7 @@ from inspector.diagnosis.pieces import Known, Piece, beginning_of, joined
 
 __all__ = ["BREAKS_OFF", "Paste", "messages_of"]
 
-BREAKS_OFF: Final = "a traceback that breaks off: "
+BREAKS_OFF: Final = "a traceback that is cut off: "
 """Begins the message of a traceback without its last line."""
 
 _FOLDED: Final = 16

@@ -162,7 +162,7 @@ def version_reason(
     if affected is None:
         return None
     if version is None or as_version(version) is None:
-        inside, said = bounds.within(affected), f"{server.label} {bounds.words} (by the stream)"
+        inside, said = bounds.within(affected), f"{server.label} {bounds.words} (according to the stream)"
     else:
         inside = version in affected
         said = f"{server.labelled(version)}{f' ({source})' if source else ''}"

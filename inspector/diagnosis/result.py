@@ -62,7 +62,7 @@ class Failure:
     """Of the requests to chat and Responses, where a log tells them."""
     by_version: dict[str, int] = field(default_factory=dict)
     cut: bool = False
-    """Whether the text breaks off within the message."""
+    """Whether the text ends within the message."""
 
     @property
     def general(self) -> bool:
@@ -97,7 +97,7 @@ class Diagnosis:
     situation: Situation = field(default_factory=Situation)
     """What the steps of an answer depend on."""
     judges: tuple[Judgement, ...] = ()
-    """For a capture with tokens that the format refuses: what strict and lenient parsing make of them."""
+    """For a capture with tokens that the format rejects: the results of strict and lenient parsing."""
     route: Route | None = None
     """Where the text belongs, if not to Harmony in vLLM."""
     paste_next: str = ""
@@ -139,16 +139,16 @@ def sentence(certain: Sequence[Answer], failures: Sequence[Failure], *, of_text:
         if failures:
             first = failures[0]
             if first.first_line is None:
-                return f"Unknown: no entry of the catalogue explains the findings. {first.message}"
-            return f"Unknown: no entry of the catalogue makes “{first.message}”."
+                return f"Unknown: no known issue explains the findings. {first.message}"
+            return f"Unknown: no known issue produces “{first.message}”."
         return NOTHING if of_text else "Nothing here looks like a failure."
     issue = certain[0].issue
     blamed = " or the ".join(issue.sides)
     if certain[0].by_symptom:
-        return f"Perhaps the {blamed}. {issue.title}."
+        return f"Possible cause: the {blamed}. {issue.title}."
     kinds = {failure.answers[0].issue.id for failure in failures if failure.answers and not failure.general}
     more = f" Failures of other kinds: {len(kinds) - 1}." if len(kinds) > 1 else ""
-    sure = "At fault" if certain[0].weight >= _SURE else "Perhaps at fault"
+    sure = "At fault" if certain[0].weight >= _SURE else "Possibly at fault"
     return f"{sure}: the {blamed}. {issue.title}.{more}"
 
 
@@ -158,12 +158,12 @@ def paste_next(failures: Sequence[Failure], *, of_ours: bool, of_server: bool) -
         return _PASTE_NEXT
     message = failures[0].message
     if failures[0].cut or message.startswith(BREAKS_OFF):
-        return "The message breaks off: paste the traceback down to its last line."
+        return "The message is cut off: paste the traceback down to its last line."
     if of_server:
         return "Paste the lines above it too: the first error of the server's log is the cause of later ones."
     if of_ours:
-        return f"Paste the server's log of the same minute: {_DIAGNOSE_LOG}"
+        return f"Paste the server's log for the same time: {_DIAGNOSE_LOG}"
     return (
-        f"Nothing in this text is from {DEFAULT.label} or gpt-oss. If such a server is behind it, paste its "
-        f"log of the same minute: {_DIAGNOSE_LOG}"
+        f"Nothing in this text is from {DEFAULT.label} or gpt-oss. If the request went to such a server, "
+        f"paste its log for the same time: {_DIAGNOSE_LOG}"
     )

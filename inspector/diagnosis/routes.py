@@ -74,7 +74,7 @@ def _route(entry: object) -> Route:
         sentence=fields.take(
             "sentence",
             text,
-            f"This is {name}: its parser is its own, and the known issues of {DEFAULT.label} do not apply.",
+            f"This is {name}: it has its own parser, and the known issues of {DEFAULT.label} do not apply.",
         ),
         steps=fields.take("steps", several(text)),
         marks=fields.take("marks", several(anywhere)),

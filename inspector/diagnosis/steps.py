@@ -57,12 +57,12 @@ class Measured:
 
 def situation_of(reading: Reading) -> Situation:
     """What a reading tells; without a version the oldest release that its events allow."""
-    parsed = reading.spec.raw is False
     called = any(choice.expected.calls or choice.delivered().tool_calls for choice in reading.choices)
+    settled = called or reading.ended  # a stream that goes on may still call
     return Situation(
         version=reading.server_version or release_bounds(reading).at_least,
         endpoint=reading.header.endpoint,
-        calls=called if parsed else None,
+        calls=called if settled and not reading.spec.raw else None,
         engine=reading.engine,
     )
 

@@ -201,7 +201,7 @@ class _Diagnosing:
         said = Reason(because, f"the text says “{message.text}”")
         if message.cut:
             said = Reason(
-                Because.BEGINNING, f"the text breaks off at “{message.text}”, as its message begins"
+                Because.BEGINNING, f"the text is cut off at “{message.text}”, the beginning of its message"
             )
         reasons = [said, *self.hints.get(issue.id, ())]
         versions = [version for version in message.by_version if version] or [
@@ -233,7 +233,7 @@ class _Diagnosing:
                 continue
             found = next((match for line in self.words if (match := hint.expression.search(line))), None)
             if found is not None:
-                reasons.append(Reason(Because.HINT, f"the text has “{found[0][:80]}”"))
+                reasons.append(Reason(Because.HINT, f"the text contains “{found[0][:80]}”"))
         return reasons
 
     def _together(self, failures: Sequence[Failure], symptoms: Sequence[Answer]) -> tuple[Answer, ...]:
@@ -291,7 +291,7 @@ class _Diagnosing:
                     "told. The traceback stands in the server's log."
                 )
         if self.scan.other_messages:
-            yield f"{self.scan.other_messages:,} more failures have texts of their own and are not listed."
+            yield f"{self.scan.other_messages:,} more failures have different texts and are not listed."
         if self.is_log and failures and not self.asked:
             yield "The log has no lines of requests (the access log is off), so shares are not known."
         versions = {seen.version for seen in self.versions}

@@ -7,6 +7,7 @@ no implementation of PEP 440 and refuses what it does not know.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import eq, ge, gt, le, lt
 from typing import Final
 
@@ -44,7 +45,7 @@ class Range:
     """As written: clauses joined by commas, alternatives by ` or `."""
 
     def __post_init__(self) -> None:
-        self._alternatives()
+        _alternatives(self.text)
 
     def __contains__(self, version: str) -> bool:
         """True when the version is inside; ValueError for what is no version."""
@@ -54,11 +55,14 @@ class Range:
         # A release candidate of the first good release may still be bad: `<0.14.0` holds for 0.14.0rc1.
         return any(
             all(_OPERATORS[operator](number, bound) for operator, bound in clauses)
-            for clauses in self._alternatives()
+            for clauses in _alternatives(self.text)
         )
 
-    def _alternatives(self) -> list[list[tuple[str, tuple[int, ...]]]]:
-        return [[_clause(one.strip()) for one in part.split(",")] for part in self.text.split(" or ")]
+
+@lru_cache(maxsize=1024)
+def _alternatives(text: str) -> list[list[tuple[str, tuple[int, ...]]]]:
+    """A range read, kept: every finding of a capture is held against the ranges of the whole catalogue."""
+    return [[_clause(one.strip()) for one in part.split(",")] for part in text.split(" or ")]
 
 
 def _clause(text: str) -> tuple[str, tuple[int, ...]]:

@@ -27,6 +27,8 @@ class Engine:
     """Its key in the table."""
     label: str
     """What people call it; a version follows."""
+    front_end: str = ""
+    """What a sentence calls it, for a server that has several front ends."""
     program: str
     """Its name in `affected` and `fixed_in` of the catalogue of known issues."""
 

@@ -21,6 +21,7 @@ _PARSER_FLAGS: Final = "--enable-auto-tool-choice --tool-call-parser openai"
 VLLM: Final = Engine(
     name="vllm",
     label="vLLM",
+    front_end="vLLM's Python front end",
     program="vllm",
     owners=("vllm",),
     fingerprint=re.compile(r"vllm-(?P<version>[^-]+)"),

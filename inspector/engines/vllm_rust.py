@@ -25,6 +25,7 @@ _NO_FLAG: Final = (
 VLLM_RUST: Final = Engine(
     name="vllm-rust",
     label="vLLM (Rust front end)",
+    front_end="vLLM's Rust front end",
     program="vllm-rust",
     owners=("vllm-frontend-rs",),
     contract=Contract(fields=STANDARD_FIELDS, separator="\n", calls_never_on=frozenset({"final"})),

@@ -66,6 +66,8 @@ class ExpectedCall:
 
     name: str
     segment: Segment
+    message: int
+    """Index of the message in the transcript."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +104,9 @@ def expect(transcript: Transcript, contract: Contract = STANDARD) -> Expected:
         segment = Segment(start=message.body, end=message.body_end, field=field, message=number)
         segments.append(segment)
         if field is not None and field not in {REASONING, CONTENT}:
-            calls.append(ExpectedCall(name=recipient.removeprefix(_FUNCTIONS), segment=segment))
+            calls.append(
+                ExpectedCall(name=recipient.removeprefix(_FUNCTIONS), segment=segment, message=number)
+            )
     segments.extend(
         Segment(start=max(refusal.at, 0), end=refusal.end, field=None, message=None)
         for refusal in transcript.refusals

@@ -15,7 +15,7 @@ from typing import Final
 
 from inspector.harmony.spelling import Ending, Row, Spelling, Told, framing, spellings
 from inspector.harmony.text import text_of
-from inspector.harmony.vocab import Marker
+from inspector.harmony.vocab import Marker, is_endless
 
 __all__ = [
     "Certainty",
@@ -119,7 +119,7 @@ def _chosen(
         for number, turn in enumerate(turns)
     ]
     likely = [row[0] for turn in rows for row in turn]
-    if total is None or any(_GARBLED in one.text for turn in turns for one in turn):
+    if total is None or any(_GARBLED in one.text or is_endless(one.text) for turn in turns for one in turn):
         return _laid(Certainty.UNKNOWN, rows, likely, likely, total)
     by_turn = per_turn is not None and len(per_turn) == len(turns) and sum(per_turn) == total
     groups = rows if by_turn else [[row for turn in rows for row in turn]]

@@ -27,6 +27,10 @@ from inspector.harmony.vocab import ASSISTANT, MARKERS, Marker, encoding
 
 __all__ = ["HarmonyTracker"]
 
+_HEADER_AT_MOST: Final = 4096
+"""Tokens of one header that the judge is asked about: its time grows with the square of them."""
+_HEADER_LONG: Final = f"a header of more than {_HEADER_AT_MOST:,} tokens was not read"
+
 _CONSTRAIN: Final = Marker.CONSTRAIN.text
 
 
@@ -42,6 +46,7 @@ class HarmonyTracker:
         """State before the next token."""
         self.count = 0
         """Tokens received."""
+        self._header_size = 0
         self._judge = StreamableParser(encoding(), role=Role.ASSISTANT)
         tail = _tail(prompt)
         if tail is not None:
@@ -89,13 +94,14 @@ class HarmonyTracker:
             self._refuse(at, words, found)
             return
         self.state = TRANSITIONS[State.BETWEEN, Marker.START]
+        self._header_size = 0
         found.append(HeaderOpened(at=at))
 
     def _run(self, ids: Sequence[int], start: int, stop: int, base: int, found: list[HarmonyEvent]) -> int:
         """Take tokens that stay in the state; the place after the last one taken."""
         if start == stop or self.state is State.REFUSED:
             return stop
-        taken, words = _feed(self._judge.process, ids[start:stop])
+        taken, words = self._judged(ids[start:stop])
         end = start + taken
         if self.state is State.BODY and taken:
             found.append(BodyAdded(start=base + start, end=base + end))
@@ -108,7 +114,10 @@ class HarmonyTracker:
         state = self.state
         if state is State.REFUSED:
             self._judge = StreamableParser(encoding(), role=None)
+            self._header_size = 0
         words = self._ask(token_id)
+        if words is None and token_id == Marker.MESSAGE and self._header_size > _HEADER_AT_MOST:
+            words = _HEADER_LONG
         if words is not None:
             self._refuse(at, words, found)
             return
@@ -118,14 +127,25 @@ class HarmonyTracker:
         elif state is State.BODY:
             found.append(MessageClosed(at=at))
         elif self.state is State.BODY:
+            self._header_size = 0
             found.append(HeaderClosed(at=at, header=self._header()))
 
     def _ask(self, token_id: int) -> str | None:
-        return _feed(self._judge.process, (token_id,))[1]
+        return self._judged((token_id,))[1]
+
+    def _judged(self, ids: Sequence[int]) -> tuple[int, str | None]:
+        """Ask the judge about tokens of the current state; see `_feed`."""
+        if self.state is State.BODY:
+            return _feed(self._judge.process, ids)
+        room = max(_HEADER_AT_MOST - self._header_size, 0)
+        self._header_size += len(ids)
+        taken, words = _feed(self._judge.process, ids[:room])
+        return (taken, words) if words is not None else (len(ids), None)
 
     def _refuse(self, at: int, words: str, found: list[HarmonyEvent]) -> None:
         found.append(Refused(at=at, state=self.state, words=words))
         self.state = State.REFUSED
+        self._header_size = 0
 
     def _header(self) -> Header:
         # Read once a message: the judge's header properties are cheap, its messages are not.

@@ -4,7 +4,8 @@ Works offline with oss-harmony (vocabulary inside the wheel); openai-harmony 0.0
 first use, which fails with one sentence where there is no network.
 """
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
 from functools import cache
 from typing import Final
@@ -21,6 +22,7 @@ __all__ = [
     "encode",
     "encode_plain",
     "encoding",
+    "is_endless",
     "is_marker",
     "join_bytes",
     "token_bytes",
@@ -72,14 +74,43 @@ def encoding() -> HarmonyEncoding:
         ) from error
 
 
+_RUN_AT_MOST: Final = 4096
+_MARKS: Final = r"!-/:-@\[-`{-~\u2010-\u205e\u3001-\u303f\uff01-\uff0f\uff1a-\uff20"
+_ENDLESS: Final = re.compile(
+    rf"[^\s\d{_MARKS}]{{{_RUN_AT_MOST + 1},}}|[{_MARKS}]{{{_RUN_AT_MOST + 1},}}|\s{{{_RUN_AT_MOST + 1},}}"
+)
+"""Letters, marks or spaces that the encoding takes as one piece, longer than any word of any language."""
+
+
+def is_endless(text: str) -> bool:
+    """True where a text has a run of thousands of letters, marks or spaces, so that its tokens are a guess.
+
+    The encoding's time grows with the square of such a run; it is encoded in slices, and a token that
+    would span two of them is not found.
+    """
+    return len(text) > _RUN_AT_MOST and _ENDLESS.search(text) is not None
+
+
 def encode(text: str) -> list[int]:
     """Token IDs of Harmony text; special tokens such as `<|start|>` in it become their IDs."""
-    return list(encoding().encode(_sound(text), allowed_special="all"))
+    inner = encoding()
+    return [one for part in _parts(_sound(text)) for one in inner.encode(part, allowed_special="all")]
 
 
 def encode_plain(text: str) -> list[int]:
     """Token IDs of plain text; `<|start|>` and the like in it stay text."""
-    return list(encoding().encode(_sound(text), disallowed_special=()))
+    inner = encoding()
+    return [one for part in _parts(_sound(text)) for one in inner.encode(part, disallowed_special=())]
+
+
+def _parts(text: str) -> Iterator[str]:
+    """The text, in slices where a run in it is endless."""
+    at = 0
+    for run in _ENDLESS.finditer(text) if len(text) > _RUN_AT_MOST else ():
+        for cut in range(run.start() + _RUN_AT_MOST, run.end(), _RUN_AT_MOST):
+            yield text[at:cut]
+            at = cut
+    yield text[at:]
 
 
 def _sound(text: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
+from inspector.bounds import CAPTURES, over
 from inspector.capture import ENDPOINT_GUESSED, Capture, Endpoint, Event, EventKind, Header
 from inspector.errors import CaptureError
 from inspector.importers.payloads import KINDS, answer
@@ -26,7 +27,7 @@ def read_dump(content: bytes, name: str) -> list[Capture]:
     while found := _HEADERS.match(content, at):  # 100 Continue, a proxy's CONNECT and redirects come first
         status, at = int(found[1]), found.end()
     body = content[at:] if at else content
-    read = answer(body)
+    read = answer(body, name)
     endpoint, notes = read.endpoint, read.notes
     refused = read.failed or (status is not None and status >= 400)
     if endpoint is None and refused:
@@ -36,9 +37,12 @@ def read_dump(content: bytes, name: str) -> list[Capture]:
     if endpoint is None:
         why = f"contains no event or body of chat completions, Responses or completions; use {KINDS}"
         raise CaptureError(name, why)
+    parts = _answers(read.events)
+    if len(parts) > CAPTURES:
+        raise CaptureError(name, over(CAPTURES, "responses"))
     source = "curl -i dump" if status is not None else "curl dump"
     header = Header(endpoint=endpoint, model=read.model, status=status, source=source)
-    return [Capture(header=header, events=events, notes=notes) for events in _answers(read.events)]
+    return [Capture(header=header, events=events, notes=notes) for events in parts]
 
 
 def _answers(events: Sequence[Event]) -> list[list[Event]]:

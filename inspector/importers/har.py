@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from inspector.bounds import CAPTURES, over
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.errors import CaptureError
 from inspector.importers.payloads import Answer, answer, as_time, shown, told
@@ -35,6 +36,8 @@ def read_har(row: Mapping[str, Any], name: str) -> list[Capture]:
     captures: list[Capture] = []
     empty = 0
     entries = row["log"]["entries"]
+    if len(entries) > CAPTURES:
+        raise CaptureError(name, over(CAPTURES, "entries"))
     for at, entry in enumerate(entries):
         if not isinstance(entry, dict):
             raise CaptureError(
@@ -87,7 +90,7 @@ def _answer(entry: Mapping[str, Any], place: str) -> Answer:
             body = binascii.a2b_base64(body)
         except binascii.Error as error:
             raise CaptureError(place, "its content is damaged base64; export the HAR file again") from error
-    read = answer(body)
+    read = answer(body, place)
     messages = entry.get("_eventSourceMessages")
     if isinstance(messages, list) and messages and all(isinstance(one, dict) for one in messages):
         return _timed(read, messages, _started(entry))
@@ -121,9 +124,9 @@ def _seconds(time: object, started: datetime) -> float | None:
 def _started(entry: Mapping[str, Any]) -> datetime | None:
     try:
         found = datetime.fromisoformat(entry["startedDateTime"])
-    except (KeyError, TypeError, ValueError):
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (KeyError, TypeError, ValueError, OverflowError):  # .NET's first date lies before it in UTC
         return None
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
 
 
 def _capture(entry: Mapping[str, Any], endpoint: Endpoint, read: Answer) -> Capture:

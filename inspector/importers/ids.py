@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from inspector.bounds import TOKENS, over
 from inspector.capture import Capture, Endpoint, Event, Header
 from inspector.errors import CaptureError
 from inspector.importers.payloads import KINDS, shown
@@ -29,6 +30,8 @@ def read_id_list(items: Sequence[Any], text: str, name: str, source: str = "list
     """A JSON list that reads as `text`."""
     if not items:
         raise CaptureError(name, f"the list is empty; use {KINDS}")
+    if len(items) > TOKENS:
+        raise CaptureError(name, over(TOKENS, "token IDs"))
     if set(map(type, items)) != {int}:
         at, item = next((at, item) for at, item in enumerate(items) if type(item) is not int)
         raise CaptureError(name, f"item {at} of the list is {shown(item)}, not a token ID; use integers")
@@ -49,7 +52,9 @@ def is_id_text(content: bytes) -> bool:
 
 def read_id_text(content: bytes, name: str) -> Capture:
     """IDs separated by spaces, commas, semicolons, line breaks or brackets."""
-    words = content.translate(_SPACES).split()
+    words = content.translate(_SPACES).split(maxsplit=TOKENS)
+    if len(words) > TOKENS:
+        raise CaptureError(name, over(TOKENS, "token IDs"))
     plain = b"-" not in content and b"+" not in content and max(map(len, words), default=0) <= _DIGITS
     bad = None if plain else next((word for word in words if not _NUMBER.fullmatch(word)), None)
     if bad is not None:

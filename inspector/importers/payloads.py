@@ -8,10 +8,11 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
+from inspector.bounds import EVENTS, LINES, over
 from inspector.capture import Endpoint, Event, EventKind
 from inspector.errors import CaptureError
 from inspector.wire.endpoints import DONE, endpoint_of_payload
-from inspector.wire.sse import LIMIT_BYTES, SseDecoder
+from inspector.wire.sse import LIMIT_BYTES, SseDecoder, SseItem
 
 __all__ = [
     "KINDS",
@@ -93,19 +94,27 @@ def is_error(payload: object) -> bool:
     return set(payload) == {"detail"}
 
 
-def answer(body: bytes) -> Answer:
-    """An HTTP body to events without times: a stream to its events, anything else to one `BODY`."""
+def answer(body: bytes, name: str) -> Answer:
+    """An HTTP body to events without times: a stream to its events, anything else to one `BODY`.
+
+    Raises CaptureError for a stream of more lines or events than are read; `name` is for that.
+    """
     if _STREAM.match(body, len(body) - len(body.lstrip(b"\xef\xbb\xbf \t\r\n"))):
-        return stream_answer(body)
+        return stream_answer(body, name)
     text = body.decode("utf-8", "replace").removeprefix("\ufeff").strip()
     return told([Event(text, kind=EventKind.BODY)] if text else [])
 
 
-def stream_answer(body: bytes) -> Answer:
-    """An event stream to events without times."""
+def stream_answer(body: bytes, name: str) -> Answer:
+    """An event stream to events without times; raises CaptureError as `answer` does."""
+    if body.count(b"\n") + body.count(b"\r") > 2 * LINES or body.count(b"\n") > LINES:
+        raise CaptureError(name, over(LINES, "lines"))
     decoder = SseDecoder()
-    pieces = (body[at : at + _SLICE] for at in range(0, len(body), _SLICE))
-    items = [item for piece in pieces for item in decoder.receive(piece)]
+    items: list[SseItem] = []
+    for at in range(0, len(body), _SLICE):
+        items += decoder.receive(body[at : at + _SLICE])
+        if len(items) > EVENTS:
+            raise CaptureError(name, over(EVENTS, "events"))
     notes = [_LONG] if any(not item.complete for item in items) else []
     rest = decoder.close()
     if rest:

@@ -10,6 +10,7 @@ request vLLM logs the IDs of those steps alone that delivered text, not the spec
 import re
 from typing import Final
 
+from inspector.bounds import CAPTURES, TOKENS, over
 from inspector.capture import Capture, Endpoint, Event, Header
 from inspector.errors import CaptureError
 
@@ -49,7 +50,11 @@ def read_server_log(content: bytes, name: str) -> list[Capture]:
         if start[2]:
             streamed.add(start[1])
         elif listed:
-            answers.append((start[1], [int(word) for word in listed[1].replace(",", " ").split()]))
+            words = listed[1].replace(",", " ").split()
+            if len(words) > TOKENS or len(answers) >= CAPTURES:
+                what = (TOKENS, "token IDs in one line") if len(words) > TOKENS else (CAPTURES, "responses")
+                raise CaptureError(name, over(*what))
+            answers.append((start[1], [int(word) for word in words]))
         else:
             broken += not line.startswith("None", at)
     if not answers:

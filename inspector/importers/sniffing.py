@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from io import BytesIO, TextIOWrapper
 from typing import Final
 
+from inspector.bounds import TOKENS, over
 from inspector.capture import Capture, parse
 from inspector.errors import CaptureError
 from inspector.importers.dumps import read_dump
@@ -83,6 +84,8 @@ def sniff_and_read(content: bytes, name: str) -> list[Capture]:
 
 
 def _read_json(content: bytes, name: str) -> list[Capture]:
+    if content.count(b",", 0, 64 * TOKENS) > TOKENS and is_id_text(content):
+        raise CaptureError(name, over(TOKENS, "token IDs"))
     try:
         row = loads(content, name)
     except CaptureError as error:

@@ -4,7 +4,6 @@ Each capture is read as it was kept, without its release, and as a `curl` dump o
 have when they come with a broken stream. Judges nothing itself; `bench/causes.py` counts.
 """
 
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -17,8 +16,8 @@ from inspector.errors import CaptureError
 from inspector.importers import sniff_and_read
 from inspector.inspection import Inspection, inspect
 from inspector.lab.causes import NONE, CauseTable, Right
-from inspector.lab.results import load_runs
-from inspector.store import load, loads
+from inspector.lab.results import captures_of, load_runs
+from inspector.store import load
 
 __all__ = ["Mode", "Named", "as_mode", "dump", "first_finding", "fixture_names", "matrix_names", "of_verdict"]
 
@@ -51,21 +50,16 @@ class Named:
 def matrix_names(folder: Path, table: CauseTable, mode: Mode) -> Iterator[Named]:
     """Every capture of the matrix in one mode whose verdict is an error or a warning."""
     for run in load_runs(folder):
-        if run.captures is None:
-            continue
-        with zipfile.ZipFile(run.captures) as archive:
-            for endpoint, script in sorted(run.scores):
-                member = f"{endpoint.value}-{script}.jsonl"
-                capture = loads(archive.read(member), f"{run.captures}/{member}")[0]
-                right = table.right(
-                    script,
-                    run.version,
-                    endpoint,
-                    run.stream_interval,
-                    version=mode is Mode.WHOLE,
-                    request=mode is not Mode.DUMP,
-                )
-                yield from _named(f"{run.name}/{endpoint.value}-{script}", mode, right, capture)
+        for endpoint, script, capture in captures_of(run):
+            right = table.right(
+                script,
+                run.version,
+                endpoint,
+                run.stream_interval,
+                version=mode is Mode.WHOLE,
+                request=mode is not Mode.DUMP,
+            )
+            yield from _named(f"{run.name}/{endpoint.value}-{script}", mode, right, capture)
 
 
 def fixture_names(folder: Path, table: CauseTable, mode: Mode) -> Iterator[Named]:

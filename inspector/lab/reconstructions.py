@@ -1,6 +1,5 @@
 """Reconstructed tokens of the matrix's Responses captures against those that the model was made to sample."""
 
-import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,12 +8,11 @@ from typing import Any
 
 from inspector.capture import Capture, Endpoint
 from inspector.harmony.reconstruction import Certainty, Reconstruction
-from inspector.lab.results import Run, load_runs
+from inspector.lab.results import Run, captures_of, load_runs
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import Script
 from inspector.lab.scripts import load as load_scripts
 from inspector.reading import read
-from inspector.store import loads
 from inspector.wire.final_messages import reconstructed
 
 __all__ = ["Grade", "Measured", "Told", "grade", "matrix_reconstructions", "run_reconstructions"]
@@ -61,23 +59,16 @@ def matrix_reconstructions(folder: Path, told: Told) -> Iterator[Measured]:
 def run_reconstructions(run: Run, told: Told) -> Iterator[Measured]:
     """Every Responses capture of one run."""
     scripts = {script.name: script for script in load_scripts()}
-    if run.captures is None:
-        return
-    with zipfile.ZipFile(run.captures) as archive:
-        for (endpoint, name), score in sorted(run.scores.items()):
-            if endpoint is not Endpoint.RESPONSES:
-                continue
-            member = f"{endpoint.value}-{name}.jsonl"
-            capture = loads(archive.read(member), f"{run.captures}/{member}")[0]
-            final, found = _reconstruction(capture, told)
-            yield Measured(
-                run=run,
-                script=scripts[name],
-                outcome=score.outcome,
-                grade=grade(found, scripts[name].sampled) if final else Grade.NO_FINAL,
-                certainty=None if found is None else found.certainty,
-                missing=0 if found is None else found.missing,
-            )
+    for endpoint, name, capture in captures_of(run, Endpoint.RESPONSES):
+        final, found = _reconstruction(capture, told)
+        yield Measured(
+            run=run,
+            script=scripts[name],
+            outcome=run.scores[endpoint, name].outcome,
+            grade=grade(found, scripts[name].sampled) if final else Grade.NO_FINAL,
+            certainty=None if found is None else found.certainty,
+            missing=0 if found is None else found.missing,
+        )
 
 
 def _reconstruction(capture: Capture, told: Told) -> tuple[bool, Reconstruction | None]:

@@ -21,7 +21,17 @@ from inspector.lab.paths import default_root
 from inspector.lab.score import Outcome, Score
 from inspector.store import FIXTURES, loads, save
 
-__all__ = ["FORMAT", "Run", "Shelf", "all_runs", "capture_of", "load_runs", "named_capture", "version_key"]
+__all__ = [
+    "FORMAT",
+    "Run",
+    "Shelf",
+    "all_runs",
+    "capture_of",
+    "captures_of",
+    "load_runs",
+    "named_capture",
+    "version_key",
+]
 
 FORMAT: Final = 1
 
@@ -151,6 +161,17 @@ def capture_of(run: Run, endpoint: Endpoint, script: str) -> Capture | None:
     if run.path is None:
         return None
     return Shelf(run.path.parent, run.package, run.version, run.stream_interval).capture(endpoint, script)
+
+
+def captures_of(run: Run, endpoint: Endpoint | None = None) -> Iterator[tuple[Endpoint, str, Capture]]:
+    """The captures behind all scores of a run, or those of one endpoint, with endpoint and script."""
+    if run.captures is None:
+        return
+    with zipfile.ZipFile(run.captures) as archive:
+        for one, script in sorted(run.scores):
+            if endpoint in (None, one):
+                member = _member(one, script)
+                yield one, script, loads(archive.read(member), f"{run.captures}/{member}")[0]
 
 
 def named_capture(name: str) -> Capture | None:

@@ -1,11 +1,14 @@
-"""Lab results of one release, as rows for the server check on the page and the command."""
+"""A server check as rows for the page and the command, with the lab's results for the release."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
+from inspector.doctor import CheckState, Checkup
+from inspector.engines import DEFAULT
+from inspector.formats import count
 from inspector.lab.results import all_runs
 from inspector.lab.score import Outcome
 
-__all__ = ["release_rows", "release_words"]
+__all__ = ["CheckupRow", "checkup_rows", "fault_rows", "release_rows", "release_words"]
 
 
 def release_rows(version: str | None) -> list[dict[str, Any]]:
@@ -34,6 +37,31 @@ def release_rows(version: str | None) -> list[dict[str, Any]]:
 def release_words(row: dict[str, Any]) -> str:
     """One row as a line."""
     return (
-        f"{row['endpoint']}, {row['stream_interval']} tokens per step, {row['scripts']} scripts: "
+        f"{row['endpoint']}, {count(row['stream_interval'], 'token')} per step, {row['scripts']} scripts: "
         f"{row['whole']} complete, {row['told']} error reported, {row['silent']} silent loss"
     )
+
+
+class CheckupRow(NamedTuple):
+    """One line of a server check, the same on the page and in the command."""
+
+    state: CheckState | None
+    """None for what is known of the release and was not tested."""
+    name: str
+    says: str
+    change: str = ""
+
+
+def checkup_rows(found: Checkup) -> list[CheckupRow]:
+    """The checks, the number of known faults that they leave open, and the lab's results for the release."""
+    rows = [CheckupRow(one.state, one.name, one.says, one.change) for one in found.checks]
+    if found.faults:
+        rows.append(CheckupRow(None, "known faults", found.faults_sentence))
+    if found.engine is DEFAULT:
+        rows += [CheckupRow(None, "lab", release_words(row)) for row in release_rows(found.version)]
+    return rows
+
+
+def fault_rows(found: Checkup) -> list[CheckupRow]:
+    """A row for each known fault that the checks leave open."""
+    return [CheckupRow(None, one.id, f"{one.title}.", one.step) for one in found.faults]

@@ -57,6 +57,10 @@ class Settings:
         """
         found = self
         if (text := wanted.get("capture")) is not None:
+            if not text.isprintable():
+                raise InspectorError(
+                    f"invalid capture name {text[:40]!a}: it has characters that no name has"
+                )
             found = replace(found, capture=text or None)
         if (text := wanted.get("speed")) is not None:
             found = replace(found, speed=_positive("speed", text))

@@ -101,7 +101,7 @@ def _environment(one: Inspection, shown: Figures) -> list[tuple[str, str]]:
         ("server", reading.server_label),
         ("endpoint", reading.spec.full_path if reading.spec.path else "a list of token IDs"),
         ("model", str(header.model or reading.stream.model or header.request.get("model") or "unknown")),
-        ("evidence", str(reading.choice.evidence)),
+        ("evidence", reading.choice.evidence.words),
     ]
     if shown.tokens_per_event_max:
         rows.append(("tokens per event", f"up to {shown.tokens_per_event_max}"))

@@ -20,7 +20,7 @@ from typing import Final
 
 from inspector.capture import Capture, End, Event, Header
 from inspector.client.outcome import Outcome
-from inspector.errors import StoreError
+from inspector.errors import CaptureError, StoreError
 from inspector.inspection import Examined, examine
 from inspector.metrics import quantile
 from inspector.reading import ChoiceReading, Reader, Reading
@@ -183,7 +183,7 @@ class Run:
 
     def _open_file(self, path: Path) -> None:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(
                 f"{path.parent}: cannot be created ({error.strerror}); choose another folder"
@@ -193,7 +193,7 @@ class Run:
     def _disk(self, write: Callable[[Path], None]) -> None:
         try:
             write(self.path or Path())
-        except StoreError as error:
+        except (StoreError, CaptureError) as error:
             self._writer = None
             self.trouble = str(error)
 

@@ -7,7 +7,7 @@ are not stored.
 
 from inspector.tap.dashboard import DashboardTap, configured_upstreams, parse_upstreams
 from inspector.tap.folder import FolderSink
-from inspector.tap.proxy import Tap, Upstream, tap_routes
+from inspector.tap.proxy import Tap, Upstream, tap_mount, tap_routes
 
 __all__ = [
     "DashboardTap",
@@ -16,5 +16,6 @@ __all__ = [
     "Upstream",
     "configured_upstreams",
     "parse_upstreams",
+    "tap_mount",
     "tap_routes",
 ]

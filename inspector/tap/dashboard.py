@@ -82,6 +82,11 @@ class DashboardTap:
         """Middleware to put before all other."""
         return [Middleware(_Before, taps=self._taps)] if self._taps else []
 
+    def stop(self) -> None:
+        """Say that the program ends: what is cut from now on is not the clients' doing."""
+        for tap in self._taps.values():
+            tap.stop()
+
     @asynccontextmanager
     async def lifespan(self, _: object) -> AsyncIterator[None]:
         """Closes the connections to the upstreams when the dashboard ends."""

@@ -38,7 +38,7 @@ class FolderSink:
         self._say = say
         self._open: dict[str, _Open] = {}
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             probe = folder / f".writable-{secrets.token_hex(4)}"
             probe.touch()
             probe.unlink()

@@ -1,14 +1,14 @@
-"""Which headers cross a proxy, and which values of a request must not be stored.
+"""Which headers cross a proxy.
 
 Hop-by-hop headers: RFC 9110, section 7.6.1. No header is added: an upstream sees what the client sent.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
-from inspector.client.recorder import READABLE_CODINGS
+from inspector.client.decoding import READABLE_CODINGS
 
-__all__ = ["Headers", "end_to_end", "readable_only", "secrets_of", "value"]
+__all__ = ["Headers", "end_to_end", "readable_only", "value"]
 
 Headers = Sequence[tuple[bytes, bytes]]
 
@@ -25,9 +25,6 @@ _HOP_BY_HOP: Final = frozenset(
         b"upgrade",
     }
 )
-_SECRET: Final = ("auth", "cookie", "credential", "key", "passw", "secret", "session", "signature", "token")
-_SHORTEST: Final = 8
-"""Shorter values (`EMPTY`) are no keys, and replacing them would change what the model said."""
 
 
 def end_to_end(headers: Headers, *, drop: Iterable[bytes] = ()) -> list[tuple[bytes, bytes]]:
@@ -59,34 +56,3 @@ def readable_only(headers: Headers) -> list[tuple[bytes, bytes]]:
         else:
             kept.append((name, content))
     return kept
-
-
-def secrets_of(headers: Headers, body: object, redacted: object) -> list[str]:
-    """Values that must not stand in a capture even when the server repeats them, the longest first.
-
-    Those of headers that carry keys, and what redaction took out of the body.
-    """
-    found: set[str] = set()
-    for name, content in headers:
-        if any(sign in name.decode("latin-1").lower() for sign in _SECRET):
-            whole = content.decode("latin-1")
-            found.update({whole, whole.partition(" ")[2]})
-            found.update(part.partition("=")[2].strip() for part in whole.split(";"))
-    found.update(_removed(body, redacted))
-    return sorted((one for one in found if len(one) >= _SHORTEST), key=len, reverse=True)
-
-
-def _removed(body: object, redacted: object) -> set[str]:
-    removed: set[str] = set()
-    pending: list[tuple[Any, Any]] = [(body, redacted)]
-    while pending:
-        before, after = pending.pop()
-        if isinstance(before, Mapping):
-            kept = after if isinstance(after, Mapping) else {}
-            pending.extend((one, kept.get(key)) for key, one in before.items())
-        elif isinstance(before, list):
-            others = after if isinstance(after, list) and len(after) == len(before) else [None] * len(before)
-            pending.extend(zip(before, others, strict=True))
-        elif isinstance(before, str) and before != after:
-            removed.update({before, before.partition(" ")[2]})
-    return removed

@@ -8,9 +8,10 @@ import asyncio
 import re
 import ssl
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 from urllib.parse import quote, unquote_to_bytes
 
@@ -35,15 +36,17 @@ from inspector.wire.endpoints import EndpointSpec, endpoint_of_resumed, spec_of
 from inspector.wire.event_json import dumps
 from inspector.wire.stream import loads
 
-__all__ = ["Tap", "Upstream", "tap_routes"]
+__all__ = ["Tap", "Upstream", "tap_mount", "tap_routes"]
 
 CLIENT_LEFT: Final = "the client closed the connection"
+STOPPED: Final = "the tap was stopped"
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _IDLE_S: Final = 2.0  # vLLM's uvicorn closes idle connections after 5 s; a closing one must not be taken
 _WHOLE_AT_MOST: Final = 64 * 2**20
 _VERSION_S: Final = 2.0
 _TOLD_BYTES: Final = 2**18
+_STEPS_AFTER: Final = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +67,14 @@ class Upstream:
 
 def tap_routes(taps: Sequence["Tap"], *, prefix: str = "/tap") -> list[BaseRoute]:
     """Routes of taps: `<prefix>/<name>/v1/...` goes to the upstream of that name, at `/v1/...`."""
-    return [Mount(f"{prefix}/{one.upstream.name}", app=one) for one in taps]
+    return [tap_mount(f"{prefix}/{one.upstream.name}", one) for one in taps]
+
+
+def tap_mount(path: str, tap: "Tap") -> Mount:
+    """A mount whose paths may hold any character, an escaped line feed too."""
+    mount = Mount(path, app=tap)
+    mount.path_regex = re.compile(mount.path_regex.pattern, re.DOTALL)
+    return mount
 
 
 class Tap:
@@ -91,6 +101,12 @@ class Tap:
         self._root = httpx.URL(server.root)
         self._models = f"{server.v1.removeprefix(server.root)}/models".encode()
         self._version_asked: asyncio.Task[None] | None = None
+        self.left = CLIENT_LEFT
+        """Who ends a stream that is cut on this side."""
+
+    def stop(self) -> None:
+        """Say that the program ends: what is cut from now on is not the client's doing."""
+        self.left = STOPPED
 
     async def aclose(self) -> None:
         """Close the connections to the upstream."""
@@ -126,9 +142,11 @@ class Tap:
         content: bytes | AsyncIterator[bytes] | None = None,
     ) -> httpx.Request:
         """A request to the upstream; of its address only path and query come from outside."""
-        url = self._root.copy_with(raw_path=self._root.raw_path.rstrip(b"/") + target)
         timeout = {"connect": self.upstream.server.connect_s, "read": None, "write": None, "pool": None}
-        return httpx.Request(method, url, headers=headers, content=content, extensions={"timeout": timeout})
+        # The target goes as it came; a URL of httpx would escape some characters, and refuse others.
+        whole = self._root.raw_path.rstrip(b"/") + target
+        extensions = {"timeout": timeout, "target": whole}
+        return httpx.Request(method, self._root, headers=headers, content=content, extensions=extensions)
 
     async def send(self, request: httpx.Request) -> httpx.Response:
         """Send a request to the upstream."""
@@ -167,11 +185,12 @@ class Tap:
         found = loads(raw[:_TOLD_BYTES].decode("utf-8", "replace"))
         return found if response.status_code == 200 else None
 
-    def recording(self, endpoint: Endpoint, raw: bytes, headers: Sequence[tuple[bytes, bytes]]) -> Recording:
+    def recording(
+        self, endpoint: Endpoint, raw: bytes, headers: Sequence[tuple[bytes, bytes]], query: bytes
+    ) -> Recording:
         """A recording of an answer that is going to come."""
-        return Recording(
-            endpoint, raw, headers, self._sink, source=f"tap {self.upstream.name}", clock=time.monotonic
-        )
+        source = f"tap {self.upstream.name}"
+        return Recording(endpoint, raw, headers, self._sink, source=source, clock=time.monotonic, query=query)
 
 
 class _Exchange:
@@ -190,9 +209,9 @@ class _Exchange:
         try:
             await self._pass()
         except ClientLeft:
-            self._close(CLIENT_LEFT)
+            self._close(self._tap.left)
         except asyncio.CancelledError:
-            self._close(CLIENT_LEFT)
+            self._close(self._tap.left)
             raise
         except (httpx.TransportError, httpx.StreamError, OSError) as error:
             sentence = connection_failure(error, self._tap.upstream.server, begun=self._begun).sentence
@@ -213,7 +232,10 @@ class _Exchange:
             )
             return
         headers: list[tuple[bytes, bytes]] = list(scope["headers"])
-        forwarded = end_to_end(headers, drop=(b"host", b"expect"))
+        drop = [b"host", b"expect"]
+        if value(headers, b"transfer-encoding"):
+            drop.append(b"content-length")  # RFC 9112, section 6.3: the length does not count then
+        forwarded = end_to_end(headers, drop=drop)
         endpoint = _endpoint(scope, target)
         rewrites: EndpointSpec | None = None
         if endpoint is None:
@@ -225,7 +247,7 @@ class _Exchange:
             forwarded = readable_only(forwarded)
             raw = await self._body.read()
             content = aiter(self._body) if raw is None else raw
-            self._recording = tap.recording(endpoint, raw or b"", headers)
+            self._recording = tap.recording(endpoint, raw or b"", headers, target.partition(b"?")[2])
             spec = spec_of(endpoint)
             if raw is not None and tap.upstream.add_token_ids and spec.evidence_key:
                 asked = ask_for_ids(raw, self._recording.body, spec.evidence_key)
@@ -269,7 +291,7 @@ class _Exchange:
                     await send({"type": "http.response.body", "body": passed, "more_body": True})
                 if recording is not None:
                     for arrival in together(arrivals):
-                        recording.chunk(arrival.chunk, arrival.at_s)
+                        await _in_turn(recording.chunk(arrival.chunk, arrival.at_s))
         rest = b"" if rewriter is None else rewriter.close()
         self._close("")
         await send({"type": "http.response.body", "body": rest, "more_body": False})
@@ -279,7 +301,7 @@ class _Exchange:
     ) -> None:
         raw = await _whole(response)
         if self._recording is not None:
-            self._recording.chunk(raw, time.monotonic())
+            await _in_turn(self._recording.chunk(raw, time.monotonic()))
         self._close("")
         body = body_without_ids(raw, messages=spec.final_object)
         headers = end_to_end(headers, drop=(b"content-length",))
@@ -309,6 +331,20 @@ def _trust(verify: bool | str) -> ssl.SSLContext:
         raise InspectorError(
             f"{verify} contains no readable CA certificates ({error}); use a PEM file"
         ) from error
+
+
+async def _in_turn(steps: Iterator[None]) -> None:
+    """Take steps of recording, other clients between them.
+
+    A client that has all it wants closes while its last bytes are recorded: a bounded rest of them still is.
+    """
+    try:
+        for _ in steps:
+            await asyncio.sleep(0)
+    except asyncio.CancelledError:
+        for _ in islice(steps, _STEPS_AFTER):
+            pass
+        raise
 
 
 async def _whole(response: httpx.Response) -> bytes:

@@ -5,23 +5,22 @@ stops; what passes to the client is never touched by it.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 import httpx
 
-from inspector.capture import End, Endpoint, Event, Header
+from inspector.capture import Endpoint
 from inspector.client.recorder import Recorder, Sink
+from inspector.client.secrets import secrets_of, without_secrets
 from inspector.client.transport import header_of
 from inspector.redaction import redact
-from inspector.tap.headers import secrets_of
 from inspector.wire.stream import loads
 
 __all__ = ["Recording"]
 
 _LOG: Final = logging.getLogger(__name__)
-_REDACTED: Final = "[redacted]"
 
 
 class Recording:
@@ -36,12 +35,13 @@ class Recording:
         *,
         source: str,
         clock: Callable[[], float],
+        query: bytes = b"",
     ) -> None:
         self.body: Any = loads(raw.decode("utf-8", "replace")) if raw else None
         """The request's JSON; None when it has none."""
         self._header = header_of(endpoint, raw, source=source)
-        hidden = secrets_of(headers, self.body, redact(self.body) if isinstance(self.body, dict) else None)
-        self._sink: Sink = _WithoutKeys(sink, hidden) if hidden else sink
+        redacted = redact(self.body) if isinstance(self.body, dict) else None
+        self._sink = without_secrets(sink, secrets_of(headers, self.body, redacted, query))
         self._now_s = self._begun_s = clock()
         self._clock = clock
         self._recorder: Recorder | None = None
@@ -52,12 +52,15 @@ class Recording:
         self._now_s = self._clock()
         self._guarded(lambda: self._made(version, owned_by).response(response.status_code, response.headers))
 
-    def chunk(self, raw: bytes, at_s: float) -> None:
-        """Some bytes came, at that time of the clock."""
+    def chunk(self, raw: bytes, at_s: float) -> Iterator[None]:
+        """Some bytes came, at that time of the clock; in steps, between which others may have their turn."""
         self._now_s = at_s
-        recorder = self._recorder
-        if recorder is not None:
-            self._guarded(lambda: recorder.chunk(raw))
+        if self._recorder is None or self._stopped:
+            return
+        try:
+            yield from self._recorder.steps(raw)
+        except Exception:
+            self._failed()
 
     def close(self, detail: str, version: str | None, owned_by: str | None = None) -> None:
         """The answer ended; `detail` says what cut it, empty when it is whole."""
@@ -79,30 +82,9 @@ class Recording:
         try:
             step()
         except Exception:
-            # A sink's fault must not end somebody's answer.
-            self._stopped = True
-            _LOG.exception("recording stopped")
+            self._failed()
 
-
-class _WithoutKeys:
-    """A sink before the sink: keys that the server repeats are taken out of its events."""
-
-    def __init__(self, sink: Sink, hidden: Sequence[str]) -> None:
-        self._sink = sink
-        self._hidden = hidden
-
-    def opened(self, header: Header) -> str:
-        """Pass it on."""
-        return self._sink.opened(header)
-
-    def event(self, run: str, event: Event) -> None:
-        """Pass it on without the keys."""
-        text = event.data
-        for secret in self._hidden:
-            if secret in text:
-                text = text.replace(secret, _REDACTED)
-        self._sink.event(run, event if text is event.data else event._replace(data=text))
-
-    def ended(self, run: str, end: End) -> None:
-        """Pass it on."""
-        self._sink.ended(run, end)
+    def _failed(self) -> None:
+        # A sink's fault must not end somebody's answer.
+        self._stopped = True
+        _LOG.exception("recording stopped")

@@ -5,6 +5,8 @@ need no change are not touched: the request gets one key, an event loses one arr
 """
 
 import json
+import re
+from itertools import pairwise
 from typing import Any, Final
 
 from inspector.wire.strip_ids import without_response_messages, without_token_ids
@@ -13,6 +15,11 @@ __all__ = ["EventRewriter", "ask_for_ids", "body_without_ids"]
 
 _BACKGROUND: Final = "background"
 _WAITING_AT_MOST: Final = 64 * 2**20
+_EVENT_END: Final = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
+_END_BYTES: Final = 3
+"""Of an event's end, what may have arrived while the rest has not."""
+_DATA: Final = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|(?<=[\r\n]))data:")
+_LINE_END: Final = re.compile(rb"[\r\n]")
 
 
 def ask_for_ids(raw: bytes, body: Any, key: str) -> bytes | None:
@@ -47,49 +54,68 @@ def _mark(*, messages: bool) -> bytes:
 
 
 class EventRewriter:
-    """Takes token ids out of an event stream, event by event; bytes in, bytes out."""
+    """Takes token ids out of an event stream, event by event; bytes in, bytes out, in linear time.
+
+    An event ends with an empty line, and lines end in CR, LF or CR LF, as the event stream rules have it.
+    """
 
     def __init__(self, *, keeps_logprobs: bool, messages: bool = False) -> None:
         self._keeps_logprobs = keeps_logprobs
         self._messages = messages
         self._mark = _mark(messages=messages)
-        self._rest = b""
+        self._rest = bytearray()
+        self._searched = 0
+        """Of the rest, where no event ends."""
+        self._too_long = False
+        """Inside an event that passes as it is, because it is too long to wait for."""
 
     def receive(self, chunk: bytes) -> bytes:
         """The bytes that are ready; the beginning of an event waits for its end."""
-        # vLLM ends lines with a line feed; a stream with other line ends passes as one event at a time.
-        rest = self._rest + chunk
-        end = rest.rfind(b"\n\n")
-        if end < 0:
-            if len(rest) > _WAITING_AT_MOST:
-                self._rest = b""
-                return rest
-            self._rest = rest
+        rest = self._rest
+        rest += chunk
+        ends = [found.end() for found in _EVENT_END.finditer(rest, self._searched)]
+        if not ends:
+            if self._too_long or len(rest) > _WAITING_AT_MOST:
+                self._too_long = True
+                kept = len(rest) - _END_BYTES
+                return self._taken(max(kept, 0))
+            self._searched = max(len(rest) - _END_BYTES, 0)
             return b""
-        whole, self._rest = rest[: end + 2], rest[end + 2 :]
+        first = self._taken(ends[0]) if self._too_long else b""
+        self._too_long = False
+        whole = self._taken(ends[-1] - len(first))
         if self._mark not in whole:
-            return whole
-        return b"".join(map(self._event, whole.split(b"\n\n")[:-1]))
+            return first + whole
+        edges = [len(first), *(end for end in ends if end > len(first))]
+        return first + b"".join(
+            self._event(whole[start - len(first) : end - len(first)]) for start, end in pairwise(edges)
+        )
 
     def close(self) -> bytes:
         """What the stream broke off in the middle of."""
-        rest, self._rest = self._rest, b""
-        return rest
+        return self._taken(len(self._rest))
+
+    def _taken(self, size: int) -> bytes:
+        taken = bytes(self._rest[:size])
+        del self._rest[:size]
+        self._searched = 0
+        return taken
 
     def _event(self, event: bytes) -> bytes:
-        name, data, text = event.partition(b"data:")
-        if self._mark not in text or not (_is_name(name) if self._messages else not name):
-            return event + b"\n\n"
+        """One event with the empty line that ends it."""
+        starts = list(_DATA.finditer(event))
+        if self._mark not in event or len(starts) != 1:
+            return event
+        start = starts[0].end()
+        line_end = _LINE_END.search(event, start)
+        end = len(event) if line_end is None else line_end.start()
         try:
-            payload = text.decode("utf-8")
+            payload = event[start:end].decode("utf-8")
         except UnicodeDecodeError:
-            return event + b"\n\n"
+            return event
+        found: str | None
         if self._messages:
-            return name + data + without_response_messages(payload).encode("utf-8") + b"\n\n"
-        found = without_token_ids(payload, keeps_logprobs=self._keeps_logprobs)
-        return b"" if found is None else data + found.encode("utf-8") + b"\n\n"
-
-
-def _is_name(line: bytes) -> bool:
-    """Whether what stands before the data is nothing, or the line that names the event."""
-    return not line or (line.startswith(b"event:") and line.find(b"\n") == len(line) - 1)
+            found = without_response_messages(payload)
+        else:
+            found = without_token_ids(payload, keeps_logprobs=self._keeps_logprobs)
+        return b"" if found is None else event[:start] + found.encode("utf-8") + event[end:]

@@ -22,7 +22,7 @@ _delta: Final = tuple.__new__
 
 _ID_PREFIX: Final = "token_id:"
 _NAME_AT_MOST: Final = 256  # no token of the vocabulary is longer
-_TOOLS_AT_MOST: Final = 4096  # an index from outside names a field; it must not run away
+_TOOLS_AT_MOST: Final = 2**17  # an index from outside names a field; it must not run away
 
 
 class ChatReader:

@@ -130,10 +130,10 @@ class ResponsesReader:
         known = [self._numbers[kind, key] for key in keys if (kind, key) in self._numbers]
         count = self._counts.get(kind, 0)
         if not quiet and not count:
-            detail = f"a delta of a {kind} item arrives, but no such item was added"
+            detail = f"a delta arrived for an item that was never added ({kind})"
             self.stream.notice(f"no_item:{kind}", index, detail, _field_name(kind, 0))
         elif not quiet and not any((kind, key) in self._numbers for key in _keys(payload.get("item_id"))):
-            detail = f"a delta of a {kind} item names an item_id that was not added"
+            detail = f"a delta ({kind}) has an item_id that was never added"
             self.stream.notice(f"item_id:{kind}", index, detail, _field_name(kind, 0))
         return _field_name(kind, known[0] if known else max(count - 1, 0))
 

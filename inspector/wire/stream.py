@@ -14,6 +14,9 @@ __all__ = ["Choice", "Notice", "ServerError", "Stream", "brief", "error_in", "lo
 _CHOICES_AT_MOST: Final = 1024
 """An index from outside makes a choice, and each has a parser of its own; it must not run away."""
 
+_CHOICES_OF_A_REQUEST: Final = 2**14
+"""What vLLM lets a request ask for; an index beyond is out of order."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerError:
@@ -84,9 +87,14 @@ class Stream:
     """The `response` of that event, verbatim."""
     final_status: str | None = None
     incomplete_reason: str | None = None
+    unread_choices: bool = False
+    """True when there were more choices than are read."""
 
     def choice_of(self, number: object, event: int) -> Choice:
         """The choice that an event names; the first, and a notice, where it names none that can be."""
+        if type(number) is int and _CHOICES_AT_MOST <= number < _CHOICES_OF_A_REQUEST:
+            self.unread_choices = True
+            return Choice(number)
         if type(number) is not int or not 0 <= number < _CHOICES_AT_MOST:
             self.notice("choice_index", event, f"a choice has the index {brief(number)}")
             number = 0

@@ -108,7 +108,7 @@ def test_calls_of_the_servers_own_tools_are_looked_for_in_their_items() -> None:
         ('{ "a": 1 }', FateState.OK),  # written anew
         ('{"a": 2}', FateState.GARBLED),
         ('{"a": ', FateState.GARBLED),  # no JSON
-        ("[" * 100_000, FateState.GARBLED),
+        ("[" * 10_000, FateState.GARBLED),
     ],
 )
 def test_arguments_of_an_unstreamed_answer_may_be_written_anew(arguments: str, state: FateState) -> None:
@@ -157,3 +157,24 @@ def test_lost_tokens_that_came_one_by_one_in_another_field_are_found_there() -> 
         ("reasoning", " four"),
     ]
     assert FateState.DROPPED not in {state for state, _, _ in found}
+
+
+@pytest.mark.parametrize(("feeds", "extra"), [(1, []), (2, []), (3, ["\n"])])
+def test_a_separator_more_than_there_are_messages_to_separate_is_text_from_nowhere(
+    feeds: int, extra: list[str]
+) -> None:
+    think = "<|channel|>analysis<|message|>{}<|end|>"
+    texts = [
+        think.format("One."),
+        *("<|start|>assistant" + think.format(word) for word in ("Two.", "Three.")),
+    ]
+    steps: list[Step] = [
+        (text, {"reasoning": word}) for text, word in zip(texts, ("One.", "Two.", "Three."), strict=True)
+    ]
+    for place in range(feeds):
+        steps.insert(2 * place + 1, ("", {"reasoning": "\n"}))
+    capture = chat(steps)
+    found = aligned(replace(capture, header=replace(capture.header, owned_by="vllm-frontend-rs")))
+    assert found is not None
+    assert [one.text for one in found.extras] == extra
+    assert {fate.state for fate in found.fates} == {FateState.OK}

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.audit import Finding, audit, explain
+from inspector.audit import KINDS, Finding, Kind, audit, explain, rejection
+from inspector.audit.verdict import Level, verdict
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.harmony.vocab import encode
 from inspector.reading import read
@@ -103,6 +104,8 @@ def mutated(draw: st.DrawFn) -> Capture:
 def sound(findings: Sequence[Finding], capture: Capture, tokens: Sequence[int]) -> None:
     for finding in findings:
         assert len(explain(finding)) < 1000
+        usual = KINDS[finding.kind].severity
+        assert finding.severity is usual or finding.kind is Kind.INVALID_TOOL_ARGUMENTS
         if finding.token_start is not None or finding.token_end is not None:
             assert finding.token_start is not None
             assert finding.token_end is not None
@@ -125,11 +128,15 @@ def test_any_stream_is_read_and_its_findings_have_sound_places(capture: Capture,
     )
     reading = read(capture, truth=truth)
     counts = {one.index: len(one.tokens) for one in reading.choices}
-    sound(audit(reading), capture, [counts.get(number, 0) for number in range(max(counts) + 1)])
+    findings = audit(reading)
+    sound(findings, capture, [counts.get(number, 0) for number in range(max(counts) + 1)])
+    judged = verdict(reading, findings, rejection(reading))
+    assert judged.sentence.endswith(".")
+    assert (judged.level in {Level.ERROR, Level.WARNING}) is bool(findings)
     for choice in reading.choices:
         choice.generated()
         choice.delivered()
-    assert audit(read(capture, truth=truth)) == audit(reading)
+    assert audit(read(capture, truth=truth)) == findings
 
 
 @given(st.lists(JSON, max_size=6), st.sampled_from(Endpoint), st.sampled_from(EventKind))

@@ -167,6 +167,12 @@ def test_swapped_text_is_reordered() -> None:
     assert finding.generated in {"Yes", " sir"}
 
 
+@pytest.mark.parametrize(("sent", "generated"), [("es sir", "Yes"), ("sir", "Yes sir")])
+def test_text_that_begins_inside_a_token_is_garbled(sent: str, generated: str) -> None:
+    (finding,) = found(chat([*GOOD[:4], said("Yes sir", content=sent), STOP]))
+    assert brief([finding]) == [(Kind.GARBLED, "content", generated, sent.removesuffix(" sir"))]
+
+
 def test_a_character_sent_in_halves_is_garbled() -> None:
     hand = encode(" 👋")
     assert len(hand) == 2
@@ -230,6 +236,12 @@ def test_the_end_of_a_call_under_the_next_index_is_misrouted_and_breaks_the_argu
     findings = found(calls(_2=call(1, "1}")))
     assert (Kind.MISROUTED, "tool_calls[0].arguments", "1}", "1}") in brief(findings)
     assert {one.kind for one in findings} == {Kind.MISROUTED, Kind.INVALID_TOOL_ARGUMENTS}
+
+
+def test_the_end_of_a_call_under_an_index_without_a_name_is_not_told_twice() -> None:
+    findings = found(chat([*CALLS[:2], ("1}<|call|>", call(1, "1}"))], finish="tool_calls"))
+    assert {one.kind for one in findings} == {Kind.MISROUTED, Kind.INVALID_TOOL_ARGUMENTS}
+    assert [one.delivered_in for one in findings if one.delivered_in] == ["tool_calls[1].arguments"]
 
 
 def test_a_lost_call_is_one_finding_and_the_shift_of_the_next_one_is_none() -> None:
@@ -345,11 +357,20 @@ def test_framing_sent_as_text_is_misrouted() -> None:
     ]
 
 
-@pytest.mark.parametrize(("cut", "where"), [(2, "message on analysis"), (4, "message on final")])
+@pytest.mark.parametrize(
+    ("cut", "where"), [(2, "message on the analysis channel"), (4, "message on the final channel")]
+)
 def test_a_stream_cut_in_a_body_is_truncated(cut: int, where: str) -> None:
     (finding,) = found(chat(GOOD[: cut + 1], finish="length"))
     assert finding.kind is Kind.TRUNCATED
     assert where in explain(finding)
+
+
+def test_where_no_message_begins_none_is_left_open() -> None:
+    capture = chat([("comment", {})], finish="length")
+    prompt = {"prompt_token_ids": encode("<|start|>user<|message|>x<|end|>"), "choices": []}
+    findings = found(replace(capture, events=[Event(json.dumps(prompt)), *capture.events]))
+    assert [one.kind for one in findings] == [Kind.UNEXPECTED_TOKEN, Kind.UNSERVED]
 
 
 def test_a_stop_string_may_end_a_body() -> None:
@@ -580,6 +601,8 @@ def test_arguments_that_are_no_json_are_told_where_no_ids_are_known() -> None:
     assert brief([finding]) == [(Kind.INVALID_TOOL_ARGUMENTS, "tool_calls[0].arguments", None, 'a":1}')]
     assert finding.severity is Severity.WARNING
     assert found(chat(steps, finish="length", with_ids=False))[0].kind is Kind.TRUNCATED
+    whole = [(opened("f"), call(0, "", "f")), ('{"a":1}<|call|>', call(0, '{"a":1}'))]
+    assert found(chat(whole, finish="tool_calls", with_ids=False)) == []
 
 
 def answered(*texts: str, final: str) -> Capture:
@@ -609,6 +632,18 @@ def test_two_faults_in_a_long_answer_are_two_small_findings() -> None:
 def test_a_swapped_pair_without_ids_is_reordered() -> None:
     (finding,) = without_protocol(found(answered("a", " quick", " brown", " fox", final="a brown quick fox")))
     assert finding.kind is Kind.REORDERED
+
+
+def test_a_character_that_the_end_of_a_final_text_cuts_off_is_no_loss() -> None:
+    assert without_protocol(found(answered("Hi", final="Hi\ufffd"))) == []
+    (finding,) = without_protocol(found(answered("Hi", "there", final="Hi\ufffdthere")))
+    assert brief([finding]) == [(Kind.DROPPED, "content", "\ufffd", "")]
+
+
+def test_neighbouring_pieces_of_surplus_are_one_finding() -> None:
+    (finding,) = without_protocol(found(answered("Yes", " a", " b", final="Yes")))
+    assert brief([finding]) == [(Kind.DUPLICATED, "content", None, " a b")]
+    assert (finding.event_start, finding.event_end) == (2, 4)
 
 
 def test_a_repeated_piece_is_the_surplus_and_not_what_stands_across_two() -> None:
@@ -670,6 +705,13 @@ def test_the_prompt_that_echo_puts_first_is_not_the_answer(known: bool) -> None:
     steps = [(text, f"Say hi{text}"), (" there", " there"), ("<|return|>", "")]
     request_ = {"echo": True, "prompt": "Say hi", "skip_special_tokens": False} if known else None
     assert found(completion(steps, request=request_)) == []
+
+
+def test_where_the_answer_begins_is_not_known_nothing_is_called_lost() -> None:
+    steps = [("<|channel|>final<|message|>Hi<|return|>", "Say hiHi")]
+    assert found(completion(steps, request={"echo": True})) == []
+    (finding,) = found(completion(steps, request={"echo": False}))
+    assert (finding.kind, finding.generated) == (Kind.GARBLED, "final")
 
 
 @pytest.mark.parametrize("reason", ["abort", "content_filter", "error"])

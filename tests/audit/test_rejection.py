@@ -1,11 +1,12 @@
 """What a server's error says that its parser rejected, and where that stands."""
 
 import json
+from collections.abc import Sequence
 
 import pytest
 
 from inspector import Finding, Kind, Severity, dashboard, inspect
-from inspector.audit import Rejection, explain, rejection, server_errors
+from inspector.audit import Rejection, explain, rejection
 from inspector.audit.finding import Implied, Missing
 from inspector.audit.rejection import UnsentKind, culprit, header_words
 from inspector.capture import Capture, End, Endpoint, Event, Header
@@ -16,6 +17,7 @@ from inspector.harmony.tracker import HarmonyTracker
 from inspector.harmony.transcript import Refusal, Transcript
 from inspector.harmony.vocab import Marker, encode
 from inspector.reading import read
+from tests.support.matrix import Seen, seen
 from tests.support.streams import CLOSED, aborted, chat_chunk
 
 THINK = "<|channel|>analysis<|message|>"
@@ -32,23 +34,23 @@ def found(capture: Capture) -> Rejection:
 
 
 def marked(capture: Capture) -> Finding:
-    (one,) = (
-        one for one in inspect(capture).findings if one.kind in {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER}
-    )
+    return mark(inspect(capture).findings)
+
+
+def mark(findings: Sequence[Finding]) -> Finding:
+    (one,) = (one for one in findings if one.kind in {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER})
     return one
 
 
 # --- every capture of the matrix -------------------------------------------------------------------
 
 
-def parser_failures() -> list[tuple[str, Script, Capture]]:
-    scripts = {script.name: script for script in dashboard.lab_scripts()}
+def parser_failures() -> list[tuple[str, Seen]]:
     return [
-        (f"{run.name} {name}", scripts[name], capture)
+        (f"{run.name} {one.script.name}", one)
         for run in dashboard.matrix_runs()
-        for endpoint, name in run.scores
-        if (capture := dashboard.matrix_capture(run, endpoint, name)) is not None
-        and any(parser_error(one.message) for one in server_errors(read(capture)))
+        for one in seen(run)
+        if any(parser_error(words) for words in one.errors)
     ]
 
 
@@ -59,12 +61,13 @@ def refused(script: Script) -> Refusal | None:
     return transcript.refusals[0] if transcript.refusals else None
 
 
-def wrong(script: Script, capture: Capture) -> str:
+def wrong(failure: Seen) -> str:
     """Why the mark is not where the script says; empty when it is."""
-    sampled, ids = list(script.sampled), read(capture).choice.tokens.ids
-    one, stopped, truth = marked(capture), found(capture), refused(script)
+    script, stopped, ids = failure.script, failure.stopped, list(failure.ids)
+    sampled, one, truth = list(script.sampled), mark(failure.findings), refused(script)
+    assert stopped is not None
     whole = sampled[: len(ids)] == ids  # vLLM to 0.12 leaves out the ids of tokens without text
-    error = next(filter(None, (parser_error(said.message) for said in server_errors(read(capture)))))
+    error = next(filter(None, map(parser_error, failure.errors)))
     start = truth.start if truth is not None else ACCEPTED_TODAY[script.name]
     if not error.reason.in_header:
         assert truth is not None
@@ -93,7 +96,7 @@ def wrong(script: Script, capture: Capture) -> str:
 def test_every_parser_failure_of_the_matrix_is_marked_where_its_script_says() -> None:
     failures = parser_failures()
     assert len(failures) > 350
-    assert {name: why for name, script, capture in failures if (why := wrong(script, capture))} == {}
+    assert {name: why for name, failure in failures if (why := wrong(failure))} == {}
 
 
 # --- one rule each ---------------------------------------------------------------------------------
@@ -163,6 +166,27 @@ def test_an_open_header_that_the_words_exclude_is_not_blamed(header: str, words:
     assert stopped.implied == (Implied.HEADER_END, Implied.MESSAGE_END)
     assert stopped.unsent == (UnsentKind.GAP, UnsentKind.HEADER)
     assert (one.kind, one.sent) == (Kind.BAD_HEADER, False)
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ("<|start|>assistantary<|channel|>final", "Unknown role: assistantary"),
+        ("<|start|><|channel|>final", "message header did not contain a role"),
+        ("<|start|>assistant<|channel|>", "channel marker present but no channel value found in header"),
+        (
+            "<|start|>assistant<|channel|>final we need",
+            'unexpected tokens remaining in message header: ["we", "need"]',
+        ),
+        ("<|start|>assistant<|channel|>final", "could not decode header"),
+    ],
+)
+def test_an_open_header_that_has_what_the_words_say_is_blamed(header: str, words: str) -> None:
+    capture = aborted([THINK + "Hm<|end|>", header], words, each=False)
+    stopped, one = found(capture), marked(capture)
+    assert (stopped.header, stopped.missing) == ((5, 5 + len(encode(header))), Missing.POSSIBLE)
+    assert stopped.unsent == (UnsentKind.TOKEN,)
+    assert (one.kind, one.token_start, one.generated, one.sent) == (Kind.BAD_HEADER, 5, header, True)
 
 
 def test_a_header_of_which_nothing_was_sent_follows_the_last_token() -> None:

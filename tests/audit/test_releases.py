@@ -1,14 +1,13 @@
 """The audit against the lab's own judgement of real releases, which knows the script and not the audit."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 import pytest
 
-import inspector
-from inspector import Endpoint, Inspection, Kind, Level, Severity, dashboard
+from inspector import Endpoint, Kind, Level, Severity, dashboard
 from inspector.audit import explain
-from inspector.dashboard import MatrixRun, Outcome, Script
-from inspector.lab.score import Score
+from inspector.dashboard import Outcome
+from tests.support.matrix import Seen, seen
 
 HEADER_UNTOLD = {
     # The server read a header that Harmony does not have as one that it has: the count alone shows it.
@@ -19,60 +18,52 @@ HEADER_UNTOLD = {
     "return_in_header",
 }
 
-Seen = list[tuple[Script, Endpoint, Score, Inspection]]
-
 
 @pytest.fixture(scope="module", params=dashboard.matrix_runs(), ids=lambda run: run.name)
-def seen(request: pytest.FixtureRequest) -> Seen:
-    """A run with its captures as a user has them: nothing is known but what the server sent."""
-    return list(inspections(request.param))
+def run(request: pytest.FixtureRequest) -> Sequence[Seen]:
+    return seen(request.param)
 
 
-def inspections(run: MatrixRun) -> Iterator[tuple[Script, Endpoint, Score, Inspection]]:
-    for script in dashboard.lab_scripts():
-        for endpoint in script.endpoints:
-            capture = dashboard.matrix_capture(run, endpoint, script.name)
-            if capture is not None:
-                yield script, endpoint, run.scores[endpoint, script.name], inspector.inspect(capture)
-
-
-def test_the_shipped_kinds_are_what_the_audit_says_now(seen: Seen) -> None:
+def test_the_shipped_kinds_are_what_the_audit_says_now(run: Sequence[Seen]) -> None:
     """The Matrix page shows them; `lab matrix --rescore --out fixtures/matrix` writes them anew."""
     stale = [
-        (script.name, endpoint)
-        for script, endpoint, score, one in seen
+        (one.script.name, one.endpoint)
+        for one in run
         # For Responses the lab lends the audit the ids that it made the model sample.
-        if endpoint is not Endpoint.RESPONSES and set(score.kinds) != {found.kind for found in one.findings}
+        if one.endpoint is not Endpoint.RESPONSES
+        and set(one.score.kinds) != {found.kind for found in one.findings}
     ]
     assert stale == []
 
 
-def test_what_was_lost_silently_is_never_called_clean(seen: Seen) -> None:
+def test_what_was_lost_silently_is_never_called_clean(run: Sequence[Seen]) -> None:
     clean = [
-        (script.name, endpoint)
-        for script, endpoint, score, one in seen
-        if score.outcome is Outcome.SILENT and one.verdict.level is Level.CLEAN
+        (one.script.name, one.endpoint)
+        for one in run
+        if one.score.outcome is Outcome.SILENT and one.verdict.level is Level.CLEAN
     ]
     assert clean == []
 
 
-def test_a_whole_response_has_no_token_unaccounted_for(seen: Seen) -> None:
+def test_a_whole_response_has_no_token_unaccounted_for(run: Sequence[Seen]) -> None:
     doubted = {
-        script.name
-        for script, endpoint, score, one in seen
-        if endpoint is Endpoint.RESPONSES and score.outcome is Outcome.WHOLE and script.well_formed
+        one.script.name
+        for one in run
+        if one.endpoint is Endpoint.RESPONSES
+        and one.score.outcome is Outcome.WHOLE
+        and one.script.well_formed
         if any(found.kind is Kind.COUNT_MISMATCH for found in one.findings)
     }
     assert doubted <= HEADER_UNTOLD
 
 
 def test_a_whole_response_without_a_finding_is_clean_where_its_final_object_tells_everything(
-    seen: Seen,
+    run: Sequence[Seen],
 ) -> None:
     unknown = [
-        script.name
-        for script, endpoint, score, one in seen
-        if endpoint is Endpoint.RESPONSES and score.outcome is Outcome.WHOLE and not one.findings
+        one.script.name
+        for one in run
+        if one.endpoint is Endpoint.RESPONSES and one.score.outcome is Outcome.WHOLE and not one.findings
         if one.verdict.level is Level.UNKNOWN
     ]
     # A character that was cut has no id; to 0.18 an unstreamed response tells nothing of a server-side tool.
@@ -80,26 +71,26 @@ def test_a_whole_response_without_a_finding_is_clean_where_its_final_object_tell
     assert [name for name in unknown if name.startswith("turn_") and not name.endswith("_unstreamed")] == []
 
 
-def test_what_to_switch_on_is_never_what_the_capture_has(seen: Seen) -> None:
-    for _, endpoint, _, one in seen:
-        if endpoint is Endpoint.RESPONSES and one.reading.stream.final_object is not None:
+def test_what_to_switch_on_is_never_what_the_capture_has(run: Sequence[Seen]) -> None:
+    for one in run:
+        if one.endpoint is Endpoint.RESPONSES and one.has_final:
             assert "keep the stream" not in one.verdict.why
 
 
-def test_what_was_told_to_the_client_is_an_error(seen: Seen) -> None:
+def test_what_was_told_to_the_client_is_an_error(run: Sequence[Seen]) -> None:
     quiet = [
-        (script.name, endpoint)
-        for script, endpoint, score, one in seen
-        if score.outcome is Outcome.TOLD and one.verdict.level is not Level.ERROR
+        (one.script.name, one.endpoint)
+        for one in run
+        if one.score.outcome is Outcome.TOLD and one.verdict.level is not Level.ERROR
     ]
     assert quiet == []
 
 
-def test_what_is_whole_and_well_formed_has_no_error(seen: Seen) -> None:
+def test_what_is_whole_and_well_formed_has_no_error(run: Sequence[Seen]) -> None:
     wrong = [
-        (script.name, endpoint, explain(finding))
-        for script, endpoint, score, one in seen
-        if score.outcome is Outcome.WHOLE and script.well_formed
+        (one.script.name, one.endpoint, explain(finding))
+        for one in run
+        if one.score.outcome is Outcome.WHOLE and one.script.well_formed
         for finding in one.findings
         if finding.severity is Severity.ERROR
     ]

@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from inspector.audit import Kind
-from inspector.audit.verdict import Level
+from inspector.audit import Code, Finding, Kind, Severity, audit
+from inspector.audit.verdict import Level, clauses, verdict
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.harmony.vocab import encode
 from inspector.inspection import inspect
+from inspector.reading import Reader, read
+from tests.support.every_code import CAPTURES, RESPONSES, answer, item, response
 from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, Step, chat, chat_chunk, completion
 
 
@@ -43,6 +45,27 @@ def test_errors_say_who_did_what_to_whom(steps: Sequence[Step], sentence: str) -
     judged = inspect(chat(steps)).verdict
     assert judged.level is Level.ERROR
     assert judged.sentence == sentence
+
+
+@pytest.mark.parametrize("severity", Severity)
+def test_every_kind_has_a_clause_in_the_verdict(severity: Severity) -> None:
+    reading = read(chat(GOOD))
+    for kind in Kind:
+        finding = Finding(
+            code=Code.OUT_OF_PROTOCOL,
+            kind=kind,
+            severity=severity,
+            field="content",
+            token_start=3,
+            token_end=4,
+            generated="a",
+            delivered="b",
+            delivered_in="reasoning",
+        )
+        (clause,) = clauses(reading, [finding])
+        assert clause.findings == (finding,), kind
+        judged = verdict(reading, [finding])
+        assert (judged.level.value, judged.sentence[:-1].lower()) == (severity.value, clause.words.lower())
 
 
 def test_several_errors_are_one_sentence() -> None:
@@ -112,13 +135,13 @@ def test_a_marker_inside_a_body_is_said_although_nothing_was_lost() -> None:
     assert [one.kind for one in seen.findings] == [Kind.SPECIAL_TOKEN_IN_BODY]
     assert seen.verdict.level is Level.WARNING
     assert seen.verdict.sentence.startswith(
-        "The model wrote <|start|> inside the body of a message on analysis (token 4)"
+        "The model wrote <|start|> inside the body of a message on the analysis channel (token 4)"
     )
 
 
 def test_events_out_of_order_prove_no_text_whole() -> None:
     judged = inspect(chat(GOOD, with_ids=False, done=False)).verdict
-    assert judged.sentence == "The stream breaks its protocol."
+    assert judged.sentence == "The stream violates the streaming protocol."
 
 
 def test_a_body_of_responses_proves_nothing_of_itself() -> None:
@@ -168,3 +191,95 @@ def test_deltas_that_add_up_to_a_final_object_alone_prove_nothing_whole() -> Non
     ).verdict
     assert judged.level is Level.UNKNOWN
     assert "final object" in judged.sentence
+
+
+THOUGHT, ANSWER = item("reasoning", "Hm."), item("message", "Yes.")
+TOLD = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Yes.<|return|>"
+LONG = " word" * 2000
+LONG_TOKENS = 2_004
+"""2,000 words, and a header and an end around them."""
+
+
+def counted(more: int) -> Capture:
+    """A whole answer whose server counted some tokens more than its messages take."""
+    usage = {"output_tokens": len(encode(TOLD)) + more}
+    return response([THOUGHT, ANSWER], [(0, "Hm."), (1, "Yes.")], usage=usage)
+
+
+@pytest.mark.parametrize(
+    ("capture", "why"),
+    [
+        (
+            counted(len(encode(" to=python code"))),
+            "The server counted 4 tokens more than its texts encode to. “ to=python code” in a header would "
+            "explain it; send `enable_response_messages: true` with the request to find out.",
+        ),
+        (
+            counted(-1),
+            "The server counted 1 token fewer than the 14 that its texts encode to; a model may sample other "
+            "tokens for the same text.",
+        ),
+        (
+            answer(LONG, LONG, usage={"output_tokens": LONG_TOKENS + 4}),
+            "The server counted 4 tokens more than the 2,004 that its texts encode to; a model may sample "
+            "other tokens for the same text.",
+        ),
+        (
+            answer("Hi \ufffd", "Hi \ufffd", usage={"output_tokens": 12}),
+            "A text contains U+FFFD in place of a truncated character, so its tokens cannot be counted.",
+        ),
+        (
+            response([{"type": "web_search_call"}, ANSWER], [(1, "Yes.")], usage={"output_tokens": 30}),
+            "The final object omits what the model wrote to a server-side tool. To check that too, send "
+            "`enable_response_messages: true` with the request.",
+        ),
+        (answer("Hi", "Hi"), "The final object has no token count (usage) to check it against."),
+    ],
+    ids=["header left out", "fewer", "noise", "cut character", "tool of the server", "no count"],
+)
+def test_a_final_object_that_settles_nothing_says_why(capture: Capture, why: str) -> None:
+    judged = inspect(capture).verdict
+    assert judged.level is Level.UNKNOWN
+    assert judged.sentence == "The deltas match the final object, but it is unknown whether that is complete."
+    assert judged.why == why
+
+
+def test_a_count_that_the_messages_take_makes_a_response_clean() -> None:
+    judged = inspect(counted(0)).verdict
+    assert judged.level is Level.CLEAN
+    assert judged.why == "Checked against the server's final object and its count of 14 tokens."
+
+
+def test_a_response_that_still_grows_is_held_against_no_final_object() -> None:
+    done = {"type": "response.output_text.done", "output_index": 0, "item_id": "message_1", "text": "Yes."}
+    reader = Reader(RESPONSES)
+    reader.receive(answer("Yes.", "Yes.", events=[done]).events[:-1])
+    reading = reader.reading()
+    judged = verdict(reading, audit(reading))
+    assert judged.level is Level.UNKNOWN
+    assert judged.sentence == "The response has not ended, so whether it is complete is unknown."
+    assert judged.why == "The final object has not arrived."
+
+
+def test_a_server_that_leaves_ids_out_proves_nothing_whole() -> None:
+    steps: Sequence[Step] = (("final<|message|>", {}), ("Hi", {"content": "Hi"}), ("<|return|>", {}))
+    judged = inspect(chat(steps, version="0.12.0")).verdict
+    assert judged.level is Level.UNKNOWN
+    assert judged.sentence == "No loss found, but the server sent only some of its token IDs."
+    assert "vLLM 0.13 or newer" in judged.why
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        (Code.COUNT_UNEXPLAINED, "only the delivered text and the server's token counts are known."),
+        (Code.LIMIT_REACHED, "only the delivered text is known."),
+        (Code.PROMPT_REJECTED, "The prompt breaks the format: Unexpected token 188183 while expecting"),
+        (Code.TOKEN_REJECTED, "The model's tokens break the format: Unexpected token 12606 while expecting"),
+        (Code.ARGUMENTS_BROKEN, "the loss is the server's. The arguments are no longer valid JSON."),
+        (Code.FINAL_FUNCTION_AS_MCP, "The final object has it too"),
+        (Code.ENDED_IN_REASONING, "Nothing was lost."),
+    ],
+)
+def test_the_reason_says_whose_fault_it_looks_like(code: Code, why: str) -> None:
+    assert why in inspect(CAPTURES[code][0]).verdict.why

@@ -30,14 +30,14 @@ def test_an_example_names_the_side_at_fault_first(app: str, open_page: Open) -> 
         page.get_by_role("radio", name="under a benchmark")
     ).click()
     expect(page.locator(".banner")).to_contain_text("At fault: the client.")
-    expect(page.get_by_text("Drop --ignore-eos from vllm bench serve")).to_be_visible()
+    expect(page.get_by_text("Remove --ignore-eos from vllm bench serve")).to_be_visible()
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
 def test_pasted_text_runs_nothing(app: str, open_page: Open) -> None:
     page = diagnose(open_page(), app)
     paste(page, "Unknown role: <img/src=x/onerror=alert(1)>[a](javascript:alert(1))")
-    expect(page.locator(".banner")).to_contain_text("A header begins with a word that is no role.")
+    expect(page.locator(".banner")).to_contain_text("A header begins with a word that is not a role.")
     expect(page.get_by_text("<img/src=x/onerror=alert(1)>").first).to_be_visible()
     assert page.locator("a[href^=javascript], img[src=x]").count() == 0
 
@@ -45,7 +45,7 @@ def test_pasted_text_runs_nothing(app: str, open_page: Open) -> None:
 def test_an_unknown_failure_is_called_unknown(app: str, open_page: Open) -> None:
     page = diagnose(open_page(), app)
     paste(page, "RuntimeError: the moon is in the seventh house")
-    expect(page.locator(".banner")).to_contain_text("Unknown: no entry of the catalogue makes")
+    expect(page.locator(".banner")).to_contain_text("Unknown: no known issue produces")
     expect(page.locator(".banner")).to_contain_text("paste its log")
     expect(page.get_by_text("No match.")).to_be_visible()
 
@@ -71,7 +71,7 @@ def test_an_uploaded_log_is_counted_and_plotted(app: str, open_page: Open) -> No
 def test_a_link_diagnoses_a_capture_and_offers_its_report(app: str, open_page: Open) -> None:
     page = diagnose(open_page(width=420), app, "?capture=chat-tool-call-leak-vllm-0.14.1")
     expect(page.locator(".banner")).to_contain_text("At fault: the server parser.")
-    expect(page.get_by_text("Upgrade to 0.15.0 or newer, which keeps the tokens").last).to_be_visible()
+    expect(page.get_by_text("Upgrade to vLLM 0.27.1 or newer, the first release").last).to_be_visible()
     page.get_by_role("button", name="Download", exact=True).click()
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Report (HTML)").click()

@@ -28,9 +28,38 @@ def test_the_command_prints_json_and_its_exit_code_says_how_it_went(
     assert {"name", "state", "says", "change"} == row["checks"][0].keys()
     printed = capsys.readouterr().out
     assert "FAILED   harmony" in printed
-    failed = [one["name"] for one in row["checks"] if one["state"] == "failed"]
-    told = f"{len(failed)} of {len(row['checks'])} checks failed: {', '.join(failed)}."
-    assert printed.splitlines()[1] == told
+    tested = [one for one in row["checks"] if one["state"] != "unknown"]
+    failed = [one["name"] for one in tested if one["state"] == "failed"]
+    passed = sum(one["state"] == "ok" for one in tested)
+    told = f"{passed} of {len(tested)} checks passed; failed: {', '.join(failed)}; unknown: "
+    assert printed.splitlines()[1].startswith(told)
+
+
+def test_known_faults_are_one_line_until_all_are_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = chat([("<|channel|>final<|message|>", {}), ("Hi", {"content": "Hi"}), ("<|return|>", {})])
+    models = json.dumps({"data": [{"id": "gpt-oss", "owned_by": "vllm"}]})
+    with raw_server(
+        {
+            "/v1/models": lambda _: [page(200, models, "application/json")],
+            "/version": lambda _: [page(200, '{"version": "0.14.1"}', "application/json")],
+            "/v1/chat/completions": lambda _: stream([sse(event.data) for event in answer.events]),
+        }
+    ) as server:
+        assert main(["doctor", "--base-url", server.v1]) == 0
+        short = capsys.readouterr().out.splitlines()
+        assert main(["doctor", "--base-url", server.v1, "--all"]) == 0
+        everything = capsys.readouterr().out.splitlines()
+        assert main(["doctor", "--base-url", server.v1, "--json"]) == 0
+        row = json.loads(capsys.readouterr().out)
+    (line,) = [one for one in short if "known fault" in one]
+    count = len(row["known_faults"])
+    assert count > 10
+    assert f"vLLM 0.14.1 has {count} known faults" in line
+    assert line.endswith("--all lists them.")
+    assert {"id", "title", "step"} == row["known_faults"][0].keys()
+    assert len(everything) == len(short) + 2 * count
+    for fault in row["known_faults"]:
+        assert f"  note     {fault['id']}: {fault['title']}." in everything
 
 
 def test_the_command_says_in_one_line_that_nobody_is_there(capsys: pytest.CaptureFixture[str]) -> None:

@@ -75,7 +75,7 @@ def test_every_reason_can_be_shown() -> None:
     reading = builtin_reading("chat-tool-call-leak-vllm-0.14.1")
     (first, *_) = answers_of_capture(audit(reading), reading)
     assert [reason.words for reason in first.reasons] == [
-        "the finding misrouted fits it",
+        "the finding misrouted matches it",
         "vLLM 0.14.1 is inside the affected versions >=0.11.1,<0.15.0, fixed in 0.15.0",
     ]
 

@@ -1,15 +1,15 @@
 """The shipped results of real releases: every finding in them leads to an entry that fits the release."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 import pytest
 
-import inspector
-from inspector import Endpoint, Inspection, Kind, dashboard
-from inspector.audit import explain, rejection
+from inspector import Endpoint, Kind, dashboard
+from inspector.audit import explain
 from inspector.audit.finding import Missing
-from inspector.dashboard import MatrixRun, Script
+from inspector.dashboard import MatrixRun
 from inspector.diagnosis.catalogue import issues
+from tests.support.matrix import Seen, seen, seen_with_script
 
 REFUSALS = {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER}
 LOSSES = {Kind.DROPPED, Kind.MISROUTED, Kind.GARBLED, Kind.REORDERED, Kind.DUPLICATED}
@@ -24,50 +24,42 @@ WITHOUT_ENTRY = {
 """With the lab's ids these malformed streams show losses that no entry explains as a whole; without them the
 stream's own evidence names one (test_first_causes)."""
 
-Seen = tuple[MatrixRun, list[tuple[Script, Inspection]]]
+Run = tuple[MatrixRun, Sequence[Seen]]
 
 
 @pytest.fixture(scope="module", params=dashboard.matrix_runs(), ids=lambda run: run.name)
-def seen(request: pytest.FixtureRequest) -> Seen:
-    """A run with its captures of one turn, inspected."""
-    return request.param, list(inspections(request.param))
+def inspected(request: pytest.FixtureRequest) -> Run:
+    """A run with its captures of one turn; the script stands in for ids that Responses does not send."""
+    one_turn = [one for one in seen(request.param) if len(one.script.turns) == 1]
+    sent = [one for one in one_turn if one.endpoint is not Endpoint.RESPONSES]
+    return request.param, [*sent, *seen_with_script(request.param)]
 
 
-def inspections(run: MatrixRun) -> Iterator[tuple[Script, Inspection]]:
-    """The script stands in for ids that Responses does not send."""
-    for script in dashboard.lab_scripts():
-        for endpoint in script.endpoints if len(script.turns) == 1 else ():
-            capture = dashboard.matrix_capture(run, endpoint, script.name)
-            if capture is not None:
-                truth = capture.header.script if endpoint is Endpoint.RESPONSES else None
-                yield script, inspector.inspect(capture, truth=truth)
-
-
-def test_every_finding_of_a_real_release_has_an_entry(seen: Seen) -> None:
+def test_every_finding_of_a_real_release_has_an_entry(inspected: Run) -> None:
     unknown = [
-        (script.name, str(one.reading.header.endpoint), explain(finding))
-        for script, one in seen[1]
+        (one.script.name, str(one.endpoint), explain(finding))
+        for one in inspected[1]
         for finding in one.findings
-        if not finding.known_issues and (one.reading.header.endpoint, script.name) not in WITHOUT_ENTRY
+        if not finding.known_issues and (one.endpoint, one.script.name) not in WITHOUT_ENTRY
     ]
     assert unknown == []
 
 
-def test_losses_lead_to_entries_whose_affected_versions_hold_the_release(seen: Seen) -> None:
-    run, inspected = seen
-    for script, one in inspected:
+def test_losses_lead_to_entries_whose_affected_versions_hold_the_release(inspected: Run) -> None:
+    run, captures = inspected
+    for one in captures:
         for finding in one.findings:
             for name in finding.known_issues if finding.kind in LOSSES else ():
                 affected = issues()[name].affected.get("vllm")
-                assert affected is None or run.version in affected, (script.name, name, explain(finding))
+                assert affected is None or run.version in affected, (one.script.name, name, explain(finding))
 
 
-def test_refused_tokens_lead_to_what_the_script_was_written_to_show(seen: Seen) -> None:
-    for script, one in seen[1]:
+def test_refused_tokens_lead_to_what_the_script_was_written_to_show(inspected: Run) -> None:
+    for one in inspected[1]:
+        script, stopped = one.script, one.stopped
         refused = [finding for finding in one.findings if finding.kind in REFUSALS]
         # vLLM to 0.12 may send no ids at all; then only the words of its error are known.
-        stopped = rejection(one.reading)
         unsent = script.name in UNSENT and stopped is not None and stopped.missing is not Missing.NONE
-        if refused and script.issues and one.reading.choice.tokens and not unsent:
+        if refused and script.issues and one.ids and not unsent:
             named = {name for finding in refused for name in finding.known_issues}
             assert named & set(script.issues), (script.name, script.issues, named)

@@ -13,7 +13,7 @@ from inspector.diagnosis.steps import MEASURED_FILE, measured
 from inspector.diagnosis.versions import as_version
 from inspector.engines import ENGINES
 from inspector.lab.results import load_runs, version_key
-from inspector.reading import read
+from inspector.reading import Reader, read
 from inspector.store import FIXTURES, builtin, load
 from tests.support.entries import ENTRY, written
 from tools.make_measured import measured_table
@@ -116,3 +116,12 @@ def test_no_fixture_is_told_to_upgrade_to_what_it_runs() -> None:
             asked = re.findall(r"\b\d+\.\d+\.\d+\b", step) if re.match(r"[Uu]pgrade", step) else []
             if asked:
                 assert max(map(version_key, asked)) > version_key(situation.version or ""), step
+
+
+def test_a_stream_that_goes_on_may_still_call_a_function() -> None:
+    [capture] = load(next(one.path for one in builtin() if "chat-whole-vllm" in one.name))
+    reader = Reader(capture.header)
+    reader.receive(capture.events[:3])
+    assert situation_of(reader.reading()).calls is None
+    whole = read(capture)
+    assert situation_of(whole).calls is bool(whole.choice.expected.calls)

@@ -119,9 +119,7 @@ def test_the_first_error_of_a_text_comes_before_what_follows_from_it() -> None:
 
 def test_an_unknown_failure_is_called_unknown_with_the_nearest_entries() -> None:
     diagnosis = diagnose_text("RuntimeError: Unknown roll of the dice: snake eyes")
-    assert diagnosis.sentence.startswith(
-        "Unknown: no entry of the catalogue makes “RuntimeError: Unknown roll"
-    )
+    assert diagnosis.sentence.startswith("Unknown: no known issue produces “RuntimeError: Unknown roll")
     assert (diagnosis.sides, diagnosis.answers) == ((), ())
     assert len(diagnosis.failures[0].nearest) == 3
 
@@ -240,7 +238,7 @@ def test_many_different_messages_are_bounded() -> None:
     lines = (f"ValueError: unheard of {number}" for number in range(5000))
     diagnosis = diagnose_text(lines)
     assert len(diagnosis.failures) <= 300
-    assert "4,700 more failures have texts of their own and are not listed." in diagnosis.notes
+    assert "4,700 more failures have different texts and are not listed." in diagnosis.notes
 
 
 def test_an_endless_line_does_no_harm() -> None:

@@ -223,7 +223,8 @@ def test_doctor_tells_the_rust_front_end_and_asks_it_for_no_responses() -> None:
         found = check_server(Server(base_url=server.address))
     checks = {one.name: one for one in found.checks}
     assert found.engine is VLLM_RUST
-    assert checks["version"].says == "The server calls itself 0.33.0. It is vLLM (Rust front end)."
+    assert checks["front end"].says == "vLLM's Rust front end answers (owned_by: vllm-frontend-rs)."
+    assert found.faults == ()
     assert checks["responses"].state is CheckState.UNKNOWN
     assert "no Responses endpoint" in checks["responses"].says
     assert not any("vllm serve" in one.change or "--tool-call-parser" in one.change for one in found.checks)

@@ -52,6 +52,13 @@ def test_a_shorter_count_chooses_the_shorter_spelling() -> None:
     assert list(found.ids) == ids
 
 
+def test_a_limit_cuts_off_no_more_than_a_header_begun() -> None:
+    whole = len(encode("<|channel|>final<|message|>Hello there!<|end|>"))
+    for more, what in ((1, ["<|start|>assistant"]), (3, [])):
+        found = reconstruct([[ANSWER]], total=whole + more, ending=Ending.CUT)
+        assert (found.certainty, [fit.what for fit in found.fits]) == (Certainty.DIFFERS, what)
+
+
 def test_missing_tokens_are_counted_and_what_fits_is_named() -> None:
     whole = encode("<|channel|>final <|constrain|>json<|message|>Hello there!<|return|>")
     found = reconstruct([[ANSWER]], total=len(whole))

@@ -133,3 +133,15 @@ def test_an_error_page_under_vllms_path_is_a_capture_and_other_pages_are_not() -
 )
 def test_a_har_file_without_a_stream_is_refused(entries: tuple[object, ...], sentence: str) -> None:
     assert refusal(har(*entries)).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    "date", ["0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-23:59", "2024-13-01", "", None, 5, "\ud800"]
+)
+def test_a_date_that_cannot_be_is_unknown(date: object) -> None:
+    body = json.dumps({"object": "chat.completion", "choices": [{"index": 0, "message": {"content": "x"}}]})
+    content = {"content": {"text": body}, "status": 200}
+    entry = {"startedDateTime": date, "request": {"method": "POST", "url": "http://x"}, "response": content}
+    (capture,) = sniff_and_read(json.dumps({"log": {"entries": [entry]}}).encode(), "f")
+    assert capture.header.started_at is None
+    assert len(capture.events) == 1

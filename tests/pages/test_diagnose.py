@@ -45,7 +45,7 @@ def test_the_page_opens_with_a_place_to_paste() -> None:
         ("after a fine-tune", "1. A fine-tune learned"),
         ("with tools", "1. generation_config.json does not list 200012"),
         ("assistantary", "1. Tokens were lost between the role and"),
-        ("deltas differ", "1. Responses deltas miss tokens"),
+        ("deltas differ", "1. Responses deltas lack tokens"),
     ],
 )
 def test_an_example_is_diagnosed_on_a_click(example: str, answer: str) -> None:
@@ -58,7 +58,7 @@ def test_an_example_is_diagnosed_on_a_click(example: str, answer: str) -> None:
 def test_pasted_text_is_diagnosed() -> None:
     app = page()
     app.text_area[0].input("HarmonyError: Unknown role: final").run()
-    assert titles(app)[0] == "1. A header begins with a word that is no role"
+    assert titles(app)[0] == "1. A header begins with a word that is not a role"
 
 
 def test_a_failing_line_is_shown_as_it_is_and_not_as_markup() -> None:
@@ -72,7 +72,7 @@ def test_a_failing_line_is_shown_as_it_is_and_not_as_markup() -> None:
 
 def test_a_capture_in_the_address_bar_is_diagnosed() -> None:
     app = page(capture="chat-tool-call-leak-vllm-0.14.1")
-    assert titles(app)[0] == "1. An engine step that crosses a message is filed under one channel"
+    assert titles(app)[0] == "1. Text of an engine step that spans two messages is filed under one channel"
     assert "known issue: chat-stream-multi-channel-chunk" in [
         one.value.replace("\\", "") for one in app.caption
     ]

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from inspector import Endpoint, dashboard
 from inspector.capture import End
+from inspector.cli import main
 from inspector.client.outcome import Outcome, OutcomeKind
 from inspector.lab.process import free_port
 from inspector.store import builtin, load
@@ -116,21 +117,28 @@ def test_what_a_server_says_becomes_no_link() -> None:
     assert "`www.evil.example`" in said.value
 
 
-def test_the_check_tells_what_the_lab_measured_of_the_release() -> None:
-    rows = dashboard.release_rows("0.13.0+cpu")
-    assert rows
-    version = page(200, '{"version": "0.13.0"}', "application/json")
+def test_the_check_shows_the_rows_that_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
     answers: dict[str, Answer] = {
         "/v1/models": lambda _: [page(200, MODELS, "application/json")],
-        "/version": lambda _: [version],
+        "/version": lambda _: [page(200, '{"version": "0.13.0"}', "application/json")],
     }
     with raw_server(answers) as server:
         app = shown(server.v1)
         app.button(key="live_check").click().run()
-    told = [one.value.replace("\\", "") for one in app.markdown]
-    assert [one for one in told if one.startswith(":gray[:material/grid_on:] **lab**")] == [
-        f":gray[:material/grid_on:] **lab**: {dashboard.release_words(row)}" for row in rows
-    ]
+        main(["doctor", "--base-url", server.v1, "--model", "openai/gpt-oss-20b", "--all"])
+    _, sentence, *rows = capsys.readouterr().out.splitlines()
+    told = [one.value.replace("\\", "").replace("`", "") for one in app.markdown]
+    assert f"**{sentence}**" in told
+    mine = [line.partition("] ")[2].replace("**", "") for line in told if line.startswith(":")]
+    theirs = (
+        "\n".join(rows)
+        .replace(" --all lists them.", "")
+        .replace("\n           change: ", "  \nChange: ")
+        .split("\n  ")
+    )
+    shown_there = [line.strip().split(maxsplit=1) for line in theirs]
+    assert sorted(mine) == sorted(f"{state.lower()} {words}" for state, words in shown_there)
+    assert "note known faults: vLLM 0.13.0 has" in "\n".join(mine)
 
 
 def test_the_models_are_those_that_the_endpoint_serves() -> None:

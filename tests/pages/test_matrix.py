@@ -29,7 +29,7 @@ def page(**query: str) -> AppTest:
 def test_the_page_opens_on_chat_with_a_verdict_and_a_legend() -> None:
     app = page()
     assert "vLLM 0.32.0 has the best result: " in app.markdown[0].value
-    assert "malformed streams, it loses text of" in app.markdown[0].value
+    assert "It silently loses text of" in app.markdown[0].value
     assert "✕ silent loss" in app.caption[0].value
     table = app.dataframe[0].value
     assert {"0.12.0", "0.13.0", "0.14.1", "0.18.0", "0.23.0", "0.27.1", "0.31.0", "0.32.0"} <= set(

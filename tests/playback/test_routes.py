@@ -1,6 +1,7 @@
 """The built-in server through a real uvicorn, the real openai client, our recorder and our audit."""
 
 import asyncio
+import json
 from typing import Any
 
 import httpx
@@ -14,6 +15,8 @@ from inspector.playback import Settings, playback_routes
 from tests.support.builtin import CAPTURES, RESPONSES, TEXT, WHOLE
 from tests.support.listening import listening
 from tests.support.playback import chat
+
+JSON = {"content-type": "application/json"}
 
 
 def test_a_chat_capture_arrives_as_it_was_recorded(address: str) -> None:
@@ -103,8 +106,13 @@ def test_the_control_refuses_a_setting_that_it_does_not_know_and_takes_null_for_
         for wrong, words in (
             ({"sped": 2}, "unknown setting 'sped'; available: capture, speed"),
             ({"faults": {"merge": 3}}, "faults must be a string"),
+            ({"capture": "\ud800"}, "invalid capture name '\\ud800'"),
+            ({"capture": "\x1b[2J"}, "it has characters that no name has"),
+            ({"\ud800": 1}, "unknown setting '\\ud800'"),
+            ({"faults": "\ud800"}, "unknown fault"),
+            ({"speed": "\ud800"}, "invalid speed"),
         ):
-            refused = httpx.put(f"{at}/control", json=wrong)
+            refused = httpx.put(f"{at}/control", content=json.dumps(wrong), headers=JSON)
             assert refused.status_code == 400
             assert words in refused.json()["error"]["message"]
         kept: dict[str, Any] = {"capture": None, "speed": 4.0, "tokens_per_s": 9.0, "faults": {}}

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,29 +27,12 @@ from inspector.runs.registry import Registry
 from inspector.store import load
 from inspector.tap import DashboardTap, parse_upstreams
 from tests.support.builtin import CAPTURES, RESPONSES, TEXT, WHOLE
+from tests.support.dashboard import dashboard
 from tests.support.listening import Kept, listening
 from tests.support.upstreams import SSE, Echo, Flood, raw, sent
 
 ROOT = Path(__file__).parents[2]
 VARIABLE = "HARMONY_INSPECTOR_UPSTREAMS"
-
-
-@contextmanager
-def dashboard(captures: Path, upstreams: str) -> Iterator[str]:
-    """The app as the README starts it, with upstreams; its address."""
-    port = free_port()
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
-    environment = {**os.environ, "HARMONY_INSPECTOR_CAPTURES": str(captures), VARIABLE: upstreams}
-    with subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as app:
-        try:
-            transport = httpx.HTTPTransport(retries=8)
-            with httpx.Client(transport=transport, base_url=f"http://127.0.0.1:{port}") as client:
-                assert client.get("/playback/health", timeout=60).status_code == 200
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            app.kill()
 
 
 class Switch:
@@ -253,7 +236,7 @@ def test_only_named_upstreams_are_reached(beside: Beside) -> None:
         assert answer.status_code == 404, path
         assert "there is /tap/up/v1, /tap/played/v1, /tap/asked/v1" in answer.json()["error"]["message"]
     assert echo.scopes == []
-    assert httpx.get(f"{beside.tap}/v1/models", headers={"host": "example.com"}).text == "ok"
+    assert httpx.get(f"{beside.tap}/v1/models", headers={"host": "localhost"}).text == "ok"
     assert sent(echo)["host"] == host
 
 

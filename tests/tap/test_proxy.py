@@ -172,3 +172,42 @@ def test_eight_streams_at_once_lose_nothing(playback: str) -> None:
 def test_an_upstream_has_a_name_that_an_address_can_hold(name: str) -> None:
     with pytest.raises(InspectorError, match="invalid upstream name"):
         Upstream(name=name, server=Server(base_url="http://localhost:1"))
+
+
+TARGETS = [
+    b"/v1/files/a#b",
+    b"/v1/files?x=#y",
+    b'/v1/"<x>{y}`|^\\',
+    b"/v1/a%0Ab%00c",
+    b"/v1/%ff%ed%a0%80",
+    b"/v1/a[b]~!$&'()*+,;=:@",
+    b'/v1/x?a="<>{}`|&b=%ED%A0%80',
+]
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=ascii)
+def test_odd_targets_reach_the_upstream_byte_for_byte(target: bytes) -> None:
+    echo = Echo()
+    with listening(echo) as up, tapped(up) as (address, _):
+        host, port = address.removeprefix("http://").partition("/")[0].split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as connection:
+            head = b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+            connection.sendall(b"GET /tap/up" + target + head)
+            assert connection.recv(4096).startswith(b"HTTP/1.1 200")
+    (scope,) = echo.scopes
+    path, _, query = target.partition(b"?")
+    assert (scope["raw_path"], scope["query_string"]) == (path, query)
+
+
+def test_a_length_beside_chunks_does_not_count() -> None:
+    echo = Echo()
+    with listening(echo) as up, tapped(up) as (address, _):
+        host, port = address.removeprefix("http://").partition("/")[0].split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as connection:
+            connection.sendall(
+                b"POST /tap/up/v1/files HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+                b"Content-Length: 50\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"
+            )
+            status = connection.recv(4096).split(b" ")[1]
+    assert status in {b"200", b"400"}  # a server may refuse such a request, as RFC 9112 allows
+    assert echo.bodies in ([b"hi"], [])

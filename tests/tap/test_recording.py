@@ -1,6 +1,8 @@
 """What becomes of an answer in a capture: no keys, no disturbance of the client."""
 
+import gzip
 import json
+import threading
 from pathlib import Path
 
 import httpx
@@ -10,6 +12,7 @@ from inspector.capture import Event
 from inspector.store import load
 from inspector.tap import FolderSink
 from tests.support.listening import Kept, listening
+from tests.support.raw_server import Answer, page, raw_server, stream
 from tests.support.upstreams import CHUNKS, SSE, Echo, ask, sent, tapped
 
 
@@ -86,3 +89,27 @@ def test_a_sink_that_fails_does_not_end_the_answer(caplog: pytest.LogCaptureFixt
     with listening(echo) as up, tapped(up, sink=Broken()) as (address, _):
         assert ask(address, {}).content == b"".join(CHUNKS)
     assert "recording stopped" in caplog.text
+
+
+def test_other_clients_are_served_while_packed_bytes_are_recorded() -> None:
+    packed = gzip.compress(b"data: 1\n\n" * 400_000)
+    answers: dict[str, Answer] = {
+        "/v1/chat/completions": lambda _: stream([packed], coding="gzip"),
+        "/v1/models": lambda _: [page(200, "{}", "application/json")],
+    }
+    served, recorded = 0, threading.Event()
+    with raw_server(answers) as server, tapped(server.address) as (address, kept):
+
+        def bomb() -> None:
+            with httpx.stream("POST", f"{address}/v1/chat/completions", json={}, timeout=120) as answer:
+                assert b"".join(answer.iter_raw()) == packed
+            recorded.set()
+
+        client = threading.Thread(target=bomb)
+        client.start()
+        while not recorded.is_set():
+            assert httpx.get(f"{address}/v1/models", timeout=60).status_code == 200
+            served += 1
+        client.join()
+        assert len(kept.capture(timeout_s=60).events) == 400_000
+    assert served >= 3, "one recording held up all other clients"

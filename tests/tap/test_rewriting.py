@@ -1,6 +1,7 @@
 """Token ids asked for on behalf of a client: the capture has them, the client does not see them."""
 
 import json
+import time
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -267,3 +268,43 @@ def test_chunks_of_logprobs_alone_come_as_from_that_release_from_the_first_reque
     with listening(echo) as up, tapped(up, add_token_ids=True) as (address, _):
         answer = ask(address, {"logprobs": True})
     assert answer.content.count(b"data: ") == chunks
+
+
+# -- any line end, in linear time -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("size", [1, 3, 64, 10**6])
+def test_ids_are_taken_out_whatever_ends_the_lines(end: bytes, size: int) -> None:
+    payloads = [event.data.encode() for event in CAPTURES[CHATS[0]].events]
+    events = [b": hi" + end + b"event: message" + end + b"data: %s" + end + b"id: 7" + end * 2] * len(
+        payloads
+    )
+    whole = b"".join(event % payload for event, payload in zip(events, payloads, strict=True))
+    rewriter = EventRewriter(keeps_logprobs=True)
+    passed = b"".join(rewriter.receive(whole[at : at + size]) for at in range(0, len(whole), size))
+    passed += rewriter.close()
+    told = [line.removeprefix(b"data: ") for line in passed.splitlines() if line.startswith(b"data: ")]
+    assert [one.decode() for one in told] == would_have_got(CAPTURES[CHATS[0]])
+    assert b'"token_ids":[' not in passed
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_an_event_is_passed_on_as_soon_as_it_has_ended(end: bytes) -> None:
+    rewriter = EventRewriter(keeps_logprobs=True)
+    for number in range(5):
+        event = b'data: {"choices":[{"delta":{"content":"%d"},"token_ids":[1]}]}' % number
+        assert rewriter.receive(event) == b""
+        assert event.replace(b"[1]", b"null") in rewriter.receive(end * 2)
+
+
+def test_a_long_event_and_one_without_end_take_linear_time_and_pass() -> None:
+    piece = b"x" * 65536
+    rewriter = EventRewriter(keeps_logprobs=True)
+    start = time.process_time()
+    passed = [rewriter.receive(b"data: ")]
+    passed += [rewriter.receive(piece) for _ in range(2000)]  # 125 MiB, twice as much as waits
+    assert sum(map(len, passed)) >= 2000 * len(piece) - 16
+    passed.append(rewriter.receive(b'\n\ndata: {"token_ids":[1]}\n\n'))
+    assert time.process_time() - start < 20
+    assert b"".join(passed) == b"data: " + piece * 2000 + b'\n\ndata: {"token_ids":null}\n\n'

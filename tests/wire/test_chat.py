@@ -201,3 +201,23 @@ def test_the_short_way_for_common_chunks_reads_what_json_reads(
         ]
 
     assert reads(*texts((",", ":"))) == reads(*texts((", ", ": ")))
+
+
+def test_a_plain_chunk_without_ids_is_read_and_noticed_after_the_end() -> None:
+    """Written as vLLM does without `return_token_ids`: the reader has a short way for it."""
+    head = '{"id":"c","object":"chat.completion.chunk","created":1,"model":"m",'
+    plain = head + '"choices":[{"index":0,"delta":{"content":"%s"},"logprobs":null,"finish_reason":null}]}'
+    stream = reads(plain % "a", plain % "b", "[DONE]", plain % "c")
+    assert [(one.event, one.text) for one in stream.choice(0).deltas] == [(0, "a"), (1, "b"), (3, "c")]
+    assert not stream.choice(0).tokens
+    assert [(one.key, one.event) for one in stream.notices.values()] == [("after_done", 3)]
+
+
+@pytest.mark.parametrize(
+    ("index", "told"), [(-1, "-1"), (10**9, "1000000000"), ("0", "0"), ([], "a list"), (True, "True")]
+)
+def test_a_tool_call_with_no_index_that_can_be_goes_by_its_place(index: object, told: str) -> None:
+    calls = [{"index": 0, "function": {"name": "f"}}, {"index": index, "function": {"name": "g"}}]
+    stream = reads(chunk({"tool_calls": calls}))
+    assert [one.field for one in stream.choice(0).deltas] == ["tool_calls[0].name", "tool_calls[1].name"]
+    assert [one.detail for one in stream.notices.values()] == [f"a tool call has the index {told}"]

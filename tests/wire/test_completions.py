@@ -60,3 +60,8 @@ def test_comments_and_text_without_json_are_told_apart() -> None:
     stream = Stream()
     CompletionsReader(stream).receive([Event("ping", None, "", EventKind.COMMENT), Event("{broken")])
     assert [(one.key, one.event) for one in stream.notices.values()] == [("not_json", 1)]
+
+
+def test_model_and_fingerprint_are_read() -> None:
+    stream = reads({**chunk("a"), "model": "gpt-oss", "system_fingerprint": "vllm-0.32.0-tp1"})
+    assert (stream.model, stream.fingerprint) == ("gpt-oss", "vllm-0.32.0-tp1")

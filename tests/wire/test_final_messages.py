@@ -63,7 +63,9 @@ def test_a_call_told_again_after_its_answer_is_taken_once() -> None:
         "output_tokens": len(first) + len(second),
         "output_tokens_details": {"output_tokens_per_turn": [len(first), len(second)]},
     }
-    for told in ([call, answer, call, final], [call, answer, final]):
+    # The content of a message may be a plain string, and a tool may answer in several messages.
+    plain = {**final, "content": "Yes."}
+    for told in ([call, answer, call, final], [call, answer, final], [call, answer, answer, plain]):
         found = reconstructed({**response(), "usage": usage, "output_messages": told})
         assert found is not None
         assert list(found.ids) == first + second

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from inspector.wire.strip_ids import without_token_ids
+from inspector.wire.strip_ids import without_response_messages, without_token_ids
 
 
 def chunk(delta: dict[str, Any], **choice: Any) -> str:
@@ -48,3 +48,30 @@ def test_logprobs_alone_are_sent_by_the_releases_that_send_them() -> None:
     text = chunk({}, logprobs={"content": [{"token": "a"}]})
     assert without_token_ids(text, keeps_logprobs=True) is not None
     assert without_token_ids(text, keeps_logprobs=False) is None
+
+
+def test_messages_of_a_response_become_null_and_no_other_byte_changes() -> None:
+    messages = '[{"role": "assistant", "content": [{"text": "say \\"output_messages\\": [1]"}]}]'
+    inner = f'"input_messages" : [], "status":"completed", "output_messages":{messages}'
+    bare = '"input_messages" : null, "status":"completed", "output_messages":null'
+    for text in ("{ %s }", '{"type": "response.completed", "response": {%s}, "sequence_number": 3}'):
+        assert without_response_messages(text % inner) == text % bare
+    item = '{"item": {"output_messages": [1]}}'  # not the response's own
+    assert without_response_messages(item) == item
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"type": "response.output_text.delta", "delta": "Hi"}',
+        '{"output_messages" [1]}',
+        '{1: [1], "output_messages": [1]}',
+        '{"output_messages": [1] "status": null}',
+        '{"output_messages": [1',
+        '["output_messages"]',
+        '{"response": 1, "output_messages": [1]}',
+        "{" * 3 + '"output_messages": ' + "[" * 100_000,
+    ],
+)
+def test_messages_in_what_is_no_response_are_left_alone(text: str) -> None:
+    assert without_response_messages(text) == text

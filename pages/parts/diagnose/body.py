@@ -274,9 +274,9 @@ def failures(found: Diagnosis) -> None:
 
 
 def judges(found: Diagnosis) -> None:
-    """What strict and lenient parsing make of refused tokens."""
+    """The results of strict and lenient parsing for rejected tokens."""
     if found.judges:
-        st.markdown("**What other parsers make of the same tokens**")
+        st.markdown("**Results of other parsers for the same tokens**")
         st.markdown("\n".join(f"- {pickers.plain(one.sentence)}" for one in found.judges))
 
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from inspector import InspectorError, dashboard
-from inspector.dashboard import CheckState, Server
+from inspector.dashboard import CheckState, CheckupRow, Server
 from pages.ui import state
 from pages.ui.pickers import plain
 
@@ -15,12 +15,13 @@ _SIGNS = {
     CheckState.FAILED: ":red[:material/error:] failed",
     CheckState.UNKNOWN: ":gray[:material/help:] unknown",
 }
+_NOTE = ":gray[:material/info:] note"
 
 
 def checkup(server: Server | None) -> None:
     """A panel that checks the server on request."""
     with st.expander("Check this server", icon=":material/stethoscope:", key="live_doctor"):
-        st.caption("Sends three short requests and tells you which flag or file to change.")
+        st.caption("Sends a few short requests and tells you which flag or file to change.")
         if not st.button("Check", key="live_check", disabled=server is None) or server is None:
             return
         try:
@@ -30,11 +31,18 @@ def checkup(server: Server | None) -> None:
             st.error(plain(str(error)))
             return
         st.markdown(f"**{plain(found.sentence)}**")
-        for one in found.checks:
-            change = f"  \nChange: {plain(one.change)}" if one.change else ""
-            st.markdown(f"{_SIGNS[one.state]} **{plain(one.name)}**: {plain(one.says)}{change}")
-        for row in dashboard.release_rows(found.version):
-            st.markdown(f":gray[:material/grid_on:] **lab**: {plain(dashboard.release_words(row))}")
+        for row in dashboard.checkup_rows(found):
+            _show(row)
+        if found.faults:
+            with st.popover("Show the known faults"):
+                for row in dashboard.fault_rows(found):
+                    _show(row)
+
+
+def _show(row: CheckupRow) -> None:
+    sign = _NOTE if row.state is None else _SIGNS[row.state]
+    change = f"  \nChange: {plain(row.change)}" if row.change else ""
+    st.markdown(f"{sign} **{plain(row.name)}**: {plain(row.says)}{change}")
 
 
 def _model(server: Server) -> str | None:

@@ -94,7 +94,7 @@ def headline(runs: Sequence[MatrixRun], scripts: Sequence[Script], endpoint: End
     return (
         f"vLLM {best.version} has the best result: it delivers {fine.count(Outcome.WHOLE)} of {len(fine)} "
         "well-formed streams completely. "
-        f"Of {len(broken)} malformed streams, it loses text of {broken.count(Outcome.SILENT)} silently."
+        f"It silently loses text of {broken.count(Outcome.SILENT)} of the {len(broken)} malformed streams."
     )
 
 

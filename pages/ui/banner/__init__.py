@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from inspector import Evidence, Inspection, Level
+from inspector import Inspection, Level
 from inspector.dashboard import duration, figures, number, plural
 from pages.ui.assets import inline
 from pages.ui.modules import loader
@@ -74,6 +74,9 @@ def facts(seen: Inspection, choice: int = 0) -> Sequence[tuple[str, str, str]]:
     version = reading.server_version
     engine = reading.engine.label
     found = [(engine, version, "") if version else (f"{engine} version", "unknown", "")]
+    if not reading.spec.delivers:
+        size = ("", number(counted.tokens), plural(counted.tokens, "token"))
+        return [("", "list of token IDs", "no server"), size]
     found.append(("", reading.spec.label, ""))
     if len(reading.choices) > 1:
         found.append(("choice", str(one.index), f"of {len(reading.choices)}"))
@@ -90,8 +93,7 @@ def facts(seen: Inspection, choice: int = 0) -> Sequence[tuple[str, str, str]]:
         found.append(("first token", duration(counted.first_token_s), ""))
     if counted.tokens_per_s is not None:
         found.append(("", number(counted.tokens_per_s), "tokens/s"))
-    evidence = "none" if one.evidence is Evidence.NONE else str(one.evidence)
-    found.append(("evidence", evidence, ""))
+    found.append(("evidence", one.evidence.words, ""))
     if one.finish_reason is not None:
         found.append(("finish_reason", one.finish_reason, ""))
     return found

@@ -54,7 +54,7 @@ def parts(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Rows of `inspector.field_rows`, as parts to mark."""
     drawn = []
     for row in rows:
-        left, right = sides(row["generated"], row["delivered"])
+        left, right = _without_delivery(row) or sides(row["generated"], row["delivered"])
         drawn.append(
             {
                 "field": field_words(row["field"]),
@@ -65,6 +65,11 @@ def parts(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
             }
         )
     return drawn
+
+
+def _without_delivery(row: Mapping[str, Any]) -> tuple[list[Part], None] | None:
+    """The parts of a list of token IDs, which has no delivered side."""
+    return (_folded(row["generated"] or ""), None) if row["delivered"] is None else None
 
 
 def sides(left: str | None, right: str) -> tuple[list[Part] | None, list[Part]]:

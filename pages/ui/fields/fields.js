@@ -10,7 +10,7 @@ import { visibleParts } from "../text.js";
  * @typedef {object} FieldRow
  * @property {string[]} field its name, and the part of a call
  * @property {FieldPart[] | null} left null when it is not known
- * @property {FieldPart[]} right
+ * @property {FieldPart[] | null} right null where the capture has no delivered side
  * @property {boolean | null} equal
  * @property {string} note why texts that differ are right; empty where they are equal
  */
@@ -48,8 +48,8 @@ function line({ field, left, right, equal, note }, heads) {
   }
   element.append(
     cell("rowheader", name),
-    cell("cell", side(left, "lost", heads[0])),
-    cell("cell", side(right, "found", heads[1])),
+    cell("cell", side(left, "lost", heads[0], "unknown: the stream has no token IDs")),
+    cell("cell", side(right, "found", heads[1], "none: this is a list of token IDs")),
   );
   return element;
 }
@@ -69,11 +69,12 @@ function cell(role, content) {
  * @param {FieldPart[] | null} parts
  * @param {string} style of what only this side has
  * @param {string} label
+ * @param {string} without what is shown where there are no parts
  */
-function side(parts, style, label) {
+function side(parts, style, label, without) {
   const text = make("div", "text");
   text.dataset.label = label;
-  if (parts === null) text.append(make("span", "quiet", "unknown: the stream has no token IDs"));
+  if (parts === null) text.append(make("span", "quiet", without));
   else if (!parts.some(([kind]) => kind !== "gap")) text.append(make("span", "quiet", "empty"));
   else text.append(...parts.map((part) => stretch(part, style)));
   return text;

@@ -37,8 +37,11 @@ export function around(model, finding) {
   const rejected = isRejection(finding);
   const floor = rejected ? 0 : Math.min(block.body, start);
   const ceiling = rejected ? model.count : bodyEnd(model, block);
+  // A comparison has cells of both servers; what the other one rejected is not in this one's stream.
+  const elsewhere = (/** @type {number} */ i) =>
+    model.unsentOf(i) !== null && (i < block.start || i >= block.end);
   const text = (/** @type {number} */ from, /** @type {number} */ to) =>
-    joined(from, to, (i) => model.textOf(i) ?? "");
+    joined(from, to, (i) => (elsewhere(i) ? "" : (model.textOf(i) ?? "")));
   const before = text(Math.max(floor, start - AROUND), start);
   const after = text(end, Math.min(ceiling, end + AROUND));
   return [

@@ -99,12 +99,18 @@ function findingItem(finding, choose) {
 }
 
 /**
- * The title without the kind that it begins with: `tokens 4–5`, `event 5`.
+ * The title without its kind: `tokens 4–5`, `event 5`, in a comparison `only left: event 5`.
  * @param {PlacedFinding} finding
  * @param {string} kind
  */
 function placeWords({ title }, kind) {
-  return title.startsWith(kind) ? title.slice(kind.length).replace(/^,/, "").trim() : title;
+  const at = title.indexOf(kind);
+  if (at < 0) return title;
+  const place = title
+    .slice(at + kind.length)
+    .replace(/^,/, "")
+    .trim();
+  return `${title.slice(0, at)}${place}`;
 }
 
 /**

@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { around, arrived, differing, isLocated } from "../../../../pages/ui/strip/excerpts.js";
+import {
+  around,
+  aroundRejected,
+  arrived,
+  differing,
+  isLocated,
+} from "../../../../pages/ui/strip/excerpts.js";
 import { Model } from "../../../../pages/ui/strip/model.js";
-import { finding, stream } from "./sample.js";
+import { block, finding, stream } from "./sample.js";
 
 /** @param {Parameters<typeof finding>[0]} row */
 function located(row) {
@@ -78,4 +84,31 @@ test("a rejected token is shown with what is before its message too", () => {
   const { model, found } = located({ kind: "unexpected_token", token_start: 8, token_end: 9 });
   const [[before]] = around(model, found);
   assert.ok(before.endsWith("<200007>"), "the marker that closed the message before");
+});
+
+test("around a rejected token of one server nothing is shown of what the other one rejected", () => {
+  const sample = stream(4);
+  const end = sample.count;
+  const ids = [...(sample.ids ?? []), 1000, 1007];
+  const refused = (/** @type {number} */ at) =>
+    block({ kind: "refused", role: null, start: at, body: at, end: at + 1, complete: false });
+  const unsent = (/** @type {number} */ at, /** @type {string} */ text) =>
+    /** @type {const} */ ({ at, kind: "token", id: ids[at], text, words: "" });
+  const model = new Model({
+    ...sample,
+    ids,
+    count: end + 2,
+    blocks: [...sample.blocks, refused(end), refused(end + 1)],
+    unsent: [unsent(end, "LEFT"), unsent(end + 1, "RIGHT")],
+    findings: [end, end + 1].map((at) =>
+      finding({ kind: "unexpected_token", token_start: end, cell_start: at, cell_end: at + 1 }),
+    ),
+  });
+  const shown = model.findings.map((one) => {
+    assert.ok(isLocated(one));
+    return aroundRejected(model, one);
+  });
+  const texts = shown.map((parts) => parts.map(([text]) => text).join(""));
+  assert.ok(texts[0].endsWith("LEFT") && !texts[0].includes("RIGHT"), texts[0]);
+  assert.ok(texts[1].endsWith("RIGHT") && !texts[1].includes("LEFT"), texts[1]);
 });

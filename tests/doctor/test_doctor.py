@@ -8,6 +8,7 @@ import pytest
 
 from inspector.client.address import Server
 from inspector.doctor import Check, CheckState, Checkup, check_server
+from inspector.harmony.vocab import encode
 from inspector.lab.process import free_port
 from tests.support.raw_server import Answer, Asked, page, raw_server, sse, stream
 from tests.support.streams import Step, chat
@@ -28,8 +29,8 @@ CALL: list[Step] = [
 ]
 
 
-def streamed(steps: Sequence[Step], *, with_ids: bool = True) -> Iterable[bytes]:
-    kept = chat(steps, with_ids=with_ids, usage=None)
+def streamed(steps: Sequence[Step], *, with_ids: bool = True, usage: int | None = None) -> Iterable[bytes]:
+    kept = chat(steps, with_ids=with_ids, usage=usage)
     return stream([sse(event.data) for event in kept.events])
 
 
@@ -41,20 +42,26 @@ def examined(
     *,
     text: Sequence[Step] | None = None,
     tool: Sequence[Step] | Iterable[bytes] | None = None,
+    forced: Sequence[Step] | Iterable[bytes] | None = None,
     with_ids: bool = True,
     more: Mapping[str, Answer] | None = None,
     version: str = "0.32.0",
     model: str | None = None,
     names: Sequence[str] = ("openai/gpt-oss-20b",),
+    owner: str | None = "vllm",
+    usage: int | None = None,
 ) -> Checkup:
-    models = json.dumps({"data": [{"id": name} for name in names]})
+    """Check a raw server; `tool` is what it sends for `tool_choice: auto`, `forced` for `required`."""
+    card = {} if owner is None else {"owned_by": owner}
+    models = json.dumps({"data": [{"id": name, **card} for name in names]})
 
     def answer(asked: Asked) -> Iterable[bytes]:
         if "tools" not in asked.body:
-            return streamed(text or WHOLE, with_ids=with_ids)
-        if isinstance(tool, list) and tool and isinstance(tool[0], bytes):
-            return tool
-        return streamed(tool or CALL, with_ids=with_ids)  # type: ignore[arg-type]
+            return streamed(text or WHOLE, with_ids=with_ids, usage=usage)
+        sent = {"auto": tool, "required": forced or tool}[asked.body["tool_choice"]]
+        if isinstance(sent, list) and sent and isinstance(sent[0], bytes):
+            return sent
+        return streamed(sent or CALL, with_ids=with_ids)  # type: ignore[arg-type]
 
     told: dict[str, Answer] = {
         "/v1/models": lambda _: [page(200, models, "application/json")],
@@ -72,10 +79,11 @@ def check(found: Checkup, name: str) -> Check:
 
 def test_a_server_that_is_set_up_right_has_no_failed_check() -> None:
     found = examined()
-    assert {one.name: one.state for one in found.checks if one.name != "known fault"} == {
+    assert {one.name: one.state for one in found.checks} == {
         "reachable": CheckState.OK,
         "health": CheckState.OK,
         "version": CheckState.OK,
+        "front end": CheckState.OK,
         "models": CheckState.OK,
         "chat": CheckState.OK,
         "token ids": CheckState.OK,
@@ -87,6 +95,7 @@ def test_a_server_that_is_set_up_right_has_no_failed_check() -> None:
         "responses": CheckState.UNKNOWN,
     }
     assert (found.version, found.model) == ("0.32.0", "openai/gpt-oss-20b")
+    assert found.sentence == "12 of 12 checks passed; unknown: responses."
 
 
 def test_nobody_there() -> None:
@@ -156,13 +165,67 @@ def test_a_server_without_tool_parser_is_told_the_flags() -> None:
 def test_a_request_that_fails_is_not_laid_to_flags_or_to_the_version() -> None:
     more = {"/v1/chat/completions": lambda _: refused("The model `other` does not exist.", 404)}
     found = examined(model="other", more=more)
-    assert check(found, "chat").change == "Ask $URL/models and use the id that it shows (model-name-unknown)."
+    assert (
+        check(found, "chat").change
+        == "Request $URL/models and use the model ID that it shows (model-name-unknown)."
+    )
     for name in ("token ids", "tool calls"):
         assert check(found, name).state is CheckState.UNKNOWN
         assert check(found, name).change == ""
 
 
-def test_known_faults_of_the_version_are_listed_with_the_release_that_mends_them() -> None:
-    faults = [one for one in examined(version="0.13.0").checks if one.name == "known fault"]
-    assert any("Upgrade to vLLM" in one.change for one in faults)
-    assert not [one for one in examined(version="not a version").checks if one.name == "known fault"]
+@pytest.mark.parametrize(
+    ("owner", "state", "says"),
+    [
+        ("vllm", CheckState.OK, "vLLM's Python front end answers (owned_by: vllm)."),
+        ("vllm-frontend-rs", CheckState.OK, "vLLM's Rust front end answers (owned_by: vllm-frontend-rs)."),
+        ("a-proxy", CheckState.UNKNOWN, "names no known server (owned_by: a-proxy)"),
+        (None, CheckState.UNKNOWN, "does not say who answers"),
+    ],
+)
+def test_the_front_end_that_answers_is_named(owner: str | None, state: CheckState, says: str) -> None:
+    found = check(examined(owner=owner), "front end")
+    assert found.state is state
+    assert says in found.says
+
+
+def test_a_call_is_forced_when_the_model_makes_none_by_itself() -> None:
+    found = examined(tool=WHOLE, forced=CALL, version="0.20.0")
+    assert check(found, "tool calls").state is CheckState.OK
+    assert "tool-choice-required-ignored" not in ids(found)
+    ignored = examined(tool=WHOLE, version="0.20.0")
+    assert check(ignored, "tool calls").says.endswith("not even with tool_choice: required.")
+    assert "tool-choice-required-ignored" in ids(ignored)
+
+
+def test_a_server_that_takes_no_forced_call_is_not_blamed_for_a_model_that_makes_none() -> None:
+    found = check(examined(tool=WHOLE, forced=list(refused("only auto is supported"))), "tool calls")
+    assert found.state is CheckState.UNKNOWN
+    assert "only auto is supported" in found.says
+
+
+def ids(found: Checkup) -> list[str]:
+    return [one.id for one in found.faults]
+
+
+def test_known_faults_are_counted_apart_from_the_checks() -> None:
+    found = examined(version="0.13.0")
+    assert any("Upgrade to vLLM" in one.step for one in found.faults)
+    assert found.faults_sentence == (
+        f"vLLM 0.13.0 has {len(found.faults)} known faults that these checks do not test."
+    )
+    assert not {"known fault", *ids(found)} & {one.name for one in found.checks}
+    none = examined(version="not a version")
+    assert (none.faults, none.faults_sentence) == ((), "")
+
+
+def test_faults_that_the_checks_disprove_are_left_out() -> None:
+    answered = examined(version="0.12.0", usage=len(encode("".join(text for text, _ in WHOLE))))
+    assert not {"vocab-download", "chat-ids-left-out", "responses-stream-events"} & set(ids(answered))
+    uncounted = examined(version="0.12.0")
+    assert "chat-ids-left-out" in ids(uncounted)
+    silent = {
+        "/v1/chat/completions": lambda _: refused("no", 500),
+        "/v1/responses": lambda _: refused("no", 500),
+    }
+    assert {"vocab-download", "responses-stream-events"} <= set(ids(examined(version="0.12.0", more=silent)))

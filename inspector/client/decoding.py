@@ -1,0 +1,89 @@
+"""HTTP's content codings, for the record: in steps of a bounded size, every member, or not at all.
+
+A recording must not cost more than its stream does: 1 MiB of gzip can stand for 1 GiB.
+"""
+
+import zlib
+from collections.abc import Iterator
+from typing import Final
+
+__all__ = ["READABLE_CODINGS", "Decoder", "Undecodable", "decoder"]
+
+READABLE_CODINGS: Final = "gzip, deflate"
+"""What a recorded request may accept: codings that are decoded here too."""
+
+STEP_BYTES: Final = 2**14
+"""Most bytes that one step gives."""
+
+_GZIP: Final = b"\x1f\x8b"
+_PIECE: Final = 2**14  # of the coded bytes: what is not consumed is copied at every step
+
+
+class Undecodable(Exception):
+    """The body cannot be decoded here; the text says why, as a clause."""
+
+
+class Decoder:
+    """Decodes one body; plain until a subclass says otherwise."""
+
+    def receive(self, raw: bytes) -> Iterator[bytes]:
+        """The plain bytes of some more of the body, in steps; raises Undecodable."""
+        for at in range(0, len(raw), STEP_BYTES):
+            yield raw[at : at + STEP_BYTES]
+
+
+class _Deflated(Decoder):
+    """gzip, of any number of members, or zlib.
+
+    A body that never was coded, against its header, is passed on as it is: those bytes are the evidence.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        # 32: a gzip or a zlib header, whichever the body has (zlib manual, inflateInit2).
+        self._member = zlib.decompressobj(wbits=47)
+        self._plain = False
+        self._begun = False
+        self._ended = False
+        self._decoded = 0
+        self._next = b""
+
+    def receive(self, raw: bytes) -> Iterator[bytes]:
+        if self._plain:
+            yield from super().receive(raw)
+            return
+        for at in range(0, len(raw), _PIECE):
+            piece = self._next + raw[at : at + _PIECE]
+            self._next = b""
+            while piece and not self._ended:
+                if (self._member.eof or not self._begun) and len(piece) < len(_GZIP):
+                    self._next, piece = piece, b""  # two bytes tell what begins
+                    continue
+                self._begun = True
+                if self._member.eof:
+                    if not piece.startswith(_GZIP):
+                        self._ended = True  # padding after the last member
+                        continue
+                    self._member = zlib.decompressobj(wbits=31)
+                try:
+                    plain = self._member.decompress(piece, STEP_BYTES)
+                except zlib.error as error:
+                    if self._decoded:
+                        raise Undecodable(f"its {self._name} coding is damaged") from error
+                    self._plain = True
+                    yield from super().receive(piece + raw[at + _PIECE :])
+                    return
+                self._decoded += len(plain)
+                piece = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
+                if plain:
+                    yield plain
+
+
+def decoder(coding: str) -> Decoder:
+    """A decoder for the value of `content-encoding`; raises Undecodable for one that is not read here."""
+    name = coding.strip().lower()
+    if name in {"", "identity"}:
+        return Decoder()
+    if name in {"gzip", "x-gzip", "deflate"}:
+        return _Deflated(name)
+    raise Undecodable(f"it is coded as {name[:40]!a}")

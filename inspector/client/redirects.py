@@ -1,0 +1,56 @@
+"""Redirects: followed within the address that was given, refused elsewhere, as keys would go along.
+
+httpx drops `Authorization` for another host, but not `X-Api-Key` and the like; bodies hold prompts.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import httpx
+
+from inspector.client.address import Server
+
+__all__ = ["Redirected", "checked", "is_redirect", "within_host"]
+
+_PORTS: Final = {"http": 80, "https": 443}
+
+
+class Redirected(httpx.TransportError):
+    """A server redirects to another address; the text is a sentence for users."""
+
+
+def is_redirect(response: httpx.Response) -> bool:
+    """True for an answer that only names another address."""
+    return response.has_redirect_location
+
+
+def within_host(server: Server) -> dict[str, list[Callable[..., Any]]]:
+    """Event hooks for an async httpx client that follows redirects; they raise as `checked` does."""
+
+    async def check(response: httpx.Response) -> None:
+        checked(response, server)
+
+    return {"response": [check]}
+
+
+def checked(response: httpx.Response, server: Server) -> None:
+    """Raise Redirected where an answer leads away from the host."""
+    if not is_redirect(response):
+        return
+    try:
+        there = response.request.url.join(response.headers["location"])
+    except (httpx.InvalidURL, ValueError) as error:
+        raise Redirected(f"{server.root} redirects to an address that is none") from error
+    here = response.request.url
+    same = (there.scheme, _port(there)) == (here.scheme, _port(here))
+    upgraded = (here.scheme, there.scheme) == ("http", "https")
+    if there.host != here.host or not (same or upgraded):
+        shown = f"{there.scheme}://{there.netloc.decode('ascii', 'replace')}"
+        raise Redirected(
+            f"{server.root} redirects to another address ({shown}), and keys must not go there; "
+            "if you trust it, use it as the base URL"
+        )
+
+
+def _port(url: httpx.URL) -> int | None:
+    return url.port or _PORTS.get(url.scheme)

@@ -1,0 +1,42 @@
+"""All checks of one server, and the known faults of its release that they leave open."""
+
+import httpx
+
+from inspector.client.address import Server
+from inspector.client.asking import trust
+from inspector.diagnosis.advice import known_faults
+from inspector.diagnosis.steps import Situation, first_step
+from inspector.doctor.basics import Basics
+from inspector.doctor.checks import Check, Checkup, KnownFault
+from inspector.doctor.streams import Streams
+from inspector.runs.registry import Registry
+
+__all__ = ["check_server"]
+
+
+def check_server(server: Server, *, model: str | None = None, registry: Registry | None = None) -> Checkup:
+    """Check a server; blocks until its streams have ended. `model` None takes its gpt-oss model."""
+    with httpx.Client(
+        headers=server.request_headers(),
+        timeout=httpx.Timeout(10.0, connect=server.connect_s),
+        verify=trust(server.verify),
+    ) as client:
+        basics = Basics(server, client, model)
+        checks: list[Check] = list(basics.checks())
+    faults: tuple[KnownFault, ...] = ()
+    if basics.model is not None and basics.reachable:
+        streams = Streams(server, basics.model, registry or Registry(None), basics.engine)
+        checks.extend(streams.checks())
+        situation = Situation(version=basics.version, engine=basics.engine)
+        faults = tuple(
+            KnownFault(issue.id, issue.title, first_step(issue, situation))
+            for issue in known_faults(situation, absent=streams.absent, shown=streams.shown)
+        )
+    return Checkup(
+        address=server.v1,
+        version=basics.version,
+        model=basics.model,
+        engine=basics.engine,
+        checks=tuple(checks),
+        faults=faults,
+    )

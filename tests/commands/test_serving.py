@@ -1,0 +1,50 @@
+"""`play` and `tap` as programs: which hosts they answer to."""
+
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.listening import listening
+from tests.support.upstreams import Echo
+
+ROOT = Path(__file__).parents[2]
+
+
+@contextmanager
+def command(*words: str) -> Iterator[str]:
+    """A command that serves; its address."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "inspector", *words, "--port", "0"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            found = re.search(r"http://127\.0\.0\.1:\d+", line)
+            assert found, line
+            yield found[0]
+        finally:
+            process.send_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize("name", ["tap", "play"])
+def test_only_allowed_hosts_are_answered(name: str, tmp_path: Path) -> None:
+    with listening(Echo()) as upstream:
+        rest = ["--upstream", upstream, "--captures", str(tmp_path)] if name == "tap" else []
+        with command(name, *rest, "--allow-host", "proxy.example") as address:
+            for path in ("/v1/models", "/version", "/control", "/none"):
+                said = httpx.get(address + path, headers={"host": "rebound.example"})
+                assert said.status_code == 403
+                assert "--allow-host rebound.example" in said.text
+            for host in ("localhost", "proxy.example:80", address.removeprefix("http://")):
+                assert httpx.get(f"{address}/v1/models", headers={"host": host}).status_code == 200

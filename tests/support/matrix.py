@@ -1,0 +1,87 @@
+"""What the program says of every capture of the matrix, read once for all tests that ask."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import inspector
+from inspector import Endpoint, Finding, dashboard
+from inspector.audit import FieldTexts, Rejection, field_texts, server_errors
+from inspector.audit.verdict import Verdict
+from inspector.dashboard import MatrixRun, Script
+from inspector.inspection import Inspection
+from inspector.lab.results import captures_of
+from inspector.lab.score import Score
+
+__all__ = ["Seen", "seen", "seen_with_script"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What tests ask of an inspected capture; the whole of all of them would take too much memory."""
+
+    script: Script
+    endpoint: Endpoint
+    score: Score
+    findings: Sequence[Finding]
+    verdict: Verdict
+    stopped: Rejection | None
+    errors: Sequence[str]
+    """What the server told as errors."""
+    ids: Sequence[int]
+    """Tokens of the first choice."""
+    has_final: bool
+    """Whether a final object came."""
+    fields: Sequence[FieldTexts]
+    """The field tables of its choices."""
+
+
+def _told(script: Script, score: Score, one: Inspection) -> Seen:
+    return Seen(
+        script=script,
+        endpoint=one.reading.header.endpoint,
+        score=score,
+        findings=one.findings,
+        verdict=one.verdict,
+        stopped=one.stopped,
+        errors=[error.message for error in server_errors(one.reading)],
+        ids=one.reading.choice.tokens.ids,
+        has_final=one.reading.stream.final_object is not None,
+        fields=[
+            field
+            for choice in one.reading.choices
+            for field in field_texts(one.reading, choice, one.findings)
+        ],
+    )
+
+
+def seen(run: MatrixRun) -> Sequence[Seen]:
+    """A run with its captures as a user has them: nothing is known but what the server sent."""
+    if run.name not in _SEEN:
+        _SEEN[run.name] = [
+            _told(_scripts()[name], run.scores[endpoint, name], inspector.inspect(capture))
+            for endpoint, name, capture in captures_of(run)
+            if name in _scripts()
+        ]
+    return _SEEN[run.name]
+
+
+def seen_with_script(run: MatrixRun) -> Sequence[Seen]:
+    """Captures of Responses of one turn, the script's tokens in place of the ids that are not sent."""
+    return [
+        _told(
+            _scripts()[name],
+            run.scores[endpoint, name],
+            inspector.inspect(capture, truth=capture.header.script),
+        )
+        for endpoint, name, capture in captures_of(run, Endpoint.RESPONSES)
+        if name in _scripts() and len(_scripts()[name].turns) == 1
+    ]
+
+
+_SEEN: dict[str, Sequence[Seen]] = {}
+
+
+@cache
+def _scripts() -> Mapping[str, Script]:
+    return {script.name: script for script in dashboard.lab_scripts()}

@@ -1,0 +1,41 @@
+"""The lock files: `python -m tools.make_locks` resolves requirements*.txt anew (`pip install uv` first).
+
+A lock names one version of everything that the ranges allow, for every platform and Python from 3.11 on, with
+the hashes of the files that PyPI holds. A mirror serves the same files. A build of one's own has other
+hashes, and pip then takes the file of the index whose hash fits.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+__all__ = ["LOCKS", "main", "pins"]
+
+ROOT = Path(__file__).parent.parent
+LOCKS = {"requirements.txt": "requirements.lock", "requirements-dev.txt": "requirements-dev.lock"}
+"""What is asked for, and where its resolution stands."""
+
+_PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
+
+
+def pins(lock: str) -> dict[str, set[str]]:
+    """The versions of each package in a lock's text: several where they depend on the platform."""
+    found: dict[str, set[str]] = {}
+    for name, version in _PIN.findall(lock):
+        found.setdefault(re.sub(r"[-_.]+", "-", name).lower(), set()).add(version)
+    return found
+
+
+def main() -> int:
+    """Write the locks."""
+    for asked, lock in LOCKS.items():
+        words = ["--universal", "--python-version", "3.11", "--generate-hashes", "--no-annotate", "--upgrade"]
+        command = ["uv", "pip", "compile", asked, *words, "--quiet", "--output-file", lock]
+        command += ["--custom-compile-command", "python -m tools.make_locks"]
+        subprocess.run(command, cwd=ROOT, check=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
