@@ -8,12 +8,12 @@ from pages.ui import assets, state
 
 # What each page is for, in one line; not a docstring, which Streamlit would draw.
 _WHAT: Final = {
-    "Replay": "What a gpt-oss model generated, token by token, above what the vLLM server delivered to the "
+    "Replay": "What a gpt-oss model generated, token by token, above what the server delivered to the "
     "client. Open your own captures in the sidebar.",
     "Live": "Send a request to a server and check its response while the tokens arrive.",
     "Compare": "Two captures aligned by token: what differs, and which server is at fault.",
     "Diagnose": "The cause of an error message, a server log or a capture, and how to fix it.",
-    "Matrix": "Which vLLM release delivers which Harmony stream completely.",
+    "Matrix": "Which release of the server delivers which Harmony stream completely.",
 }
 
 st.set_page_config(page_title="Harmony Inspector", page_icon=assets.path("icon.svg"), layout="wide")
