@@ -35,6 +35,7 @@ PALETTE: Final[Mapping[str, Shade]] = {
     "loss": Shade("#c4410c", "#f0824f"),
     "loss-text": Shade("#a63508", "#ff9e74"),
     "warn": Shade("#8a6100", "#d6ab52"),
+    "found": _both("#e0b400"),
     "on-hue": Shade("#fff", "#10141c"),
     # Differences of two texts, on either ground.
     "text-lost": _both("#d2541c"),
