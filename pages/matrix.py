@@ -23,7 +23,8 @@ with st.container(horizontal=True, vertical_alignment="bottom", key="matrix_row"
 shown = [run for run in runs if run.stream_interval == interval]
 st.markdown(f"# {matrix.headline(shown, scripts, endpoint)}")
 st.caption(matrix.legend())
-table = matrix.frame(shown, scripts, endpoint, words=words, only_differing=differing)
+# Newest first: a narrow page cuts off the oldest releases, not those that people upgrade to.
+table = matrix.frame(shown[::-1], scripts, endpoint, words=words, only_differing=differing)
 if table.empty:
     st.info("No script matches this filter, or the releases do not differ for the scripts that match.")
     st.stop()
