@@ -88,6 +88,15 @@ def _route(entry: object) -> Route:
     return route
 
 
+_COMPARED: Final = re.compile(
+    r"(?i)\b(?:ollama|llama\.?cpp|sglang|lm ?studio)\b[^.\n]{0,50}"
+    r"\b(?:is ok(?:ay)?|works?|worked|is fine|runs? fine|can run)\b"
+    r"|\b(?:works?|worked|fine|no (?:problem|issue)s?|not happen\w*)\b[^.\n]{0,30}\b(?:with|in|on|using) "
+    r"(?:ollama|llama\.?cpp|sglang|lm ?studio)\b"
+)
+"""Another server as the one that works, beside ours."""
+
+
 def runs_ours(content: str) -> bool:
     """Whether a text has what one of our engines prints itself, or what starts it."""
     return any(engine.printed is not None and engine.printed.search(content) for engine in ENGINES)
@@ -111,6 +120,8 @@ def find_server(content: str) -> Route | None:
         and (not route.needs or any(expression.search(content) for expression in route.needs))
     ]
     own = runs_ours(content)
+    if names_ours(content) and _COMPARED.search(content):
+        return None
     if marked := _most(known, content, marks=True):
         # A log of ours that only names a path or a model of another program stays ours.
         theirs = sum(len(mark.findall(content)) for mark in marked.marks)
