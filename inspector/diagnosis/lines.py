@@ -108,7 +108,8 @@ _COMPLAINT: Final = re.compile(
     r"|unable\b|never\b|nothing\b"
     r"|crash(?:es|ed|ing)?\b|(?:can|won|don|isn|aren|doesn|didn)'?t\b"
     r"|not (?:getting|able|supported|receiv\w+|return\w*|show\w*|respond\w*|call\w*)\b"
-    r"|no longer\b|garbage|gibberish|leak\w*|malformed|too large|returns? none|exceeds?\b|reject(?:s"
+    r"|no longer\b|garbage|gibberish|leak\w*|malformed|too large|returns? none"
+    r"|unstable|unreliable|exceeds?\b|reject(?:s"
     r"|ed)\b|refus(?:e|es|ed)\b)"
 )
 _REQUEST: Final = re.compile(
