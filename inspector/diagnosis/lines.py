@@ -106,7 +106,10 @@ _COMPLAINT: Final = re.compile(
     r"|failure|broken|bug\b|missing\b|lost\b|drop(?:s|ped)\b|wrong(?:ly)?\b|incorrect(?:ly)?\b|empty\b|null\b|none\b|hangs?\b"
     r"|stuck\b|stops?\b|truncat\w+|cut off\b|ignor(?:e|es|ed|ing)\b|errors?\b|problem|issue\b"
     r"|unable\b|never\b|nothing\b"
-    r"|no longer\b|garbage|gibberish|leak\w*|malformed|too large|returns? none|exceeds?\b|reject(?:s"
+    r"|crash(?:es|ed|ing)?\b|(?:can|won|don|isn|aren|doesn|didn)'?t\b"
+    r"|not (?:getting|able|supported|receiv\w+|return\w*|show\w*|respond\w*|call\w*)\b"
+    r"|no longer\b|garbage|gibberish|leak\w*|malformed|too large|returns? none"
+    r"|unstable|unreliable|exceeds?\b|reject(?:s"
     r"|ed)\b|refus(?:e|es|ed)\b)"
 )
 _REQUEST: Final = re.compile(

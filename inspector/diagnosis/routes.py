@@ -54,6 +54,8 @@ class Route:
     words: tuple[re.Pattern[str], ...] = ()
     """Of a server its name, which counts where vLLM is not named; of a failure what other programs print too,
     which counts beside words of vLLM only."""
+    needs: tuple[re.Pattern[str], ...] = ()
+    """`marks` and `words` count only where one of these is found too."""
     links: tuple[str, ...] = ()
 
 
@@ -79,10 +81,20 @@ def _route(entry: object) -> Route:
         steps=fields.take("steps", several(text)),
         marks=fields.take("marks", several(anywhere)),
         words=fields.take("words", several(anywhere), ()),
+        needs=fields.take("needs", several(anywhere), ()),
         links=fields.take("links", several(text), ()),
     )
     fields.done()
     return route
+
+
+_COMPARED: Final = re.compile(
+    r"(?i)\b(?:ollama|llama\.?cpp|sglang|lm ?studio)\b[^.\n]{0,50}"
+    r"\b(?:is ok(?:ay)?|works?|worked|is fine|runs? fine|can run)\b"
+    r"|\b(?:works?|worked|fine|no (?:problem|issue)s?|not happen\w*)\b[^.\n]{0,30}\b(?:with|in|on|using) "
+    r"(?:ollama|llama\.?cpp|sglang|lm ?studio)\b"
+)
+"""Another server as the one that works, beside ours."""
 
 
 def runs_ours(content: str) -> bool:
@@ -101,8 +113,15 @@ def _times_ours(content: str) -> int:
 
 def find_server(content: str) -> Route | None:
     """The other server that a text is about; None where it is about vLLM, or about no server."""
-    known = [route for route in routes() if route.kind is RouteKind.SERVER]
+    known = [
+        route
+        for route in routes()
+        if route.kind is RouteKind.SERVER
+        and (not route.needs or any(expression.search(content) for expression in route.needs))
+    ]
     own = runs_ours(content)
+    if names_ours(content) and _COMPARED.search(content):
+        return None
     if marked := _most(known, content, marks=True):
         # A log of ours that only names a path or a model of another program stays ours.
         theirs = sum(len(mark.findall(content)) for mark in marked.marks)

@@ -117,9 +117,10 @@ class _Diagnosing:
         known = bool(answers) and not answers[0].by_symptom
         anywhere = bool(answers) and answers[0].issue.any_server
         precise = anywhere or (known and not answers[0].issue.general)
-        quiet = self.is_log and not failures and not answers
+        said_wrong = any(map(complaint_of, self.sentences))
+        quiet = self.is_log and not failures and not answers and not complaint(self.sentences)
         server = find_server(self.whole)
-        wrong = bool(failures or answers) or any(map(complaint_of, self.sentences))
+        wrong = bool(failures or answers) or said_wrong
         if server is not None and not quiet and (wrong or is_about(self.sentences)):
             said = failures[0].message if failures else ""
             if not (precise and (answers[0].issue.any_server or _LIBRARY.search(said))):

@@ -195,6 +195,14 @@ def test_a_generic_exception_counts_in_a_frame_of_vllm(line: str, issue: str) ->
         ("vllm-mlx drops the tool calls of gpt-oss", "vllm-mlx"),
         ("vllm serve openai/gpt-oss-20b\ntorch.OutOfMemoryError: CUDA out of memory.", "engine"),
         ("(EngineCore_DP0 pid=1) ERROR 10-25 13:12:42 [core.py:708] EngineCore failed to start.", "startup"),
+        ("(EngineCore_DP0 pid=3) ERROR 02-06 15:01:49 [core.py:902] future.result()", "engine"),
+        ("Groq rejects the second turn of gpt-oss: property 'reasoning_content' is unsupported", "hosted"),
+        ("gpt-oss:120b on cerebras cloud: property 'messages.1.reasoning' is unsupported", "hosted"),
+        ("transformers serve openai/gpt-oss-20b\nRuntimeError: shape mismatch", "transformers"),
+        ("--dyn-chat-processor vllm fails for gpt-oss", "dynamo"),
+        ("OVMS does not parse the tool calls of gpt-oss", "openvino"),
+        ("gpt-oss works in ollama, but vLLM cannot serve the model", "startup"),
+        ("vLLM crashes while loading gpt-oss on my GPU", "startup"),
     ],
 )
 def test_other_servers_and_start_up_failures_are_routed(text: str, route: str) -> None:
@@ -203,6 +211,28 @@ def test_other_servers_and_start_up_failures_are_routed(text: str, route: str) -
     assert found.route is not None
     assert found.route.id == route
     assert (found.answers, found.sides) == ((), ())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "litellm.APIError: GroqException - Object of type Message is not JSON serializable",
+        "AWS Bedrock: AccessDeniedException when I call Claude",
+        "botocore.exceptions.ClientError: GetItem failed: dynamodb.frontend table not found",
+        'torch._dynamo.exc.Unsupported: call_function\n  File "/x/torch/_dynamo/symbolic_convert.py", line 1',
+        '  File "/x/transformers/generation/utils.py", line 10, in generate\nValueError: no tensors: bert',
+        "model.generate(inputs)\nRuntimeError: expected scalar type Half but found Float",
+        "The game crashes when loading the map on my GPU",
+        "nginx pod is in CrashLoopBackOff",
+        "The process exited with code 1 immediately after launch of electron",
+        "openvino: RuntimeError: Check 'false' failed at src/inference",
+        "KeyError: 'choices' in form = MyForm(request.POST)",
+        "messages.17.content.0.type: Expected `thinking`, but found `text`",
+    ],
+)
+def test_words_that_routes_share_with_other_programs_route_nothing(text: str) -> None:
+    found = diagnose_text(text)
+    assert (found.answers, found.sides, found.route) == ((), (), None)
 
 
 def test_a_message_of_the_harmony_library_is_known_whatever_the_server() -> None:
