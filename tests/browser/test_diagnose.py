@@ -14,7 +14,7 @@ LOG = Path(__file__).parents[2] / "fixtures" / "logs" / "vllm-0.13.0.log.gz"
 
 def diagnose(page: Page, app: str, query: str = "") -> Page:
     page.goto(f"{app}diagnose{query}")
-    expect(page.get_by_role("heading", name="Diagnose")).to_be_visible()
+    expect(page.get_by_text("The cause of an error message, a server log or a capture")).to_be_visible()
     return page
 
 
