@@ -24,3 +24,8 @@ def test_a_chat_accounts_for_its_texts_and_their_framing() -> None:
 def test_other_endpoints_are_not_accounted_for() -> None:
     for endpoint in (Endpoint.COMPLETIONS, Endpoint.TOKENS, Endpoint.RESPONSES):
         assert explained_tokens(read(Capture(header=Header(endpoint=endpoint), events=[]))) is None
+
+
+def test_a_text_without_words_is_not_accounted_for() -> None:
+    endless = chat([("", {"content": "x" * 1_000_000})])
+    assert explained_tokens(read(endless)) is None
