@@ -178,7 +178,9 @@ def test_a_server_without_a_list_of_models_is_asked_for_the_model_that_is_typed(
 def test_what_another_client_asks_through_the_tap_is_listed_while_it_streams_and_can_be_watched(
     page: Page, address: str
 ) -> None:
-    [shown] = [text for text in page.locator("code").all_text_contents() if text.endswith("/tap/played/v1")]
+    told = page.locator("code").filter(has_text="/tap/played/v1").first
+    told.wait_for()
+    shown = told.text_content()
     assert shown == f"{address}/tap/played/v1"
     body = {"model": "chat-whole-one-token-per-step-vllm-0.13.0", "stream": True, "return_token_ids": True}
     stalled = {"X-Playback-Faults": "stall=12:300"}
