@@ -1,7 +1,7 @@
 """One Ctrl-C ends the dashboard, also while streams are open.
 
 Uvicorn waits for open answers without a limit, and Streamlit sets none. So the first signal to stop, which
-then goes on to Uvicorn, is told here: answers get a moment to end by themselves and are then cancelled.
+then goes on to Uvicorn, is reported here: answers get a moment to end by themselves and are then cancelled.
 """
 
 import asyncio

@@ -307,7 +307,7 @@ class Reader:
             return Evidence.TOKEN_IDS, choice.tokens
         if choice.logprob_tokens and choice.logprobs_whole:
             return Evidence.LOGPROBS, choice.logprob_tokens
-        # A body is its own final object: held against itself it proves nothing.
+        # A body is its own final object: compared with itself it proves nothing.
         ended = self.stream.final_event is not None and not self.stream.bodies
         if ended or choice.item_finals:
             return Evidence.FINAL_OBJECT, choice.tokens

@@ -70,7 +70,7 @@ def align(
     """Lay tokens over deltas.
 
     `raw` is for completions, whose one field is the text of all tokens. `unstreamed` is for answers in one
-    body: vLLM joins messages there by line feeds and writes the arguments of tool calls anew.
+    body: vLLM joins messages there by line feeds and rewrites the arguments of tool calls.
     """
     ids = reading.tokens.ids
     ending = ending or Ending()
@@ -223,7 +223,7 @@ def _held_back(spans: Sequence[Sequence[int]], got: str) -> bool:
 
 
 def _same_when_joined(texts: Sequence[str], got: str) -> bool:
-    """True when an unstreamed answer has all texts, joined or written anew."""
+    """True when an unstreamed answer has all texts, joined or rewritten."""
     if "\n".join([text for text in texts if text]) == got:
         return True
     if len(texts) != 1:

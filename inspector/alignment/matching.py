@@ -112,7 +112,7 @@ def match_field(cells: Sequence[Cell], strays: Sequence[Stray], sent: Sequence[S
     """Lay the strays of one field over its cells that are still free; what is left of them.
 
     `sent` is all that was delivered in the field. If the events told a wrong story, as where words repeat and
-    text is held back, aligning the whole field anew explains more, and is taken.
+    text is held back, aligning the whole field again explains more, and is taken.
     """
     if not strays or not any(cell.free for cell in cells):
         return list(strays)
@@ -126,9 +126,9 @@ def match_field(cells: Sequence[Cell], strays: Sequence[Stray], sent: Sequence[S
         return left
     for cell in cells:
         cell.reset()
-    anew = _Attempt.of(cells, _lay(cells, [Stray(event, field, text) for event, field, text in sent]))
-    if anew.unexplained < by_events.unexplained:
-        return anew.left
+    retry = _Attempt.of(cells, _lay(cells, [Stray(event, field, text) for event, field, text in sent]))
+    if retry.unexplained < by_events.unexplained:
+        return retry.left
     by_events.restore(cells)
     return left
 

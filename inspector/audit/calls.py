@@ -120,7 +120,7 @@ def wrong_arguments(choice: ChoiceReading, field: str | None, generated: str, de
 
 
 def broken_arguments(choice: ChoiceReading) -> Iterator[Finding]:
-    """Arguments that arrived as no JSON, where ids do not tell whether the model wrote them so."""
+    """Arguments that arrived as invalid JSON, if no token IDs show whether the model wrote them so."""
     if choice.finish_reason != "tool_calls":  # a stream that was cut or goes on may still be in the middle
         return
     for index, call in enumerate(choice.delivered().tool_calls):

@@ -1,7 +1,7 @@
 """A reading to findings: generated against delivered, on whatever evidence is there.
 
 `generated` is computed from token ids alone, `delivered` from deltas alone; without ids the server's
-final texts are held against its deltas. One cause is one finding.
+final texts are compared with its deltas. One cause is one finding.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -83,7 +83,7 @@ class Code(StrEnum):
     CALL_INDEX_UNNAMED = "call_index_unnamed"
     CALL_INDEX_OUT_OF_PLACE = "call_index_out_of_place"
     ARGUMENTS_BROKEN = "arguments_broken"
-    """Generated as JSON, delivered as no JSON."""
+    """Generated as valid JSON, delivered as invalid JSON."""
     ARGUMENTS_GENERATED_INVALID = "arguments_generated_invalid"
     ARGUMENTS_INVALID_ORIGIN_UNKNOWN = "arguments_invalid_origin_unknown"
 

@@ -21,7 +21,7 @@ def ids_missing(reading: Reading) -> bool:
     has no count, because it ended in an error, is taken so too when its ids do not begin a header.
     """
     if any(choice.has_finals for choice in reading.choices):
-        return False  # no id was expected: what its messages take is held against the count
+        return False  # no id was expected: the tokens of its messages are compared with the count
     usage = reading.stream.usage
     counted = None if usage is None else usage.get("completion_tokens", usage.get("output_tokens"))
     seen = sum(len(choice.tokens) for choice in reading.choices)

@@ -1,4 +1,4 @@
-"""Tokens of an answer that came without ids: its messages encoded again and held against its counts.
+"""Tokens of an answer that came without ids: its messages encoded again and compared with its counts.
 
 A message is told by its channel, recipient, content type and text. A header can be spelled in several ways; a
 count chooses between them, and where several spellings fit, only the ids in which they agree are certain.

@@ -1,7 +1,7 @@
 """The conformance matrix: releases x stream intervals x endpoints x scripts, recorded and scored.
 
 What is recorded already is not recorded again: an interrupted matrix goes on where it stopped, and a
-script whose tokens changed is recorded anew. Scores are computed from the kept captures every time,
+script whose tokens changed is recorded again. Scores are computed from the kept captures every time,
 so they follow the audit.
 """
 

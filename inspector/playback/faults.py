@@ -64,7 +64,7 @@ class Faults:
 
     @property
     def tokens_change(self) -> bool:
-        """True when the tokens must be served anew."""
+        """True when the tokens must be served again."""
         return self.omit_message is not None or bool(self.after_return)
 
 

@@ -58,13 +58,13 @@ def reshape(capture: Capture, faults: Faults) -> list[Event]:
     if spec.final_object:
         return reshape_responses(events, faults)
     chunks = [_Chunk(event, value := payload(event), ids_of(value)) for event in events]
-    serve_anew = faults.tokens_change or faults.last_token_only or faults.split_utf8
-    if serve_anew:
+    serve_again = faults.tokens_change or faults.last_token_only or faults.split_utf8
+    if serve_again:
         _check_tokens(chunks, spec, faults)
         _change_tokens(chunks, faults)
     if faults.merge > 1:
         chunks = _merged(chunks, faults.merge)
-    if serve_anew:
+    if serve_again:
         served = _served_chat if spec.parsed else _served_text
         chunks = served(chunks, capture, faults)
     shaped = [chunk.event if chunk.value is None else _written(chunk.event, chunk.value) for chunk in chunks]

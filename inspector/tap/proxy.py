@@ -364,7 +364,7 @@ def _target(scope: Scope) -> bytes | None:
     raw = raw.partition(b"?")[0]
     if raw.startswith(root):
         path = raw[len(root) :]
-    else:  # a client escaped letters of our own prefix, so the path is escaped anew
+    else:  # a client escaped letters of our own prefix, so the path is escaped again
         path = quote(scope["path"].removeprefix(scope["root_path"])).encode("ascii")
     if not path.startswith(b"/"):
         path = b"/" + path
