@@ -289,7 +289,7 @@ class _Diagnosing:
             else:
                 yield (
                     "openai_harmony.HarmonyError comes from the server; the client only repeats what it was "
-                    "told. The traceback stands in the server's log."
+                    "told. The traceback is in the server's log."
                 )
         if self.scan.other_messages:
             yield f"{self.scan.other_messages:,} more failures have different texts and are not listed."

@@ -61,7 +61,7 @@ class Range:
 
 @lru_cache(maxsize=1024)
 def _alternatives(text: str) -> list[list[tuple[str, tuple[int, ...]]]]:
-    """A parsed range, cached: every finding of a capture is compared with the ranges of the whole catalogue."""
+    """A parsed range, cached: every finding is compared with the ranges of the whole catalogue."""
     return [[_clause(one.strip()) for one in part.split(",")] for part in text.split(" or ")]
 
 
