@@ -1,6 +1,6 @@
 """A finding as the token strip shows it."""
 
-from inspector.audit import Finding
+from inspector.audit import Finding, Kind
 from inspector.diagnosis import Situation
 from inspector.views.payload import CellSpan, FindingRow
 from inspector.views.rows import finding_words, issue_row
@@ -26,7 +26,8 @@ def strip_finding(finding: Finding, situation: Situation, span: CellSpan) -> Fin
         "event_start": finding.event_start,
         "event_end": finding.event_end,
         "generated": finding.generated,
-        "delivered": finding.delivered,
+        # A count is in the sentence; shown as delivered text it would read as a number that arrived.
+        "delivered": None if finding.kind is Kind.COUNT_MISMATCH else finding.delivered,
         "delivered_in": finding.delivered_in,
         "choice": finding.choice,
         "sent": finding.sent,
