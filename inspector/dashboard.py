@@ -48,6 +48,7 @@ from inspector.store import Builtin, builtin
 from inspector.tap import DashboardTap, Upstream, configured_upstreams
 from inspector.views.comparison_rows import comparison_summary, run_rows, timing_rows
 from inspector.views.comparison_strip import comparison_strip
+from inspector.views.encoding import json_bytes
 from inspector.views.growth import stream_position
 from inspector.views.payload import Head as StripHead
 from inspector.views.payload import Payload as StripPayload
@@ -109,6 +110,7 @@ __all__ = [
     "figures",
     "finding_row",
     "has_output",
+    "json_bytes",
     "lab_scripts",
     "lines_of_file",
     "matrix_capture",
