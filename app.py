@@ -16,6 +16,7 @@ import inspector
 from inspector import Capture, InspectorError, dashboard
 from inspector.dashboard import DashboardTap
 from pages.ui.modules import module_routes
+from pages.ui.shell import shell
 
 __all__ = ["app"]
 
@@ -68,6 +69,6 @@ app = st.App(
             for route in [*dashboard.runs_routes(dashboard.registry(), path), *module_routes(path)]
         ),
     ],
-    middleware=[*hosts, *ending.middleware, *tap.middleware],
+    middleware=[*hosts, *ending.middleware, *tap.middleware, *shell(_page_paths())],
     lifespan=lifespan,
 )

@@ -66,6 +66,7 @@ def strip(payload: Payload, session: Session, *, key: str, feed: str | None = No
         "nonce": session.visit,
         "token": asked.token,
         "finding": asked.finding,
+        "to": asked.to,
         "feed": feed,
     }
     result = _component(
@@ -75,9 +76,8 @@ def strip(payload: Payload, session: Session, *, key: str, feed: str | None = No
     )
     told = result.get("selection")
     if isinstance(told, Mapping) and told.get("key") == payload.key:
-        session.hear(
-            Place(_number(told.get("token")), _number(told.get("finding"))), _number(told.get("at")) or 0
-        )
+        token, finding, to = (_number(told.get(name)) for name in ("token", "finding", "to"))
+        session.hear(Place(token, finding, to), _number(told.get("at")) or 0)
 
 
 def _number(told: object) -> int | None:
