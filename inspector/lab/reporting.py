@@ -31,6 +31,9 @@ def score_rows(run: Run) -> list[dict[str, Any]]:
             "package": run.package,
             "version": run.version,
             "stream_interval": run.stream_interval,
+            "steps": run.step,
+            "front_end": run.front_end,
+            "engine": run.engine,
             "endpoint": endpoint.value,
             "script": script,
             "outcome": score.outcome.value,
@@ -43,14 +46,17 @@ def score_rows(run: Run) -> list[dict[str, Any]]:
 
 def summary(runs: Sequence[Run]) -> list[str]:
     """Counts of outcomes, one line per release, interval and endpoint."""
-    head = f"{'release':10}{'tokens/step':>11}  {'endpoint':12}"
+    several = len({(run.front_end, run.engine) for run in runs}) > 1
+    head = f"{'release':10}{'front end':20}" if several else f"{'release':10}"
+    head += f"{'tokens/step':>11}  {'endpoint':12}"
     lines = [head + "".join(f"{outcome.words:>16}" for outcome in Outcome)]
     for run in runs:
         for endpoint in ENDPOINTS:
             seen = [score.outcome for key, score in run.scores.items() if key[0] is endpoint]
             if seen:
+                names = f"{f'{run.front_end}, {run.engine}':20}" if several else ""
                 lines.append(
-                    f"{run.version:10}{run.stream_interval:>11}  {endpoint.value:12}"
+                    f"{run.version:10}{names}{run.step:>11}  {endpoint.value:12}"
                     + "".join(f"{seen.count(outcome):>16}" for outcome in Outcome)
                 )
     return lines
