@@ -72,6 +72,8 @@ def record(
     waiting = iter(targets)
     running: dict[Future[Capture], Target] = {}
     pool = ThreadPoolExecutor(jobs)
+    # One client for all: making one reads the machine's certificates each time.
+    client = httpx.Client(limits=httpx.Limits(max_keepalive_connections=0))
     try:
         while True:
             while len(running) < jobs and (target := next(waiting, None)) is not None:
@@ -84,6 +86,7 @@ def record(
                     marker=marker,
                     owner=owner,
                     lab=lab,
+                    client=client,
                 )
                 running[asked] = target
             if not running:
@@ -94,6 +97,8 @@ def record(
     finally:
         # Not waited for: after an interruption the server is stopped next, and that ends the requests.
         pool.shutdown(wait=False, cancel_futures=True)
+        if not running:
+            client.close()
 
 
 def ask(
@@ -105,6 +110,7 @@ def ask(
     marker: str | None = None,
     owner: str | None = None,
     lab: Mapping[str, str] | None = None,
+    client: httpx.Client | None = None,
 ) -> Capture:
     """One request; what the server or the transport does wrong is in the capture.
 
@@ -128,7 +134,8 @@ def ask(
     cut = ""
     decoder = SseDecoder()
     try:
-        with httpx.stream(
+        stream = client.stream if client else httpx.stream
+        with stream(
             "POST", base_url + spec_of(target.endpoint).full_path, json=request, timeout=TIMEOUT_S
         ) as answer:
             header = replace(header, status=answer.status_code)
