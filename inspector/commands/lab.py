@@ -125,6 +125,9 @@ def _add_commands(lab: ArgumentParser) -> None:
     )
     conform.add_argument("--json", action="store_true", help="print the scores as JSON")
     conform.add_argument("--html", type=Path, metavar="FILE", help="write the matrix as an HTML page")
+    conform.add_argument(
+        "--changes", action="store_true", help="say what changed from each release to the next"
+    )
     conform.add_argument("--rescore", action="store_true", help="score the stored captures again")
     _selection(conform)
 

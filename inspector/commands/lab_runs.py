@@ -132,6 +132,8 @@ def matrix_command(arguments: Namespace) -> int:
         write_text(str(arguments.html), html.page(runs, scripts.load()))
     if arguments.json:
         print_json([row for run in runs for row in reporting.score_rows(run)])
+    elif arguments.changes:
+        say(reporting.change_lines(runs, [Endpoint(name) for name in arguments.endpoint]))
     elif not arguments.html:
         say(reporting.summary(runs))
     return 0

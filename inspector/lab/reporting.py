@@ -4,16 +4,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from inspector.audit import explain
+from inspector.capture import Endpoint
 from inspector.formats import count
 from inspector.harmony.text import text_of
 from inspector.lab.bisect import Change
-from inspector.lab.results import Run
+from inspector.lab.changes import change_sentence as shift_sentence
+from inspector.lab.changes import neighbours, shifts
+from inspector.lab.results import Run, one_each
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import ENDPOINTS, Script
 from inspector.lab.shrink import Shrunk
 from inspector.views.rows import finding_row
 
 __all__ = [
+    "change_lines",
     "change_row",
     "change_sentence",
     "score_rows",
@@ -60,6 +64,17 @@ def summary(runs: Sequence[Run]) -> list[str]:
                     + "".join(f"{seen.count(outcome):>16}" for outcome in Outcome)
                 )
     return lines
+
+
+def change_lines(runs: Sequence[Run], endpoints: Sequence[Endpoint]) -> list[str]:
+    """What changed from each release to the next, a line for each endpoint and step."""
+    lines: list[str] = []
+    for older, newer in neighbours(one_each(runs)):
+        for endpoint in endpoints:
+            if found := shifts(older, newer, endpoint):
+                where = f"{newer.front_end}, {endpoint.value}, {newer.step} per step"
+                lines.append(f"{where}: {shift_sentence(older, newer, found)}")
+    return lines or ["No outcome changed between these releases."]
 
 
 def change_row(change: Change) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import json
 import re
 import shutil
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -33,6 +33,7 @@ __all__ = [
     "every_run",
     "load_runs",
     "named_capture",
+    "one_each",
     "version_key",
 ]
 
@@ -191,6 +192,16 @@ def load_runs(folder: Path) -> list[Run]:
 def all_runs() -> list[Run]:
     """The runs of real engines that come with the program and of this machine's lab, which replace them."""
     return [run for run in every_run() if run.engine != STAND_IN]
+
+
+def one_each(runs: Iterable[Run]) -> list[Run]:
+    """One run for each release, front end and step: a real engine's before the stand-in's."""
+    chosen: dict[tuple[str, str, str], Run] = {}
+    for run in runs:
+        key = run.version, run.front_end, run.step
+        if key not in chosen or chosen[key].engine == STAND_IN:
+            chosen[key] = run
+    return sorted(chosen.values(), key=_order)
 
 
 def every_run() -> list[Run]:
