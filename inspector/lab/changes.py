@@ -1,4 +1,4 @@
-"""What changed between two runs of the matrix: outcomes before and after, with the scripts, and as a sentence."""
+"""What changed between two runs of the matrix: outcomes before and after, with the scripts, as sentences."""
 
 import itertools
 from collections import defaultdict

@@ -12,6 +12,7 @@ import shutil
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -270,6 +271,15 @@ def _folders() -> tuple[Path, ...]:
 
 
 def _read(path: Path) -> Run:
+    try:
+        changed = path.stat().st_mtime_ns
+    except OSError as error:
+        raise LabError(f"{path}: cannot be read ({error}); run lab matrix again") from error
+    return _read_once(path, changed)
+
+
+@lru_cache(maxsize=512)  # the Matrix page asks for all of them each time that it is drawn
+def _read_once(path: Path, _changed: int) -> Run:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         if record["format"] != FORMAT:
