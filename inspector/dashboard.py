@@ -28,9 +28,11 @@ from inspector.doctor import CheckState, check_server
 from inspector.ending import Ending
 from inspector.formats import clip, duration, figure, number, plural
 from inspector.hosts import trusted_hosts
+from inspector.lab.changes import Shift, change_sentence, shifts
 from inspector.lab.results import Run as MatrixRun
 from inspector.lab.results import all_runs as matrix_runs
 from inspector.lab.results import capture_of as matrix_capture
+from inspector.lab.results import every_run, one_each
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import Script
 from inspector.lab.scripts import load as lab_scripts
@@ -85,6 +87,7 @@ __all__ = [
     "RunState",
     "Script",
     "Server",
+    "Shift",
     "StripHead",
     "StripPayload",
     "Trial",
@@ -92,6 +95,7 @@ __all__ = [
     "asked_endpoints",
     "audit_row",
     "builtin",
+    "change_sentence",
     "check_server",
     "checkup_rows",
     "clip",
@@ -104,6 +108,7 @@ __all__ = [
     "duration",
     "empty_strip",
     "event_rows",
+    "every_run",
     "fault_rows",
     "field_rows",
     "figure",
@@ -116,6 +121,7 @@ __all__ = [
     "matrix_capture",
     "matrix_runs",
     "number",
+    "one_each",
     "parse_messages",
     "parse_tools",
     "playback_routes",
@@ -125,6 +131,7 @@ __all__ = [
     "render",
     "run_rows",
     "runs_routes",
+    "shifts",
     "significance",
     "spec_of",
     "stream_position",
