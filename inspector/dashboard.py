@@ -37,6 +37,7 @@ from inspector.lab.scripts import load as lab_scripts
 from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows
 from inspector.metrics import figures
 from inspector.playback import FAULTS, playback_routes
+from inspector.prompt import FirstDifference, Prompt, prompt_of
 from inspector.reading import ChoiceReading
 from inspector.runs.feed import runs_routes
 from inspector.runs.model_lists import ModelLists
@@ -51,6 +52,7 @@ from inspector.views.comparison_strip import comparison_strip
 from inspector.views.growth import stream_position
 from inspector.views.payload import Head as StripHead
 from inspector.views.payload import Payload as StripPayload
+from inspector.views.prompt_blocks import prompt_blocks, prompt_label
 from inspector.views.rows import audit_row, event_rows, field_rows, finding_row
 from inspector.views.strip import empty_strip, strip
 from inspector.wire.endpoints import asked_endpoints, spec_of
@@ -67,6 +69,7 @@ __all__ = [
     "DiagnosisOutcome",
     "Ending",
     "Failure",
+    "FirstDifference",
     "Issue",
     "Lane",
     "LiveRequest",
@@ -77,6 +80,7 @@ __all__ = [
     "OutcomeKind",
     "Pace",
     "Piece",
+    "Prompt",
     "Registry",
     "Repeats",
     "Route",
@@ -117,6 +121,9 @@ __all__ = [
     "parse_tools",
     "playback_routes",
     "plural",
+    "prompt_blocks",
+    "prompt_label",
+    "prompt_of",
     "registry",
     "rejected",
     "render",
