@@ -50,7 +50,8 @@ ending = dashboard.Ending(tap.stop)
 @asynccontextmanager
 async def lifespan(app: object) -> AsyncIterator[None]:
     """From the start of the server to its end."""
-    async with tap.lifespan(app), ending.lifespan(app):
+    later = ("inspector.client.asking", "pandas")  # to ask a server; for the tables of most pages
+    async with dashboard.warmed(later), tap.lifespan(app), ending.lifespan(app):
         yield
 
 

@@ -55,6 +55,7 @@ from inspector.views.payload import Payload as StripPayload
 from inspector.views.prompt_blocks import prompt_blocks, prompt_label
 from inspector.views.rows import audit_row, event_rows, field_rows, finding_row
 from inspector.views.strip import empty_strip, strip
+from inspector.warming import warmed
 from inspector.wire.endpoints import asked_endpoints, spec_of
 
 __all__ = [
@@ -136,4 +137,5 @@ __all__ = [
     "timing_rows",
     "trusted_hosts",
     "verdict",
+    "warmed",
 ]

@@ -22,8 +22,8 @@ const LEVELS = new Map([
   ["clean", { sign: "✓", word: "clean" }],
 ]);
 
-/** @param {Component<Judgement>} component */
-export default function ({ data, parentElement }) {
+/** @param {Component<[Judgement]>} component */
+export default function ({ data: [data], parentElement }) {
   const root = /** @type {HTMLElement} */ (parentElement.querySelector(".banner"));
   const { sign, word } = LEVELS.get(data.level) ?? UNKNOWN;
   const card = make("section", "card");

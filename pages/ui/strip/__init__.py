@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
 import streamlit as st
 
 from inspector.dashboard import StripHead, StripPayload
@@ -50,7 +51,10 @@ class Payload:
 
 def pack(payload: StripPayload, *, digest: str) -> Payload:
     """A payload as bytes; lone surrogates, which JSON may hold, stay escapes."""
-    content = json.dumps(payload, separators=(",", ":")).encode()
+    try:
+        content = msgspec.json.encode(payload)
+    except ValueError:  # UnicodeEncodeError: msgspec writes UTF-8, in which they do not exist
+        content = json.dumps(payload, separators=(",", ":")).encode()
     return Payload(key=payload["key"], digest=digest, content=content)
 
 
