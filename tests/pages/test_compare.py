@@ -173,7 +173,7 @@ def test_prompts_are_compared_by_their_first_token_that_differs() -> None:
     assert not app.exception
     assert app.expander[0].label.startswith("Prompts: ")
     assert app.expander[0].label.endswith(" tokens, different from token 35 on")
-    assert "in message 0 (system)" in app.expander[0].get("text")[0].value
+    assert [one for one in app.text if "in message 0 (system)" in one.value]
     told = [one.proto for one in app.get("bidi_component") if one.proto.component_name == "inspector_prompt"]
     assert [json.loads(one.json)["blocks"][0]["notes"] for one in told] == [
         ["Token 35 is the first that differs."]

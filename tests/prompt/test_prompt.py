@@ -100,7 +100,8 @@ def test_no_shipped_capture_has_a_prompt_that_differs_from_its_request_but_the_o
     assert len(known) > 3000
     assert [(name, one.sentence) for name, one in known if one.differences and name != RAW] == []
     assert [name for name, one in known if one.unknown] == []
-    assert [one.code for name, one in known if name == RAW for one in one.differences] == ["harmony_as_text"]
+    (raw,) = (one for name, one in known if name == RAW)
+    assert [difference.code for difference in raw.differences] == ["harmony_as_text"]
 
 
 @pytest.mark.parametrize("name", sorted(REAL))
