@@ -16,8 +16,12 @@ import inspector
 from inspector import Capture, InspectorError, dashboard
 from inspector.dashboard import DashboardTap
 from pages.ui.modules import module_routes
+from pages.ui.shell import shell
 
 __all__ = ["app"]
+
+# An audit of a long stream may not keep the interpreter for 5 ms at a time while other streams arrive.
+sys.setswitchinterval(0.001)
 
 
 @cache
@@ -65,6 +69,6 @@ app = st.App(
             for route in [*dashboard.runs_routes(dashboard.registry(), path), *module_routes(path)]
         ),
     ],
-    middleware=[*hosts, *ending.middleware, *tap.middleware],
+    middleware=[*hosts, *ending.middleware, *tap.middleware, *shell(_page_paths())],
     lifespan=lifespan,
 )

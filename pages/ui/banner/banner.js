@@ -1,6 +1,6 @@
 // The verdict of a capture: a sentence with its level, why, and facts.
 
-import { make, paint } from "../dom.js";
+import { drawn, make, paint } from "../dom.js";
 import { visibleParts } from "../text.js";
 
 /** @import { Component } from "../component.d.ts" */
@@ -45,6 +45,7 @@ export default function ({ data: [data], parentElement }) {
     facts.append(fact);
   }
   root.replaceChildren(card, facts);
+  drawn(parentElement);
 }
 
 /**
