@@ -20,6 +20,9 @@ from pages.ui.shell import shell
 
 __all__ = ["app"]
 
+# An audit of a long stream may not keep the interpreter for 5 ms at a time while other streams arrive.
+sys.setswitchinterval(0.001)
+
 
 @cache
 def _builtins() -> dict[str, Capture]:

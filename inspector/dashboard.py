@@ -28,9 +28,11 @@ from inspector.doctor import CheckState, check_server
 from inspector.ending import Ending
 from inspector.formats import clip, duration, figure, number, plural
 from inspector.hosts import trusted_hosts
+from inspector.lab.changes import Shift, change_sentence, shifts
 from inspector.lab.results import Run as MatrixRun
 from inspector.lab.results import all_runs as matrix_runs
 from inspector.lab.results import capture_of as matrix_capture
+from inspector.lab.results import every_run, one_each
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import Script
 from inspector.lab.scripts import load as lab_scripts
@@ -48,6 +50,7 @@ from inspector.store import Builtin, builtin
 from inspector.tap import DashboardTap, Upstream, configured_upstreams
 from inspector.views.comparison_rows import comparison_summary, run_rows, timing_rows
 from inspector.views.comparison_strip import comparison_strip
+from inspector.views.encoding import json_bytes
 from inspector.views.growth import stream_position
 from inspector.views.payload import Head as StripHead
 from inspector.views.payload import Payload as StripPayload
@@ -84,6 +87,7 @@ __all__ = [
     "RunState",
     "Script",
     "Server",
+    "Shift",
     "StripHead",
     "StripPayload",
     "Trial",
@@ -91,6 +95,7 @@ __all__ = [
     "asked_endpoints",
     "audit_row",
     "builtin",
+    "change_sentence",
     "check_server",
     "checkup_rows",
     "clip",
@@ -103,17 +108,20 @@ __all__ = [
     "duration",
     "empty_strip",
     "event_rows",
+    "every_run",
     "fault_rows",
     "field_rows",
     "figure",
     "figures",
     "finding_row",
     "has_output",
+    "json_bytes",
     "lab_scripts",
     "lines_of_file",
     "matrix_capture",
     "matrix_runs",
     "number",
+    "one_each",
     "parse_messages",
     "parse_tools",
     "playback_routes",
@@ -123,6 +131,7 @@ __all__ = [
     "render",
     "run_rows",
     "runs_routes",
+    "shifts",
     "significance",
     "spec_of",
     "stream_position",

@@ -4,9 +4,10 @@ import streamlit as st
 
 from inspector import InspectorError, dashboard
 from pages.parts.matrix import body as matrix
+from pages.parts.matrix import choosing
 
 try:
-    runs = dashboard.matrix_runs()
+    runs = dashboard.every_run()
     scripts = dashboard.lab_scripts()
 except InspectorError as error:
     st.error(str(error))
@@ -16,15 +17,17 @@ if not runs:
     st.stop()
 
 with st.container(horizontal=True, vertical_alignment="bottom", key="matrix_row"):
-    endpoint, interval = matrix.choice(runs)
+    choice = choosing.choose(runs)
     words = st.text_input("Filter scripts", placeholder="tool, emoji, assistantary", width=240)
     differing = st.toggle("Only where releases differ")
 
-shown = [run for run in runs if run.stream_interval == interval]
-st.markdown(f"# {matrix.headline(shown, scripts, endpoint)}")
+columns = choosing.columns(runs, choice)
+endpoint = choice.endpoint
+st.markdown(f"# {matrix.headline(list(columns.values()), scripts, endpoint)}")
 st.caption(matrix.legend())
 # Newest first: a narrow page cuts off the oldest releases, not those that people upgrade to.
-table = matrix.frame(shown[::-1], scripts, endpoint, words=words, only_differing=differing)
+newest_first = dict(reversed(columns.items()))
+table = matrix.frame(newest_first, scripts, endpoint, words=words, only_differing=differing)
 if table.empty:
     st.info("No script matches this filter, or the releases do not differ for the scripts that match.")
     st.stop()
@@ -36,8 +39,8 @@ with right:
     if cell is None:
         st.caption("Select a cell to see what was delivered, and to open its capture on the Replay page.")
     else:
-        script_name, version = cell
-        run = next(run for run in shown if run.version == version)
+        script_name, label = cell
         script = next(script for script in scripts if script.name == script_name)
-        matrix.details(run, endpoint, script)
-        matrix.comparing(run, shown, endpoint, script)
+        matrix.details(columns[label], endpoint, script)
+        matrix.comparing(label, columns, endpoint, script)
+    matrix.changes(columns, endpoint)

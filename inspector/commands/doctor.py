@@ -6,7 +6,6 @@ from typing import Any
 from inspector.commands.record import add_server_options, server_of
 from inspector.commands.shared import Commands, print_json, printable, say
 from inspector.doctor import CheckState, Checkup, check_server
-from inspector.engines import DEFAULT
 from inspector.errors import ConnectionFailed
 from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows, release_rows
 
@@ -67,7 +66,7 @@ def _row(found: Checkup) -> dict[str, Any]:
             for one in found.checks
         ],
         "known_faults": [one._asdict() for one in found.faults],
-        "matrix": release_rows(found.version) if found.engine is DEFAULT else [],
+        "matrix": release_rows(found.version, found.engine),
     }
 
 

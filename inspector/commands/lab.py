@@ -2,27 +2,16 @@
 
 import sys
 from argparse import SUPPRESS, ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from inspector.capture import Endpoint
-from inspector.commands.shared import Commands, one_capture, print_json, say, tell, write_text
-from inspector.errors import LabError
-from inspector.lab import html, matrix, reporting, scripts
-from inspector.lab.bisect import asking, bisect, endpoint_of, releases, script_of_capture
-from inspector.lab.install import CPU_PACKAGE, GPU_PACKAGE, NEWEST, adopt, installed_versions
-from inspector.lab.paths import ENVIRONMENT_VARIABLE, LabPaths, default_root
-from inspector.lab.process import check_port, kill_is_interrupt
-from inspector.lab.recording import Target
-from inspector.lab.results import Run, Shelf, load_runs
-from inspector.lab.server import ServerOptions
-from inspector.lab.session import LabSession
-from inspector.lab.shrink import asker, shrink, wanted
-from inspector.metrics import figures
-from inspector.reading import read
+from inspector.commands import lab_runs
+from inspector.commands.shared import Commands
+from inspector.lab import scripts
+from inspector.lab.install import CPU_PACKAGE, GPU_PACKAGE, NEWEST
+from inspector.lab.paths import ENVIRONMENT_VARIABLE, default_root
+from inspector.lab.process import kill_is_interrupt
 
 __all__ = ["add_parser"]
 
@@ -44,16 +33,28 @@ def add_parser(commands: Commands) -> None:
 def _add_commands(lab: ArgumentParser) -> None:
     inner = lab.add_subparsers(metavar="LAB-COMMAND", required=True)
 
-    install = _command(inner, "install", _install, "install releases", "lab install 0.32.0 0.13.0")
+    install = _command(
+        inner, "install", lab_runs.install_command, "install releases", "lab install 0.32.0 0.13.0"
+    )
     install.add_argument(
-        "versions", nargs="*", default=[NEWEST], metavar="VERSION", help=f"default: {NEWEST}"
+        "versions", nargs="*", metavar="VERSION", help=f"releases for the CPU (default: {NEWEST})"
     )
     install.add_argument("--python", default=sys.executable, help="Python interpreter for the environments")
+    install.add_argument(
+        "--front-end",
+        nargs="+",
+        default=[],
+        metavar="VERSION",
+        help="the Python API server of an official release, for the stand-in engine",
+    )
+    install.add_argument(
+        "--rust", nargs="+", default=[], metavar="VERSION", help="the Rust front end of an official release"
+    )
 
     adopted = _command(
         inner,
         "adopt",
-        _adopt,
+        lab_runs.adopt_command,
         "use an existing environment made from requirements-lab.txt",
         "lab adopt .venv-lab",
     )
@@ -62,13 +63,22 @@ def _add_commands(lab: ArgumentParser) -> None:
     serve = _command(
         inner,
         "serve",
-        _serve,
+        lab_runs.serve_command,
         "start one release and keep it running",
         "lab serve --vllm 0.32.0 --stream-interval 3 --port 8000 -- --max-num-seqs 8",
     )
-    serve.add_argument("--vllm", required=True, metavar="VERSION")
+    _release(serve)
     serve.add_argument(
-        "--stream-interval", type=int, default=1, metavar="N", help="tokens per step (default: 1)"
+        "--stream-interval",
+        default="1",
+        metavar="N",
+        help="tokens per step (default: 1); on the stand-in engine also ragged:7, burst:16, 3+stall:500@4, "
+        "3+abort@4, +length, +error, +die",
+    )
+    serve.add_argument(
+        "--load",
+        action="store_true",
+        help="stand-in engine: send steps by the clock, so that a busy server merges them",
     )
     serve.add_argument("--port", type=int, default=8000, help="0 selects a free port (default: 8000)")
     serve.add_argument("--tools", action="store_true", help="also start the tool servers (python, browser)")
@@ -77,11 +87,11 @@ def _add_commands(lab: ArgumentParser) -> None:
     record = _command(
         inner,
         "record",
-        _record,
+        lab_runs.record_command,
         "record every script of one release as captures",
         "lab record --vllm 0.32.0 --stream-interval 1 3 --out captures",
     )
-    record.add_argument("--vllm", required=True, metavar="VERSION")
+    _release(record)
     record.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="folder in which captures are saved"
     )
@@ -90,7 +100,7 @@ def _add_commands(lab: ArgumentParser) -> None:
     conform = _command(
         inner,
         "matrix",
-        _matrix,
+        lab_runs.matrix_command,
         "record and score releases; resumes after an interruption",
         "lab matrix 0.13.0 0.14.1 0.32.0 --stream-interval 1 3 --html matrix.html",
     )
@@ -101,17 +111,30 @@ def _add_commands(lab: ArgumentParser) -> None:
         help="without versions: only read and score existing results",
     )
     conform.add_argument(
+        "--front-end",
+        nargs="+",
+        default=[],
+        metavar="VERSION",
+        help="Python front ends of official releases on the stand-in engine",
+    )
+    conform.add_argument(
+        "--rust", nargs="+", default=[], metavar="VERSION", help="Rust front ends on the stand-in engine"
+    )
+    conform.add_argument(
         "--out", type=Path, metavar="DIR", help="folder of the results (default: in the lab's folder)"
     )
     conform.add_argument("--json", action="store_true", help="print the scores as JSON")
     conform.add_argument("--html", type=Path, metavar="FILE", help="write the matrix as an HTML page")
+    conform.add_argument(
+        "--changes", action="store_true", help="say what changed from each release to the next"
+    )
     conform.add_argument("--rescore", action="store_true", help="score the stored captures again")
     _selection(conform)
 
     search = _command(
         inner,
         "bisect",
-        _bisect,
+        lab_runs.bisect_command,
         "find the first release where an outcome changes",
         "lab bisect plain --endpoint responses --stream-interval 3 --good 0.14.1 --bad 0.13.0",
     )
@@ -134,7 +157,7 @@ def _add_commands(lab: ArgumentParser) -> None:
     smaller = _command(
         inner,
         "shrink",
-        _shrink,
+        lab_runs.shrink_command,
         "find the shortest token list that a release still loses",
         "lab shrink fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl --vllm 0.14.1 --stream-interval 3",
     )
@@ -152,7 +175,7 @@ def _add_commands(lab: ArgumentParser) -> None:
     )
     smaller.add_argument("--json", action="store_true", help="print the result as JSON")
 
-    listing = _command(inner, "scripts", _scripts, "list the scripts", "lab scripts")
+    listing = _command(inner, "scripts", lab_runs.scripts_command, "list the scripts", "lab scripts")
     listing.add_argument("--json", action="store_true", help="print the scripts with token IDs as JSON")
 
 
@@ -188,142 +211,26 @@ def _command(
     return parser
 
 
+def _release(parser: ArgumentParser) -> None:
+    """Which release is served, and by what."""
+    group = parser.add_mutually_exclusive_group(required=True)
+    group.add_argument("--vllm", metavar="VERSION", help="a release with its own engine, on the CPU")
+    group.add_argument(
+        "--front-end",
+        metavar="VERSION",
+        help="an official release's Python front end, on the stand-in engine",
+    )
+    group.add_argument("--rust", metavar="VERSION", help="its Rust front end, on the stand-in engine")
+
+
 def _selection(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--stream-interval", type=int, nargs="+", default=[1, 3], metavar="N", help="default: 1 3"
+        "--stream-interval",
+        nargs="+",
+        metavar="N",
+        help="tokens per step (default: 1 3; on the stand-in engine 1 3 ragged)",
     )
     parser.add_argument("--endpoint", nargs="+", choices=_ENDPOINTS, default=_ENDPOINTS, metavar="ENDPOINT")
     parser.add_argument("--script", nargs="+", default=[], metavar="NAME", help="record only these scripts")
     parser.add_argument("--jobs", type=int, default=4, metavar="N", help="concurrent requests (default: 4)")
     parser.add_argument("--python", default=sys.executable, help=SUPPRESS)
-
-
-def _session(arguments: Namespace) -> LabSession:
-    return LabSession(paths=LabPaths(arguments.lab), package=arguments.package, say=tell)
-
-
-def _install(arguments: Namespace) -> int:
-    lab = _session(arguments)
-    for version in arguments.versions:
-        lab.prepare(version, python=arguments.python)
-    say(f"installed: {', '.join(installed_versions(lab.paths, lab.package))}")
-    return 0
-
-
-def _adopt(arguments: Namespace) -> int:
-    environment = adopt(LabPaths(arguments.lab), arguments.path, say=tell)
-    say(f"adopted: {environment.package} {environment.version}")
-    return 0
-
-
-def _serve(arguments: Namespace) -> int:
-    lab = _session(arguments)
-    if arguments.port:
-        check_port(arguments.port)
-    environment = lab.prepare(arguments.vllm)
-    options = ServerOptions(
-        stream_interval=arguments.stream_interval,
-        port=arguments.port,
-        tools=arguments.tools,
-        flags=arguments.flags,
-    )
-    with ExitStack() as stack:
-        running = lab.serving(stack, environment, options)
-        say(running.base_url)
-        sys.stdout.flush()
-        tell(f"vLLM {arguments.vllm} is ready; log: {running.log}; press Ctrl-C to stop")
-        try:
-            running.wait()
-        except KeyboardInterrupt:
-            tell("stopping")
-    return 0
-
-
-def _record(arguments: Namespace) -> int:
-    runs = _run_matrix(arguments, [arguments.vllm], arguments.out)
-    for run in runs:
-        say(f"{run.captures}: {len(run.scores)} captures")
-    return 0
-
-
-def _matrix(arguments: Namespace) -> int:
-    folder: Path = arguments.out or LabPaths(arguments.lab).root / "matrix"
-    if arguments.rescore:
-        for run in load_runs(folder):
-            matrix.rescore(Shelf(folder, run.package, run.version, run.stream_interval))
-    if arguments.versions:
-        _run_matrix(arguments, arguments.versions, folder)
-    runs = [run for run in load_runs(folder) if not arguments.versions or run.version in arguments.versions]
-    if not runs:
-        raise LabError(f"{folder}: no results; name the releases to record, for example: lab matrix 0.32.0")
-    if arguments.html:
-        write_text(str(arguments.html), html.page(runs, scripts.load()))
-    if arguments.json:
-        print_json([row for run in runs for row in reporting.score_rows(run)])
-    elif not arguments.html:
-        say(reporting.summary(runs))
-    return 0
-
-
-def _run_matrix(arguments: Namespace, versions: Sequence[str], folder: Path) -> list[Run]:
-    return matrix.run_matrix(
-        replace(_session(arguments), jobs=arguments.jobs),
-        versions,
-        matrix.targets_of([Endpoint(name) for name in arguments.endpoint], scripts.named(arguments.script)),
-        folder=folder,
-        intervals=arguments.stream_interval,
-    )
-
-
-def _bisect(arguments: Namespace) -> int:
-    if arguments.good == arguments.bad:
-        raise LabError(f"--good and --bad are both {arguments.good}; name two different releases")
-    file = Path(arguments.what)
-    endpoint = Endpoint(arguments.endpoint) if arguments.endpoint else Endpoint.CHAT
-    if file.is_file():
-        _, capture = one_capture(str(file))
-        script = script_of_capture(capture)
-        endpoint = Endpoint(arguments.endpoint) if arguments.endpoint else endpoint_of(capture)
-    else:
-        script = scripts.named([arguments.what])[0]
-    lab, target = _session(arguments), Target(endpoint, script)
-    scorer = asking(lab, target, stream_interval=arguments.stream_interval, repeat=arguments.repeat)
-    change = bisect(lab, scorer, releases(lab.package), good=arguments.good, bad=arguments.bad)
-    if arguments.json:
-        print_json(reporting.change_row(change))
-    else:
-        say(reporting.change_sentence(change, arguments.what))
-    return 0
-
-
-def _shrink(arguments: Namespace) -> int:
-    _, capture = one_capture(str(arguments.capture))
-    script = script_of_capture(capture)
-    reading = read(capture)
-    version = arguments.vllm or reading.server_version
-    if version is None:
-        raise LabError(f"{arguments.capture}: unknown vLLM version; set --vllm")
-    wanted(capture)  # fails before a server is started
-    interval = arguments.stream_interval or max(figures(reading).tokens_per_event_max, 1)
-    endpoint = Endpoint(arguments.endpoint) if arguments.endpoint else endpoint_of(capture)
-    lab = _session(arguments)
-    environment = lab.prepare(version)
-    options = ServerOptions(stream_interval=interval, tools=bool(script.built_in))
-    with ExitStack() as stack:
-        running = lab.serving(stack, environment, options)
-        server = asker(running.base_url, script, endpoint, version=version, stream_interval=interval)
-        found = shrink(capture, script.sampled, server, tries=arguments.tries, say=tell)
-    if arguments.json:
-        print_json(reporting.shrunk_row(found, version, interval))
-    else:
-        say(reporting.shrunk_lines(found, version, interval))
-    return 0
-
-
-def _scripts(arguments: Namespace) -> int:
-    if arguments.json:
-        print_json([reporting.script_row(script) for script in scripts.load()])
-    else:
-        for script in scripts.load():
-            say(f"{script.name:26}{'' if script.well_formed else 'malformed: '}{script.sentence}")
-    return 0

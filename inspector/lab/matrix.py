@@ -9,18 +9,26 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from inspector.capture import Capture, Endpoint
+from inspector.engines.vllm_rust import VLLM_RUST
 from inspector.errors import LabError
 from inspector.lab.install import Environment
 from inspector.lab.recording import Target, record
-from inspector.lab.results import Run, Shelf
+from inspector.lab.results import STAND_IN, Run, Shelf, capture_of
 from inspector.lab.score import Outcome, score
 from inspector.lab.scripts import ENDPOINTS, Script, load
 from inspector.lab.server import ServerOptions
 from inspector.lab.session import LabSession
+from inspector.lab.standin.checking import chunking_fault
+from inspector.lab.standin.install import FRONT_END, RUST
+from inspector.lab.standin.serving import StandinServer
 
-__all__ = ["fill", "rescore", "run_matrix", "targets_of"]
+__all__ = ["fill", "fill_stand_in", "rescore", "run_matrix", "targets_of"]
+
+_ATTEMPTS: Final = 3
+"""How often a stream is asked for until its steps are those asked for."""
 
 
 def run_matrix(
@@ -29,13 +37,21 @@ def run_matrix(
     targets: Sequence[Target],
     *,
     folder: Path,
-    intervals: Sequence[int] = (1, 3),
+    steps: Sequence[str] = ("1", "3"),
 ) -> list[Run]:
-    """Install, record and score what is missing; returns the runs of these versions and intervals."""
+    """Install, record and score what is missing; returns the runs of these versions and steps.
+
+    Raises LabError for steps that vary where a real engine makes them.
+    """
     runs: list[Run] = []
     for version in versions:
         environment = lab.prepare(version)
-        runs.extend(fill(lab, environment, interval, targets, folder=folder) for interval in intervals)
+        if environment.package in {FRONT_END, RUST}:
+            runs += fill_stand_in(lab, environment, steps, targets, folder=folder)
+            continue
+        if varying := [step for step in steps if not step.isdigit()]:
+            raise LabError(f"{varying[0]} tokens per step need the stand-in engine: --front-end or --rust")
+        runs += [fill(lab, environment, int(step), targets, folder=folder) for step in steps]
     return runs
 
 
@@ -78,24 +94,109 @@ def fill(
     return run
 
 
+def fill_stand_in(
+    lab: LabSession,
+    environment: Environment,
+    steps: Sequence[str],
+    targets: Sequence[Target],
+    *,
+    folder: Path,
+) -> list[Run]:
+    """The same on the stand-in engine: one server for all steps; only streams cut as asked count."""
+    if environment.package == RUST:
+        targets = [target for target in targets if target.endpoint not in VLLM_RUST.lacks]
+    if not targets:
+        raise LabError("none of these scripts runs on these endpoints; 'lab scripts --json' lists both")
+    shelves = {step: Shelf(folder, environment.package, environment.version, step) for step in steps}
+    runs: list[Run] = []
+    try:
+        for with_tools in (False, True):
+            missing = {
+                step: [
+                    target
+                    for target in targets
+                    if bool(target.script.built_in) is with_tools
+                    and not _fits(_kept(shelf, target), target.script)
+                ]
+                for step, shelf in shelves.items()
+            }
+            if not any(missing.values()):
+                continue
+            with ExitStack() as stack:
+                running = lab.serving(stack, environment, ServerOptions(schedule=steps[0], tools=with_tools))
+                if not isinstance(running, StandinServer):
+                    raise LabError(f"{environment.package} is not served by the stand-in engine")
+                for step, wanted in missing.items():
+                    _record_checked(lab, running, shelves[step], step, wanted)
+    finally:
+        for shelf in shelves.values():
+            if shelf.loose.is_dir() or shelf.results.exists():
+                run = rescore(shelf, environment)
+                shelf.pack()
+                lab.say(f"{shelf.name}: {_counts(run)}")
+                runs.append(run)
+    return runs
+
+
+def _record_checked(
+    lab: LabSession, running: StandinServer, shelf: Shelf, step: str, wanted: Sequence[Target]
+) -> None:
+    """Record; a stream whose steps were not those asked for is asked again, and in the end left out."""
+    running.engine.set_steps(step)
+    faults: dict[Target, str] = {}
+
+    def keep(target: Target, capture: Capture) -> None:
+        fault = chunking_fault(running.engine, capture, step)
+        if fault is None:
+            faults.pop(target, None)
+            shelf.keep(target.endpoint, target.script.name, capture)
+        else:
+            faults[target] = fault
+
+    for attempt in range(_ATTEMPTS):
+        asked = list(faults) if attempt else list(wanted)
+        if not asked:
+            break
+        lab.say(f"{shelf.name}: recording {len(asked)} captures{' again' if attempt else ''}")
+        record(
+            running.base_url,
+            asked,
+            stream_interval=int(step) if step.isdigit() else 0,
+            keep=keep,
+            # Alone the second time: what else ran then was the likeliest cause.
+            jobs=1 if attempt else lab.jobs,
+            lab={"steps": step, "engine": STAND_IN},
+        )
+    for target, fault in faults.items():
+        lab.say(f"{shelf.name}: no verdict on {target.endpoint.value} {target.script.name}: {fault}")
+
+
 def rescore(shelf: Shelf, environment: Environment | None = None) -> Run:
     """Score every capture that a shelf holds, and write its results file."""
     before = shelf.read()
     package, _, rest = shelf.name.rpartition("-si")[0].rpartition("-")
+    step = shelf.name.rpartition("-si")[2]
     scores = {}
+    kept_in = {}
     recorded = ""
     for target in targets_of():
         capture = shelf.capture(target.endpoint, target.script.name)
+        key = target.endpoint, target.script.name
+        if capture is None and before is not None and key in before.kept_in:
+            capture = capture_of(before, *key)
+            kept_in[key] = before.kept_in[key]
         if capture is not None and _fits(capture, target.script):
-            scores[target.endpoint, target.script.name] = score(target.script, capture)
+            scores[key] = score(target.script, capture)
             recorded = max(recorded, capture.header.started_at or "")
     run = Run(
         package=package,
         version=rest,
-        stream_interval=int(shelf.name.rpartition("-si")[2]),
+        stream_interval=int(step) if step.isdigit() else 0,
+        steps="" if step.isdigit() else step,
         recorded_at=recorded or datetime.now(UTC).isoformat(timespec="seconds"),
         packages=environment.packages if environment else (before.packages if before else {}),
         scores=scores,
+        kept_in={key: name for key, name in kept_in.items() if key in scores},
         path=shelf.results,
     )
     shelf.write(run)
@@ -112,6 +213,14 @@ def targets_of(
         for endpoint in endpoints
         if endpoint in script.endpoints
     ]
+
+
+def _kept(shelf: Shelf, target: Target) -> Capture | None:
+    key = target.endpoint, target.script.name
+    capture = shelf.capture(*key)
+    if capture is None and (run := shelf.read()) is not None and key in run.kept_in:
+        return capture_of(run, *key)
+    return capture
 
 
 def _fits(capture: Capture | None, script: Script) -> bool:

@@ -5,7 +5,7 @@ only the requests in flight.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -45,6 +45,14 @@ def server_version(base_url: str) -> str:
         ) from error
 
 
+def _owner(base_url: str) -> str | None:
+    """Which front end answers, by its own model list."""
+    try:
+        return str(httpx.get(f"{base_url}/v1/models", timeout=TIMEOUT_S).json()["data"][0]["owned_by"])
+    except (httpx.HTTPError, ValueError, KeyError, IndexError, TypeError):
+        return None
+
+
 def record(
     base_url: str,
     targets: Iterable[Target],
@@ -53,20 +61,32 @@ def record(
     keep: Callable[[Target, Capture], None],
     jobs: int = 4,
     marker: str | None = None,
+    lab: Mapping[str, str] | None = None,
 ) -> None:
     """Ask for every target and hand each capture to `keep`, in the order of their ends.
 
+    `lab` is kept beside the script's name in each header.
     `keep` is called from this thread only. Raises LabError when the server cannot be reached any more.
     """
-    version = server_version(base_url)
+    version, owner = server_version(base_url), _owner(base_url)
     waiting = iter(targets)
     running: dict[Future[Capture], Target] = {}
     pool = ThreadPoolExecutor(jobs)
+    # One client for all: making one reads the machine's certificates each time.
+    client = httpx.Client(limits=httpx.Limits(max_keepalive_connections=0))
     try:
         while True:
             while len(running) < jobs and (target := next(waiting, None)) is not None:
                 asked = pool.submit(
-                    ask, base_url, target, version=version, stream_interval=stream_interval, marker=marker
+                    ask,
+                    base_url,
+                    target,
+                    version=version,
+                    stream_interval=stream_interval,
+                    marker=marker,
+                    owner=owner,
+                    lab=lab,
+                    client=client,
                 )
                 running[asked] = target
             if not running:
@@ -77,10 +97,20 @@ def record(
     finally:
         # Not waited for: after an interruption the server is stopped next, and that ends the requests.
         pool.shutdown(wait=False, cancel_futures=True)
+        if not running:
+            client.close()
 
 
 def ask(
-    base_url: str, target: Target, *, version: str, stream_interval: int, marker: str | None = None
+    base_url: str,
+    target: Target,
+    *,
+    version: str,
+    stream_interval: int,
+    marker: str | None = None,
+    owner: str | None = None,
+    lab: Mapping[str, str] | None = None,
+    client: httpx.Client | None = None,
 ) -> Capture:
     """One request; what the server or the transport does wrong is in the capture.
 
@@ -92,10 +122,11 @@ def ask(
         request=request,
         model=SERVED_NAME,
         server_version=version,
+        owned_by=owner,
         started_at=datetime.now(UTC).isoformat(timespec="seconds"),
         source="lab",
         script=target.script.sampled,
-        extra={"lab": {"script": target.script.name, "stream_interval": stream_interval}},
+        extra={"lab": {"script": target.script.name, "stream_interval": stream_interval, **(lab or {})}},
     )
     events: list[Event] = []
     started = time.monotonic()
@@ -103,7 +134,8 @@ def ask(
     cut = ""
     decoder = SseDecoder()
     try:
-        with httpx.stream(
+        stream = client.stream if client else httpx.stream
+        with stream(
             "POST", base_url + spec_of(target.endpoint).full_path, json=request, timeout=TIMEOUT_S
         ) as answer:
             header = replace(header, status=answer.status_code)

@@ -4,16 +4,20 @@ from collections.abc import Sequence
 from typing import Any
 
 from inspector.audit import explain
+from inspector.capture import Endpoint
 from inspector.formats import count
 from inspector.harmony.text import text_of
 from inspector.lab.bisect import Change
-from inspector.lab.results import Run
+from inspector.lab.changes import change_sentence as shift_sentence
+from inspector.lab.changes import neighbours, shifts
+from inspector.lab.results import Run, one_each
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import ENDPOINTS, Script
 from inspector.lab.shrink import Shrunk
 from inspector.views.rows import finding_row
 
 __all__ = [
+    "change_lines",
     "change_row",
     "change_sentence",
     "score_rows",
@@ -31,6 +35,9 @@ def score_rows(run: Run) -> list[dict[str, Any]]:
             "package": run.package,
             "version": run.version,
             "stream_interval": run.stream_interval,
+            "steps": run.step,
+            "front_end": run.front_end,
+            "engine": run.engine,
             "endpoint": endpoint.value,
             "script": script,
             "outcome": score.outcome.value,
@@ -43,17 +50,31 @@ def score_rows(run: Run) -> list[dict[str, Any]]:
 
 def summary(runs: Sequence[Run]) -> list[str]:
     """Counts of outcomes, one line per release, interval and endpoint."""
-    head = f"{'release':10}{'tokens/step':>11}  {'endpoint':12}"
+    several = len({(run.front_end, run.engine) for run in runs}) > 1
+    head = f"{'release':10}{'front end':20}" if several else f"{'release':10}"
+    head += f"{'tokens/step':>11}  {'endpoint':12}"
     lines = [head + "".join(f"{outcome.words:>16}" for outcome in Outcome)]
     for run in runs:
         for endpoint in ENDPOINTS:
             seen = [score.outcome for key, score in run.scores.items() if key[0] is endpoint]
             if seen:
+                names = f"{f'{run.front_end}, {run.engine}':20}" if several else ""
                 lines.append(
-                    f"{run.version:10}{run.stream_interval:>11}  {endpoint.value:12}"
+                    f"{run.version:10}{names}{run.step:>11}  {endpoint.value:12}"
                     + "".join(f"{seen.count(outcome):>16}" for outcome in Outcome)
                 )
     return lines
+
+
+def change_lines(runs: Sequence[Run], endpoints: Sequence[Endpoint]) -> list[str]:
+    """What changed from each release to the next, a line for each endpoint and step."""
+    lines: list[str] = []
+    for older, newer in neighbours(one_each(runs)):
+        for endpoint in endpoints:
+            if found := shifts(older, newer, endpoint):
+                where = f"{newer.front_end}, {endpoint.value}, {newer.step} per step"
+                lines.append(f"{where}: {shift_sentence(older, newer, found)}")
+    return lines or ["No outcome changed between these releases."]
 
 
 def change_row(change: Change) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from email.parser import Parser
 from pathlib import Path
 from typing import Final
 
-__all__ = ["plain_requirements", "requirements_of"]
+__all__ = ["front_end_requirements", "plain_requirements", "requirements_of"]
 
 DROPPED: Final = frozenset({"torchvision", "torchaudio", "torchcodec", "triton", "triton-cpu"})
 """Requirements that break here: built for another torch, and importing transformers then fails."""
@@ -23,6 +23,30 @@ BOUNDS: Final = {
 Later majors came after the older releases. With mcp 2 a `--tool-server` ends vLLM to 0.29 with `'Tool' object
 has no attribute 'inputSchema'`; 0.30 asks for mcp 2 itself.
 """
+
+GPU_ONLY: Final = frozenset(
+    {
+        *DROPPED,
+        "cuda-python",
+        "cupy-cuda12x",
+        "fastsafetensors",
+        "flashinfer-cubin",
+        "flashinfer-python",
+        "helion",
+        "nixl",
+        "numba",
+        "quack-kernels",
+        "ray",
+        "runai-model-streamer",
+        "tilelang",
+        "tokenspeed-mla",
+        "torch",
+        "xformers",
+    }
+)
+"""Requirements of an official wheel that its API server does not use. torch is asked for separately."""
+
+GPU_PREFIXES: Final = ("nvidia-", "flashinfer", "cuda-", "humming-")
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -51,6 +75,20 @@ def plain_requirements(requirements: Iterable[str], *, version: str) -> list[str
     if not any(line.startswith("mcp") for line in kept):
         kept.append(f"mcp{BOUNDS['mcp'][0]}")  # vLLM to 0.12 leaves it out; the lab's tool servers need it
     return kept
+
+
+def front_end_requirements(requirements: Iterable[str], *, version: str) -> tuple[list[str], list[str]]:
+    """The requirements that an official wheel's API server needs, and the names of those left out."""
+    needed: list[str] = []
+    left_out: set[str] = set(GPU_ONLY - {"torch"})
+    for line in plain_requirements(requirements, version=version):
+        found = _NAME.match(line)
+        name = found[0].lower().replace("_", "-") if found else ""
+        if name in GPU_ONLY or name.startswith(GPU_PREFIXES):
+            left_out.add(name)
+        else:
+            needed.append(line)
+    return needed, sorted(left_out - {"torch"})
 
 
 def requirements_of(wheel: Path) -> list[str]:

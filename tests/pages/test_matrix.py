@@ -28,7 +28,8 @@ def page(**query: str) -> AppTest:
 
 def test_the_page_opens_on_chat_with_a_verdict_and_a_legend() -> None:
     app = page()
-    assert "vLLM 0.32.0 has the best result: " in app.markdown[0].value
+    # Of releases that deliver as much as the best one, the newest is named.
+    assert "vLLM 0.33.0 has the best result: " in app.markdown[0].value
     assert "It silently loses text of" in app.markdown[0].value
     assert "✕ silent loss" in app.caption[0].value
     table = app.dataframe[0].value
@@ -48,8 +49,39 @@ def test_the_address_bar_chooses_endpoint_and_interval() -> None:
 
 
 def test_nonsense_in_the_address_bar_is_ignored() -> None:
-    app = page(endpoint="<script>", interval="x")
+    app = page(endpoint="<script>", interval="x", front_end="y", **{"from": "9", "to": "z"})
     assert app.query_params["endpoint"] == "chat"
+    assert app.query_params["front_end"] == "python"
+    assert "from" not in app.query_params
+
+
+def test_front_ends_are_shown_alone_or_beside_each_other() -> None:
+    rust = page(front_end="rust", interval="3")
+    assert next(iter(rust.dataframe[0].value.columns)) == "0.33.0 Rust"
+    assert rust.dataframe[0].value.loc["return_after_end", "0.33.0 Rust"] == "▲ error reported"
+    both = page(front_end="both", interval="3").dataframe[0].value
+    assert {"0.33.0", "0.33.0 Rust"} <= set(both.columns)
+    assert both.loc["text_after_end", "0.33.0"] == "✕ silent loss"
+
+
+def test_a_range_of_releases_and_ragged_steps_are_chosen_in_the_address_bar() -> None:
+    app = page(interval="ragged", **{"from": "0.32.0", "to": "0.33.0"})
+    assert list(app.dataframe[0].value.columns) == ["0.33.0", "0.32.0"]
+    assert app.query_params["from"] == "0.32.0"
+    assert "to" not in app.query_params
+
+
+def test_what_changed_between_two_releases_is_a_sentence_with_its_scripts() -> None:
+    app = page(interval="3")
+    app.selectbox[0].set_value("0.31.0")
+    app.selectbox[1].set_value("0.32.0").run()
+    assert not app.exception
+    [sentence] = [text.value for text in app.text if text.value.startswith("0.31.0 to 0.32.0: ")]
+    assert sentence == (
+        "0.31.0 to 0.32.0: 20 reported errors became silent losses; 8 reported errors became complete."
+    )
+    assert any("20 reported errors" in one.label for one in app.expander)
+    assert any("text_after_end" in text.value for text in app.text)
 
 
 def test_every_cell_of_plain_completions_is_whole() -> None:
@@ -72,8 +104,8 @@ def test_words_and_differences_narrow_the_table() -> None:
 
 
 def test_a_cell_names_its_script_and_release_and_the_name_column_none() -> None:
-    runs = [run for run in dashboard.matrix_runs() if run.stream_interval == 3]
-    table = matrix.frame(runs, dashboard.lab_scripts(), Endpoint.CHAT)
+    columns = {run.version: run for run in dashboard.matrix_runs() if run.stream_interval == 3}
+    table = matrix.frame(columns, dashboard.lab_scripts(), Endpoint.CHAT)
     assert matrix.picked(table, 0, "0.32.0") == ("plain", "0.32.0")
     assert matrix.picked(table, 0, "script") is None
 
@@ -105,10 +137,9 @@ def comparing() -> None:
     from inspector import dashboard  # noqa: PLC0415
     from pages.parts.matrix import body as matrix  # noqa: PLC0415
 
-    runs = [run for run in dashboard.matrix_runs() if run.stream_interval == 3]
+    columns = {run.version: run for run in dashboard.matrix_runs() if run.stream_interval == 3}
     script = next(script for script in dashboard.lab_scripts() if script.name == "tool_call")
-    run = next(run for run in runs if run.version == "0.14.1")
-    matrix.comparing(run, runs, inspector.Endpoint.CHAT, script)
+    matrix.comparing("0.14.1", columns, inspector.Endpoint.CHAT, script)
 
 
 def test_a_cell_is_compared_with_another_release_of_its_row() -> None:

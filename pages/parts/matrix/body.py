@@ -1,6 +1,6 @@
 """The conformance matrix on a page: a grid of releases by scripts, and the details of one cell."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import pandas as pd
@@ -9,10 +9,21 @@ from pandas.io.formats.style import Styler
 
 from inspector import Capture, Endpoint, dashboard
 from inspector.dashboard import MatrixRun, Outcome, Script
+from pages.parts.matrix.choosing import label_of
 from pages.ui import pickers, state
 from pages.ui.palette import shade
 
-__all__ = ["Cell", "choice", "comparing", "details", "frame", "grid", "headline", "legend", "picked"]
+__all__ = [
+    "Cell",
+    "changes",
+    "comparing",
+    "details",
+    "frame",
+    "grid",
+    "headline",
+    "legend",
+    "picked",
+]
 
 SHAPES: Final = {Outcome.WHOLE: "●", Outcome.TOLD: "▲", Outcome.SILENT: "✕"}
 """Readable without colour: a disc, a triangle, a cross; the words are next to them."""
@@ -24,33 +35,25 @@ WORDS: Final = {
 }
 
 
-ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
-
 NOT_RECORDED: Final = "– not recorded"
 
+_ENGINES: Final = {
+    "cpu": "Measured with the release's own engine, on the CPU.",
+    "gpu": "Measured with the release's own engine, on a GPU.",
+    "stand-in": "Measured with the release's own front end on the lab's stand-in engine.",
+}
+
 Cell = tuple[str, str]
-"""A script's name and a release."""
+"""A script's name and the title of a column."""
 
+_NARROW_PX: Final = 64
 
-def choice(runs: Sequence[MatrixRun]) -> tuple[Endpoint, int]:
-    """Pickers of endpoint and stream interval; kept in the URL."""
-    # Set here and not by the widgets' own binding, which prevents leaving the page by a button.
-    kept = st.query_params
-    endpoint = _pick("Endpoint", [one.value for one in ENDPOINTS], kept.get("endpoint"), first=0)
-    steps = [str(step) for step in sorted({run.stream_interval for run in runs})]
-    interval = _pick("Tokens per step", steps, kept.get("interval"), first=-1)
-    kept.update({"endpoint": endpoint, "interval": interval})
-    return Endpoint(endpoint), int(interval)
-
-
-def _pick(label: str, options: list[str], kept: str | None, *, first: int) -> str:
-    default = kept if kept in options else options[first]
-    chosen: str = st.segmented_control(label, options, default=default, required=True, key=f"matrix {label}")
-    return chosen
+_NARROW_FROM: Final = 9
+"""From so many columns on a cell shows its shape alone, so that more releases fit on a page."""
 
 
 def frame(
-    runs: Sequence[MatrixRun],
+    columns: Mapping[str, MatrixRun],
     scripts: Sequence[Script],
     endpoint: Endpoint,
     *,
@@ -65,12 +68,10 @@ def frame(
             or words.casefold() not in f"{script.name} {script.sentence}".casefold()
         ):
             continue
-        cells = [_cell(run, endpoint, script.name) for run in runs]
+        cells = [_cell(run, endpoint, script.name) for run in columns.values()]
         if not only_differing or len(set(cells)) > 1:
             rows[script.name] = cells
-    return pd.DataFrame.from_dict(rows, orient="index", columns=[run.version for run in runs]).rename_axis(
-        "script"
-    )
+    return pd.DataFrame.from_dict(rows, orient="index", columns=list(columns)).rename_axis("script")
 
 
 def headline(runs: Sequence[MatrixRun], scripts: Sequence[Script], endpoint: Endpoint) -> str:
@@ -87,12 +88,13 @@ def headline(runs: Sequence[MatrixRun], scripts: Sequence[Script], endpoint: End
     best, outcomes = max(
         reversed(counted), key=lambda one: sum(outcome is Outcome.WHOLE for _, outcome in one[1])
     )
+    name = f"vLLM {label_of(best)}"
     if all(outcome is Outcome.WHOLE for _, outcome in outcomes):
-        return f"vLLM {best.version} delivers all {len(outcomes)} streams completely."
+        return f"{name} delivers all {len(outcomes)} streams completely."
     fine = [outcome for name, outcome in outcomes if name in well_formed]
     broken = [outcome for name, outcome in outcomes if name not in well_formed]
     return (
-        f"vLLM {best.version} has the best result: it delivers {fine.count(Outcome.WHOLE)} of {len(fine)} "
+        f"{name} has the best result: it delivers {fine.count(Outcome.WHOLE)} of {len(fine)} "
         "well-formed streams completely. "
         f"It silently loses text of {broken.count(Outcome.SILENT)} of the {len(broken)} malformed streams."
     )
@@ -106,9 +108,15 @@ def legend() -> str:
 def grid(table: pd.DataFrame) -> Cell | None:
     """Draw the grid; returns the selected cell."""
     dark = st.context.theme.type == "dark"
+    styled = _coloured(table, "dark" if dark else "light")
+    widths = None
+    if len(table.columns) >= _NARROW_FROM:
+        styled = styled.format(lambda cell: str(cell)[:1])
+        widths = {name: st.column_config.TextColumn(width=_NARROW_PX) for name in table.columns}
     chosen = st.dataframe(
-        _coloured(table, "dark" if dark else "light"),
+        styled,
         key="matrix_grid",
+        column_config=widths,
         on_select="rerun",
         selection_mode="single-cell",
         height=min(38 + 35 * len(table), 720),
@@ -127,8 +135,9 @@ def picked(table: pd.DataFrame, row: int, column: str) -> Cell | None:
 def details(run: MatrixRun, endpoint: Endpoint, script: Script) -> None:
     """What one release did with one script, and the way to its capture."""
     score = run.scores.get((endpoint, script.name))
-    st.subheader(f"{script.name} on vLLM {run.version}", anchor=False)
+    st.subheader(f"{script.name} on vLLM {label_of(run)}", anchor=False)
     st.text(script.sentence)
+    st.caption(_ENGINES[run.engine])
     if score is None:
         st.text("Not recorded.")
         return
@@ -146,29 +155,57 @@ def details(run: MatrixRun, endpoint: Endpoint, script: Script) -> None:
         st.switch_page("replay.py")
 
 
-def comparing(run: MatrixRun, others: Sequence[MatrixRun], endpoint: Endpoint, script: Script) -> None:
-    """The way from a cell to the Compare page, with another release's capture of the same script."""
+def comparing(label: str, columns: Mapping[str, MatrixRun], endpoint: Endpoint, script: Script) -> None:
+    """The way from a cell to the Compare page, with another column's capture of the same script."""
+    run = columns[label]
     left = dashboard.matrix_capture(run, endpoint, script.name)
-    releases = {one.version: one for one in others if one.version != run.version}
-    if left is None or not releases:
+    others = {name: one for name, one in columns.items() if name != label}
+    if left is None or not others:
         return
-    version = st.selectbox(
+    chosen = st.selectbox(
         "Compare with",
-        list(releases),
+        list(others)[::-1],
         index=None,
-        format_func=lambda version: f"vLLM {version}: {_cell(releases[version], endpoint, script.name)}",
+        format_func=lambda name: f"vLLM {name}: {_cell(others[name], endpoint, script.name)}",
         placeholder="another release",
-        key=f"matrix_compare_{endpoint.value}_{script.name}_{run.version}",
+        key=f"matrix_compare_{endpoint.value}_{script.name}_{run.name}",
     )
-    if version is None:
+    if chosen is None:
         return
-    right = dashboard.matrix_capture(releases[version], endpoint, script.name)
+    right = dashboard.matrix_capture(others[chosen], endpoint, script.name)
     if right is None:
         st.caption("Its capture was not stored.")
         return
-    sides = _opened(run, endpoint, script, left), _opened(releases[version], endpoint, script, right)
+    sides = _opened(run, endpoint, script, left), _opened(others[chosen], endpoint, script, right)
     state.current().open(sides)
     pickers.compare(*(one.name for one in sides))
+
+
+def changes(columns: Mapping[str, MatrixRun], endpoint: Endpoint) -> None:
+    """What changed from one release to another, as a sentence, with the scripts behind it."""
+    names = list(columns)
+    if len(names) < 2:
+        return
+    st.subheader("What changed", anchor=False)
+    with st.container(horizontal=True, key="matrix_changes"):
+        # The keys name the columns: another choice above has another default.
+        key = f"{endpoint.value} {names[0]} {names[-1]} {len(names)}"
+        first = _last_change(columns, endpoint)
+        before = st.selectbox("From", names, index=first, key=f"matrix from {key}", width=120)
+        after = st.selectbox("To", names, index=first + 1, key=f"matrix to {key}", width=120)
+    found = dashboard.shifts(columns[before], columns[after], endpoint)
+    st.text(dashboard.change_sentence(columns[before], columns[after], found))
+    for shift in found:
+        with st.expander(f"{'▲' if shift.better else '▼'} {shift}"):
+            st.text(", ".join(shift.scripts))
+
+
+def _last_change(columns: Mapping[str, MatrixRun], endpoint: Endpoint) -> int:
+    """The place of the newest column after which an outcome changed; of the last but one where none did."""
+    runs = list(columns.values())
+    pairs = range(len(runs) - 2, -1, -1)
+    changed = (place for place in pairs if dashboard.shifts(runs[place], runs[place + 1], endpoint))
+    return next(changed, len(runs) - 2)
 
 
 def _opened(run: MatrixRun, endpoint: Endpoint, script: Script, capture: Capture) -> state.Opened:

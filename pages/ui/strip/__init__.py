@@ -5,14 +5,13 @@ payload of `dashboard.strip` as JSON, which the browser reads once however often
 Text of a model reaches the page through `textContent` only.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-import msgspec
 import streamlit as st
 
+from inspector import dashboard
 from inspector.dashboard import StripHead, StripPayload
 from pages.ui.assets import inline
 from pages.ui.modules import loader
@@ -51,10 +50,7 @@ class Payload:
 
 def pack(payload: StripPayload, *, digest: str) -> Payload:
     """A payload as bytes; lone surrogates, which JSON may hold, stay escapes."""
-    try:
-        content = msgspec.json.encode(payload)
-    except ValueError:  # UnicodeEncodeError: msgspec writes UTF-8, in which they do not exist
-        content = json.dumps(payload, separators=(",", ":")).encode()
+    content = dashboard.json_bytes(payload)
     return Payload(key=payload["key"], digest=digest, content=content)
 
 
@@ -75,7 +71,7 @@ def strip(payload: Payload, session: Session, *, key: str, feed: str | None = No
     }
     result = _component(
         key=key,
-        data=json.dumps(head).encode() + b"\n" + payload.content,
+        data=dashboard.json_bytes(head) + b"\n" + payload.content,
         on_selection_change=lambda: None,
     )
     told = result.get("selection")

@@ -1,0 +1,212 @@
+"""What the commands of `lab` do; `lab` has their options."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from inspector.capture import Endpoint
+from inspector.commands.shared import one_capture, print_json, say, tell, write_text
+from inspector.errors import LabError
+from inspector.lab import html, matrix, reporting, scripts
+from inspector.lab.bisect import asking, bisect, endpoint_of, releases, script_of_capture
+from inspector.lab.install import NEWEST, adopt, installed_versions
+from inspector.lab.paths import LabPaths
+from inspector.lab.process import check_port
+from inspector.lab.recording import Target
+from inspector.lab.results import Run, Shelf, load_runs
+from inspector.lab.server import ServerOptions
+from inspector.lab.session import LabSession
+from inspector.lab.shrink import asker, shrink, wanted
+from inspector.lab.standin.install import FRONT_END, RUST
+from inspector.lab.standin.steps import RAGGED, schedule_of
+from inspector.metrics import figures
+from inspector.reading import read
+
+__all__ = [
+    "adopt_command",
+    "bisect_command",
+    "install_command",
+    "matrix_command",
+    "record_command",
+    "scripts_command",
+    "serve_command",
+    "shrink_command",
+]
+
+
+def _chosen(arguments: Namespace) -> tuple[str, str]:
+    """Package and version."""
+    if arguments.front_end:
+        return FRONT_END, arguments.front_end
+    return (RUST, arguments.rust) if arguments.rust else (arguments.package, arguments.vllm)
+
+
+def _session(arguments: Namespace) -> LabSession:
+    return LabSession(paths=LabPaths(arguments.lab), package=arguments.package, say=tell)
+
+
+def install_command(arguments: Namespace) -> int:
+    """Install releases."""
+    lab = _session(arguments)
+    wanted = {lab.package: arguments.versions, FRONT_END: arguments.front_end, RUST: arguments.rust}
+    if not any(wanted.values()):
+        wanted = {lab.package: [NEWEST]}
+    for package, versions in wanted.items():
+        for version in versions:
+            replace(lab, package=package).prepare(version, python=arguments.python)
+        if versions:
+            say(f"{package} installed: {', '.join(installed_versions(lab.paths, package))}")
+    return 0
+
+
+def adopt_command(arguments: Namespace) -> int:
+    """Use an environment that was made by other means."""
+    environment = adopt(LabPaths(arguments.lab), arguments.path, say=tell)
+    say(f"adopted: {environment.package} {environment.version}")
+    return 0
+
+
+def serve_command(arguments: Namespace) -> int:
+    """Start one release and keep it running."""
+    package, version = _chosen(arguments)
+    lab = replace(_session(arguments), package=package)
+    if arguments.port:
+        check_port(arguments.port)
+    steps: str = arguments.stream_interval
+    schedule_of(steps)
+    if package not in {FRONT_END, RUST} and not steps.isdigit():
+        raise LabError(f"{steps} tokens per step need the stand-in engine: --front-end or --rust")
+    environment = lab.prepare(version)
+    options = ServerOptions(
+        stream_interval=int(steps) if steps.isdigit() else 0,
+        schedule=steps,
+        load=arguments.load,
+        port=arguments.port,
+        tools=arguments.tools,
+        flags=arguments.flags,
+    )
+    with ExitStack() as stack:
+        running = lab.serving(stack, environment, options)
+        say(running.base_url)
+        sys.stdout.flush()
+        tell(f"vLLM {version} is ready; log: {running.log}; press Ctrl-C to stop")
+        try:
+            running.wait()
+        except KeyboardInterrupt:
+            tell("stopping")
+    return 0
+
+
+def record_command(arguments: Namespace) -> int:
+    """Record the scripts of one release."""
+    package, version = _chosen(arguments)
+    runs = _run_matrix(arguments, {package: [version]}, arguments.out)
+    for run in runs:
+        say(f"{run.captures}: {len(run.scores)} captures")
+    return 0
+
+
+def matrix_command(arguments: Namespace) -> int:
+    """Record and score releases, or read existing results."""
+    folder: Path = arguments.out or LabPaths(arguments.lab).root / "matrix"
+    if arguments.rescore:
+        for run in load_runs(folder):
+            matrix.rescore(Shelf(folder, run.package, run.version, run.step))
+    wanted = {
+        arguments.package: arguments.versions,
+        FRONT_END: arguments.front_end,
+        RUST: arguments.rust,
+    }
+    _run_matrix(arguments, wanted, folder)
+    runs = [
+        run
+        for run in load_runs(folder)
+        if not any(wanted.values()) or run.version in wanted.get(run.package, [])
+    ]
+    if not runs:
+        raise LabError(f"{folder}: no results; name the releases to record, for example: lab matrix 0.32.0")
+    if arguments.html:
+        write_text(str(arguments.html), html.page(runs, scripts.load()))
+    if arguments.json:
+        print_json([row for run in runs for row in reporting.score_rows(run)])
+    elif arguments.changes:
+        say(reporting.change_lines(runs, [Endpoint(name) for name in arguments.endpoint]))
+    elif not arguments.html:
+        say(reporting.summary(runs))
+    return 0
+
+
+def _run_matrix(arguments: Namespace, wanted: Mapping[str, Sequence[str]], folder: Path) -> list[Run]:
+    """Record what is missing, by package and version."""
+    targets = matrix.targets_of(
+        [Endpoint(name) for name in arguments.endpoint], scripts.named(arguments.script)
+    )
+    runs: list[Run] = []
+    for package, versions in wanted.items():
+        stand_in = package in {FRONT_END, RUST}
+        steps = arguments.stream_interval or (["1", "3", RAGGED] if stand_in else ["1", "3"])
+        for step in steps:
+            schedule_of(step)
+        lab = replace(_session(arguments), package=package, jobs=arguments.jobs)
+        runs += matrix.run_matrix(lab, versions, targets, folder=folder, steps=steps)
+    return runs
+
+
+def bisect_command(arguments: Namespace) -> int:
+    """Find the first release where an outcome changes."""
+    if arguments.good == arguments.bad:
+        raise LabError(f"--good and --bad are both {arguments.good}; name two different releases")
+    file = Path(arguments.what)
+    endpoint = Endpoint(arguments.endpoint) if arguments.endpoint else Endpoint.CHAT
+    if file.is_file():
+        _, capture = one_capture(str(file))
+        script = script_of_capture(capture)
+        endpoint = Endpoint(arguments.endpoint) if arguments.endpoint else endpoint_of(capture)
+    else:
+        script = scripts.named([arguments.what])[0]
+    lab, target = _session(arguments), Target(endpoint, script)
+    scorer = asking(lab, target, stream_interval=arguments.stream_interval, repeat=arguments.repeat)
+    change = bisect(lab, scorer, releases(lab.package), good=arguments.good, bad=arguments.bad)
+    if arguments.json:
+        print_json(reporting.change_row(change))
+    else:
+        say(reporting.change_sentence(change, arguments.what))
+    return 0
+
+
+def shrink_command(arguments: Namespace) -> int:
+    """Find the shortest token list that a release still loses."""
+    _, capture = one_capture(str(arguments.capture))
+    script = script_of_capture(capture)
+    reading = read(capture)
+    version = arguments.vllm or reading.server_version
+    if version is None:
+        raise LabError(f"{arguments.capture}: unknown vLLM version; set --vllm")
+    wanted(capture)  # fails before a server is started
+    interval = arguments.stream_interval or max(figures(reading).tokens_per_event_max, 1)
+    endpoint = Endpoint(arguments.endpoint) if arguments.endpoint else endpoint_of(capture)
+    lab = _session(arguments)
+    environment = lab.prepare(version)
+    options = ServerOptions(stream_interval=interval, tools=bool(script.built_in))
+    with ExitStack() as stack:
+        running = lab.serving(stack, environment, options)
+        server = asker(running.base_url, script, endpoint, version=version, stream_interval=interval)
+        found = shrink(capture, script.sampled, server, tries=arguments.tries, say=tell)
+    if arguments.json:
+        print_json(reporting.shrunk_row(found, version, interval))
+    else:
+        say(reporting.shrunk_lines(found, version, interval))
+    return 0
+
+
+def scripts_command(arguments: Namespace) -> int:
+    """List the scripts."""
+    if arguments.json:
+        print_json([reporting.script_row(script) for script in scripts.load()])
+    else:
+        for script in scripts.load():
+            say(f"{script.name:26}{'' if script.well_formed else 'malformed: '}{script.sentence}")
+    return 0

@@ -1,0 +1,320 @@
+"""The engine's process: sockets, requests, steps, log. Needs pyzmq and msgspec; run it with `__main__`.
+
+Two ways to advance. `acks`: the next step of a stream is sent when the API server has taken the last one,
+which `standin_plugin` tells from inside that process; so no two steps are merged, and verdicts rest on the
+steps asked for. `pace`: a step every few milliseconds, whether taken or not; for load, and for a server that
+has no place for a plugin (Rust).
+"""
+
+import json
+import os
+import socket
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+import msgspec
+import zmq
+
+from inspector.errors import LabError
+from inspector.lab.standin.answers import answer_to
+from inspector.lab.standin.generation import Generation, generation_of
+from inspector.lab.standin.layouts import Layouts
+from inspector.lab.standin.steps import Schedule, schedule_of
+
+__all__ = ["Engine", "Options"]
+
+UNTAKEN_S: Final = 2.0
+"""After this long a step counts as one that the API server will not take, and the rest is sent at once.
+
+Some releases drop a broken stream without telling the engine. Were the server only slow, it would merge what
+comes now, and the log would show it.
+"""
+
+_IDENTITY: Final = (0).to_bytes(2, "little")
+_ADD, _ABORT, _UTILITY = b"\x00", b"\x01", b"\x03"
+_DEAD: Final = b"ENGINE_CORE_DEAD"
+_ANSWERS: Final[Mapping[str, Any]] = {"get_supported_tasks": ["generate"], "is_sleeping": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the process is started with."""
+
+    release: str
+    port: int
+    """Where the API server waits for engines."""
+    layouts: Layouts
+    scripts: Mapping[str, Sequence[Sequence[int]]]
+    schedule: Schedule
+    log: Path
+    acks: Path | None
+    """The socket on which the plugin tells what was taken; None to pace."""
+    pace_ms: float = 2.0
+    max_model_len: int = 4096
+    hello_s: float = 300.0
+
+
+@dataclass(slots=True)
+class _Request:
+    made: Generation
+    asked: str
+    """The schedule's own words."""
+    due: float | None = None
+    """When the next step is sent; None while the last one is not taken."""
+    late: float = 0.0
+    """When the last step counts as not taken."""
+    taken: list[int] = field(default_factory=list)
+    """Sizes that the API server took at a time."""
+    untaken: bool = False
+    """Whether it stopped taking."""
+
+
+class Engine:
+    """One engine; `run` returns when the program that started it has gone."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._schedule = options.schedule
+        self._requests: dict[str, _Request] = {}
+        self._encode = msgspec.msgpack.Encoder().encode
+        self._decode = msgspec.msgpack.Decoder().decode
+        self._context = zmq.Context()
+        self._poller = zmq.Poller()
+        self._outputs: list[zmq.Socket[bytes]] = []
+        self._acks: socket.socket | None = None
+        self._log: TextIO = options.log.open("a", encoding="utf-8")
+
+    def run(self) -> None:
+        """Connect, then serve; raises LabError when no API server answers."""
+        inputs = self._connect()
+        if self._options.acks:
+            self._acks = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            self._acks.bind(str(self._options.acks))
+            self._acks.setblocking(False)
+            self._poller.register(self._acks.fileno(), zmq.POLLIN)
+        self._poller.register(sys.stdin.fileno(), zmq.POLLIN)
+        _say(ready=True)
+        while True:
+            for ready, _ in self._poller.poll(self._timeout_ms()):
+                if ready in inputs:
+                    self._receive(inputs[inputs.index(ready)])
+                elif ready == sys.stdin.fileno():
+                    if not self._told():
+                        return
+                else:
+                    self._acknowledged()
+            self._advance()
+
+    def _connect(self) -> list[Any]:
+        """The handshake; returns the sockets on which requests come."""
+        options = self._options
+        hello = self._context.socket(zmq.DEALER)
+        hello.setsockopt(zmq.IDENTITY, _IDENTITY)
+        hello.setsockopt(zmq.LINGER, 0)
+        hello.connect(f"tcp://127.0.0.1:{options.port}")
+        hello.send(self._encode({"status": "HELLO", "local": False, "headless": True}))
+        started = time.monotonic()
+        while not hello.poll(500):
+            waited = time.monotonic() - started
+            if waited > options.hello_s:
+                raise LabError(
+                    f"the API server of vLLM {options.release} did not answer HELLO within {waited:.0f} s: "
+                    "it failed to start (see the end of its log), or its handshake is another one; a "
+                    "neighbouring release tells the two apart"
+                )
+            if _gone():
+                sys.exit(0)
+        addresses = self._decode(hello.recv())["addresses"]
+        ready = options.layouts.ready_payload(
+            max_model_len=options.max_model_len,
+            num_gpu_blocks=1024,
+            block_size=16,
+            dp_stats_address=None,
+            dtype="float32",
+            vllm_version=options.release,
+            world_size=1,
+            data_parallel_size=1,
+            tensor_parallel_size=1,
+            pipeline_parallel_size=1,
+            decode_context_parallel_size=1,
+            max_num_seqs=1024,
+            max_num_batched_tokens=8192,
+            instance_id="harmony-lab",
+        )
+        inputs = []
+        for address in addresses["inputs"]:
+            one = self._context.socket(zmq.DEALER)
+            one.setsockopt(zmq.IDENTITY, _IDENTITY)
+            one.connect(address)
+            one.send(self._encode(ready) if ready else b"")
+            self._poller.register(one, zmq.POLLIN)
+            inputs.append(one)
+        for address in addresses["outputs"]:
+            out = self._context.socket(zmq.PUSH)
+            out.setsockopt(zmq.LINGER, 4000)
+            out.connect(address)
+            self._outputs.append(out)
+        status = {"status": "READY", "local": False, "headless": True, "num_gpu_blocks": 1024}
+        hello.send(self._encode({**status, "dp_stats_address": None}))
+        return inputs
+
+    def _receive(self, ready: Any) -> None:
+        kind, *frames = ready.recv_multipart()
+        if kind == _ADD:
+            self._add(self._decode(frames[0]))
+        elif kind == _ABORT:
+            for request_id in self._decode(frames[0]):
+                if (gone := self._requests.pop(request_id, None)) is not None:
+                    self._write(gone, "aborted by the API server")
+        elif kind == _UTILITY:
+            client, call_id, method, *_ = self._decode(frames[0])
+            answer = [call_id, None, [None, _ANSWERS.get(method)]]
+            row = self._options.layouts.outputs.row(
+                engine_index=0, outputs=[], timestamp=time.monotonic(), utility_output=answer
+            )
+            self._outputs[client].send(self._encode(row))
+
+    def _add(self, row: Sequence[Any]) -> None:
+        layout = self._options.layouts.request
+        answer = answer_to(layout.value(row, "prompt_token_ids") or (), self._options.scripts)
+        schedule = answer.schedule or self._schedule
+        made = generation_of(
+            row,
+            layout,
+            tokens=answer.tokens,
+            script=answer.script,
+            schedule=schedule,
+            max_model_len=self._options.max_model_len,
+        )
+        due = time.monotonic() + made.wait_ms() / 1000
+        self._requests[made.request_id] = _Request(made, schedule.text, due=due)
+
+    def _advance(self) -> None:
+        """Send what is due, one message for each API server."""
+        now = time.monotonic()
+        rows: dict[int, list[list[Any]]] = {}
+        finished: dict[int, list[str]] = {}
+        for request in list(self._requests.values()):
+            made = request.made
+            if request.due is None and now >= request.late:
+                if made.finish is not None:
+                    self._close(request)
+                    continue
+                request.due, request.untaken = now, True
+            if request.due is None or now < request.due:
+                continue
+            if made.dies():
+                self._die()
+            step = made.next_step()
+            rows.setdefault(made.client, []).append(
+                self._options.layouts.output.row(
+                    request_id=made.request_id,
+                    new_token_ids=step.ids,
+                    finish_reason=step.finish,
+                    stop_reason=step.stop_reason,
+                )
+            )
+            if step.finish is not None:
+                finished.setdefault(made.client, []).append(made.request_id)
+            if self._acks is None or not made.streamed or request.untaken:
+                paced = made.streamed and not request.untaken
+                wait_ms = made.wait_ms() + (self._options.pace_ms if paced else 0)
+                request.due = now + wait_ms / 1000
+                if step.finish is not None:
+                    self._close(request)
+            else:
+                request.due, request.late = None, now + UNTAKEN_S
+        for client, some in rows.items():
+            known: dict[str, Any] = {"finished_requests": finished[client]} if client in finished else {}
+            message = self._options.layouts.outputs.row(
+                engine_index=0, outputs=some, timestamp=time.monotonic(), **known
+            )
+            self._outputs[client].send(self._encode(message))
+
+    def _acknowledged(self) -> None:
+        """What the API server took: its request id and, for each choice, how many tokens at a time."""
+        if self._acks is None:
+            return
+        while True:
+            try:
+                told = json.loads(self._acks.recv(65536))
+            except BlockingIOError:
+                return
+            for choice, size in told["taken"]:
+                request = self._find(told["id"], choice)
+                if request is None:
+                    continue
+                request.taken.append(size)
+                if sum(request.taken) < sum(map(len, request.made.steps)):
+                    continue
+                if request.made.finish is not None:
+                    self._close(request)
+                elif not request.untaken:
+                    request.due = time.monotonic() + request.made.wait_ms() / 1000
+
+    def _find(self, told: str, choice: int) -> _Request | None:
+        """The request of a choice: the engine's id may have a choice before the server's, a suffix behind."""
+        for start in (f"{choice}_{told}", told):
+            if start in self._requests:
+                return self._requests[start]
+            for request_id, request in self._requests.items():
+                if request_id.startswith(f"{start}-"):
+                    return request
+        return None
+
+    def _close(self, request: _Request) -> None:
+        self._requests.pop(request.made.request_id, None)
+        finish = request.made.finish
+        self._write(request, finish.name.lower() if finish is not None else "")
+
+    def _write(self, request: _Request, end: str) -> None:
+        """The log line of a request that is over."""
+        made = request.made
+        line = {
+            "id": made.request_id,
+            "script": made.script,
+            "schedule": request.asked,
+            "streamed": made.streamed,
+            "steps": made.steps,
+            "taken": request.taken if self._acks is not None and made.streamed else None,
+            "end": end,
+        }
+        self._log.write(json.dumps(line) + "\n")
+        self._log.flush()
+
+    def _told(self) -> bool:
+        """One line of the program that started the engine; False when it has gone."""
+        line = sys.stdin.readline()
+        if not line:
+            return False
+        told = json.loads(line)
+        self._schedule = schedule_of(told["steps"])
+        _say(steps=self._schedule.text)
+        return True
+
+    def _timeout_ms(self) -> float:
+        times = [one.late if one.due is None else one.due for one in self._requests.values()]
+        return max(0.0, min(times) - time.monotonic()) * 1000 if times else 1000.0
+
+    def _die(self) -> None:
+        """As an engine that failed: its last word to the API servers, and gone."""
+        for out in self._outputs:
+            out.send(_DEAD)
+            out.close(linger=4000)
+        self._context.term()
+        _say(died=True)
+        os._exit(1)
+
+
+def _say(**words: Any) -> None:
+    sys.stdout.write(json.dumps(words) + "\n")
+    sys.stdout.flush()
+
+
+def _gone() -> bool:
+    """Whether the program that started the engine is no longer there."""
+    return os.getppid() == 1

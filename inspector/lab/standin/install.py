@@ -1,0 +1,247 @@
+"""Installs what the stand-in needs: the API server of a release, Python or Rust, without GPU parts.
+
+The official wheel is taken apart, its requirements are installed without what only a GPU uses, and one torch
+for the CPU serves all releases, as none of their compiled parts is loaded. uv makes the environments, with
+hard links into a cache of its own in the lab's folder, so that releases share what they have in common.
+
+One installation at a time: a second one waits.
+"""
+
+import fcntl
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from email.parser import Parser
+from pathlib import Path
+from typing import Final
+
+from inspector.errors import LabError
+from inspector.lab.install import Environment, Say, check_disk, installed, packages_of, run, write_record
+from inspector.lab.paths import LabPaths
+from inspector.lab.requirements import front_end_requirements
+from inspector.lab.standin.layouts import layouts_of
+from inspector.lab.standin.plugin import plugin_folder
+from inspector.lab.standin.wheel import Parts, parts_of, take_apart
+
+__all__ = [
+    "BYTECODE",
+    "ENGINE_REQUIREMENTS",
+    "FRONT_END",
+    "NEWEST_FRONT_END",
+    "RUST",
+    "engine_path",
+    "prepare_official",
+]
+
+FRONT_END: Final = "vllm-frontend"
+"""An official wheel's Python API server in an environment without GPU parts."""
+
+RUST: Final = "vllm-rs"
+"""The Rust front end of an official wheel."""
+
+NEWEST_FRONT_END: Final = "0.33.0"
+"""The release whose front ends the tests run."""
+
+ENGINE_REQUIREMENTS: Final = ("msgspec>=0.19,<1", "pyzmq>=26,<28")
+"""Of the engine's process: the codec and the sockets that vLLM itself uses, below the next major of each."""
+
+UV: Final = "uv>=0.8,<1"
+
+TORCH: Final = "2.13.0"
+"""For all releases: the version need not match, as nothing that was compiled for another one is loaded."""
+
+LOOSENED: Final = ("certifi",)
+"""Requirements taken at any version: some releases ask for one that an index may not have yet."""
+
+OF_TORCH: Final = ("filelock", "fsspec", "jinja2", "networkx", "setuptools", "sympy", "typing-extensions")
+"""What torch imports; it is installed by itself, as the day that is asked for is often before its own."""
+
+SETTLED_DAYS: Final = 7
+"""Requirements are those of the index this long after the wheel was built: what a user got then."""
+
+NEEDED_BYTES: Final = {FRONT_END: 4 * 2**30, RUST: 2 * 2**30}
+
+BYTECODE: Final = {"PYTHONDONTWRITEBYTECODE": ""}
+"""Let an environment keep what it compiles: otherwise each start compiles torch and vLLM anew."""
+
+LAUNCHER: Final = Path(__file__).parents[1] / "standalone" / "launcher.py"
+
+
+def prepare_official(
+    paths: LabPaths,
+    version: str,
+    *,
+    package: str,
+    python: str = sys.executable,
+    say: Say = print,
+    needed_bytes: int | None = None,
+) -> Environment:
+    """Install one front end of one release, or go on where an earlier attempt stopped.
+
+    Raises `LabError` when the release, a requirement, its Rust binary or disk space is missing.
+    """
+    if ready := installed(paths, package, version):
+        say(f"{package} {version}: already installed in {ready.path}")
+        return ready
+    check_disk(paths.root, NEEDED_BYTES[package] if needed_bytes is None else needed_bytes)
+    with _alone(paths, say):
+        if ready := installed(paths, package, version):
+            return ready
+        return _Installation(paths, package, version, python, say).run()
+
+
+def engine_path(paths: LabPaths) -> Path:
+    """The folder with the packages of the engine's process, for the Python that runs this program."""
+    return paths.root / "engine-packages" / f"python{sys.version_info.major}.{sys.version_info.minor}"
+
+
+@contextmanager
+def _alone(paths: LabPaths, say: Say) -> Iterator[None]:
+    paths.root.mkdir(parents=True, exist_ok=True)
+    with (paths.root / "install.lock").open("w", encoding="utf-8") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("waiting for another installation into the same folder")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+class _Installation:
+    """One front end on its way into the lab's folder; what an earlier attempt left is used."""
+
+    def __init__(self, paths: LabPaths, package: str, version: str, python: str, say: Say) -> None:
+        self._paths, self._package, self._version = paths, package, version
+        self._python, self._say = python, say
+        self._started = time.monotonic()
+        self._log = paths.logs / f"install-{package}-{version}.log"
+        self._tools = paths.root / "tools" / "bin"
+        self._path = paths.environment(package, version)
+
+    def run(self) -> Environment:
+        self._log.parent.mkdir(parents=True, exist_ok=True)
+        self._log.unlink(missing_ok=True)
+        self._make_tools()
+        self._install_engine()
+        parts = self._wheel()
+        # Before anything large is installed: a release whose protocol is another one stops here.
+        layouts_of(parts.layouts.read_text(encoding="utf-8"), release=self._version)
+        environment = self._rust(parts) if self._package == RUST else self._front_end(parts)
+        self._step(f"installed in {self._path}")
+        return environment
+
+    def _step(self, text: str) -> None:
+        self._say(f"{self._package} {self._version} [{time.monotonic() - self._started:4.0f} s] {text}")
+
+    def _make_tools(self) -> None:
+        """Pip and uv of the lab's own."""
+        if (self._tools / "uv").exists():
+            return
+        self._step("installing uv into the lab's folder")
+        failure = f"cannot create a virtual environment with {self._python}"
+        run([self._python, "-m", "venv", str(self._tools.parent)], self._log, failure)
+        run([str(self._tools / "python"), "-m", "pip", "install", UV], self._log, "uv cannot be installed")
+
+    def _install_engine(self) -> None:
+        target = engine_path(self._paths)
+        if not ((target / "zmq").is_dir() and (target / "msgspec").is_dir()):
+            self._step("installing the engine's two packages")
+            self._uv_install(sys.executable, [*ENGINE_REQUIREMENTS, "--target", str(target)])
+
+    def _wheel(self) -> Parts:
+        folder = self._paths.wheels / f"official-{self._version}"
+        if (parts := parts_of(folder)) is not None:
+            return parts
+        self._step("downloading the official wheel (250 to 500 MB)")
+        downloads = self._paths.wheels / f"download-{self._version}"
+        run(
+            [
+                str(self._tools / "python"),
+                *("-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--no-cache-dir"),
+                *("-d", str(downloads), f"vllm=={self._version}"),
+            ],
+            self._log,
+            f"no wheel of vllm {self._version} for this platform and Python version",
+        )
+        self._step("taking it apart")
+        parts = take_apart(next(downloads.glob("vllm-*.whl")), folder)
+        shutil.rmtree(downloads)
+        return parts
+
+    def _rust(self, parts: Parts) -> Environment:
+        if not parts.rust.exists():
+            raise LabError(f"the official wheel of vLLM {self._version} has no Rust front end")
+        _link(parts.rust, self._path / parts.rust.name)
+        _link(parts.layouts, self._path / "engine_layouts.py")
+        return write_record(self._path, RUST, self._version, {"vllm": self._version})
+
+    def _front_end(self, parts: Parts) -> Environment:
+        interpreter = self._path / "bin" / "python"
+        if not interpreter.exists():
+            command = [str(self._tools / "uv"), "venv", "--python", self._python, str(self._path)]
+            run(command, self._log, "cannot create the environment")
+        self._install_requirements(interpreter, parts)
+        site = next(self._path.glob("lib/python*/site-packages"))
+        for source in parts.site.rglob("*"):
+            if source.is_file():
+                _link(source, site / source.relative_to(parts.site))
+        self._step("importing vLLM once")
+        run(
+            [str(interpreter), str(LAUNCHER), "--version"],
+            self._log,
+            "vLLM cannot be imported after installation",
+            variables={"PYTHONPATH": str(plugin_folder(self._paths)), **BYTECODE},
+        )
+        return write_record(self._path, FRONT_END, self._version, packages_of(str(interpreter)))
+
+    def _install_requirements(self, interpreter: Path, parts: Parts) -> None:
+        asked = Parser().parsestr(parts.metadata.read_text(encoding="utf-8")).get_all("Requires-Dist") or []
+        needed, left_out = front_end_requirements([str(line) for line in asked], version=self._version)
+        requirements, overrides = self._path / "requirements.txt", self._path / "overrides.txt"
+        requirements.write_text("\n".join([*needed, *OF_TORCH]) + "\n", encoding="utf-8")
+        # A marker that never holds takes a package out wherever it is asked for.
+        never = [f"{name}; python_version < '3'" for name in (*left_out, "torch")]
+        overrides.write_text("\n".join([*never, *LOOSENED]) + "\n", encoding="utf-8")
+        # As they were then: later majors of openai, fastapi or transformers break older releases.
+        until = parts.built + timedelta(days=SETTLED_DAYS)
+        self._step(
+            f"installing {len(needed)} requirements as of {until}; "
+            f"{len(left_out)} that only GPUs need are left out"
+        )
+        torch = [f"torch=={TORCH}", "--no-deps"]
+        if not (folders := _torch_folders()):
+            torch += ["--torch-backend", "cpu"]
+        self._uv_install(str(interpreter), torch, UV_FIND_LINKS=",".join(folders))
+        words = ["-r", str(requirements), "--override", str(overrides)]
+        self._uv_install(str(interpreter), [*words, "--exclude-newer", until.isoformat()])
+
+    def _uv_install(self, python: str, words: Sequence[str], **also: str) -> None:
+        variables = {
+            "UV_CACHE_DIR": str(self._paths.root / "uv-cache"),
+            "UV_LINK_MODE": "hardlink",
+            "UV_PYTHON_DOWNLOADS": "never",
+            **also,
+        }
+        command = [str(self._tools / "uv"), "pip", "install", "--python", python, *words]
+        run(command, self._log, "", variables=variables)
+
+
+def _torch_folders() -> list[str]:
+    """Folders among pip's sources with a CPU build of the torch that is asked for; uv does not know them."""
+    named = os.environ.get("PIP_FIND_LINKS", "").split()
+    return [folder for folder in named if any(Path(folder).glob(f"torch-{TORCH}+cpu-*.whl"))]
+
+
+def _link(source: Path, target: Path) -> None:
+    """The same file in a second place; a copy where the disk has no hard links."""
+    if target.exists():
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)

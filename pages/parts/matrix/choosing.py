@@ -1,0 +1,105 @@
+"""What the Matrix page shows: the pickers of endpoint, step, front end and releases, kept in the URL."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import streamlit as st
+
+from inspector import Endpoint, dashboard
+from inspector.dashboard import MatrixRun
+
+__all__ = ["BOTH", "ENDPOINTS", "Choice", "choose", "columns", "label_of"]
+
+ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
+
+BOTH: Final = "both"
+
+_FRONT_ENDS: Final = {"python": "Python", "rust": "Rust", BOTH: "Both"}
+
+_FIRST_STEP: Final = "3"
+"""Shown first: the condition under which old releases lose text."""
+
+
+class Choice(NamedTuple):
+    """What is shown."""
+
+    endpoint: Endpoint
+    step: str
+    front_end: str
+    """`python`, `rust` or `both`."""
+    oldest: str
+    newest: str
+
+
+def choose(runs: Sequence[MatrixRun]) -> Choice:
+    """Draw the pickers."""
+    # Set here and not by the widgets' own binding, which prevents leaving the page by a button.
+    kept = st.query_params
+    endpoint = _pick("Endpoint", {one.value: one.value for one in ENDPOINTS}, kept.get("endpoint"))
+    steps = list(dict.fromkeys(run.step for run in sorted(runs, key=lambda run: run.stream_interval or 99)))
+    step = _pick("Tokens per step", {one: one for one in steps}, kept.get("interval"), first=_FIRST_STEP)
+    made = {run.front_end for run in runs}
+    names = {name: words for name, words in _FRONT_ENDS.items() if name in made or made >= {"python", "rust"}}
+    front_end = _pick("Front end", names, kept.get("front_end")) if len(names) > 1 else next(iter(names))
+    versions = list(dict.fromkeys(run.version for run in _of(runs, step, front_end)))
+    oldest, newest = _range(versions, kept.get("from"), kept.get("to"))
+    kept.update({"endpoint": endpoint, "interval": step, "front_end": front_end})
+    for name, version, default in (("from", oldest, versions[:1]), ("to", newest, versions[-1:])):
+        if [version] == default:
+            kept.pop(name, None)
+        else:
+            kept[name] = version
+    return Choice(Endpoint(endpoint), step, front_end, oldest, newest)
+
+
+def columns(runs: Sequence[MatrixRun], choice: Choice) -> dict[str, MatrixRun]:
+    """The chosen runs by the title of their column, oldest first."""
+    found = _of(runs, choice.step, choice.front_end)
+    versions = list(dict.fromkeys(run.version for run in found))
+    if choice.oldest not in versions or choice.newest not in versions:
+        return {}
+    inside = versions[versions.index(choice.oldest) : versions.index(choice.newest) + 1]
+    return {label_of(run): run for run in found if run.version in inside}
+
+
+def label_of(run: MatrixRun) -> str:
+    """The title of a run's column: the release, and the front end where it is not Python."""
+    return run.version if run.front_end == "python" else f"{run.version} {_FRONT_ENDS[run.front_end]}"
+
+
+def _of(runs: Sequence[MatrixRun], step: str, front_end: str) -> list[MatrixRun]:
+    chosen = [run for run in runs if run.step == step and front_end in (BOTH, run.front_end)]
+    return dashboard.one_each(chosen)
+
+
+def _pick(label: str, options: dict[str, str], kept: str | None, *, first: str = "") -> str:
+    names = list(options)
+    default = kept if kept in options else first if first in options else names[0]
+    chosen: str = st.segmented_control(
+        label,
+        names,
+        default=default,
+        required=True,
+        format_func=lambda name: options[name],
+        key=f"matrix {label}",
+    )
+    return chosen
+
+
+def _range(versions: Sequence[str], oldest: str | None, newest: str | None) -> tuple[str, str]:
+    if not versions:
+        return "", ""
+    if len(versions) == 1:
+        return versions[0], versions[0]
+    start = oldest if oldest in versions else versions[0]
+    end = newest if newest in versions else versions[-1]
+    if versions.index(start) > versions.index(end):
+        start, end = end, start
+    chosen = st.select_slider(
+        "Releases",
+        versions,
+        value=(start, end),
+        key=f"matrix releases {versions[0]} {versions[-1]}",
+        width=260,
+    )
+    return str(chosen[0]), str(chosen[1])

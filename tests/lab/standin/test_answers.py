@@ -1,0 +1,45 @@
+"""What a prompt asks the engine for."""
+
+from inspector.harmony.text import text_of
+from inspector.harmony.vocab import encode
+from inspector.lab.standin.answers import answer_to
+
+SCRIPTS = {"plain": [[1, 2]], "turns": [[10], [20], [30]]}
+
+
+def asked(text: str) -> list[int]:
+    return encode(f"<|start|>user<|message|>{text}<|end|><|start|>assistant")
+
+
+def test_a_script_is_called_by_name_and_the_last_marker_counts() -> None:
+    answer = answer_to(asked("[[script turns]] and [[script plain]]"), SCRIPTS)
+    assert (answer.tokens, answer.script, answer.schedule) == ([1, 2], "plain", None)
+
+
+def test_ids_may_stand_in_the_prompt() -> None:
+    assert answer_to(asked("[[tokens 5 6\n7]]"), SCRIPTS).tokens == [5, 6, 7]
+
+
+def test_a_schedule_may_stand_beside_a_script() -> None:
+    answer = answer_to(asked("[[steps ragged:7]] [[script plain]]"), SCRIPTS)
+    assert answer.schedule is not None
+    assert answer.schedule.text == "ragged:7"
+
+
+def test_each_call_and_each_output_of_a_tool_is_a_turn() -> None:
+    prompt = "<|start|>user<|message|>[[script turns]]<|end|>"
+    call = "<|start|>assistant to=python<|channel|>analysis<|message|>1<|call|>"
+    output = "<|start|>python to=assistant<|message|>1<|end|>"
+    for after, tokens in (("", [10]), (call + output, [20]), (output * 2, [30]), (call * 5, [30])):
+        assert answer_to(encode(prompt + after + "<|start|>assistant"), SCRIPTS).tokens == tokens
+
+
+def test_what_is_not_known_is_said() -> None:
+    for text, words in (
+        ("Hello?", "Hello from the lab."),
+        ("[[script nothing]]", "The lab has no script called nothing."),
+        ("[[steps never]] [[script plain]]", "'never' is no schedule of steps"),
+    ):
+        answer = answer_to(asked(text), SCRIPTS)
+        assert answer.script == ""
+        assert words in text_of(answer.tokens)

@@ -1,0 +1,89 @@
+"""Installing front ends: one at a time, checked before, resumed after."""
+
+import fcntl
+import threading
+from pathlib import Path
+
+import pytest
+
+from inspector.errors import LabError
+from inspector.lab.install import installed, write_record
+from inspector.lab.paths import LabPaths
+from inspector.lab.standin.install import ENGINE_REQUIREMENTS, FRONT_END, RUST, prepare_official
+from inspector.lab.standin.plugin import plugin_folder
+
+ROOT = Path(__file__).parents[3]
+
+
+def silent(_text: str) -> None:
+    """Nobody listens."""
+
+
+def test_a_full_disk_is_told_before_anything_is_made(tmp_path: Path) -> None:
+    paths = LabPaths(tmp_path / "lab")
+    with pytest.raises(LabError, match="GB free, but one environment may need"):
+        prepare_official(paths, "0.33.0", package=RUST, say=silent, needed_bytes=2**60)
+    assert not paths.root.exists()
+
+
+def test_an_installed_front_end_is_not_installed_again(tmp_path: Path) -> None:
+    paths = LabPaths(tmp_path)
+    path = paths.environment(RUST, "0.33.0")
+    path.mkdir(parents=True)
+    write_record(path, RUST, "0.33.0", {"vllm": "0.33.0"})
+    found = prepare_official(paths, "0.33.0", package=RUST, say=silent, needed_bytes=2**60)
+    assert found.path == path
+    assert installed(paths, FRONT_END, "0.33.0") is None
+
+
+def test_a_second_installation_waits_for_the_first(tmp_path: Path) -> None:
+    paths = LabPaths(tmp_path)
+    path = paths.environment(RUST, "0.33.0")
+    said: list[str] = []
+    waiting = threading.Event()
+
+    def say(text: str) -> None:
+        said.append(text)
+        waiting.set()
+
+    def install() -> None:
+        prepare_official(paths, "0.33.0", package=RUST, say=say, needed_bytes=0)
+
+    with (tmp_path / "install.lock").open("w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        second = threading.Thread(target=install)
+        second.start()
+        assert waiting.wait(30)
+        # The first one ends with the release installed: the second has nothing left to do.
+        path.mkdir(parents=True)
+        write_record(path, RUST, "0.33.0", {"vllm": "0.33.0"})
+    second.join(30)
+    assert not second.is_alive()
+    assert said == ["waiting for another installation into the same folder"]
+
+
+def test_a_python_that_does_not_exist_is_told(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="cannot be started"):
+        prepare_official(
+            LabPaths(tmp_path),
+            "0.33.0",
+            package=FRONT_END,
+            python=str(tmp_path / "python"),
+            say=silent,
+            needed_bytes=0,
+        )
+
+
+def test_the_plugins_are_found_by_their_entry_points_alone(tmp_path: Path) -> None:
+    folder = plugin_folder(LabPaths(tmp_path))
+    [entry_points] = folder.glob("*.dist-info/entry_points.txt")
+    assert "harmony_lab = standin_plugin:platform" in entry_points.read_text(encoding="utf-8")
+    assert (folder / "standin_plugin.py").exists()
+
+
+def test_what_the_engine_needs_is_bounded_and_its_sockets_are_no_requirement_of_the_dashboard() -> None:
+    assert all("<" in line and ">=" in line for line in ENGINE_REQUIREMENTS)
+    told = (ROOT / "requirements-lab.txt").read_text(encoding="utf-8")
+    assert all(line in told for line in ENGINE_REQUIREMENTS)
+    dashboard = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    assert "zmq" not in dashboard

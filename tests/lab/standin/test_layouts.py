@@ -1,0 +1,94 @@
+"""Places and defaults of vLLM's messages, read from source code that is never imported."""
+
+import pytest
+
+from inspector.errors import LabError
+from inspector.lab.standin.layouts import layouts_of
+
+SOURCE = """
+import a_module_that_is_not_there
+class EngineCoreRequest(Struct, array_like=True):
+    request_id: str
+    prompt_token_ids: list[int] | None
+    sampling_params: SamplingParams | None
+    eos_token_id: int | None
+    client_index: int = 0
+class EngineCoreOutput(Struct):
+    request_id: str
+    new_token_ids: list[int]
+    new_logprobs: LogprobsLists | None = None
+    finish_reason: FinishReason | None = None
+    stop_reason: int | str | None = None
+    num_cached_tokens: int = 0
+class EngineCoreOutputs(Struct):
+    engine_index: int = 0
+    outputs: list[EngineCoreOutput] = []
+    timestamp: float = 0.0
+    utility_output: UtilityOutput | None = None
+"""
+READY = """
+@dataclass
+class EngineCoreReadyResponse:
+    max_model_len: int
+    vllm_version: str
+    world_size: int
+    supports_lora: bool
+    kv_events: KVEventsConfig | None
+    mamba_block_size: int | None = None
+    enable_sleep_mode: bool = False
+"""
+
+
+def test_rows_are_read_by_name_and_end_before_their_defaults() -> None:
+    request = layouts_of(SOURCE, release="0.14.1").request
+    row = ["a", [1, 2], {"max_tokens": 3}, 200002]
+    assert request.value(row, "eos_token_id") == 200002
+    assert request.value(row, "client_index") == 0
+    assert request.value(row, "no_such_field") is None
+    assert request.value(["a"], "prompt_token_ids") is None
+
+
+def test_rows_are_written_up_to_the_last_field_that_is_given() -> None:
+    output = layouts_of(SOURCE, release="0.14.1").output
+    assert output.row(request_id="a", new_token_ids=[1]) == ["a", [1]]
+    assert output.row(request_id="a", new_token_ids=[1], stop_reason=None, finish_reason=0) == [
+        "a",
+        [1],
+        None,
+        0,
+        None,
+    ]
+
+
+def test_the_ready_message_is_empty_in_old_releases_and_whole_in_new_ones() -> None:
+    assert layouts_of(SOURCE, release="0.14.1").ready_payload(max_model_len=1) == {}
+    assert layouts_of(SOURCE + READY, release="0.33.0").ready_payload(
+        max_model_len=4096, vllm_version="0.33.0"
+    ) == {
+        "max_model_len": 4096,
+        "vllm_version": "0.33.0",
+        "world_size": 0,
+        "supports_lora": False,
+        "kv_events": None,
+        "mamba_block_size": None,
+        "enable_sleep_mode": False,
+    }
+
+
+def test_a_field_that_has_no_empty_value_is_named() -> None:
+    read = layouts_of(SOURCE + READY + "    pool: Pool\n", release="0.99.0")
+    with pytest.raises(LabError, match=r"EngineCoreReadyResponse\.pool is a Pool"):
+        read.ready_payload()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("class EngineCoreOutput(", "class EngineOutput(", "has no EngineCoreOutput.request_id"),
+        ("    new_token_ids: list[int]\n", "", "has no EngineCoreOutput.new_token_ids"),
+        ("request_id: str", "request_id str", "cannot be read"),
+    ],
+)
+def test_another_protocol_is_told_with_the_release(old: str, new: str, words: str) -> None:
+    with pytest.raises(LabError, match=rf"vLLM 0\.99\.0: .*{words}"):
+        layouts_of(SOURCE.replace(old, new, 1), release="0.99.0")
