@@ -16,8 +16,12 @@ import inspector
 from inspector import Capture, InspectorError, dashboard
 from inspector.dashboard import DashboardTap
 from pages.ui.modules import module_routes
+from pages.ui.shell import shell
 
 __all__ = ["app"]
+
+# An audit of a long stream may not keep the interpreter for 5 ms at a time while other streams arrive.
+sys.setswitchinterval(0.001)
 
 
 @cache
@@ -50,7 +54,8 @@ ending = dashboard.Ending(tap.stop)
 @asynccontextmanager
 async def lifespan(app: object) -> AsyncIterator[None]:
     """From the start of the server to its end."""
-    async with tap.lifespan(app), ending.lifespan(app):
+    later = ("inspector.client.asking", "pandas")  # to ask a server; for the tables of most pages
+    async with dashboard.warmed(later), tap.lifespan(app), ending.lifespan(app):
         yield
 
 
@@ -64,6 +69,6 @@ app = st.App(
             for route in [*dashboard.runs_routes(dashboard.registry(), path), *module_routes(path)]
         ),
     ],
-    middleware=[*hosts, *ending.middleware, *tap.middleware],
+    middleware=[*hosts, *ending.middleware, *tap.middleware, *shell(_page_paths())],
     lifespan=lifespan,
 )

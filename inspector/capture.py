@@ -13,7 +13,11 @@ from enum import StrEnum
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
+from msgspec import MsgspecError, Struct
+from msgspec.json import Decoder
+
 from inspector.bounds import EVENTS, over
+from inspector.collector import collector_paused
 from inspector.errors import CaptureError
 from inspector.redaction import redact
 
@@ -128,6 +132,16 @@ class Capture:
     """What was lost or uncertain when the file was read, one sentence each."""
 
 
+class _UsualLine(Struct, gc=False, forbid_unknown_fields=True):
+    """A line of one server-sent event; every other line is read with the standard library's JSON."""
+
+    data: str
+    t: float | None = None
+    event: str = ""
+
+
+_usual_line: Final = Decoder(_UsualLine).decode
+
 _FORMAT: Final = "harmony_capture"
 _LATEST_S: Final = 1e9  # about 30 years: no stream takes longer, and this bound rejects NaN too
 _TEXTS: Final = ("model", "server_version", "owned_by", "started_at", "source")
@@ -194,15 +208,28 @@ def parse(lines: Iterable[str], name: str) -> Capture:
     Raises CaptureError for a newer format, a header without an endpoint, and an invalid line,
     and for more lines than are read.
     """
+    with collector_paused():
+        return _parsed(lines, name)
+
+
+def _parsed(lines: Iterable[str], name: str) -> Capture:
     source = iter(lines)
     rows = enumerate(islice(source, _LINES_AT_MOST), 1)
     number, line = next((row for row in rows if row[1].strip()), (1, ""))
     header, notes = _header(line, name, number)
     events: list[Event] = []
     end: End | None = None
-    append, decode, make, sse = events.append, json.JSONDecoder().raw_decode, tuple.__new__, EventKind.SSE
+    append, usual, decode = events.append, _usual_line, json.JSONDecoder().raw_decode
+    make, sse = tuple.__new__, EventKind.SSE
     for number, line in rows:
-        line = line.strip()  # noqa: PLW2901 -- the hot loop of reading
+        try:
+            read = usual(line)
+            if read.t is None or 0.0 <= read.t < _LATEST_S:
+                append(make(Event, (read.data, read.t, read.event, sse)))  # skips NamedTuple's constructor
+                continue
+        except (MsgspecError, ValueError, RecursionError):  # not the usual line, or none: the long way tells
+            pass
+        line = line.strip()  # noqa: PLW2901 -- what JSON does not call white space too
         try:
             row, stop = decode(line)
             if stop != len(line):
@@ -216,15 +243,6 @@ def parse(lines: Iterable[str], name: str) -> Capture:
             lost = f"Line {number:,} is truncated after {len(line):,} characters"
             notes += (f"{lost}; all lines before it were read.",)
             break
-        if type(row) is dict:
-            text, at_s, event_name = row.get("data"), row.get("t"), row.get("event", "")
-            if (
-                type(text) is str
-                and (at_s is None or (type(at_s) is float and 0.0 <= at_s < _LATEST_S))
-                and type(event_name) is str
-            ):
-                append(make(Event, (text, at_s, event_name, sse)))  # skips NamedTuple's slower constructor
-                continue
         item = _line(row, name, number)
         if isinstance(item, End):
             end = item

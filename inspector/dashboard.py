@@ -50,11 +50,13 @@ from inspector.store import Builtin, builtin
 from inspector.tap import DashboardTap, Upstream, configured_upstreams
 from inspector.views.comparison_rows import comparison_summary, run_rows, timing_rows
 from inspector.views.comparison_strip import comparison_strip
+from inspector.views.encoding import json_bytes
 from inspector.views.growth import stream_position
 from inspector.views.payload import Head as StripHead
 from inspector.views.payload import Payload as StripPayload
 from inspector.views.rows import audit_row, event_rows, field_rows, finding_row
 from inspector.views.strip import empty_strip, strip
+from inspector.warming import warmed
 from inspector.wire.endpoints import asked_endpoints, spec_of
 
 __all__ = [
@@ -113,6 +115,7 @@ __all__ = [
     "figures",
     "finding_row",
     "has_output",
+    "json_bytes",
     "lab_scripts",
     "lines_of_file",
     "matrix_capture",
@@ -136,4 +139,5 @@ __all__ = [
     "timing_rows",
     "trusted_hosts",
     "verdict",
+    "warmed",
 ]

@@ -45,7 +45,8 @@ def figures(reading: Reading, choice: ChoiceReading | None = None) -> Figures:
     choice = choice or reading.choice
     events = [event for event in choice.tokens.events if event >= 0]  # ids from outside came in no event
     carriers = _runs(events)
-    times = [at for event, _ in carriers if (at := reading.arrival_s(event)) is not None]
+    came = reading.events
+    times = [at for event, _ in carriers if event < len(came) and (at := came[event].at_s) is not None]
     known = bool(times) and len(times) == len(carriers)
     gaps = [later - earlier for earlier, later in pairwise(times)] if known else []
     span = times[-1] - times[0] if known else 0.0
@@ -76,13 +77,11 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 def _runs(events: Sequence[int]) -> list[tuple[int, int]]:
     """Event and number of its tokens, for tokens known by event."""
-    runs: list[tuple[int, int]] = []
-    start = 0
-    for place in range(1, len(events) + 1):
-        if place == len(events) or events[place] != events[start]:
-            runs.append((events[start], place - start))
-            start = place
-    return runs
+    if not events:
+        return []
+    starts = [0, *(place for place, (one, later) in enumerate(pairwise(events), 1) if one != later)]
+    ends = [*starts[1:], len(events)]
+    return [(events[start], end - start) for start, end in zip(starts, ends, strict=True)]
 
 
 def _channels(reading: Reading, choice: ChoiceReading) -> list[ChannelFigures]:

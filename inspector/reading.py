@@ -1,14 +1,13 @@
 """The path: a capture's events to tokens, messages and deltas. Live streams use it as they grow."""
 
-import gc
-from collections.abc import Iterator, MutableSequence, Sequence
-from contextlib import contextmanager
+from collections.abc import MutableSequence, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from inspector.bounds import TOKENS
 from inspector.capture import Capture, End, Event, Header
+from inspector.collector import collector_paused
 from inspector.deltas import CONTENT, REASONING, TEXT, Delta, tool_arguments, tool_index, tool_name
 from inspector.engines import OWN_IDS, Engine, engine_of
 from inspector.harmony.contract import Expected, expect
@@ -104,6 +103,8 @@ class ChoiceReading:
     """This choice with the reconstructed tokens, where the server's count confirms them."""
     reconstructed: bool = False
     """True for `rebuilt` itself: nobody sent its tokens, and they have no events."""
+    _delivered: tuple[int, Texts] | None = None
+    """The delivered texts and the number of deltas that they were joined of: a live stream gets more."""
 
     @property
     def has_ids(self) -> bool:
@@ -132,7 +133,10 @@ class ChoiceReading:
 
     def delivered(self) -> Texts:
         """What the client got, from deltas alone."""
-        return _texts(self.deltas)
+        count = len(self.deltas)
+        if self._delivered is None or self._delivered[0] != count:
+            self._delivered = count, _texts(self.deltas)
+        return self._delivered[1]
 
 
 @dataclass(slots=True)
@@ -317,25 +321,9 @@ class Reader:
 def read(capture: Capture, *, truth: Sequence[int] | None = None) -> Reading:
     """Read a whole capture; `truth` are ids known from outside it (see `Reader`)."""
     reader = Reader(capture.header, truth=truth)
-    with _collector_paused():
+    with collector_paused():
         reader.receive(capture.events)
         return reader.reading(end=capture.end, notes=capture.notes, ended=True)
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Pause the cyclic garbage collector.
-
-    Reading makes many small values and no cycles; the collector would walk them again and again, about a
-    quarter of the cost of 131,072 tokens (bench/core.py).
-    """
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
 
 
 def _prompt(request: Any, told: Sequence[int] | None, tokens: Tokens) -> Sequence[int] | None:
@@ -364,8 +352,11 @@ def _folded(found: Reconstruction) -> _Fold:
 
 def _texts(deltas: Sequence[Delta]) -> Texts:
     parts: dict[str, list[str]] = {}
-    for _, name, text in deltas:
-        parts.setdefault(name, []).append(text)
+    last, append = "", None
+    for _, name, text in deltas:  # of 131,072 deltas nearly all continue their field
+        if append is None or name != last:
+            last, append = name, parts.setdefault(name, []).append
+        append(text)
     joined = {name: "".join(pieces) for name, pieces in parts.items()}
     calls = sorted({index for name in joined if (index := tool_index(name)) is not None})
     known = {CONTENT, REASONING, TEXT}

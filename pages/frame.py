@@ -18,7 +18,6 @@ _WHAT: Final = {
 
 st.set_page_config(page_title="Harmony Inspector", page_icon=assets.path("icon.svg"), layout="wide")
 st.logo(assets.path("logo.svg"), size="large")
-st.html(assets.path("page.css"))
 
 page = st.navigation(
     {

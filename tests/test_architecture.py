@@ -23,7 +23,7 @@ LAYERS = layers()
 RANK = {name: (rank, place) for rank, layer in enumerate(LAYERS) for place, name in enumerate(layer.modules)}
 
 PURE = {name for layer in LAYERS if layer.pure for name in layer.modules}
-"""Modules that import the standard library and openai_harmony only."""
+"""Modules that import the standard library, openai_harmony and msgspec only."""
 
 STANDARD = sys.stdlib_module_names
 
@@ -81,8 +81,8 @@ def test_imports_are_absolute_and_the_library_knows_no_screen() -> None:
     assert offenders == []
 
 
-def test_values_protocol_and_folding_import_only_the_standard_library_and_the_judge() -> None:
-    allowed = {*STANDARD, "inspector", "openai_harmony"}
+def test_values_protocol_and_folding_import_only_the_standard_library_the_judge_and_a_json_decoder() -> None:
+    allowed = {*STANDARD, "inspector", "openai_harmony", "msgspec"}
     offenders = [
         f"{named(path)} imports {name}"
         for path in MODULES

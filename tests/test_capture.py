@@ -254,6 +254,73 @@ def test_blank_lines_and_keys_that_nobody_knows_do_no_harm() -> None:
     )
 
 
+def _by_the_standard_library(line: str) -> Event | None:
+    """A line as Python's own JSON reads it; None where it holds no usual event."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(row, dict) or not isinstance(row.get("data"), str):
+        return None
+    at_s = row.get("t")
+    if at_s is not None and (type(at_s) not in {int, float} or not 0 <= at_s < 1e9):
+        return None
+    name = row.get("event", "")
+    return Event(row["data"], None if at_s is None else float(at_s), name) if isinstance(name, str) else None
+
+
+SPLINTERS = (
+    *('"data"', '"t"', '"event"', '"end"', ":", ",", "{", "}", "null", "true", "1e9", "1e400", "-0.0", "NaN"),
+    *(
+        "Infinity",
+        "007",
+        "1_0",
+        "3",
+        "0.5",
+        '"a"',
+        '"\\ud83d"',
+        '"\\ud83d\\ude00"',
+        '"\\q"',
+        '"\t"',
+        '"\x00"',
+    ),
+    *(
+        '"\u2028"',
+        '"\ud800"',
+        '"\x7f"',
+        "\ufeff",
+        "\u00a0",
+        " ",
+        "\r",
+        '"x":[1,{"y":"\\/"}]',
+        "/**/",
+        "'a'",
+        "b'",
+    ),
+)
+
+
+@given(
+    st.sampled_from(
+        ['{"t":0.5,"data":"a","event":"e"}', '{"data":"[DONE]"}', '{"t":1.25,"data":"{\\"id\\":1}"}']
+    ),
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 6), st.sampled_from(SPLINTERS)), max_size=4),
+)
+def test_the_short_way_of_a_line_reads_what_the_standard_library_reads(
+    line: str, changes: list[tuple[int, int, str]]
+) -> None:
+    for at, removed, put in changes:
+        line = line[:at] + put + line[at + removed :]
+    expected = _by_the_standard_library(line.strip())
+    try:
+        events = list(parse([HEADER, line, '{"data": "later"}'], "f").events)
+    except CaptureError:
+        events = []
+    read = events[0] if events and events[-1:] == [Event("later")] and len(events) == 2 else None
+    if read is None or read.kind is EventKind.SSE:
+        assert read == expected
+
+
 def test_a_request_is_written_without_its_secrets() -> None:
     request = {"model": "m", "api_key": "sk-1", "extra_headers": {"X-Goog-Api-Key": "sk-2"}}
     line = header_line(Header(endpoint=Endpoint.CHAT, request=request))

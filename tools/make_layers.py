@@ -19,7 +19,7 @@ class Layer:
     """In the order in which they may import each other."""
     what: str
     pure: bool = False
-    """True where only the standard library and openai_harmony are imported."""
+    """True where only the standard library, openai_harmony and msgspec are imported."""
     others: tuple[str, ...] = ()
     """What belongs here and lies outside `inspector`."""
 

@@ -1,24 +1,25 @@
-"""One live request through the openai client, recorded; failures are returned as an outcome, never raised."""
+"""One live request through the openai client, recorded; failures are returned as an outcome, never raised.
+
+Import this module where a request is sent: loading the openai client takes longer than drawing a page.
+"""
 
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import quote
 
 import httpx
 import openai
 
-from inspector.capture import Endpoint
 from inspector.client.address import Server
 from inspector.client.failures import connection_failure, refusal, said
 from inspector.client.ground_truth import answer_room, rendered_prompt
-from inspector.client.outcome import Outcome, OutcomeKind, Problem, RequestFailed
+from inspector.client.outcome import Outcome, OutcomeKind, Problem
+from inspector.client.plain import open_client, timeouts, transport_to
 from inspector.client.recorder import Recorder, Sink
-from inspector.client.redirects import checked, within_host
+from inspector.client.redirects import within_host
 from inspector.client.request import LiveRequest, body
 from inspector.client.secrets import without_secrets
 from inspector.client.transport import STOPPED, AsyncRecordingTransport, content_of, header_of, secrets_in
@@ -27,7 +28,7 @@ from inspector.errors import ConnectionFailed
 from inspector.wire.endpoints import spec_of
 from inspector.wire.stream import loads
 
-__all__ = ["ask", "get_json", "list_models", "open_client", "owner_in", "trust"]
+__all__ = ["ask"]
 
 RESUMES: Final = 3
 """How often a broken background stream is resumed."""
@@ -116,9 +117,9 @@ class _Exchange:
         """Send it and read to the end; returns what went wrong, or None."""
         problem: Problem | None = None
         transport = AsyncRecordingTransport(
-            self._record, self._inner or _transport(self.server), drain_s=_DRAIN_S
+            self._record, self._inner or transport_to(self.server), drain_s=_DRAIN_S
         )
-        timeout = _timeout(self.server)
+        timeout = timeouts(self.server)
         async with (
             httpx.AsyncClient(
                 transport=transport,
@@ -240,88 +241,3 @@ class _Exchange:
             sentence = f"{self.server.root} ended the stream without {self.spec.end}"
             return Problem(OutcomeKind.NO_TERMINAL_EVENT, sentence)
         return None
-
-
-def open_client(server: Server, inner: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
-    """A plain client for the server's other paths; raises ConnectionFailed for a bad CA file."""
-    return httpx.AsyncClient(
-        transport=inner or _transport(server),
-        headers=server.request_headers(),
-        timeout=_timeout(server),
-        follow_redirects=True,
-        event_hooks=within_host(server),
-    )
-
-
-async def get_json(server: Server, address: str, client: httpx.AsyncClient) -> Any:
-    """The JSON at a URL; raises ConnectionFailed if it is not available."""
-    try:
-        answer = await client.get(address, timeout=server.connect_s)
-    except httpx.HTTPError as error:
-        raise RequestFailed(connection_failure(error, server)) from error
-    path = address.removeprefix(server.v1).removeprefix(server.root)
-    if answer.status_code >= 400 or (found := loads(answer.text)) is None:
-        raise RequestFailed(refusal(answer.status_code, answer.text, server, path=path))
-    return found
-
-
-def owner_in(models: object, model: str | None = None) -> str | None:
-    """Who owns a model by the server's list, or the first one: the name of the server or front end."""
-    cards = models.get("data") if isinstance(models, dict) else None
-    cards = [card for card in cards if isinstance(card, dict)] if isinstance(cards, list) else []
-    card = next((card for card in cards if card.get("id") == model), cards[0] if cards else {})
-    owner = card.get("owned_by")
-    return owner if isinstance(owner, str) else None
-
-
-def list_models(server: Server, endpoint: Endpoint | None = None) -> list[str]:
-    """Names of the models that a server lists; raises ConnectionFailed with the fix.
-
-    With an endpoint, models whose card says that they are served elsewhere only are left out.
-    """
-    address = f"{server.v1}/models"
-    try:
-        with httpx.Client(
-            headers=server.request_headers(),
-            timeout=server.connect_s,
-            verify=trust(server.verify),
-            trust_env=False,
-            follow_redirects=True,
-            event_hooks={"response": [lambda response: checked(response, server)]},
-        ) as client:
-            answer = client.get(address)
-    except httpx.HTTPError as error:
-        asked = replace(server, silence_s=server.connect_s)
-        raise RequestFailed(connection_failure(error, asked)) from error
-    found = loads(answer.text) if answer.status_code == 200 else None
-    cards = found.get("data") if isinstance(found, dict) else None
-    if not isinstance(cards, list):
-        raise RequestFailed(refusal(answer.status_code, answer.text, server, path="/models"))
-    cards = [card for card in cards if isinstance(card, dict) and isinstance(card.get("id"), str)]
-    return [card["id"] for card in cards if endpoint is None or _serves(card, endpoint)]
-
-
-def _serves(card: Mapping[str, Any], endpoint: Endpoint) -> bool:
-    told = card.get("endpoints")
-    return not isinstance(told, list) or spec_of(endpoint).full_path in told
-
-
-def _timeout(server: Server) -> httpx.Timeout:
-    return httpx.Timeout(server.silence_s, connect=server.connect_s)
-
-
-def _transport(server: Server) -> httpx.AsyncHTTPTransport:
-    return httpx.AsyncHTTPTransport(verify=trust(server.verify))
-
-
-@cache  # loading the certificates takes longer than a local request
-def trust(verify: bool | str) -> ssl.SSLContext:
-    """What `Server.verify` means; raises ConnectionFailed for a file without certificates."""
-    if isinstance(verify, bool):
-        return httpx.create_ssl_context(verify=verify)
-    try:
-        return ssl.create_default_context(cafile=Path(verify).expanduser())
-    except (OSError, ssl.SSLError) as error:
-        raise ConnectionFailed(
-            f"{verify} contains no readable CA certificates ({error}); use a PEM file"
-        ) from error

@@ -31,6 +31,7 @@ from inspector.diagnosis.message import Match, Message
 from inspector.diagnosis.paste import BREAKS_OFF, Paste, messages_of
 from inspector.diagnosis.pieces import Known, Piece
 from inspector.diagnosis.timeline import Timeline
+from inspector.diagnosis.wanted import Wanted
 from inspector.engines import PACKAGES
 
 __all__ = ["REQUESTS", "Scan", "VersionSeen"]
@@ -147,7 +148,9 @@ class Scan:
             for patterns, own in ((issue.patterns, True), (issue.may_match, False))
             for pattern in patterns
         ]
-        self._wanted = _fewest((*_ALWAYS, *(pattern.literal for pattern, _, _ in self._patterns)))
+        words = _fewest((*_ALWAYS, *(pattern.literal for pattern, _, _ in self._patterns)))
+        self._wanted = Wanted(words)
+        self._wanted_in_a_paste = Wanted((*words, *_IN_A_PASTE))
         self._match = lru_cache(4096)(self._match_uncached)
         self._before: deque[str] = deque(maxlen=_BEFORE)
         self._waiting: list[tuple[list[str], int]] = []
@@ -163,17 +166,15 @@ class Scan:
         while some := list(islice(left, _AT_ONCE)):
             sizes = [len(line) for line in some]
             some = [_shortened(line) for line in some]
-            # Most words stand in no line of a block: one search in all of it spares one in each line.
             block = "\n".join(some)
             if is_altered(block):
                 some = [cleaned(line) for line in some]
                 block = "\n".join(some)
-            wanted = self._wanted if self.lines >= _PASTED else (*self._wanted, *_IN_A_PASTE)
-            words = [word for word in wanted if word in block]
+            wanted = self._wanted if self.lines >= _PASTED else self._wanted_in_a_paste
             starts = any(word in block for word in _START_UP)
-            for line, size in zip(some, sizes, strict=True):
+            for line, size, said in zip(some, sizes, wanted.said_in(some, block), strict=True):
                 self.characters += size
-                self._receive(line, words, starts=starts)
+                self._receive(line, said=said, starts=starts)
 
     def finish(self) -> None:
         """No more lines come: look at what a person's paste may have wrapped or broken off."""
@@ -193,7 +194,7 @@ class Scan:
                 self._fail(Match(text, match.issues), Split("", "", None), line)
                 self.messages[text].first_line, self.messages[text].count = first, times
 
-    def _receive(self, line: str, words: Sequence[str], *, starts: bool) -> None:
+    def _receive(self, line: str, *, said: bool, starts: bool) -> None:
         self.lines += 1
         line = line.rstrip("\r\n")
         if self.lines <= _HEAD_LINES and self._head_characters < _HEAD_CHARACTERS:
@@ -218,11 +219,8 @@ class Scan:
                 self.refused += 1
                 self._see_access(line)
             self.timeline.add(self._minute, REQUESTS, self._version)
-        elif not self._see_access(line):
-            for word in words:
-                if word in line:
-                    self._look_at(line)
-                    break
+        elif not self._see_access(line) and said:
+            self._look_at(line)
         self._before.append(line)
 
     def _see_access(self, line: str) -> bool:

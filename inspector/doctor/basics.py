@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 
 from inspector.client.address import Server
-from inspector.client.asking import owner_in
 from inspector.client.failures import connection_failure, refusal
+from inspector.client.plain import owner_in
 from inspector.doctor.checks import Check, failed, ok, unknown, warning
 from inspector.engines import DEFAULT, engine_of
 from inspector.wire.stream import loads

@@ -3,7 +3,7 @@
 import httpx
 
 from inspector.client.address import Server
-from inspector.client.asking import trust
+from inspector.client.plain import trust
 from inspector.diagnosis.advice import known_faults
 from inspector.diagnosis.steps import Situation, first_step
 from inspector.doctor.basics import Basics

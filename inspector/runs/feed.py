@@ -5,7 +5,6 @@ where to go on), and one `end`. Serves same-origin pages only: no other site may
 """
 
 import asyncio
-import json
 import time
 from collections.abc import AsyncIterator, Mapping
 from itertools import takewhile
@@ -21,6 +20,7 @@ from inspector.diagnosis import situation_of
 from inspector.inspection import Examined
 from inspector.runs.registry import Registry
 from inspector.runs.run import Look, Pace, Run, RunState
+from inspector.views.encoding import json_bytes
 from inspector.views.growth import Growth, stream_position, unchanged
 from inspector.views.payload import CellSpan, Increment, PaceRow
 from inspector.views.payload import Run as StripRun
@@ -93,7 +93,7 @@ class _Feed:
             run.unwatch(watch)
 
     def _message(self, name: str, content: Mapping[str, object]) -> str:
-        return f"id: {self._growth.count}\nevent: {name}\ndata: {json.dumps(content)}\n\n"
+        return f"id: {self._growth.count}\nevent: {name}\ndata: {json_bytes(content).decode()}\n\n"
 
     def _grown(self) -> Increment | None:
         run = self._run

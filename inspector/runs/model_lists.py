@@ -8,7 +8,7 @@ from typing import Final
 
 from inspector.capture import Endpoint
 from inspector.client.address import Server
-from inspector.client.asking import list_models
+from inspector.client.plain import list_models
 
 __all__ = ["ModelLists"]
 

@@ -20,8 +20,8 @@ from typing import Any, Final
 
 from inspector.capture import End, Endpoint, Event, Header
 from inspector.client.address import Server
-from inspector.client.asking import ask, get_json, open_client, owner_in
 from inspector.client.outcome import Outcome, OutcomeKind
+from inspector.client.plain import get_json, open_client, owner_in
 from inspector.client.request import LiveRequest, body
 from inspector.errors import ConnectionFailed, InspectorError
 from inspector.redaction import redact
@@ -43,7 +43,7 @@ TOKENS_KEPT: Final = 500_000
 TRIALS_KEPT: Final = 4
 """Trials that can be asked for by id, with all their runs; the oldest gives way."""
 
-_AUDIT_SHARE: Final = 5
+_AUDIT_SHARE: Final = 10
 """An audit is done again after this many times what it cost."""
 _AUDIT_EACH_S: Final = 0.5
 _VERSION_FOR_S: Final = 60.0
@@ -208,6 +208,8 @@ class Registry:
     async def _drive(
         self, run: Run, server: Server, request: LiveRequest, gate: asyncio.Semaphore | None
     ) -> None:
+        from inspector.client.asking import ask  # noqa: PLC0415 -- loads the openai client, which takes long
+
         outcome = Outcome(kind=OutcomeKind.STOPPED_BY_USER, failure="stopped by you")
         try:
             async with gate or nullcontext():

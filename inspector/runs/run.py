@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 from threading import Event as Flag
 from threading import Lock
-from typing import Final
+from typing import Final, NamedTuple
 
 from inspector.capture import Capture, End, Event, Header
 from inspector.client.outcome import Outcome
@@ -30,7 +30,10 @@ from inspector.tokens import Tokens
 from inspector.views.payload import Ribbon
 from inspector.views.strip import ribbon
 
-__all__ = ["Look", "Pace", "Run", "RunState", "Watch"]
+__all__ = ["TAIL", "FieldText", "Look", "Pace", "Run", "RunState", "Watch"]
+
+TAIL: Final = 3000
+"""Characters of a field that are kept at hand while it grows."""
 
 _GAPS_KEPT: Final = 2048
 _RATE_OVER_S: Final = 2.0
@@ -57,6 +60,16 @@ class Pace:
     gap_p50_s: float | None
     """Between events with tokens, over the last 2,048 of them."""
     gap_p95_s: float | None
+
+
+class FieldText(NamedTuple):
+    """What was delivered in one field so far."""
+
+    field: str
+    tail: str
+    """The end of its text, `TAIL` characters at most."""
+    length: int
+    """Characters in all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +148,9 @@ class Run:
         self._first_s: float | None = None
         self._count = 0
         self._heard_at = time.monotonic()
+        self._texts: dict[str, FieldText] = {}
+        self._folded = 0
+        """Deltas of the first choice that `_texts` has."""
 
     # --- the side that receives ---
 
@@ -143,6 +159,7 @@ class Run:
         with self.lock:
             self.header = header
             self._reader = Reader(header, events=self.events)
+            self._texts, self._folded = {}, 0
             self.state = RunState.STREAMING
             if self.path is not None:
                 self._disk(self._open_file)
@@ -244,6 +261,21 @@ class Run:
         """The capture so far."""
         with self.lock:
             return Capture(header=self.header, events=list(self.events), end=self.end)
+
+    def texts(self) -> list[FieldText]:
+        """What was delivered in the first choice, by field in order of appearance; costs what is new."""
+        with self.lock:
+            choice = self._reader.stream.choices.get(0)
+            deltas = [] if choice is None else choice.deltas
+            pieces: dict[str, list[str]] = {}
+            for _, field, text in deltas[self._folded :]:
+                pieces.setdefault(field, []).append(text)
+            self._folded = len(deltas)
+            for field, some in pieces.items():
+                new = "".join(some)
+                _, tail, length = self._texts.get(field, FieldText(field, "", 0))
+                self._texts[field] = FieldText(field, (tail + new)[-TAIL:], length + len(new))
+            return list(self._texts.values())
 
     def silence_s(self) -> float:
         """Seconds since the last event, or since the request while there is none; 0 once it has ended."""

@@ -21,8 +21,8 @@ from starlette.types import Receive, Scope, Send
 
 from inspector.capture import Endpoint
 from inspector.client.address import Server
-from inspector.client.asking import owner_in
 from inspector.client.failures import connection_failure
+from inspector.client.plain import owner_in
 from inspector.client.recorder import Sink
 from inspector.client.transport import endpoint_of
 from inspector.engines import Engine, engine_of

@@ -276,6 +276,8 @@ class Head(TypedDict):
     """Another one means a new wish."""
     token: int | None
     finding: int | None
+    to: int | None
+    """The other end of a range that begins or ends at the token."""
     feed: str | None
     """Address of the increments of a growing run."""
 
@@ -286,5 +288,7 @@ class Selected(TypedDict):
     key: str
     token: int | None
     finding: int | None
+    to: int | None
+    """The other end of the chosen range."""
     at: int
     """Milliseconds of the browser's clock."""

@@ -17,6 +17,15 @@ export function make(tag, className, text) {
 }
 
 /**
+ * Say that a component stands as high as it will: what is below it is held back until then, see page.css.
+ * @param {Element | ShadowRoot} parent where Streamlit put it
+ */
+export function drawn(parent) {
+  const host = parent instanceof ShadowRoot ? parent.host : parent;
+  host.setAttribute("data-drawn", "");
+}
+
+/**
  * Replace what an element holds by parts of a text; a character without a picture of its own is named.
  * @template {Element} Painted
  * @param {Painted} element

@@ -25,7 +25,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-__all__ = ["DIGEST", "FILES", "digest", "loader", "module_routes"]
+__all__ = ["DIGEST", "FILES", "address", "digest", "loader", "module_routes"]
 
 _ROOT: Final = Path(__file__).parents[1]
 _PREFIX: Final = "inspector/modules"
@@ -64,7 +64,12 @@ def loader(name: str) -> str:
     """The JavaScript of a component whose default export is the module of that name, e.g. `ui/x.js`."""
     if name not in FILES:
         raise FileNotFoundError(_ROOT / name)
-    return _LOADER.format(address=f"{_PREFIX}/{DIGEST}/{name}")
+    return _LOADER.format(address=address(name))
+
+
+def address(name: str) -> str:
+    """Where a module is served, relative to the page."""
+    return f"{_PREFIX}/{DIGEST}/{name}"
 
 
 def module_routes(base: str = "") -> list[BaseRoute]:

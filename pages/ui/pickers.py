@@ -121,7 +121,8 @@ def _follow_link(session: Session, known: list[str]) -> None:
     linked = st.query_params.get("capture")
     if linked is not None:
         session.choose(linked)
-        session.point(Place(_number(st.query_params.get("token"))))
+        token, to = (_number(st.query_params.get(name)) for name in ("token", "to"))
+        session.point(Place(token, to=to))
     elif (first := captures.opening(known)) is not None:
         session.choose(first)
 

@@ -35,6 +35,8 @@ class Place:
 
     token: int | None = None
     finding: int | None = None
+    to: int | None = None
+    """The other end of the range that is chosen with the cell."""
 
 
 @dataclass(slots=True)
@@ -121,8 +123,8 @@ class Session:
 
     def show_address(self) -> None:
         """Name capture and token in the address bar, so that a link opens the same place."""
-        told = {"capture": self.capture, "token": None if self.place.token is None else str(self.place.token)}
-        wanted = {name: value for name, value in told.items() if value is not None}
+        told = {"capture": self.capture, "token": self.place.token, "to": self.place.to}
+        wanted = {name: str(value) for name, value in told.items() if value is not None}
         if st.query_params.to_dict() != wanted:
             st.query_params.from_dict(wanted)
 

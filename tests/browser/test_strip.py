@@ -14,22 +14,11 @@ from inspector import dashboard
 from inspector.views.growth import unchanged
 from tests.browser.conftest import show
 from tests.support.streams import chat
+from tests.support.strips import LEAK, built_in, payload, selected
 
 pytestmark = pytest.mark.browser
 
 Mount = Callable[..., Page]
-LEAK = "chat-tool-call-leak-vllm-0.14.1"
-
-
-def payload(capture: inspector.Capture, key: str = "one") -> dict[str, Any]:
-    seen = inspector.inspect(capture)
-    found: dict[str, Any] = json.loads(json.dumps(dashboard.strip(seen, key=key)))
-    return found
-
-
-def built_in(name: str) -> dict[str, Any]:
-    (capture,) = inspector.load(next(one.path for one in dashboard.builtin() if one.name == name))
-    return payload(capture, name)
 
 
 def uncounted(name: str) -> inspector.Capture:
@@ -70,11 +59,6 @@ def long_stream(count: int) -> dict[str, Any]:
         "last_at": count * 0.01,
         "finish": "stop",
     }
-
-
-def selected(page: Page) -> str | None:
-    """The chosen cell, as a screen reader is told."""
-    return page.locator(".scroller").get_attribute("aria-activedescendant")
 
 
 def test_every_token_stands_over_its_id_and_its_delivery(mount: Mount) -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from inspector.capture import EventKind
 from inspector.client.address import Server
-from inspector.client.asking import ask, list_models
+from inspector.client.asking import ask
+from inspector.client.plain import list_models
 from inspector.client.request import LiveRequest
 from inspector.client.transport import recording_client
 from inspector.errors import ConnectionFailed

@@ -10,7 +10,7 @@ import pytest
 from inspector.audit import Kind
 from inspector.capture import Capture, Endpoint, Event, parse, render
 from inspector.client.address import Server
-from inspector.client.asking import owner_in
+from inspector.client.plain import owner_in
 from inspector.client.request import LiveRequest, body
 from inspector.diagnosis import catalogue, diagnose_text
 from inspector.doctor import CheckState, check_server

@@ -27,7 +27,7 @@ def page(**query: str) -> AppTest:
 
 
 def rows(app: AppTest) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(drawn(app, "fields").json)["rows"]
+    found: list[dict[str, Any]] = json.loads(drawn(app, "fields").json)[0]["rows"]
     return found
 
 

@@ -149,7 +149,7 @@ def test_every_tab_opens(tab: str, name: str) -> None:
     app.run()
     assert not app.exception
     if tab == "Generated and delivered":
-        assert json.loads(drawn(app, "fields").json)["rows"]
+        assert json.loads(drawn(app, "fields").json)[0]["rows"]
     else:
         assert app.get({"Timeline": "plotly_chart", "Events": "dataframe", "Request": "code"}[tab])
 

@@ -135,7 +135,7 @@ def test_runs_that_were_stopped_by_hand_count_in_no_rate(registry: dashboard.Reg
     assert not app.exception
     assert [shown(one.value) for one in app.error] == ["Left, 2 of 2 runs: stopped by you."]
     banners = [
-        json.loads(one.proto.json)["sentence"]
+        json.loads(one.proto.json)[0]["sentence"]
         for one in app.get("bidi_component")
         if one.proto.component_name == "inspector_banner"
     ]
@@ -181,7 +181,7 @@ def test_chosen_captures_are_two_groups_of_runs() -> None:
     app.run()
     assert not app.exception
     banners = [
-        json.loads(one.proto.json)["sentence"]
+        json.loads(one.proto.json)[0]["sentence"]
         for one in app.get("bidi_component")
         if one.proto.component_name == "inspector_banner"
     ]

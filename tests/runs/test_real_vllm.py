@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 from inspector.capture import Capture, Endpoint
 from inspector.cli import main
 from inspector.client.address import Server
-from inspector.client.asking import list_models
+from inspector.client.plain import list_models
 from inspector.client.request import LiveRequest
 from inspector.lab import asking, scripts
 from inspector.lab.install import NEWEST

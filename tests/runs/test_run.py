@@ -4,6 +4,7 @@ import tracemalloc
 from inspector.capture import End, Event
 from inspector.harmony.vocab import encode
 from inspector.runs.registry import Registry
+from inspector.runs.run import TAIL
 from tests.support.streams import chat, chat_chunk
 
 ENVELOPE = '"id": "chatcmpl-8f8e7d6c5b4a39281706f5e4d3c2b1a0", "created": 1700000000, "object"'
@@ -69,6 +70,29 @@ def test_a_reading_does_not_change_while_the_run_grows() -> None:
     after = run.reading()
     assert len(after.choice.tokens) == 4
     assert after.ended
+
+
+def test_texts_of_a_growing_run_are_those_of_its_reading_whatever_arrives_between_two_looks() -> None:
+    capture = chat(
+        [
+            ("<|channel|>analysis<|message|>", {}),
+            *((f" {number}", {"reasoning": f" {number}"}) for number in range(900)),
+            ("<|end|><|start|>assistant<|channel|>final<|message|>", {}),
+            ("Yes", {"content": "Yes"}),
+        ]
+    )
+    for every in (1, 7, 10_000):
+        registry = Registry(None)
+        run = registry.get(registry.opened(capture.header))
+        assert run is not None
+        for number, event in enumerate(capture.events):
+            registry.event(run.id, event)
+            if number % every == 0:
+                run.texts()
+        told = {one.field: (one.tail, one.length) for one in run.texts()}
+        whole = run.reading().choice.delivered().by_field()
+        assert told == {field: (text[-TAIL:], len(text)) for field, text in whole.items() if text}
+        assert max(length for _, length in told.values()) > TAIL
 
 
 def test_old_runs_are_forgotten_and_the_newest_stay() -> None:

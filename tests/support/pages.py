@@ -19,7 +19,7 @@ def drawn(app: AppTest, component: str) -> Any:
 
 
 def banner(app: AppTest) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(drawn(app, "banner").json)
+    found: dict[str, Any] = json.loads(drawn(app, "banner").json)[0]
     return found
 
 

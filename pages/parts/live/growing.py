@@ -26,7 +26,6 @@ __all__ = ["growing"]
 _EACH_S: Final = 1.0
 _SILENT_S: Final = 3.0
 _MESSAGES: Final = 24
-_TEXT: Final = 3000
 _UNKNOWN: Final = "–"
 
 _now = st.components.v2.component(
@@ -52,7 +51,7 @@ def growing(session: Session, run: LiveRun, *, ended: bool) -> None:
         feed=None if ended else feed_address(run),
     )
     if ended:
-        _now(key="live_text", data={"cards": _cards(run.reading()), "fields": _fields(run.reading())})
+        _text(run)
     else:
         st.fragment(_text, run_every=_EACH_S)(run)
 
@@ -96,8 +95,7 @@ def _verdict_words(judged: Verdict) -> str:
 
 
 def _text(run: LiveRun) -> None:
-    reading = run.reading()
-    _now(key="live_text", data={"cards": _cards(reading), "fields": _fields(reading)})
+    _now(key="live_text", data={"cards": _cards(run.reading()), "fields": _fields(run)})
 
 
 def _ended(session: Session, run: LiveRun) -> None:
@@ -259,10 +257,6 @@ def _cards(reading: Reading) -> list[Mapping[str, Any]]:
     return cards
 
 
-def _fields(reading: Reading) -> list[tuple[str, str, int]]:
+def _fields(run: LiveRun) -> list[tuple[str, str, int]]:
     """Name, text and length of each field that something was delivered in; long texts from their end."""
-    found = []
-    for field, text in reading.choice.delivered().by_field().items():
-        if text:
-            found.append((" ".join(field_words(field)), text[-_TEXT:], len(text)))
-    return found
+    return [(" ".join(field_words(one.field)), one.tail, one.length) for one in run.texts() if one.length]

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from itertools import islice, takewhile
 from typing import Final
 
-import pandas as pd
 import streamlit as st
 
 from inspector import Header, Inspection, dashboard
@@ -30,6 +29,8 @@ def events(session: Session, seen: Inspection, choice: int) -> None:
     one = seen.reading.choices[choice]
     chosen = opened_event(session, seen, choice)
     start = _page(session, total, chosen)
+    import pandas as pd  # noqa: PLC0415 -- a third of the first page's time, and only this tab needs it
+
     frame = pd.DataFrame(
         [
             {
@@ -108,9 +109,9 @@ def request(seen: Inspection) -> None:
         "started": header.started_at,
         "recorded by": header.source,
     }
-    rows = [(name, str(value)) for name, value in known.items() if value not in (None, "")]
+    rows = [{"": name, "value": str(value)} for name, value in known.items() if value not in (None, "")]
     st.dataframe(
-        pd.DataFrame(rows, columns=["", "value"]),
+        rows,
         hide_index=True,
         width="stretch",
         alt="Request metadata",

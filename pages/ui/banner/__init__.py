@@ -55,14 +55,17 @@ def sentence_banner(
     """Draw any judgement: a sentence with its level, reason and facts (words, value, words)."""
     _component(
         key=key,
-        data={
-            "level": str(level),
-            "sentence": sentence,
-            "why": why,
-            "known": known,
-            "facts": [list(fact) for fact in facts],
-            "notes": list(notes),
-        },
+        # In a list: Streamlit looks for data frames in an object, and imports pandas for that.
+        data=[
+            {
+                "level": str(level),
+                "sentence": sentence,
+                "why": why,
+                "known": known,
+                "facts": [list(fact) for fact in facts],
+                "notes": list(notes),
+            }
+        ],
     )
 
 

@@ -1,6 +1,6 @@
 // The verdict of a capture: a sentence with its level, why, and facts.
 
-import { make, paint } from "../dom.js";
+import { drawn, make, paint } from "../dom.js";
 import { visibleParts } from "../text.js";
 
 /** @import { Component } from "../component.d.ts" */
@@ -22,8 +22,8 @@ const LEVELS = new Map([
   ["clean", { sign: "✓", word: "clean" }],
 ]);
 
-/** @param {Component<Judgement>} component */
-export default function ({ data, parentElement }) {
+/** @param {Component<[Judgement]>} component */
+export default function ({ data: [data], parentElement }) {
   const root = /** @type {HTMLElement} */ (parentElement.querySelector(".banner"));
   const { sign, word } = LEVELS.get(data.level) ?? UNKNOWN;
   const card = make("section", "card");
@@ -45,6 +45,7 @@ export default function ({ data, parentElement }) {
     facts.append(fact);
   }
   root.replaceChildren(card, facts);
+  drawn(parentElement);
 }
 
 /**

@@ -15,8 +15,8 @@ import { visibleParts } from "../text.js";
  * @property {string} note why texts that differ are right; empty where they are equal
  */
 
-/** @param {Component<{ heads: [string, string], rows: FieldRow[] }>} component */
-export default function ({ data, parentElement }) {
+/** @param {Component<[{ heads: [string, string], rows: FieldRow[] }]>} component */
+export default function ({ data: [data], parentElement }) {
   const root = /** @type {HTMLElement} */ (parentElement.querySelector(".fields"));
   if (!data.rows.length) {
     root.replaceChildren(make("p", "quiet", "No field contains text."));

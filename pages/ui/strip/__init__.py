@@ -5,13 +5,13 @@ payload of `dashboard.strip` as JSON, which the browser reads once however often
 Text of a model reaches the page through `textContent` only.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import streamlit as st
 
+from inspector import dashboard
 from inspector.dashboard import StripHead, StripPayload
 from pages.ui.assets import inline
 from pages.ui.modules import loader
@@ -50,7 +50,7 @@ class Payload:
 
 def pack(payload: StripPayload, *, digest: str) -> Payload:
     """A payload as bytes; lone surrogates, which JSON may hold, stay escapes."""
-    content = json.dumps(payload, separators=(",", ":")).encode()
+    content = dashboard.json_bytes(payload)
     return Payload(key=payload["key"], digest=digest, content=content)
 
 
@@ -66,18 +66,18 @@ def strip(payload: Payload, session: Session, *, key: str, feed: str | None = No
         "nonce": session.visit,
         "token": asked.token,
         "finding": asked.finding,
+        "to": asked.to,
         "feed": feed,
     }
     result = _component(
         key=key,
-        data=json.dumps(head).encode() + b"\n" + payload.content,
+        data=dashboard.json_bytes(head) + b"\n" + payload.content,
         on_selection_change=lambda: None,
     )
     told = result.get("selection")
     if isinstance(told, Mapping) and told.get("key") == payload.key:
-        session.hear(
-            Place(_number(told.get("token")), _number(told.get("finding"))), _number(told.get("at")) or 0
-        )
+        token, finding, to = (_number(told.get(name)) for name in ("token", "finding", "to"))
+        session.hear(Place(token, finding, to), _number(told.get("at")) or 0)
 
 
 def _number(told: object) -> int | None:

@@ -72,4 +72,13 @@ export class Axis {
     }
     return this.places[low];
   }
+
+  /**
+   * Cells that have arrived with the step after the one that brought `shown`.
+   * @param {number} shown
+   */
+  after(shown) {
+    const step = lastAtMost(this.ends, shown, (end) => end);
+    return this.ends[step + 1] ?? this.count;
+  }
 }

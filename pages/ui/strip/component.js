@@ -1,6 +1,7 @@
 // The component of Streamlit: one Strip for each place on the page, made once and told of changes. Streamlit
 // calls the default export again whenever the payload or the theme changes.
 
+import { drawn } from "../dom.js";
 import { Strip } from "./strip.js";
 
 /** @import { Component } from "../component.d.ts" */
@@ -17,6 +18,7 @@ export default function ({ data, parentElement, setStateValue }) {
   const { head, payload } = unpack(data, strip.digest);
   strip.receive(head, payload, (selected) => setStateValue("selection", selected));
   strip.follow(head.feed ?? null);
+  drawn(parentElement);
   return () => {
     // Streamlit may clean up after a call when the next one has drawn already.
     if (placed.get(parentElement)?.call !== call) return;

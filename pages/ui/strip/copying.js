@@ -1,6 +1,9 @@
 // What can be copied: the ID or text of a token, the IDs or text of its message, all IDs.
 
+import { textOf as textOfRange } from "./range.js";
+
 /** @import { Model } from "./model.js" */
+/** @import { Range } from "./range.js" */
 
 const SHOWN_FOR = 1200; // ms that a button says that it has copied
 
@@ -23,8 +26,11 @@ export function canCopy(model, i, what) {
  * @param {Model} model
  * @param {number | null} i
  * @param {Copied} what
+ * @param {Range | null} [range] what the ID and the text are of, in place of the cell's
  */
-export function copyOf(model, i, what) {
+export function copyOf(model, i, what, range = null) {
+  if (range && what === "id") return idsOf(model, range.start, range.end);
+  if (range && what === "text") return textOfRange(model, range);
   if (what === "ids") return idsOf(model, 0, model.count);
   if (i === null) return null;
   const { start, body, end } = model.blockAt(i);

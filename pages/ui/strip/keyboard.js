@@ -4,21 +4,25 @@ import { nextBlock, nextFinding } from "./selection.js";
 
 /** @import { Strip } from "./strip.js" */
 
-/** @type {Map<string, (strip: Strip) => void>} */
+/** @typedef {{ extends: boolean }} How whether the step makes the chosen range longer */
+
+/** @type {Map<string, (strip: Strip, how: How) => void>} */
 const ACTIONS = new Map([
-  ["ArrowRight", (strip) => move(strip, 1)],
-  ["ArrowLeft", (strip) => move(strip, -1)],
-  ["ArrowDown", (strip) => moveRows(strip, 1)],
-  ["ArrowUp", (strip) => moveRows(strip, -1)],
-  ["PageDown", (strip) => moveRows(strip, strip.view.rowsInSight)],
-  ["PageUp", (strip) => moveRows(strip, -strip.view.rowsInSight)],
-  ["Home", (strip) => strip.moveTo(0)],
-  ["End", (strip) => strip.moveTo(strip.model.count - 1)],
+  ["ArrowRight", (strip, how) => move(strip, 1, how)],
+  ["ArrowLeft", (strip, how) => move(strip, -1, how)],
+  ["ArrowDown", (strip, how) => moveRows(strip, 1, how)],
+  ["ArrowUp", (strip, how) => moveRows(strip, -1, how)],
+  ["PageDown", (strip, how) => moveRows(strip, strip.view.rowsInSight, how)],
+  ["PageUp", (strip, how) => moveRows(strip, -strip.view.rowsInSight, how)],
+  ["Home", (strip, how) => strip.moveTo(0, how)],
+  ["End", (strip, how) => strip.moveTo(strip.model.count - 1, how)],
+  ["Escape", (strip) => strip.select(strip.selection.token)],
   ["n", (strip) => moveToFinding(strip, 1)],
   ["p", (strip) => moveToFinding(strip, -1)],
   ["]", (strip) => moveToBlock(strip, 1)],
   ["[", (strip) => moveToBlock(strip, -1)],
   [" ", (strip) => strip.time.toggle()],
+  ["l", (strip) => strip.parts.loop.click()],
   ["g", (strip) => strip.goto.open()],
   ["/", (strip) => strip.finder.open()],
   ["?", (strip) => strip.help()],
@@ -35,7 +39,7 @@ export function onKey(strip, event) {
   if (!act) return false;
   event.preventDefault();
   event.stopPropagation();
-  act(strip);
+  act(strip, { extends: event.shiftKey });
   return true;
 }
 
@@ -43,20 +47,22 @@ export function onKey(strip, event) {
  * One cell on or back; from nowhere to the first, or to the newest one shown.
  * @param {Strip} strip
  * @param {1 | -1} by
+ * @param {How} how
  */
-function move(strip, by) {
+function move(strip, by, how) {
   const { token } = strip.selection;
-  if (token === null) strip.moveTo(by > 0 ? 0 : strip.time.shown - 1);
-  else strip.moveTo(token + by);
+  if (token === null) strip.moveTo(by > 0 ? 0 : strip.time.shown - 1, how);
+  else strip.moveTo(token + by, how);
 }
 
 /**
  * @param {Strip} strip
  * @param {number} rows
+ * @param {How} how
  */
-function moveRows(strip, rows) {
+function moveRows(strip, rows, how) {
   const { token } = strip.selection;
-  strip.moveTo(token === null ? 0 : strip.layout.beside(token, rows));
+  strip.moveTo(token === null ? 0 : strip.layout.beside(token, rows), how);
 }
 
 /**

@@ -38,6 +38,8 @@
  * @property {HTMLElement} play-word
  * @property {HTMLButtonElement} forward
  * @property {HTMLSelectElement} speed
+ * @property {HTMLOptionElement} auto the pace that nobody chose
+ * @property {HTMLButtonElement} loop
  * @property {HTMLCanvasElement} track
  * @property {HTMLInputElement} scrub
  * @property {HTMLElement} clock

@@ -244,6 +244,8 @@ export interface Head {
   nonce: number;
   token: number | null;
   finding: number | null;
+  /** The other end of a range that begins or ends at the token. */
+  to: number | null;
   /** Address of the increments of a growing run. */
   feed: string | null;
 }
@@ -253,6 +255,8 @@ export interface Selected {
   key: string;
   token: number | null;
   finding: number | null;
+  /** The other end of the chosen range. */
+  to: number | null;
   /** Milliseconds of the browser's clock. */
   at: number;
 }

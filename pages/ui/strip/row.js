@@ -9,12 +9,13 @@ import { FONT, SIZE } from "./sizes.js";
 /** @import { CellPlace, Layout } from "./layout.js" */
 /** @import { Lane } from "./lane.js" */
 /** @import { Model } from "./model.js" */
+/** @import { Range } from "./range.js" */
 
 /**
  * What is painted over the cells: the chosen cell, the one under the pointer, the cells of a finding, and how
  * many cells had arrived.
- * @typedef {{ selected: number | null, hover: number | null, finding: PlacedFinding | null, shown: number,
- *   found: Set<number> }} Marks
+ * @typedef {{ selected: number | null, hover: number | null, finding: PlacedFinding | null, range: Range | null,
+ *   shown: number, found: Set<number> }} Marks
  */
 /** @typedef {{ i: number, element: HTMLElement, rule: HTMLElement | null }} Cell */
 /**
@@ -41,7 +42,8 @@ export class Row {
     this.element.style.top = `${layout.rowTop[r] - layout.blockTop[b]}px`;
     this.element.style.height = `${layout.rowHeight(layout.rowTall[r])}px`;
     this.mark = make("i", "span");
-    this.element.append(this.mark);
+    this.range = make("i", "span range");
+    this.element.append(this.mark, this.range);
     this.cells = this.places.map((place) => this.#cell(place, model.blocks[b]));
     /** @type {Bar[]} */
     this.bars = [];
@@ -113,6 +115,7 @@ export class Row {
     const known = this.#paintCells(marks, describe);
     for (const bar of this.bars) this.#paintBar(bar, known);
     this.#paintFinding(marks, known);
+    this.#cover(this.range, marks.range, known);
   }
 
   /**
@@ -120,7 +123,7 @@ export class Row {
    * @param {Marks} marks
    * @param {(i: number) => string} describe
    */
-  #paintCells({ selected, hover, shown, found }, describe) {
+  #paintCells({ selected, hover, shown, found, range }, describe) {
     const { model } = this.layout;
     let known = this.cells.length;
     for (const [c, { i, element, rule }] of this.cells.entries()) {
@@ -131,10 +134,10 @@ export class Row {
       element.classList.toggle("hover", i === hover);
       element.classList.toggle("hit", found.has(i));
       rule?.classList.toggle("ghost", ghost);
-      if (i === selected) {
-        element.setAttribute("aria-selected", "true");
-        element.setAttribute("aria-label", describe(i));
-      } else element.removeAttribute("aria-selected");
+      const ranged = range !== null && range.start <= i && i < range.end;
+      if (i === selected) element.setAttribute("aria-label", describe(i));
+      if (i === selected || ranged) element.setAttribute("aria-selected", "true");
+      else element.removeAttribute("aria-selected");
     }
     return known;
   }
@@ -160,14 +163,21 @@ export class Row {
    * @param {number} known
    */
   #paintFinding({ finding, selected }, known) {
-    const { places, start, end, mark } = this;
     const first = finding?.start ?? null;
-    if (finding === null || first === null || (finding.end - first === 1 && first === selected)) {
-      mark.hidden = true;
-      return;
-    }
-    const from = Math.max(first, start);
-    const to = Math.min(finding.end, end, start + known);
+    const alone = finding === null || first === null || (finding.end - first === 1 && first === selected);
+    this.#cover(this.mark, alone ? null : { start: first, end: finding.end }, known);
+  }
+
+  /**
+   * Lay a mark over those cells of a range that are in the row and have arrived.
+   * @param {HTMLElement} mark
+   * @param {Range | null} range
+   * @param {number} known
+   */
+  #cover(mark, range, known) {
+    const { places, start, end } = this;
+    const from = Math.max(range?.start ?? end, start);
+    const to = Math.min(range?.end ?? 0, end, start + known);
     mark.hidden = from >= to;
     if (mark.hidden) return;
     const left = places[from - start];

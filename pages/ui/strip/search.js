@@ -73,10 +73,11 @@ function passesFilters(model, { channel, special, undelivered }, i) {
 }
 
 /**
+ * Whether the client did not get a cell.
  * @param {Model} model
  * @param {number} i
  */
-function isUndelivered(model, i) {
+export function isUndelivered(model, i) {
   if (model.unsentOf(i)) return true;
   return model.lanes.some((lane) => NEVER.has(lane.runAt(i)?.[3] ?? ""));
 }

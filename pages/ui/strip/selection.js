@@ -2,9 +2,12 @@
 
 import { lastAtMost } from "./columns.js";
 import { holds, narrowestAt } from "./findings.js";
+import { between } from "./range.js";
 
 /** @import { PlacedFinding } from "./findings.js" */
 /** @import { Model } from "./model.js" */
+/** @import { Head } from "./payload.d.ts" */
+/** @import { Range } from "./range.js" */
 
 export class Selection {
   constructor() {
@@ -18,6 +21,15 @@ export class Selection {
     this.finding = null;
     /** @type {number | null} the cell under the pointer */
     this.hover = null;
+    /** @type {number | null} the cell where the chosen range began */
+    this.anchor = null;
+    /** @type {number | null} the cell at its other end */
+    this.other = null;
+  }
+
+  /** @returns {Range | null} the chosen range, of two cells at least */
+  get range() {
+    return this.anchor === null || this.other === null ? null : between(this.anchor, this.other);
   }
 
   /**
@@ -27,6 +39,7 @@ export class Selection {
   fit(model) {
     if (this.token !== null && this.token >= model.count) this.token = null;
     if (this.hover !== null && this.hover >= model.count) this.hover = null;
+    if (Math.max(this.anchor ?? 0, this.other ?? 0) >= model.count) this.anchor = this.other = null;
     if (this.finding !== null && this.finding >= model.findings.length) this.finding = null;
   }
 
@@ -39,8 +52,36 @@ export class Selection {
   choose(model, i, finding) {
     const now = this.findingIn(model);
     this.token = i;
+    this.anchor = this.other = null;
     if (finding !== undefined) this.finding = finding;
     else if (i === null || now === null || !holds(now, i)) this.finding = findingAt(model, i);
+  }
+
+  /**
+   * Choose the cells from where the range began, or from the chosen cell, to cell i.
+   * @param {Model} model
+   * @param {number} i
+   */
+  extend(model, i, from = this.anchor ?? this.token ?? i) {
+    this.choose(model, i);
+    this.anchor = from;
+    this.other = i;
+  }
+
+  /**
+   * Choose what Python asks for, as far as the model has it; false when it has none of it.
+   * @param {Model} model
+   * @param {Pick<Head, "token" | "finding" | "to">} asked
+   */
+  follow(model, asked) {
+    const cell = cellIn(model, asked.token);
+    const to = cellIn(model, asked.to);
+    const known = (asked.finding === null ? undefined : model.findings[asked.finding]) ?? null;
+    if (cell === null && known === null) return false;
+    this.token = cell ?? known?.start ?? null;
+    this.finding = known ? known.number : findingAt(model, this.token);
+    [this.anchor, this.other] = cell === null || to === null ? [null, null] : [to, cell];
+    return true;
   }
 
   /**
@@ -59,6 +100,15 @@ export class Selection {
     const token = this.token === null ? 0 : model.rankOf(this.token) + 1;
     return Math.max(token, this.findingIn(model)?.knownAt ?? 0);
   }
+}
+
+/**
+ * @param {Model} model
+ * @param {number | null | undefined} wanted
+ */
+function cellIn(model, wanted) {
+  const known = typeof wanted === "number" && Number.isInteger(wanted) && wanted >= 0;
+  return known && wanted < model.count ? wanted : null;
 }
 
 /**

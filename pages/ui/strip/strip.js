@@ -2,28 +2,28 @@
 
 import { describeCell } from "./cell-words.js";
 import { endsLines } from "./cells.js";
-import { Feed } from "./feed.js";
 import { Finder } from "./finder.js";
-import { paintFinding } from "./finding-panel.js";
-import { paintFindings } from "./findings-list.js";
 import { Goto } from "./goto.js";
-import { emptyPayload, startsOver, unitAfter } from "./growth.js";
+import { append, follow } from "./growing.js";
+import { emptyPayload } from "./growth.js";
 import { onKey } from "./keyboard.js";
 import { Layout } from "./layout.js";
 import { paintLegend } from "./legend.js";
 import { Model } from "./model.js";
 import { hearPage, leavePage } from "./page-keys.js";
+import { Panels } from "./panels.js";
 import { partsOf } from "./parts.js";
+import { marksOf } from "./range.js";
 import { Room } from "./room.js";
 import { cellOf, findingAt, Selection } from "./selection.js";
 import { measuredOnCanvas } from "./sizes.js";
 import { Teller } from "./teller.js";
 import { isDark } from "./theme.js";
 import { TimeBar } from "./timebar.js";
-import { paintToken } from "./token-panel.js";
 import { wireTools } from "./tools.js";
 import { View } from "./view.js";
 
+/** @import { Feed } from "./feed.js" */
 /** @import { Head, Increment, Payload, Selected } from "./payload.d.ts" */
 
 export class Strip {
@@ -34,8 +34,6 @@ export class Strip {
     this.textWidth = measuredOnCanvas();
     /** @type {string | null} names the payload that is shown */
     this.digest = null;
-    this.version = 0; // of what the panels show
-    this.panel = ""; // what the panel of the finding shows
     /** @type {number | null} the last wish of Python that was followed */
     this.asked = null;
     /** @type {Feed | null} */
@@ -44,12 +42,14 @@ export class Strip {
     this.layout = new Layout(this.model, this.textWidth);
     this.rules = this.model.rules;
     this.selection = new Selection();
+    this.panels = new Panels(this.parts, (number) => this.choose(number));
     this.teller = new Teller();
     this.view = new View(this.parts, {
       select: (i) => {
         this.parts.scroller.focus({ preventScroll: true });
         this.select(i);
       },
+      extend: (i, from) => this.extend(i, from),
       hover: (i) => {
         this.selection.hover = i;
         this.paint();
@@ -59,6 +59,10 @@ export class Strip {
     this.time = new TimeBar(this.parts, this.model, {
       shown: (shown, playing) => this.#arrived(shown, playing),
       selected: () => this.selection.token,
+      marks: () => {
+        const { range } = this.selection;
+        return range && marksOf(this.model, range);
+      },
     });
     this.goto = new Goto(this.parts, (number) => this.#goTo(number));
     this.finder = new Finder(this.parts, {
@@ -98,7 +102,7 @@ export class Strip {
     const ground = getComputedStyle(this.root).getPropertyValue("--st-background-color").trim();
     this.root.dataset.theme = isDark(ground) ? "dark" : "light";
     if (payload) {
-      this.#show(payload, { again: this.digest !== null && this.model.key === payload.key });
+      this.show(payload, { again: this.digest !== null && this.model.key === payload.key });
       this.digest = head.digest;
     }
     if (head.nonce !== this.asked) this.#follow(head);
@@ -109,9 +113,9 @@ export class Strip {
    * @param {Payload} payload
    * @param {{ again: boolean }} which `again` keeps place and selection
    */
-  #show(payload, { again }) {
+  show(payload, { again }) {
     const { parts } = this;
-    this.version++;
+    this.panels.renew();
     this.model = new Model(payload);
     this.layout = new Layout(this.model, this.textWidth);
     this.layout.breaks = parts.breaks.checked;
@@ -137,16 +141,11 @@ export class Strip {
    * Select what Python asks for.
    * @param {Head} head
    */
-  #follow({ nonce, token, finding }) {
+  #follow(head) {
     const { model, selection } = this;
-    this.asked = nonce;
+    this.asked = head.nonce;
     this.teller.forget();
-    const cell =
-      Number.isInteger(token) && token !== null && token >= 0 && token < model.count ? token : null;
-    const known = (finding === null ? undefined : model.findings[finding]) ?? null;
-    if (cell === null && known === null) return;
-    selection.token = cell ?? known?.start ?? null;
-    selection.finding = known ? known.number : findingAt(model, selection.token);
+    if (!selection.follow(model, head)) return;
     this.time.reach(selection.needs(model));
     if (selection.token !== null) this.view.reveal(selection.token, { center: true });
   }
@@ -156,14 +155,7 @@ export class Strip {
    * @param {string | null} address
    */
   follow(address) {
-    if (address === (this.feed?.address ?? null)) return;
-    this.feed?.close();
-    this.feed = null;
-    if (address === null) return;
-    const state = (/** @type {string} */ words) => {
-      this.root.dataset.feed = words;
-    };
-    this.feed = new Feed(address, { grow: (columns) => this.append(columns), state });
+    follow(this, address);
   }
 
   /**
@@ -171,45 +163,17 @@ export class Strip {
    * @param {Increment} columns
    */
   append(columns) {
-    if (startsOver(this.model, columns)) {
-      const { key, kinds } = this.model;
-      this.#show(emptyPayload(key, unitAfter(this.model, columns), kinds), { again: true });
-    }
-    const { model, time, view } = this;
-    if (columns.from > model.count) return;
-    const follows = time.shown >= model.count;
-    const { scrollTop, clientHeight, scrollHeight } = view.scroller;
-    const atBottom = scrollTop + clientHeight >= scrollHeight - 40;
-    const changed = model.append(columns);
-    if (columns.findings) this.version++;
-    if (model.rules !== this.rules) view.relayout(0);
-    this.rules = model.rules;
-    time.grow(follows);
-    view.marks.shown = time.shown;
-    view.relayout(changed, { toEnd: follows && atBottom });
-    paintLegend(this.parts.legend, model);
-    this.finder.refresh();
-    this.paint();
+    append(this, columns);
   }
 
   paint() {
-    const { model, parts, selection, time } = this;
+    const { model, selection, time } = this;
     const { shown } = time;
     const chosen = selection.findingIn(model);
     const finding = chosen !== null && chosen.knownAt <= shown ? chosen : null;
-    this.view.mark({ selected: selection.token, hover: selection.hover, shown, finding });
-    paintFindings(parts, model.findings, {
-      chosen: finding?.number ?? null,
-      shown,
-      version: this.version,
-      choose: (number) => this.choose(number),
-    });
-    const panel = `${this.version} ${finding?.number}`;
-    if (panel !== this.panel) paintFinding(parts.finding, model, finding);
-    this.panel = panel;
-    paintToken(parts, model, selection.hover ?? selection.token);
-    const readout = selection.token === null ? "" : describeCell(model, selection.token);
-    if (parts.readout.textContent !== readout) parts.readout.textContent = readout;
+    const { token, hover, range } = selection;
+    this.view.mark({ selected: token, hover, shown, finding, range });
+    this.panels.paint(model, selection, { finding, shown, playing: time.playing });
     time.paintTrack();
   }
 
@@ -227,6 +191,19 @@ export class Strip {
   }
 
   /**
+   * Choose the cells up to this one, from where the range began, from the chosen cell or from the one named.
+   * @param {number} i
+   * @param {number} [from]
+   */
+  extend(i, from) {
+    this.selection.extend(this.model, i, from);
+    this.time.reach(this.selection.needs(this.model));
+    this.view.reveal(i);
+    this.paint();
+    this.#tell();
+  }
+
+  /**
    * Choose a finding, and its first cell where it has one.
    * @param {number} number
    */
@@ -239,8 +216,11 @@ export class Strip {
   }
 
   /** @param {number} i */
-  moveTo(i) {
-    if (this.model.count) this.select(Math.max(0, Math.min(this.model.count - 1, i)));
+  moveTo(i, { extends: range = false } = {}) {
+    if (!this.model.count) return;
+    const cell = Math.max(0, Math.min(this.model.count - 1, i));
+    if (range) this.extend(cell);
+    else this.select(cell);
   }
 
   help() {
@@ -272,8 +252,9 @@ export class Strip {
   }
 
   #tell() {
-    const { token, finding } = this.selection;
-    this.teller.tell({ key: this.model.key, token, finding });
+    const { token, finding, anchor, other, range } = this.selection;
+    const to = range === null ? null : token === anchor ? other : anchor;
+    this.teller.tell({ key: this.model.key, token, finding, to });
   }
 
   #resized() {

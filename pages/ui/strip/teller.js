@@ -4,7 +4,7 @@
 
 const AFTER = 150; // ms of rest
 
-/** @typedef {Pick<Selected, "key" | "token" | "finding">} Chosen */
+/** @typedef {Pick<Selected, "key" | "token" | "finding" | "to">} Chosen */
 
 export class Teller {
   constructor() {

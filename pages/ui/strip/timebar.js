@@ -2,12 +2,14 @@
 
 import { count, duration, NUMBER } from "../numbers.js";
 import { Axis, PACE } from "./axis.js";
+import { autoWords } from "./pace.js";
+import { Player } from "./player.js";
 import { paintTrack } from "./track.js";
 
 /** @import { Model } from "./model.js" */
 /** @import { Parts } from "./parts.js" */
+/** @import { Marks } from "./player.js" */
 
-const MAX_SECONDS = 2; // how long "max" takes for a whole capture
 const STEPS = 10_000; // of the slider
 const AXIS_AFTER = 300; // ms that the axis of a growing stream may lag
 /** @type {Map<string, number>} */
@@ -22,7 +24,8 @@ export class TimeBar {
   /**
    * @param {Parts} parts
    * @param {Model} model
-   * @param {{ shown: (shown: number, playing: boolean) => void, selected: () => number | null }} on
+   * @param {{ shown: (shown: number, playing: boolean) => void, selected: () => number | null,
+   *   marks: () => Marks | null }} on `marks` are the ends of the chosen range
    */
   constructor(parts, model, on) {
     this.parts = parts;
@@ -32,16 +35,18 @@ export class TimeBar {
     this.shown = 0; // cells that had arrived
     this.place = 0; // of the play head on the axis
     this.share = 0; // of the axis, that is played
-    this.playing = 0; // the next frame, 0 while paused
+    this.player = new Player(this, parts, {
+      marks: on.marks,
+      paused: () => this.on.shown(this.shown, false),
+    });
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.lagging = undefined;
     parts.back.onclick = () => this.step(-1);
     parts.forward.onclick = () => this.step(1);
-    parts.play.onclick = () => this.toggle();
     parts.all.onclick = () => this.moveTo(this.model.count);
     parts.scrub.oninput = () => {
       this.pause();
-      this.#at(this.axis.length * (Number(parts.scrub.value) / STEPS));
+      this.showPlace(this.axis.length * (Number(parts.scrub.value) / STEPS));
     };
     parts.scrub.onkeydown = (event) => {
       const by = SLIDER_KEYS.get(event.key);
@@ -64,6 +69,7 @@ export class TimeBar {
     this.axis = new Axis(model, parts.gaps.checked);
     parts["gaps-label"].hidden = this.axis.gaps === 0;
     const steps = this.axis.byCell ? "tokens" : "events";
+    parts.auto.textContent = autoWords(this.axis);
     const untimed = !this.axis.timed && model.count > 0;
     parts.pace.textContent = untimed ? `no times in this capture: plays ${PACE} ${steps} per second` : "";
     this.#head(atEnd ? model.count : Math.min(this.shown, model.count));
@@ -111,59 +117,52 @@ export class TimeBar {
   }
 
   /** @param {number} shown */
+  rewind(shown) {
+    this.#head(shown);
+  }
+
+  /** @param {number} shown */
   #head(shown) {
     this.shown = shown;
     this.place = this.axis.placeOf(shown);
     this.paint();
   }
 
+  /**
+   * So many cells have arrived, as it plays or is stepped.
+   * @param {number} shown
+   */
+  showCells(shown) {
+    this.#head(shown);
+    this.on.shown(this.shown, this.playing);
+  }
+
   /** @param {number} place */
-  #at(place) {
+  showPlace(place) {
     this.place = Math.max(0, Math.min(this.axis.length, place));
     this.shown = this.place >= this.axis.length ? this.model.count : this.axis.shownAt(this.place);
     this.paint();
-    this.on.shown(this.shown, this.playing !== 0);
+    this.on.shown(this.shown, this.playing);
+  }
+
+  get playing() {
+    return this.player.playing;
   }
 
   toggle() {
-    if (this.playing) {
-      this.pause();
-      return;
-    }
-    if (!this.model.count) return;
-    if (this.shown >= this.model.count) {
-      this.place = 0;
-      this.shown = 0;
-    }
-    let before = performance.now();
-    /** @param {number} now */
-    const frame = (now) => {
-      const speed = this.parts.speed.value;
-      const passed = (now - before) / 1000;
-      before = now;
-      const step = speed === "max" ? (passed * this.axis.length) / MAX_SECONDS : passed * Number(speed);
-      this.playing = requestAnimationFrame(frame);
-      this.#at(this.place + step);
-      if (this.shown >= this.model.count) this.pause();
-    };
-    this.playing = requestAnimationFrame(frame);
-    this.paint();
+    this.player.toggle();
   }
 
   pause() {
-    if (!this.playing) return;
-    cancelAnimationFrame(this.playing);
-    this.playing = 0;
-    this.paint();
-    this.on.shown(this.shown, false);
+    this.player.pause();
   }
 
   paint() {
     const { parts, model, axis } = this;
-    parts.root.classList.toggle("playing", this.playing !== 0);
-    parts["play-word"].textContent = this.playing ? "pause" : "play";
+    parts.root.classList.toggle("playing", this.playing);
+    parts["play-word"].textContent = this.playing ? "pause" : this.player.clicks ? "step" : "play";
     const all = this.shown >= model.count;
-    parts.all.hidden = all || model.count === 0;
+    parts.all.disabled = all || model.count === 0;
     this.share = all || !axis.length ? 1 : this.place / axis.length;
     parts.scrub.value = String(Math.round(this.share * STEPS));
     const unit = model.unit === "piece" ? "piece" : "token";
@@ -182,7 +181,6 @@ export class TimeBar {
 
   close() {
     clearTimeout(this.lagging);
-    cancelAnimationFrame(this.playing);
-    this.playing = 0;
+    this.player.close();
   }
 }

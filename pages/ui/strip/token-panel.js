@@ -5,23 +5,30 @@ import { NUMBER } from "../numbers.js";
 import { visibleParts } from "../text.js";
 import { cellRows, unitOf } from "./cell-words.js";
 import { canCopy, copy, copyOf } from "./copying.js";
+import { rangeRows } from "./range.js";
 
 /** @import { WordRow } from "./cell-words.js" */
 /** @import { Copied } from "./copying.js" */
 /** @import { Model } from "./model.js" */
 /** @import { Parts } from "./parts.js" */
+/** @import { Range } from "./range.js" */
+
+/** @typedef {{ token: number | null, range: Range | null }} Chosen a range is shown in place of a token */
 
 /**
  * @param {Parts} parts
  * @param {Model} model
- * @param {number | null} i
+ * @param {Chosen} chosen
  */
-export function paintToken(parts, model, i) {
+export function paintToken(parts, model, { token: i, range }) {
   for (const button of copyButtons(parts)) {
-    button.disabled = !canCopy(model, i, /** @type {Copied} */ (button.dataset.copy));
+    const what = /** @type {Copied} */ (button.dataset.copy);
+    button.disabled = !canCopy(model, i, what);
+    if (what === "id") button.textContent = range ? "IDs" : "ID";
   }
-  parts["token-title"].textContent = titleOf(model, i);
-  if (i === null) {
+  parts["token-title"].textContent = range ? rangeTitle(model, range) : titleOf(model, i);
+  if (range) parts.token.replaceChildren(...rangeRows(model, range).flatMap(pair));
+  else if (i === null) {
     const words = model.count ? "Click a token, or use the arrow keys." : "This capture has no tokens.";
     parts.token.replaceChildren(make("p", "quiet", words));
   } else parts.token.replaceChildren(...cellRows(model, i).flatMap(pair));
@@ -30,13 +37,13 @@ export function paintToken(parts, model, i) {
 /**
  * The buttons copy what `chosen` names when they are pressed.
  * @param {Parts} parts
- * @param {() => { model: Model, token: number | null }} chosen
+ * @param {() => { model: Model } & Chosen} chosen
  */
 export function offerCopies(parts, chosen) {
   for (const button of copyButtons(parts)) {
     button.onclick = () => {
-      const { model, token } = chosen();
-      const words = copyOf(model, token, /** @type {Copied} */ (button.dataset.copy));
+      const { model, token, range } = chosen();
+      const words = copyOf(model, token, /** @type {Copied} */ (button.dataset.copy), range);
       copy(button, words);
     };
   }
@@ -57,6 +64,15 @@ function titleOf(model, i) {
   const unsent = model.unsentOf(i);
   if (!unsent) return `${noun} ${NUMBER.format(i)}`;
   return unsent.kind === "gap" ? "Tokens not sent" : `Rejected ${unsent.kind}`;
+}
+
+/**
+ * @param {Model} model
+ * @param {Range} range
+ */
+function rangeTitle(model, { start, end }) {
+  const nouns = unitOf(model) === "piece" ? "Pieces" : "Tokens";
+  return `${nouns} ${NUMBER.format(start)}–${NUMBER.format(end - 1)}`;
 }
 
 /** @param {WordRow} row */

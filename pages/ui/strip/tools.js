@@ -1,5 +1,6 @@
 // The buttons beside the legend and under the token: findings, find, keys, copies.
 
+import { copyOf } from "./copying.js";
 import { moveToFinding } from "./keyboard.js";
 import { offerCopies } from "./token-panel.js";
 
@@ -17,5 +18,16 @@ export function wireTools(strip) {
     if (event.target === help) help.close();
   };
   help.onclose = () => parts.scroller.focus({ preventScroll: true });
-  offerCopies(parts, () => ({ model: strip.model, token: strip.selection.token }));
+  const chosen = () => {
+    const { token, range } = strip.selection;
+    return { model: strip.model, token, range };
+  };
+  offerCopies(parts, chosen);
+  parts.scroller.oncopy = (event) => {
+    const { model, token, range } = chosen();
+    const words = copyOf(model, token, "text", range);
+    if (words === null || !event.clipboardData) return;
+    event.preventDefault();
+    event.clipboardData.setData("text/plain", words);
+  };
 }

@@ -3,19 +3,16 @@
 
 import { make } from "../dom.js";
 import { Frame } from "./frame.js";
+import { Pointing } from "./pointing.js";
 import { Row } from "./row.js";
 import { SIZE } from "./sizes.js";
 
 /** @import { Layout } from "./layout.js" */
 /** @import { Parts } from "./parts.js" */
+/** @import { Listener as Pointed } from "./pointing.js" */
 /** @import { Marks } from "./row.js" */
 
-/**
- * @typedef {object} Listener
- * @property {(i: number) => void} select
- * @property {(i: number | null) => void} hover
- * @property {(i: number) => string} describe
- */
+/** @typedef {Pointed & { describe: (i: number) => string }} Listener */
 
 const BEYOND = 120; // pixels above and below the window that are drawn
 const NOTHING = "No tokens and no delivered text in this capture; see its events.";
@@ -38,7 +35,7 @@ export class View {
     /** @type {Layout | null} */
     this.layout = null;
     /** @type {Marks} */
-    this.marks = { selected: null, hover: null, finding: null, shown: 0, found: new Set() };
+    this.marks = { selected: null, hover: null, finding: null, range: null, shown: 0, found: new Set() };
     this.waits = false; // for cells of a running stream
     this.scrolls = false;
     this.pending = 0;
@@ -47,16 +44,7 @@ export class View {
     /** @type {HTMLElement | undefined} */
     this.placeholder = undefined;
     this.scroller.onscroll = () => this.schedule();
-    this.canvas.onclick = (event) => {
-      const i = cellAt(event);
-      if (i !== null) on.select(i);
-    };
-    this.canvas.onpointermove = (event) => {
-      if (event.pointerType === "touch") return;
-      const i = cellAt(event);
-      if (i !== this.marks.hover) on.hover(i);
-    };
-    this.canvas.onpointerleave = () => on.hover(null);
+    this.pointing = new Pointing(parts.canvas, on);
   }
 
   /** @param {Layout} layout */
@@ -251,16 +239,9 @@ export class View {
 
   close() {
     cancelAnimationFrame(this.pending);
-    const { canvas, scroller } = this;
-    scroller.onscroll = canvas.onclick = canvas.onpointermove = canvas.onpointerleave = null;
+    this.scroller.onscroll = null;
+    this.pointing.close();
   }
-}
-
-/** @param {MouseEvent} event */
-function cellAt(event) {
-  const cell = event.target instanceof Element ? event.target.closest(".cell") : null;
-  if (!(cell instanceof HTMLElement) || cell.classList.contains("ghost")) return null;
-  return Number(cell.dataset.i);
 }
 
 /**

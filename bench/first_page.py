@@ -1,0 +1,79 @@
+"""The first page of a fresh process: from the start of the program until the built-in capture is drawn.
+
+    python -m bench.first_page [--rounds 3] [--root DIR]
+
+`answers` is when the server first answers, `page` the time from the first request to the drawn strip, in a
+browser that has been started before. `--root` is another checkout, to compare with in one run.
+"""
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from playwright.sync_api import Browser, sync_playwright
+
+from inspector.lab.process import free_port
+
+ROOT = Path(__file__).parent.parent
+CHROMIUM = "/usr/bin/chromium"
+
+
+def main() -> None:
+    """Measure and print."""
+    options = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--root", type=Path, action="append", help="a checkout; again for another")
+    asked = options.parse_args()
+    roots: list[Path] = asked.root or [ROOT]
+    found: dict[Path, list[tuple[float, float]]] = {root: [] for root in roots}
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        for _ in range(asked.rounds):
+            for root in roots:
+                found[root].append(_round(browser, root))
+        browser.close()
+    for root, times in found.items():
+        answers, page = (statistics.median(column) for column in zip(*times, strict=True))
+        print(f"{root}: answers after {answers:.2f} s, page {page:.2f} s later (median of {len(times)})")
+
+
+def _round(browser: Browser, root: Path) -> tuple[float, float]:
+    port = free_port()
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+    with tempfile.TemporaryFile() as log:
+        started = time.monotonic()
+        server = subprocess.Popen(command, cwd=root, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            address = f"http://127.0.0.1:{port}/"
+            while not _answers(f"{address}_stcore/health"):
+                time.sleep(0.02)
+            answered = time.monotonic()
+            page = browser.new_page(viewport={"width": 1400, "height": 900})
+            page.goto(address)
+            page.wait_for_selector(".hi[data-ready]", timeout=120_000)
+            drawn = time.monotonic()
+            page.close()
+        finally:
+            server.terminate()
+            server.wait()
+    return answered - started, drawn - answered
+
+
+def _answers(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(address, timeout=5) as answer:  # noqa: S310 -- our own server
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""What the dashboard loads before its first page, and what it loads once that page had its time."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from importlib import import_module
+from typing import Final
+
+from inspector.diagnosis import catalogue
+from inspector.harmony.vocab import encoding
+
+__all__ = ["warmed"]
+
+_LATER_S: Final = 8.0
+"""The first page of a browser that opens at once is drawn by then."""
+
+
+@asynccontextmanager
+async def warmed(later: Sequence[str] = ()) -> AsyncIterator[None]:
+    """Load the vocabulary and the catalogue of known issues, and the modules `later` in the background.
+
+    Every page needs the first two. The modules are those that only some action needs, which then does not
+    wait for them.
+    """
+    encoding()
+    catalogue()
+    loading = asyncio.create_task(_load(later))
+    try:
+        yield
+    finally:
+        loading.cancel()
+        with suppress(asyncio.CancelledError):
+            await loading
+
+
+async def _load(modules: Sequence[str]) -> None:
+    await asyncio.sleep(_LATER_S)
+    for name in modules:
+        await asyncio.to_thread(import_module, name)

@@ -1,0 +1,103 @@
+"""The HTML page that Streamlit's front end starts in, with our style sheet and title from its first moment.
+
+A sheet that comes with the first elements of a page comes late: the page would be drawn in Streamlit's own
+layout and then move. So page.css goes into the page itself, with hints to fetch the modules of the strip
+while Streamlit's own scripts load. Nothing else is changed, and only the pages' own addresses are.
+"""
+
+from collections.abc import Iterable
+from html import escape
+from importlib import import_module
+from typing import Final
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware import Middleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pages.ui import assets
+
+__all__ = ["Shell", "dressed", "shell"]
+
+_NAMES: Final = frozenset({"", "replay", "live", "compare", "diagnose", "matrix"})
+_TITLE: Final = b"<title>Streamlit</title>"
+_OURS: Final = b"<title>Harmony Inspector</title>"
+_HEAD: Final = b"</head>"
+_END: Final = b"</body>"  # behind the sheets that the front end adds to the head, so that ours wins
+_PRELOADED: Final = ("ui/strip/", "ui/banner/", "ui/dom.js", "ui/text.js", "ui/numbers.js")
+# Our page is not the file that these are about.
+_CONDITIONS: Final = (b"accept-encoding", b"if-none-match", b"if-modified-since", b"range")
+
+
+def shell(bases: Iterable[str]) -> list[Middleware]:
+    """The middleware, for pages below these paths."""
+    paths = frozenset(f"{base}/{name}" for base in bases for name in _NAMES)
+    return [Middleware(Shell, paths=paths)]
+
+
+class Shell:
+    """Adds to the HTML of the pages."""
+
+    def __init__(self, app: ASGIApp, paths: frozenset[str]) -> None:
+        self.app = app
+        self.paths = paths
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request for a page; leave every other request alone."""
+        path = scope.get("path", "")
+        page = scope["type"] == "http" and scope["method"] == "GET"
+        if not page or (path.rstrip("/") not in self.paths and path not in self.paths):
+            await self.app(scope, receive, send)
+            return
+        asked = [(name, value) for name, value in scope["headers"] if name not in _CONDITIONS]
+        await self.app({**scope, "headers": asked}, receive, _Dressing(send))
+
+
+class _Dressing:
+    """Sends a response on; an HTML one as a whole, dressed."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._start: Message | None = None
+        self._body = b""
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start" and _is_html(message):
+            self._start = message
+        elif self._start is None or message["type"] != "http.response.body":
+            await self._send(message)
+        else:
+            self._body += message.get("body", b"")
+            if not message.get("more_body", False):
+                await self._finish(self._start)
+
+    async def _finish(self, start: Message) -> None:
+        body = dressed(self._body)
+        headers = MutableHeaders(raw=list(start["headers"]))
+        for name in ("etag", "last-modified", "accept-ranges"):
+            if name in headers:
+                del headers[name]
+        headers["content-length"] = str(len(body))
+        headers["cache-control"] = "no-cache"
+        await self._send({**start, "headers": headers.raw})
+        await self._send({"type": "http.response.body", "body": body})
+
+
+def _is_html(message: Message) -> bool:
+    headers = Headers(raw=message["headers"])
+    html = headers.get("content-type", "").startswith("text/html")
+    return html and message["status"] == 200 and "content-encoding" not in headers
+
+
+def dressed(page: bytes) -> bytes:
+    """Streamlit's page with our title, style sheet and hints; another page as it is."""
+    if not all(part in page for part in (_TITLE, _HEAD, _END)):
+        return page
+    sheet = f"<style>{assets.inline('page.css')}</style>".encode()
+    hints = "".join(f'<link rel="modulepreload" href="{escape(name)}" />' for name in _modules()).encode()
+    return page.replace(_TITLE, _OURS, 1).replace(_HEAD, hints + _HEAD, 1).replace(_END, sheet + _END, 1)
+
+
+def _modules() -> list[str]:
+    # As the route does: Streamlit reads the pages' modules again when a file of theirs changes.
+    current = import_module("pages.ui.modules")
+    return [current.address(name) for name in current.FILES if name.startswith(_PRELOADED)]

@@ -1,0 +1,42 @@
+"""Payloads of the token strip, and where a browser is in it."""
+
+import json
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from playwright.sync_api import Page
+
+import inspector
+from inspector import dashboard
+
+LEAK = "chat-tool-call-leak-vllm-0.14.1"
+
+
+def payload(capture: inspector.Capture, key: str = "one") -> dict[str, Any]:
+    """What the strip receives for a capture."""
+    seen = inspector.inspect(capture)
+    found: dict[str, Any] = json.loads(json.dumps(dashboard.strip(seen, key=key)))
+    return found
+
+
+def built_in(name: str) -> dict[str, Any]:
+    """What it receives for a built-in capture."""
+    (capture,) = inspector.load(next(one.path for one in dashboard.builtin() if one.name == name))
+    return payload(capture, name)
+
+
+def selected(page: Page) -> str | None:
+    """The chosen cell, as a screen reader is told."""
+    return page.locator(".scroller").get_attribute("aria-activedescendant")
+
+
+def goto(page: Page, address: str) -> Page:
+    """Open an address and wait until its strip is drawn."""
+    page.goto(address)
+    page.wait_for_selector(".hi[data-ready]")
+    return page
+
+
+def query(page: Page) -> dict[str, str]:
+    """What the address bar names."""
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
