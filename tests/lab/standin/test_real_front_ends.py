@@ -36,7 +36,7 @@ from inspector.lab.standin.install import FRONT_END, NEWEST_FRONT_END, RUST, eng
 from inspector.lab.standin.serving import ROOT, StandinServer
 from inspector.lab.standin.steps import RAGGED
 from inspector.store import FIXTURES
-from tests.lab.test_real_vllm import SLICE
+from tests.support.lab import SLICE
 
 pytestmark = pytest.mark.vllm
 
