@@ -7,6 +7,7 @@ from pages.parts.replay import events
 from pages.ui import captures, charts, pickers, state
 from pages.ui.banner import banner
 from pages.ui.fields import fields
+from pages.ui.prompt import prompt_block
 from pages.ui.strip import raw_event, strip
 
 session = state.current()
@@ -35,6 +36,10 @@ with bar:
     pickers.downloads(seen)
 choice = pickers.choice(session, seen)
 banner(seen, choice=choice, known=captures.fact_row(one.digest, choice, seen), key="replay_banner")
+
+told = captures.prompt(one.digest, seen)
+if told is not None:
+    prompt_block(told, key="replay_prompt")
 
 session.begin(captures.first_place(seen, choice))
 payload = captures.payload(one.digest, choice, seen)

@@ -94,7 +94,7 @@ def test_hostile_text_stays_text_as_a_client_shows_it(mount: Mount) -> None:
 def test_probabilities_stand_in_place_of_ids_with_the_alternatives_in_the_panel(mount: Mount) -> None:
     drawn = built_in(LEAK)
     assert mount(drawn).get_by_label("probabilities").is_hidden()
-    values = [None] * 32
+    values: list[float | None] = [None] * 32
     values[22:24] = [-0.01, -2.3]
     page = mount(drawn | {"logprobs": {"values": values, "top": {"23": [[" town", -0.2]]}}}, token=23)
     page.get_by_label("probabilities").check()
