@@ -1,6 +1,7 @@
 // One row of cells over its delivery ribbons. It is built once when it comes into sight; marks are painted over it.
 
 import { make, paint } from "../dom.js";
+import { percent } from "../numbers.js";
 import { fieldHue, runLabel } from "./lane.js";
 import { FONT, SIZE } from "./sizes.js";
 
@@ -35,7 +36,7 @@ export class Row {
     this.layout = layout;
     this.r = r;
     this.places = layout.cellsOf(r);
-    this.start = this.places[0].i;
+    this.start = this.places[0]?.i ?? layout.rowStart[r];
     this.end = this.start + this.places.length;
     this.element = make("div", "row");
     this.element.setAttribute("role", "presentation");
@@ -67,7 +68,13 @@ export class Row {
     element.setAttribute("aria-setsize", String(model.count));
     element.setAttribute("aria-posinset", String(i + 1));
     element.append(paint(make("bdi", "text"), layout.cells.parts(i)));
-    if (model.ids) element.append(make("span", "id", String(model.idOf(i) ?? "")));
+    const chance = layout.heat ? model.probabilityOf(i) : null;
+    if (chance !== null) {
+      element.classList.add("heat");
+      element.style.setProperty("--heat", `${Math.round((1 - chance) * 100)}%`);
+    }
+    const below = chance === null ? String(model.idOf(i) ?? "") : percent(chance);
+    if (model.ids) element.append(make("span", "id", below));
     const line = rule ? make("i", "rule") : null;
     if (line) {
       line.style.left = `${x - 5}px`;
