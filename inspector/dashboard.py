@@ -39,6 +39,7 @@ from inspector.lab.scripts import load as lab_scripts
 from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows
 from inspector.metrics import figures
 from inspector.playback import FAULTS, playback_routes
+from inspector.prompt import FirstDifference, Prompt, prompt_of
 from inspector.reading import ChoiceReading
 from inspector.runs.feed import runs_routes
 from inspector.runs.model_lists import ModelLists
@@ -54,6 +55,7 @@ from inspector.views.encoding import json_bytes
 from inspector.views.growth import stream_position
 from inspector.views.payload import Head as StripHead
 from inspector.views.payload import Payload as StripPayload
+from inspector.views.prompt_blocks import prompt_blocks, prompt_label
 from inspector.views.rows import audit_row, event_rows, field_rows, finding_row
 from inspector.views.strip import empty_strip, strip
 from inspector.warming import warmed
@@ -71,6 +73,7 @@ __all__ = [
     "DiagnosisOutcome",
     "Ending",
     "Failure",
+    "FirstDifference",
     "Issue",
     "Lane",
     "LiveRequest",
@@ -81,6 +84,7 @@ __all__ = [
     "OutcomeKind",
     "Pace",
     "Piece",
+    "Prompt",
     "Registry",
     "Repeats",
     "Route",
@@ -124,6 +128,9 @@ __all__ = [
     "parse_tools",
     "playback_routes",
     "plural",
+    "prompt_blocks",
+    "prompt_label",
+    "prompt_of",
     "registry",
     "rejected",
     "render",

@@ -17,6 +17,7 @@ found = compare.compared(left, right)
 st.set_page_config(page_title=f"{found.outcome.words} · Compare · Harmony Inspector")
 sentence_banner(found.level, found.sentence, found.why, compare.facts(found), key="compare_banner")
 
+compare.prompts(left, right, found)
 compare.tokens(session, left, right, found)
 
 names = ["Delivered", "Generated", "Timing", "Settings", "More captures", "Repeated runs"]

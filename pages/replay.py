@@ -6,6 +6,7 @@ from pages.parts.replay import events
 from pages.ui import captures, charts, pickers, state
 from pages.ui.banner import banner
 from pages.ui.fields import fields
+from pages.ui.prompt import prompt_block
 from pages.ui.strip import strip
 
 session = state.current()
@@ -34,6 +35,10 @@ with bar:
     pickers.downloads(seen)
 choice = pickers.choice(session, seen)
 banner(seen, choice=choice, known=captures.fact_row(one.digest, choice, seen), key="replay_banner")
+
+told = captures.prompt(one.digest, seen)
+if told is not None:
+    prompt_block(told, key="replay_prompt")
 
 session.begin(captures.first_place(seen, choice))
 strip(captures.payload(one.digest, choice, seen), session, key="replay_strip")

@@ -16,6 +16,7 @@ from inspector.audit.verdict import Level
 from inspector.capture import Endpoint
 from inspector.diagnosis import Alternative, Cause
 from inspector.harmony.reconstruction import Certainty
+from inspector.prompt import MessageState, PromptDifference, PromptSeverity, PromptSource
 from inspector.reading import Evidence
 
 __all__ = ["schema", "text"]
@@ -66,6 +67,7 @@ def schema() -> dict[str, Any]:
             "finish_reason": _TEXT_OR_NULL,
             "findings": {"type": "array", "items": {"$ref": "#/$defs/finding"}},
             "notes": {"type": "array", "items": _TEXT},
+            "prompt": _or_null("#/$defs/prompt"),
             "choices": {
                 "type": "array",
                 "description": "Only of a response with several choices.",
@@ -126,6 +128,7 @@ def schema() -> dict[str, Any]:
                 },
                 optional=("text", "other"),
             ),
+            "prompt": _prompt(),
             "error": _object(
                 "The server's own error.", {"message": _TEXT, "type": {}, "code": {}, "event": _COUNT}
             ),
@@ -158,6 +161,41 @@ def _cause() -> dict[str, Any]:
         "items": _of_class(Alternative, "A cause that looks the same, with the command that separates them."),
     }
     return made
+
+
+def _prompt() -> dict[str, Any]:
+    difference = _of_class(
+        PromptDifference,
+        "A difference from the request; spans are half-open, null where there is no such place.",
+    )
+    difference["properties"] |= {"severity": _enum(PromptSeverity), "explanation": _TEXT}
+    difference["required"] += ["severity", "explanation"]
+    return _object(
+        "The prompt, where its token IDs are known, and how it differs from what the request asks for. "
+        "Nothing in it changes `verdict`.",
+        {
+            "source": _enum(PromptSource),
+            "tokens": _COUNT,
+            "compared": {"type": "boolean"},
+            "identical": {"type": "boolean"},
+            "sentence": _TEXT,
+            "messages": {
+                "type": "array",
+                "items": _object(
+                    "A message of the prompt; the span is half-open.",
+                    {
+                        "state": _enum(MessageState),
+                        **dict.fromkeys(
+                            ("role", "name", "channel", "recipient", "content_type"), _TEXT_OR_NULL
+                        ),
+                        "token_start": _COUNT,
+                        "token_end": _COUNT,
+                    },
+                ),
+            },
+            "differences": {"type": "array", "items": difference},
+        },
+    )
 
 
 def _or_null(ref: str) -> dict[str, Any]:

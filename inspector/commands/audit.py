@@ -16,6 +16,9 @@ from inspector.views.rows import audit_row, finding_words
 
 __all__ = ["add_parser"]
 
+_SHOWN = 20
+"""Differences of a prompt that are printed."""
+
 _EXAMPLE = """example:
   python -m inspector audit fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl
   curl -sN http://localhost:8000/v1/chat/completions -d @request.json | python -m inspector audit - --json
@@ -126,4 +129,11 @@ def _lines(one: Inspection) -> list[str]:
         if finding.known_issues:
             lines.append(f"          known issues: {', '.join(finding.known_issues[:3])}")
     lines.extend(f"  note: {note}" for note in one.reading.notes)
+    if (prompt := row["prompt"]) is not None and prompt["differences"]:
+        lines.append(f"  prompt ({count(prompt['tokens'], 'token')}):")
+        lines.extend(
+            f"  {found['severity']:7} {found['explanation']}" for found in prompt["differences"][:_SHOWN]
+        )
+        if (more := len(prompt["differences"]) - _SHOWN) > 0:
+            lines.append(f"          {count(more, 'more difference')}, see --json")
     return lines

@@ -6,8 +6,11 @@ from inspector.audit.rejection import UnsentKind, rejection
 from inspector.audit.wording import unsent_words
 from inspector.commands.shared import Commands, one_capture, print_json, say
 from inspector.errors import InspectorError
+from inspector.formats import count
 from inspector.harmony.text import text_of
-from inspector.reading import read
+from inspector.prompt import prompt_of, told
+from inspector.reading import Reading, read
+from inspector.views.prompt_rows import prompt_token_rows
 from inspector.views.rows import token_rows
 
 __all__ = ["add_parser"]
@@ -19,6 +22,7 @@ _NOTE = (
 
 _EXAMPLE = """example:
   python -m inspector tokens fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl
+  python -m inspector tokens --prompt fixtures/chat-raw-harmony-in-history-vllm-0.32.0.jsonl
 
 exit codes: 0 printed, 2 the file cannot be read or contains no token IDs
 """
@@ -43,6 +47,11 @@ def add_parser(commands: Commands) -> None:
         default=0,
         help="which completion, if the request asked for several (default: 0)",
     )
+    parser.add_argument(
+        "--prompt",
+        action="store_true",
+        help="print the tokens of the prompt, and how it differs from the request",
+    )
     parser.set_defaults(run=run)
 
 
@@ -50,6 +59,8 @@ def run(arguments: Namespace) -> int:
     """Print the tokens."""
     name, capture = one_capture(arguments.file)
     reading = read(capture)
+    if arguments.prompt:
+        return _prompt(name, reading, as_json=arguments.json)
     choice = next((one for one in reading.choices if one.index == arguments.choice), None)
     if choice is None:
         raise InspectorError(
@@ -86,4 +97,25 @@ def run(arguments: Namespace) -> int:
             text = stopped.error.quoted if token_id is None else text_of([token_id])
             shown = "" if kind is UnsentKind.GAP else text
             say(f"{'not sent':>7} {'' if token_id is None else token_id:>6} {shown}  ({said[kind]})")
+    return 0
+
+
+def _prompt(name: str, reading: Reading, *, as_json: bool) -> int:
+    """Print the tokens of the prompt."""
+    prompt = prompt_of(reading)
+    if prompt is None:
+        raise InspectorError(f"{name}: no token IDs of the prompt; {reading.engine.ids_hint()}")
+    if as_json:
+        print_json(list(prompt_token_rows(prompt)))
+        return 0
+    say(f"{count(len(prompt.ids), 'token')}, {count(len(prompt.messages), 'message')}. {prompt.sentence}")
+    for one in prompt.differences[1:]:
+        say(f"{one.severity}: {told(one)}")
+    say(f"{'index':>7} {'id':>7} {'message':>7} {'channel':<11} {'state':<8} text")
+    for row in prompt_token_rows(prompt):
+        text = row["text"] or f"({row['bytes'] or 'not in the vocabulary'})"
+        say(
+            f"{row['index']:>7} {row['id']:>7} {row['message']:>7} {row['channel'] or '':<11} "
+            f"{row['state']:<8} {text}"
+        )
     return 0

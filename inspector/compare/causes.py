@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from inspector.compare.settings import Setting, prompt_ids
+from inspector.compare.settings import Setting
 from inspector.formats import listed
+from inspector.prompt import first_difference, known_ids
 from inspector.reading import Reading
 
 __all__ = ["cause"]
@@ -59,14 +60,15 @@ def cause(left: Reading, right: Reading, settings: Sequence[Setting]) -> str:
         return f"The models differ: {by_name['model'].left} and {by_name['model'].right}."
     asked = list(dict.fromkeys(_key(one.name) for one in settings if one.name.startswith("request.")))
     prompt = [key for key in asked if key in _PROMPT]
-    mine, other = prompt_ids(left), prompt_ids(right)
+    mine, other = known_ids(left), known_ids(right)
     known = mine is not None and other is not None
     if prompt:
         return f"The requests differ in {listed(prompt)}."
-    if known and mine != other:
-        return (
+    if mine is not None and other is not None and (first := first_difference(mine, other)) is not None:
+        said = (
             "The requests are the same, but the prompt token IDs differ: check template and system message."
         )
+        return f"{said} {first.sentence}"
     template = " The prompt token IDs are the same, so the template is not the cause." if known else ""
     sampling = [key for key in asked if key in _SAMPLING]
     if sampling:

@@ -12,6 +12,7 @@ from inspector.compare.settings import Setting
 from inspector.compare.texts import FieldPair
 from inspector.inspection import Inspection
 from inspector.metrics import Figures
+from inspector.prompt import FirstDifference, first_difference, known_ids
 
 __all__ = ["Apart", "ChoiceComparison", "Comparison", "Divergence", "Outcome"]
 
@@ -114,6 +115,12 @@ class Comparison:
         if len(parts) < len(self.choices):
             return None
         return Counts(*(sum(column) for column in zip(*parts, strict=True)))
+
+    @property
+    def prompt(self) -> FirstDifference | None:
+        """Where the prompts part; None when they are the same, or a side's is unknown."""
+        left, right = known_ids(self.left.reading), known_ids(self.right.reading)
+        return None if left is None or right is None else first_difference(left, right)
 
     @property
     def divergence(self) -> Divergence | None:

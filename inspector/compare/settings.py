@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from inspector.formats import clip, count
+from inspector.prompt import PromptPlace, first_difference, known_ids
 from inspector.reading import Reading
 
 __all__ = ["Setting", "differing"]
@@ -30,20 +31,10 @@ def differing(left: Reading, right: Reading) -> tuple[Setting, ...]:
         for name in {**mine, **other}
         if mine.get(name) != other.get(name)
     ]
-    prompts = _prompt_row(prompt_ids(left), prompt_ids(right))
+    prompts = _prompt_row(known_ids(left), known_ids(right))
     if prompts is not None:
         rows.append(prompts)
     return tuple(rows[:_ROWS_AT_MOST])
-
-
-def prompt_ids(reading: Reading) -> list[int] | None:
-    """Ids of the prompt, told by the server or sent by the client; None when unknown."""
-    if reading.stream.prompt_ids is not None:
-        return reading.stream.prompt_ids
-    asked = reading.header.request.get("prompt")
-    if isinstance(asked, list) and asked and all(type(item) is int for item in asked):
-        return asked
-    return None
 
 
 def _settings(reading: Reading) -> Iterator[tuple[str, object]]:
@@ -53,7 +44,7 @@ def _settings(reading: Reading) -> Iterator[tuple[str, object]]:
     if reading.header.status is not None:
         yield "status", reading.header.status
     skipped = {"model"}
-    if prompt_ids(reading) is not None and reading.spec.raw:
+    if known_ids(reading) is not None and reading.spec.raw:
         skipped.add("prompt")
     for key, value in reading.header.request.items():
         if key not in skipped:
@@ -74,15 +65,19 @@ def _leaves(path: str, value: object, depth: int) -> Iterator[tuple[str, object]
 
 
 def _prompt_row(left: list[int] | None, right: list[int] | None) -> Setting | None:
-    if left == right or left is None or right is None:
+    if left is None or right is None or (first := first_difference(left, right)) is None:
         return None  # unknown on one side is no difference
-    first = next(
-        (place for place, (a, b) in enumerate(zip(left, right, strict=False)) if a != b),
-        min(len(left), len(right)),
-    )
     return Setting(
-        "prompt ids", *(f"{count(len(ids), 'ID')}, first difference at {first:,}" for ids in (left, right))
+        "prompt ids",
+        *(
+            f"{count(len(ids), 'ID')}, first difference at {first.token:,}{_inside(place)}"
+            for ids, place in ((left, first.left), (right, first.right))
+        ),
     )
+
+
+def _inside(place: PromptPlace) -> str:
+    return f", in {place.where}: “{place.text}”" if place.where else ""
 
 
 def _short(value: Any) -> str | None:

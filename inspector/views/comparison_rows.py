@@ -63,6 +63,7 @@ def comparison_row(comparison: Comparison) -> dict[str, Any]:
             "both": [{**finding_row(mine), "right": finding_row(other)} for mine, other in findings.both],
         },
         "settings": [one._asdict() for one in comparison.settings],
+        "prompt": _prompt(comparison),
         "timing": {
             "left": figure_row(comparison.timing[0]),
             "right": figure_row(comparison.timing[1]),
@@ -148,6 +149,11 @@ def _fields(comparison: Comparison, side: str) -> dict[str, Any]:
         for pair in pairs:
             rows[prefix + pair.field] = {"equal": pair.equal, "left": pair.left, "right": pair.right}
     return rows
+
+
+def _prompt(comparison: Comparison) -> dict[str, Any] | None:
+    first = comparison.prompt
+    return None if first is None else {**asdict(first), "sentence": first.sentence}
 
 
 def _token_differences(choice: ChoiceComparison) -> Iterator[dict[str, Any]]:

@@ -16,8 +16,10 @@ from inspector.harmony.text import text_of, texts
 from inspector.harmony.vocab import token_bytes
 from inspector.inspection import Examined
 from inspector.metrics import Figures
+from inspector.prompt import prompt_of
 from inspector.reading import ChoiceReading, Reading, Texts
 from inspector.views.payload import IssueRow
+from inspector.views.prompt_rows import prompt_row
 
 __all__ = [
     "audit_row",
@@ -123,6 +125,7 @@ def audit_row(name: str, seen: Examined) -> dict[str, Any]:
             for finding, cause in zip(seen.findings, seen.causes, strict=True)
         ],
         "notes": list(reading.notes),
+        "prompt": prompt_row(prompt_of(reading)),
     }
     if len(reading.choices) > 1:
         row["choices"] = [

@@ -12,7 +12,7 @@ import streamlit as st
 
 import inspector
 from inspector import Capture, Inspection, InspectorError, Severity, dashboard
-from inspector.dashboard import LiveRun, RunState
+from inspector.dashboard import LiveRun, Prompt, RunState
 from pages.ui.banner import facts
 from pages.ui.fields import parts
 from pages.ui.state import Opened, Place, Session
@@ -31,6 +31,7 @@ __all__ = [
     "open_file",
     "opening",
     "payload",
+    "prompt",
     "title",
 ]
 
@@ -169,6 +170,14 @@ def field_parts(digest: str, choice: int, _seen: Inspection) -> list[dict[str, A
     """Generated against delivered text of one choice, a row a field, with what to mark."""
     del digest
     return parts(dashboard.field_rows(_seen, _seen.reading.choices[choice]))
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def prompt(digest: str, _seen: Inspection) -> Prompt | None:
+    """The prompt of a capture; None when its tokens are unknown."""
+    del digest
+    with _uncollected():
+        return dashboard.prompt_of(_seen.reading)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

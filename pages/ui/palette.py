@@ -1,7 +1,7 @@
 """The palette: one table of colours by meaning, for light and dark, as CSS custom properties and for plots.
 
-Components take `stylesheet()` before their own sheet and name colours as `var(--loss)`. The strip has dark
-shades of its own; the other components keep one shade for both themes.
+Components take `stylesheet()` before their own sheet and name colours as `var(--loss)`. The strip and the
+prompt have dark shades of their own; the other components keep one shade for both themes.
 """
 
 from collections.abc import Mapping
@@ -58,10 +58,10 @@ PALETTE: Final[Mapping[str, Shade]] = {
 }
 """Colours by meaning."""
 
-_ROOTS: Final = (".hi", ".fields", ".banner", ".now")
+_ROOTS: Final = (".hi", ".fields", ".banner", ".now", ".prompt")
 """The outermost elements of the components."""
-_THEMED: Final = ".hi"
-"""The component that says its theme, as `data-theme`."""
+_THEMED: Final = (".hi", ".prompt")
+"""The components that say their theme, as `data-theme`."""
 _CHANNELS: Final = {
     "analysis": "reasoning",
     "reasoning": "reasoning",
@@ -77,7 +77,8 @@ def stylesheet() -> str:
     """The palette as custom properties of every component, with the dark shades where a theme is told."""
     light = "".join(f"--{name}:{one.light};" for name, one in PALETTE.items())
     dark = "".join(f"--{name}:{one.dark};" for name, one in PALETTE.items() if one.dark != one.light)
-    return f'{",".join(_ROOTS)}{{{light}}}\n{_THEMED}[data-theme="dark"]{{{dark}}}\n'
+    themed = ",".join(f'{root}[data-theme="dark"]' for root in _THEMED)
+    return f"{','.join(_ROOTS)}{{{light}}}\n{themed}{{{dark}}}\n"
 
 
 def shade(name: str, theme: str) -> str:

@@ -55,3 +55,15 @@ def test_truth_from_outside_takes_the_place_of_ids(files: dict[str, Path], tmp_p
     row = json.loads(done.stdout)
     assert row["evidence"] == "given ids"
     assert [finding["kind"] for finding in row["findings"]] == ["misrouted"]
+
+
+def test_what_differs_in_the_prompt_is_said_and_changes_neither_verdict_nor_exit_code() -> None:
+    file = "fixtures/chat-raw-harmony-in-history-vllm-0.32.0.jsonl"
+    done = inspector("audit", file, "--fail-on", "warning")
+    assert done.returncode == 0
+    assert b"CLEAN" in done.stdout
+    assert b"the client sent raw Harmony back" in done.stdout
+    row = json.loads(inspector("audit", file, "--json").stdout)
+    assert row["verdict"]["level"] == "clean"
+    assert [(one["code"], one["message"]) for one in row["prompt"]["differences"]] == [("harmony_as_text", 3)]
+    assert row["prompt"]["sentence"] == row["prompt"]["differences"][0]["explanation"]

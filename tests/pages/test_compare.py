@@ -162,3 +162,23 @@ def test_long_equal_stretches_can_be_folded() -> None:
         counts.append(json.loads(payload)["count"])
     assert counts[0] == 404
     assert counts[1] == 404 - int(fold.label.split()[1])
+
+
+def test_prompts_are_compared_by_their_first_token_that_differs() -> None:
+    app = AppTest.from_file(PAGE, default_timeout=120)
+    app.query_params["left"] = "chat-whole-vllm-0.14.1"
+    app.query_params["right"] = "chat-raw-harmony-in-history-vllm-0.32.0"
+    app.session_state["compare_prompts"] = True
+    app.run()
+    assert not app.exception
+    assert app.expander[0].label.startswith("Prompts: ")
+    assert app.expander[0].label.endswith(" tokens, different from token 35 on")
+    assert [one for one in app.text if "in message 0 (system)" in one.value]
+    told = [one.proto for one in app.get("bidi_component") if one.proto.component_name == "inspector_prompt"]
+    assert [json.loads(one.json)["blocks"][0]["notes"] for one in told] == [
+        ["Token 35 is the first that differs."]
+    ] * 2
+
+
+def test_equal_prompts_are_one_line() -> None:
+    assert page().expander[0].label == "Prompts: the same 205 tokens on both sides"

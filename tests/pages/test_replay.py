@@ -201,3 +201,26 @@ def test_the_request_is_a_command_that_a_shell_reads() -> None:
     words = shlex.split(as_curl(header).replace("\\\n", " "))
     assert words[:3] == ["curl", "-N", "$BASE_URL/responses"]
     assert json.loads(words[words.index("-d") + 1]) == header.request
+
+
+def test_the_prompt_is_a_collapsed_line_and_opens_on_demand() -> None:
+    app = page(capture="chat-raw-harmony-in-history-vllm-0.32.0")
+    assert app.expander[0].label == "Prompt: 209 tokens, 6 messages, 1 difference from the request"
+    assert not [one for one in app.get("bidi_component") if one.proto.component_name == "inspector_prompt"]
+    app = AppTest.from_file(PAGE, default_timeout=120)
+    app.query_params["capture"] = "chat-raw-harmony-in-history-vllm-0.32.0"
+    app.session_state["replay_prompt"] = True
+    app.run()
+    assert not app.exception
+    told = json.loads(drawn(app, "prompt").json)
+    assert told["level"] == "warning"
+    assert [one["hue"] for one in told["blocks"]] == ["other", "other", "other", "content", "other", "other"]
+    assert told["blocks"][3]["notes"] == [told["sentence"]]
+    assert told["blocks"][3]["tokens"] is None
+    app.toggle[0].set_value(True).run()
+    told = json.loads(drawn(app, "prompt").json)
+    assert told["blocks"][0]["tokens"][0] == ["<|start|>", 200006, True]
+
+
+def test_a_capture_without_the_prompts_ids_has_no_such_line() -> None:
+    assert not page(capture="responses-whole-vllm-0.14.1").expander

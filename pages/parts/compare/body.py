@@ -14,6 +14,7 @@ from pages.ui.banner import banner, sentence_banner
 from pages.ui.captures import Chosen
 from pages.ui.charts import both_over_time
 from pages.ui.fields import field_words, fields, sides
+from pages.ui.prompt import two_prompts
 from pages.ui.state import Place, Session
 from pages.ui.strip import Payload, pack, strip
 
@@ -25,6 +26,7 @@ __all__ = [
     "from_servers",
     "one_side",
     "pick",
+    "prompts",
     "rates",
     "receive",
     "repeats",
@@ -204,6 +206,13 @@ def _row(digest: str, _found: Comparison, *, folded: bool) -> _Row | None:
     first = made["findings"][0]["cell_start"] if made["findings"] else None
     place = Place(first, 0 if made["findings"] else None)
     return _Row(pack(made, digest=digest), place, made["hidden"])
+
+
+def prompts(left: Chosen, right: Chosen, found: Comparison) -> None:
+    """Both prompts, collapsed, where their tokens are known."""
+    mine, other = (captures.prompt(one.digest, one.seen) for one in (left, right))
+    if mine is not None and other is not None:
+        two_prompts(mine, other, found.prompt, key="compare_prompts")
 
 
 def texts(found: Comparison, which: str, *, key: str) -> None:

@@ -1,0 +1,50 @@
+"""Where the prompt's token IDs come from: the server's response, or the request itself."""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from inspector.bounds import TOKENS
+from inspector.harmony.vocab import Marker, encode
+from inspector.reading import Reading
+
+__all__ = ["PromptIds", "PromptSource", "known_ids", "prompt_ids"]
+
+
+class PromptSource(StrEnum):
+    """Who says what the prompt's tokens are."""
+
+    SERVER = "server"
+    """`prompt_token_ids` in the response."""
+    REQUEST = "request"
+    """The request itself sends token IDs (completions)."""
+    ENCODED = "encoded"
+    """The request's text, encoded here (completions)."""
+
+
+class PromptIds(NamedTuple):
+    """A prompt as token IDs."""
+
+    ids: list[int]
+    source: PromptSource
+
+
+def known_ids(reading: Reading) -> list[int] | None:
+    """IDs of the prompt, sent by the server or by the client; None when unknown."""
+    if reading.stream.prompt_ids is not None:
+        return reading.stream.prompt_ids
+    asked = reading.header.request.get("prompt")
+    if isinstance(asked, list) and asked and all(type(item) is int for item in asked):
+        return asked
+    return None
+
+
+def prompt_ids(reading: Reading) -> PromptIds | None:
+    """The prompt's IDs and their source; None when neither IDs nor a Harmony text is known."""
+    if reading.stream.prompt_ids:
+        return PromptIds(reading.stream.prompt_ids[:TOKENS], PromptSource.SERVER)
+    if ids := known_ids(reading):
+        return PromptIds(ids[:TOKENS], PromptSource.REQUEST)
+    asked = reading.header.request.get("prompt")
+    if isinstance(asked, str) and Marker.START.text in asked:
+        return PromptIds(encode(asked)[:TOKENS], PromptSource.ENCODED)
+    return None

@@ -1,0 +1,134 @@
+"""A prompt as blocks for a page: bounded, with its differences at their places."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, Final
+
+from inspector.formats import count, number
+from inspector.harmony.text import texts
+from inspector.prompt import (
+    MessageState,
+    Prompt,
+    PromptCode,
+    PromptMessage,
+    PromptSource,
+    headline,
+    told,
+)
+
+__all__ = ["prompt_blocks", "prompt_label"]
+
+_FIRST: Final = 20
+_LAST: Final = 80
+"""Messages that are drawn at the start and at the end of a long prompt, besides those that differ."""
+_DIFFERING: Final = 50
+_TEXT: Final = 4_000
+"""Characters of a message that are drawn."""
+_TOKENS: Final = 400
+"""Tokens of a message that are drawn with their IDs."""
+_ALL_TOKENS: Final = 8_000
+_ABSENT: Final = frozenset(
+    {PromptCode.REASONING_LOST, PromptCode.MESSAGE_MISSING, PromptCode.INSTRUCTIONS_MISSING}
+)
+_HUES: Final = {"analysis": "reasoning", "final": "content", "commentary": "preamble"}
+_SOURCES: Final = {
+    PromptSource.SERVER: "token IDs sent by the server",
+    PromptSource.REQUEST: "token IDs of the request",
+    PromptSource.ENCODED: "the request's text, encoded here",
+}
+
+
+def prompt_label(prompt: Prompt) -> str:
+    """The prompt in one line: tokens, messages, differences."""
+    size = f"Prompt: {count(len(prompt.ids), 'token')}, {count(len(prompt.messages), 'message')}"
+    if not prompt.differences:
+        return size
+    return f"{size}, {count(len(prompt.differences), 'difference')} from the request"
+
+
+def prompt_blocks(prompt: Prompt, *, with_ids: bool = False, first: int | None = None) -> dict[str, Any]:
+    """What the page draws; `first` is the first token that differs from another prompt."""
+    found = prompt.differences[:_DIFFERING]
+    at = None if first is None else _holder(prompt.messages, first)
+    shown = _shown(prompt.messages, {one.message for one in found} | {at})
+    room = _ALL_TOKENS
+    blocks: list[dict[str, Any]] = []
+    last = -1
+    for message in shown:
+        if message.index > last + 1:
+            blocks.append({"kind": "gap", "text": count(message.index - last - 1, "more message")})
+        last = message.index
+        mine = [one for one in found if one.message == message.index]
+        blocks += [{"kind": "missing", "text": told(one)} for one in mine if one.code in _ABSENT]
+        notes = [told(one) for one in mine if one.code not in _ABSENT]
+        if message.index == at and first is not None:
+            notes.append(f"Token {number(first)} is the first that differs.")
+        block = _block(message, notes)
+        if with_ids:
+            block["tokens"] = _tokens(prompt, message, min(room, _TOKENS))
+            room -= len(block["tokens"])
+            block["tokens_more"] = message.size - len(block["tokens"])
+        blocks.append(block)
+    if last + 1 < len(prompt.messages):
+        blocks.append({"kind": "gap", "text": count(len(prompt.messages) - last - 1, "more message")})
+    return {
+        "level": "unknown" if prompt.unknown else str(prompt.worst or "clean"),
+        "sentence": told(found[0]) if found else prompt.sentence,
+        "source": _SOURCES[prompt.source],
+        "rest": [{"level": str(one.severity), "text": told(one)} for one in found[1:]],
+        "more": len(prompt.differences) - len(found),
+        "blocks": blocks,
+    }
+
+
+def _holder(messages: Sequence[PromptMessage], token: int) -> int | None:
+    return next((one.index for one in messages if one.start <= token < one.end), None)
+
+
+def _shown(messages: Sequence[PromptMessage], places: set[int | None]) -> list[PromptMessage]:
+    """The messages that are drawn: the first, the last, and those of a difference."""
+    if len(messages) <= _FIRST + _LAST:
+        return list(messages)
+    tail = len(messages) - _LAST
+    return [one for one in messages if one.index < _FIRST or one.index >= tail or one.index in places]
+
+
+def _block(message: PromptMessage, notes: Sequence[str]) -> dict[str, Any]:
+    opening = message.state is MessageState.OPEN and message.body == message.end
+    text = message.text
+    return {
+        "kind": "message",
+        "title": f"{number(message.index)} · {headline(message)}",
+        "meta": "the response begins here"
+        if opening
+        else f"{count(message.size, 'token')} from {number(message.start)}",
+        "hue": _hue(message),
+        "open": opening,
+        "text": text[:_TEXT],
+        "text_more": max(len(text) - _TEXT, 0),
+        "tokens": None,
+        "tokens_more": 0,
+        "notes": list(notes),
+    }
+
+
+def _hue(message: PromptMessage) -> str:
+    if message.state in {MessageState.CUT, MessageState.REJECTED}:
+        return "loss"
+    if message.role == "tool" or (message.recipient or "").startswith("functions."):
+        return "tool"
+    return _HUES.get(message.channel or "", "other")
+
+
+def _tokens(prompt: Prompt, message: PromptMessage, most: int) -> list[tuple[str, int, bool]]:
+    """Text, ID, and whether it stands in the header, of the first tokens of a message."""
+    end = min(message.end, message.start + most)
+    shown = texts(prompt.ids[message.start : end])
+    return list(islice(_numbered(prompt, message, shown), most))
+
+
+def _numbered(
+    prompt: Prompt, message: PromptMessage, shown: Sequence[str]
+) -> Iterator[tuple[str, int, bool]]:
+    for index, text in enumerate(shown, message.start):
+        yield text, prompt.ids[index], index < message.body
