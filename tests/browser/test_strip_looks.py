@@ -126,3 +126,29 @@ def test_a_link_opens_the_same_view(app: str, open_page: Open) -> None:
     again = goto(open_page(), page.url)
     expect(again.locator(".client .selected")).to_have_text(".")
     expect(again.locator("[data-part=raw]")).to_contain_text("weather")
+
+
+def test_what_is_selected_stands_clear_of_the_faded_rows(mount: Mount) -> None:
+    page = mount(built_in("responses-dropped-tokens-long-vllm-0.13.0"), token=0)
+    scroller = page.locator(".scroller")
+    clear = """() => { const box = strip.view.scroller.getBoundingClientRect();
+      const cell = strip.view.scroller.querySelector(".cell.selected").getBoundingClientRect();
+      return [cell.top - box.top, box.bottom - cell.bottom]; }"""
+    for _ in range(12):
+        scroller.press("ArrowDown")
+        above, below = page.evaluate(clear)
+        assert above >= 0
+        assert below >= 26
+    page.evaluate("strip.choose(100)")
+    above, below = page.evaluate(clear)
+    assert min(above, below) > 100, "a finding stands in the middle"
+    scroller.press("End")
+    assert page.evaluate(clear)[1] >= 0
+
+
+def test_ribbons_without_room_for_their_label_have_a_letter(mount: Mount) -> None:
+    page = mount(built_in(LEAK))
+    letters = "bars => bars.map(bar => bar.dataset.letter).filter(Boolean)"
+    assert page.locator(".row .ribbon").evaluate_all(letters) == ["R", "T"]
+    legend = "swatches => swatches.map(swatch => swatch.dataset.letter).filter(Boolean)"
+    assert page.locator(".legend .swatch").evaluate_all(legend) == ["R", "T"]

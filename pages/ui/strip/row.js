@@ -2,7 +2,7 @@
 
 import { make, paint } from "../dom.js";
 import { percent } from "../numbers.js";
-import { fieldHue, runLabel } from "./lane.js";
+import { fieldHue, fieldLetter, runLabel } from "./lane.js";
 import { FONT, SIZE } from "./sizes.js";
 
 /** @import { Placed } from "./blocks.js" */
@@ -21,8 +21,8 @@ import { FONT, SIZE } from "./sizes.js";
 /** @typedef {{ i: number, element: HTMLElement, rule: HTMLElement | null }} Cell */
 /**
  * One bar for neighbours that met the same fate; it carries its label where that fits.
- * @typedef {{ element: HTMLElement, from: CellPlace, first: number, last: number, label: string, wide: number,
- *   width: number }} Bar
+ * @typedef {{ element: HTMLElement, from: CellPlace, first: number, last: number, label: string, letter: string,
+ *   wide: number, width: number }} Bar
  */
 
 export class Row {
@@ -105,7 +105,8 @@ export class Row {
       this.element.append(element);
       const label = runLabel(run);
       const wide = layout.textWidth(label, FONT.label) + 8;
-      this.bars.push({ element, from: places[first], first, last, label, wide, width: -1 });
+      const letter = fieldLetter(run[2]);
+      this.bars.push({ element, from: places[first], first, last, label, letter, wide, width: -1 });
     }
     if (model.lanes.length > 1) {
       const name = make("span", "lane", laneLetter(number));
@@ -160,7 +161,9 @@ export class Row {
     bar.width = width;
     bar.element.style.width = `${width}px`;
     bar.element.hidden = width === 0;
-    bar.element.textContent = width >= bar.wide ? bar.label : "";
+    const labelled = width >= bar.wide;
+    bar.element.textContent = labelled ? bar.label : "";
+    bar.element.dataset.letter = labelled ? "" : bar.letter;
     bar.element.title = bar.label;
   }
 

@@ -192,13 +192,14 @@ export class Strip {
    * Choose a cell. What had not arrived yet moves the play head on.
    * @param {number | null} i
    * @param {number} [finding]
+   * @param {{ center?: boolean }} [how] `center` where it is not in sight yet
    */
-  select(i, finding) {
+  select(i, finding, { center = false } = {}) {
     this.selection.choose(this.model, i, finding);
     this.time.reach(this.selection.needs(this.model));
     if (i !== null) {
       this.looks.open(i);
-      this.view.reveal(i);
+      this.view.reveal(i, { center });
     }
     this.paint();
     this.tell();
@@ -225,8 +226,7 @@ export class Strip {
   choose(number) {
     const cell = cellOf(this.model, this.model.findings[number]);
     this.time.pause();
-    this.select(cell ?? this.selection.token, number);
-    if (cell !== null) this.view.reveal(cell, { center: true });
+    this.select(cell ?? this.selection.token, number, { center: true });
     this.parts.findings.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   }
 
@@ -241,8 +241,7 @@ export class Strip {
   /** @param {number} wanted */
   #goTo(wanted) {
     if (!this.model.count) return;
-    this.moveTo(wanted);
-    if (this.selection.token !== null) this.view.reveal(this.selection.token, { center: true });
+    this.select(Math.max(0, Math.min(this.model.count - 1, wanted)), undefined, { center: true });
   }
 
   /**
