@@ -85,7 +85,7 @@ def test_an_uploaded_capture_is_read_and_its_finding_leads_to_the_lost_token(
 def test_a_link_opens_the_same_capture_and_token(app: str, open_page: Open) -> None:
     page = goto(open_page(), f"{app}?capture={LEAK}&token=21")
     expect(page.locator(".cell.selected")).to_have_attribute("data-i", "21")
-    expect(page.locator(".finding h3")).to_have_text("dropped token 21")
+    expect(page.locator(".finding h2")).to_have_text("dropped token 21")
     page.locator(".scroller").focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**token=22")
@@ -187,7 +187,7 @@ def test_the_token_that_stopped_the_parser_is_selected_and_reached_by_keys(app: 
     page.locator(".scroller").press("Home")
     page.locator(".scroller").press("End")
     expect(rejected).to_have_class(re.compile("selected"))
-    expect(rejected).to_have_attribute("aria-label", re.compile("not sent"))
+    expect(rejected).to_have_attribute("aria-description", re.compile("not sent"))
 
 
 def test_a_rejected_header_is_marked_where_it_stands(app: str, open_page: Open) -> None:

@@ -71,7 +71,7 @@ def _recent(session: Session, shown: LiveRun | None, upstreams: Sequence[Upstrea
     registry = dashboard.registry()
     runs = [run for run in registry.runs() if shown is None or run.id != shown.id][:_SHOWN]
     if runs or upstreams:
-        st.subheader("Recent runs", anchor=False)
+        st.header("Recent runs", anchor=False)
     if upstreams:
         _tap(upstreams)
     for run in runs:

@@ -2,7 +2,7 @@
 
 import { make, paint } from "../dom.js";
 import { count, NUMBER } from "../numbers.js";
-import { plainText, visibleParts } from "../text.js";
+import { visibleParts } from "../text.js";
 
 /** @import { PlacedFinding } from "./findings.js" */
 /** @import { Parts } from "./parts.js" */
@@ -82,7 +82,6 @@ function listed(findings, first, choose) {
 function findingItem(finding, choose) {
   const { label: kind } = finding;
   const item = make("button", `item ${finding.severity}`);
-  item.setAttribute("role", "listitem");
   item.dataset.finding = String(finding.number);
   const place = paint(
     make("span", "place"),
@@ -91,9 +90,10 @@ function findingItem(finding, choose) {
   const title = make("span", "title");
   title.append(make("b", "", kind), " ", place);
   const line = paint(make("span", "line"), visibleParts(finding.line, { spaces: false, most: 220 }));
-  item.append(make("i", "bullet"), title, line);
-  const label = `${finding.severity}: ${plainText(finding.title, 100)}. ${plainText(finding.line, 300)}`;
-  item.setAttribute("aria-label", label);
+  const bullet = make("i", "bullet");
+  bullet.setAttribute("role", "img");
+  bullet.setAttribute("aria-label", finding.severity);
+  item.append(bullet, title, line);
   item.onclick = () => choose(finding.number);
   return item;
 }
