@@ -558,7 +558,7 @@ def test_narrow_pages_put_the_details_under_the_tokens(mount: Mount) -> None:
 def test_the_strip_is_a_listbox_with_named_options(mount: Mount) -> None:
     page = mount(built_in(LEAK), token=21)
     expect(page.get_by_role("listbox")).to_be_visible()
-    chosen = page.get_by_role("option", selected=True)
+    chosen = page.get_by_role("listbox").get_by_role("option", selected=True)
     expect(chosen).to_have_count(1)
     expect(chosen).to_have_accessible_name(re.compile("10848"))
     expect(chosen).to_have_attribute("aria-description", re.compile("^token 21 "))

@@ -28,7 +28,7 @@ _LEVELS: Final = {
 def watch(session: Session, run: str) -> None:
     """Watch a run; its name is in the URL, so that a reload continues with it."""
     session.run = run
-    st.query_params.from_dict({"run": run})
+    session.address({"run": run})
 
 
 def watched(session: Session) -> LiveRun | None:
