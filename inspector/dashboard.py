@@ -28,11 +28,11 @@ from inspector.doctor import CheckState, check_server
 from inspector.ending import Ending
 from inspector.formats import clip, duration, figure, number, plural
 from inspector.hosts import trusted_hosts
-from inspector.lab.changes import Shift, change_sentence, shifts
+from inspector.lab.changes import change_sentence, shifts
 from inspector.lab.results import Run as MatrixRun
-from inspector.lab.results import all_runs as matrix_runs
 from inspector.lab.results import capture_of as matrix_capture
-from inspector.lab.results import every_run, one_each
+from inspector.lab.results import every_run as matrix_runs
+from inspector.lab.results import one_each
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import Script
 from inspector.lab.scripts import load as lab_scripts
@@ -93,7 +93,6 @@ __all__ = [
     "Script",
     "Server",
     "Shelf",
-    "Shift",
     "StripHead",
     "StripPayload",
     "Trial",
@@ -115,7 +114,6 @@ __all__ = [
     "duration",
     "empty_strip",
     "event_rows",
-    "every_run",
     "fault_rows",
     "field_rows",
     "figure",

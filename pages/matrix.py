@@ -7,7 +7,7 @@ from pages.parts.matrix import body as matrix
 from pages.parts.matrix import choosing
 
 try:
-    runs = dashboard.every_run()
+    runs = dashboard.matrix_runs()
     scripts = dashboard.lab_scripts()
 except InspectorError as error:
     st.error(str(error))

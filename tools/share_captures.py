@@ -2,20 +2,20 @@
 
 Copies results and captures from one folder to another. Most neighbouring releases answer a script in the same
 way to the letter, apart from ids and times; such a stream is stored once, with the first run that has it, and
-the other cells name that run (`kept_in`).
+the other cells name that run (`kept_in`). Runs that the second folder has already stay as they are; to record
+one again, delete all of the folder and share anew.
 """
 
 import hashlib
 import json
 import re
-import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from inspector.capture import Capture
-from inspector.lab.results import Shelf, capture_of, load_runs
+from inspector.lab.results import Shelf, capture_of, captures_of, load_runs
 
 __all__ = ["main", "share", "stream_digest"]
 
@@ -37,10 +37,16 @@ def stream_digest(capture: Capture) -> str:
 
 def share(source: Path, target: Path) -> tuple[int, int]:
     """Write the runs of `source` to `target`; returns how many cells and different streams."""
-    shutil.rmtree(target, ignore_errors=True)
     holders: dict[str, str] = {}
-    cells = 0
+    shipped = {run.name: run for run in load_runs(target)}
+    for run in shipped.values():
+        for endpoint, script, own in captures_of(run):
+            if (endpoint, script) not in run.kept_in:
+                holders[f"{script} {stream_digest(own)}"] = run.name
+    cells = sum(len(run.scores) for run in shipped.values())
     for run in load_runs(source):
+        if run.name in shipped:
+            continue
         shelf = Shelf(target, run.package, run.version, run.step)
         kept_in = {}
         for endpoint, script in sorted(run.scores):

@@ -9,7 +9,6 @@ from inspector.audit.kinds import Code, Kind, Severity
 from inspector.audit.words import events_of
 from inspector.capture import Endpoint
 from inspector.harmony.text import text_of
-from inspector.harmony.vocab import MARKERS
 from inspector.reading import ChoiceReading, Evidence, Reading
 
 __all__ = ["no_answer", "special_tokens", "unknown_headers"]
@@ -31,10 +30,10 @@ def special_tokens(choice: ChoiceReading) -> Iterator[Finding]:
     for message in choice.transcript.messages:
         if not message.in_body:
             continue
-        body = range(message.body, message.body_end)
-        at = next((place for place in body if ids[place] >= _FIRST_SPECIAL or ids[place] in MARKERS), None)
-        if at is None:
+        body = ids[message.body : message.body_end]
+        if not body or max(body) < _FIRST_SPECIAL:
             continue
+        at = next(place for place, token_id in enumerate(body, message.body) if token_id >= _FIRST_SPECIAL)
         text = text_of([ids[at]]) or f"the token ID {ids[at]}"
         if at == len(ids) - 1 and not any(text in delta.text for delta in choice.deltas[-1:]):
             continue

@@ -23,7 +23,7 @@ from inspector.harmony.events import (
     Refused,
 )
 from inspector.harmony.states import LEAVES, TRANSITIONS, State
-from inspector.harmony.vocab import ASSISTANT, MARKERS, Marker, encoding
+from inspector.harmony.vocab import ASSISTANT, Marker, encoding, marker_places
 
 __all__ = ["HarmonyTracker"]
 
@@ -70,7 +70,7 @@ class HarmonyTracker:
         found: list[HarmonyEvent] = []
         base = self.count
         self.count += len(ids)
-        marks = [place for place, token_id in enumerate(ids) if token_id in MARKERS]
+        marks = marker_places(ids)
         here = 0
         next_mark = 0
         while here < len(ids):

@@ -6,6 +6,7 @@ first use, which fails with one sentence where there is no network.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from enum import IntEnum
 from functools import cache
 from typing import Final
@@ -25,6 +26,7 @@ __all__ = [
     "is_endless",
     "is_marker",
     "join_bytes",
+    "marker_places",
     "token_bytes",
 ]
 
@@ -58,6 +60,17 @@ MARKERS: Final[frozenset[int]] = frozenset(Marker)
 def is_marker(token_id: int) -> bool:
     """True for the seven IDs that frame messages."""
     return token_id in MARKERS
+
+
+def marker_places(ids: Sequence[int]) -> list[int]:
+    """Places of the IDs that frame messages, in order."""
+    found: list[int] = []
+    for marker in MARKERS.intersection(ids):  # few, and each search runs in C
+        at = -1
+        with suppress(ValueError):
+            while True:
+                found.append(at := ids.index(marker, at + 1))
+    return sorted(found)
 
 
 @cache

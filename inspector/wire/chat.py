@@ -34,32 +34,37 @@ class ChatReader:
 
     def receive(self, events: Sequence[Event]) -> None:
         """Read some more events."""
-        stream, payloads, sse = self.stream, self._payloads, EventKind.SSE
-        current, deltas, tokens = "", list[Delta](), Tokens()
+        stream, payloads, sse, plain_chunk = self.stream, self._payloads, EventKind.SSE, PLAIN_CHUNK
+        current, head, size = "", payloads.head, len(payloads.head)
+        tokens = Tokens()
+        add_delta, add_id, add_event = list[Delta]().append, tokens.ids.append, tokens.events.append
         for index, (data, _, _, kind) in enumerate(events, stream.events):
             if kind is sse:
-                if data.startswith(payloads.head) and (plain := PLAIN_CHUNK(data, len(payloads.head))):
+                if data.startswith(head) and (plain := plain_chunk(data, size)):
                     # The short way for the common chunk, the same as `_chunk`; written out here for speed.
                     number, reasoning, content, ids = plain.groups()
                     if number != current:
                         into = stream.choice_of(int(number), index)
                         current = number if into.index == int(number) else ""  # else each chunk is noted
-                        deltas, tokens = into.deltas, into.tokens
+                        tokens, add_delta = into.tokens, into.deltas.append
+                        add_id, add_event = tokens.ids.append, tokens.events.append
                     if content:
-                        deltas.append(_delta(Delta, (index, CONTENT, content)))
+                        add_delta(_delta(Delta, (index, CONTENT, content)))
                     elif reasoning:
-                        deltas.append(_delta(Delta, (index, REASONING, reasoning)))
+                        add_delta(_delta(Delta, (index, REASONING, reasoning)))
                     if ids is not None:
                         if "," in ids:
                             tokens.extend([*map(int, ids.split(","))], index)
                         else:
-                            tokens.ids.append(int(ids))
-                            tokens.events.append(index)
+                            add_id(int(ids))
+                            add_event(index)
                     if stream.terminal_event is not None:
                         stream.notice("after_done", index, "a chunk follows [DONE]")
-                elif data == "[DONE]":
+                    continue
+                if data == "[DONE]":
                     stream.terminal_event = index
                 elif isinstance(payload := payloads.read(data), dict):
+                    head, size = payloads.head, len(payloads.head)
                     self._chunk(payload, index)
                 else:
                     stream.notice("not_json", index, "an event is not a JSON object")

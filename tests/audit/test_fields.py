@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from inspector import dashboard
 from inspector.audit import Code, FieldState, FieldTexts, Kind, explain, field_texts
 from inspector.audit.verdict import Level, Verdict
 from inspector.capture import Capture
@@ -14,6 +13,7 @@ from inspector.dashboard import MatrixRun
 from inspector.harmony.vocab import encode
 from inspector.importers import sniff_and_read
 from inspector.inspection import Inspection, inspect
+from inspector.lab.results import all_runs
 from inspector.store import FIXTURES, builtin, load, loads
 from tests.support.matrix import seen
 from tests.support.streams import GOOD, LEAK, Step, chat
@@ -37,7 +37,7 @@ def contradicts(verdict: Verdict, rows: Sequence[FieldTexts]) -> bool:
     )
 
 
-@pytest.mark.parametrize("run", dashboard.matrix_runs(), ids=lambda run: run.name)
+@pytest.mark.parametrize("run", all_runs(), ids=lambda run: run.name)
 def test_no_field_of_the_matrix_is_red_beside_a_green_verdict(run: MatrixRun) -> None:
     captures = seen(run)
     assert len(captures) > 200

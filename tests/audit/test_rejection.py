@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from inspector import Finding, Kind, Severity, dashboard, inspect
+from inspector import Finding, Kind, Severity, inspect
 from inspector.audit import Rejection, explain, rejection
 from inspector.audit.finding import Implied, Missing
 from inspector.audit.rejection import UnsentKind, culprit, header_words
@@ -16,6 +16,7 @@ from inspector.harmony.text import text_of
 from inspector.harmony.tracker import HarmonyTracker
 from inspector.harmony.transcript import Refusal, Transcript
 from inspector.harmony.vocab import Marker, encode
+from inspector.lab.results import all_runs
 from inspector.reading import read
 from tests.support.matrix import Seen, seen
 from tests.support.streams import CLOSED, aborted, chat_chunk
@@ -48,7 +49,7 @@ def mark(findings: Sequence[Finding]) -> Finding:
 def parser_failures() -> list[tuple[str, Seen]]:
     return [
         (f"{run.name} {one.script.name}", one)
-        for run in dashboard.matrix_runs()
+        for run in all_runs()
         for one in seen(run)
         if any(parser_error(words) for words in one.errors)
     ]

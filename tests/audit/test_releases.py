@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from inspector import Endpoint, Kind, Level, Severity, dashboard
+from inspector import Endpoint, Kind, Level, Severity
 from inspector.audit import explain
 from inspector.dashboard import Outcome
+from inspector.lab.results import all_runs
 from tests.support.matrix import Seen, seen
 
 HEADER_UNTOLD = {
@@ -19,7 +20,7 @@ HEADER_UNTOLD = {
 }
 
 
-@pytest.fixture(scope="module", params=dashboard.matrix_runs(), ids=lambda run: run.name)
+@pytest.fixture(scope="module", params=all_runs(), ids=lambda run: run.name)
 def run(request: pytest.FixtureRequest) -> Sequence[Seen]:
     return seen(request.param)
 

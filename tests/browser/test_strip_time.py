@@ -134,3 +134,87 @@ def test_a_link_opens_the_same_range(app: str, open_page: Open) -> None:
     assert query(page) == {"capture": LEAK, "token": "25", "to": "22"}
     page.keyboard.press("Escape")
     page.wait_for_url("**token=25")
+
+
+LONG = "responses-dropped-tokens-long-vllm-0.13.0"
+ZOOM = "[strip.time.zoom.from, strip.time.zoom.until]"
+
+
+def test_the_time_axis_zooms_by_keys_buttons_and_wheel(mount: Mount) -> None:
+    page = mount(built_in(LONG), token=300)
+    page.locator(".scroller").press("+")
+    page.locator(".scroller").press("+")
+    start, end = page.evaluate(ZOOM)
+    assert end - start == pytest.approx(0.25)
+    assert start < page.evaluate("strip.time.axis.placeOf(301) / strip.time.axis.length") < end
+    page.get_by_role("button", name="Zoom out").click()
+    start, end = page.evaluate(ZOOM)
+    assert end - start == pytest.approx(0.5)
+    box = page.locator(".track").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 10)
+    page.mouse.wheel(0, -400)
+    page.wait_for_function(f"{ZOOM}[1] - {ZOOM}[0] < 0.4")
+    before = page.evaluate(ZOOM)
+    page.mouse.wheel(200, 0)
+    page.wait_for_function(f"{ZOOM}[0] > {before[0]}")
+    page.locator(".scroller").press("End")
+    assert page.evaluate(ZOOM)[1] == pytest.approx(1), "what is chosen is in sight"
+    page.get_by_role("button", name="Show the whole time").click()
+    assert page.evaluate(ZOOM) == [0, 1]
+    expect(page.get_by_role("button", name="Zoom out")).to_be_disabled()
+
+
+def test_the_slider_counts_within_what_is_zoomed(mount: Mount) -> None:
+    page = mount(built_in(LONG))
+    page.evaluate("strip.time.zoom.show(0.5, 0.6)")
+    page.get_by_role("slider").evaluate(
+        "slider => { slider.value = 5000; slider.dispatchEvent(new Event('input')); }"
+    )
+    share = page.evaluate("strip.time.place / strip.time.axis.length")
+    assert share == pytest.approx(0.55, abs=0.001)
+
+
+def test_z_zooms_to_the_chosen_range(mount: Mount) -> None:
+    page = mount(built_in(LONG), token=300, to=360)
+    page.locator(".scroller").press("z")
+    start, end = page.evaluate(ZOOM)
+    first, last = page.evaluate("[301, 361].map(n => strip.time.axis.placeOf(n) / strip.time.axis.length)")
+    assert start <= first < last <= end
+    assert end - start < 1.2 * (last - first)
+
+
+def test_the_minimap_shows_losses_and_moves_the_zoomed_stretch(mount: Mount) -> None:
+    page = mount(built_in(LONG))
+    loss = page.evaluate(
+        """() => { const map = strip.parts.map, pen = map.getContext("2d");
+             const { data } = pen.getImageData(0, 0, map.width, map.height);
+             let red = 0, all = map.width * map.height;
+             for (let at = 0; at < data.length; at += 4)
+               if (data[at + 3] && data[at] > 150 && data[at + 1] < 110 && data[at + 2] < 60) red++;
+             return red / all; }"""
+    )
+    assert 0.005 < loss < 0.35, "losses are drawn, and not as one solid bar"
+    page.evaluate("strip.time.zoom.show(0, 0.1)")
+    box = page.locator(".map").bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] * 0.8, box["y"] + box["height"] / 2)
+    assert page.evaluate(ZOOM) == [pytest.approx(0.75, abs=0.02), pytest.approx(0.85, abs=0.02)]
+
+
+def test_equal_findings_are_one_group_that_opens(mount: Mount) -> None:
+    page = mount(built_in(LONG))
+    items = page.locator(".findings button")
+    count = items.count()
+    assert count < 12, "192 findings"
+    group = page.locator(".findings button[aria-expanded]").last
+    expect(group).to_contain_text("characters of content")
+    group.click()
+    expect(page.locator(".findings button[aria-expanded=true]")).to_have_count(1)
+    assert items.count() > 100
+    page.locator(".findings button[aria-expanded=true]").click()
+    expect(items).to_have_count(count)
+    page.evaluate("strip.choose(50)")
+    expect(page.locator(".findings [aria-current] .place")).to_have_text("47 of 187")
+    page.locator(".scroller").press("n")
+    expect(page.locator(".findings [aria-current] .place")).to_have_text("48 of 187")

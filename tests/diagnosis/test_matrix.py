@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from inspector import Endpoint, Kind, dashboard
+from inspector import Endpoint, Kind
 from inspector.audit import explain
 from inspector.audit.finding import Missing
 from inspector.dashboard import MatrixRun
 from inspector.diagnosis.catalogue import issues
+from inspector.lab.results import all_runs
 from tests.support.matrix import Seen, seen, seen_with_script
 
 REFUSALS = {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER}
@@ -27,7 +28,7 @@ stream's own evidence names one (test_first_causes)."""
 Run = tuple[MatrixRun, Sequence[Seen]]
 
 
-@pytest.fixture(scope="module", params=dashboard.matrix_runs(), ids=lambda run: run.name)
+@pytest.fixture(scope="module", params=all_runs(), ids=lambda run: run.name)
 def inspected(request: pytest.FixtureRequest) -> Run:
     """A run with its captures of one turn; the script stands in for ids that Responses does not send."""
     one_turn = [one for one in seen(request.param) if len(one.script.turns) == 1]

@@ -23,28 +23,11 @@ from inspector.lab.scripts import named
 from inspector.lab.server import ServerOptions
 from inspector.lab.session import LabSession
 from inspector.reading import read
+from tests.support.lab import SLICE
 
 pytestmark = pytest.mark.vllm
 
 INTERVAL = 3
-SLICE = [
-    "plain",
-    "preamble_final",
-    "emoji",
-    "cjk",
-    "tool_call",
-    "two_calls_by_end",
-    "call_on_analysis",
-    "cut_in_answer",
-    "stop_at_call",
-    "return_after_end",
-    "text_after_end",
-    "assistantary",
-    "missing_start",
-    "turn_python",
-    "turn_python_unstreamed",
-]
-
 # What vLLM 0.32.0 does with them; it swallows what its parser refuses, and nothing says so.
 SILENT = {"text_after_end", "assistantary", "missing_start"}
 

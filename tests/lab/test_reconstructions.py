@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
-from inspector import dashboard
 from inspector.harmony.reconstruction import reconstruct
 from inspector.harmony.spelling import Told as Message
 from inspector.lab.reconstructions import Grade, Told, grade, run_reconstructions
+from inspector.lab.results import all_runs
 
 FLOORS = {Told.MESSAGES: 995, Told.ITEMS: 675}
 """Captures whose ids are all right; `python -m bench.responses` counts them."""
@@ -15,7 +15,7 @@ FLOORS = {Told.MESSAGES: 995, Told.ITEMS: 675}
 
 @pytest.mark.parametrize("told", Told)
 def test_reconstructed_tokens_are_those_sampled_or_it_says_that_it_cannot_know(told: Told) -> None:
-    found = [one for run in dashboard.matrix_runs() for one in run_reconstructions(run, told)]
+    found = [one for run in all_runs() for one in run_reconstructions(run, told)]
     wrong = [(one.run.name, one.script.name) for one in found if one.grade is Grade.WRONG]
     assert wrong == []
     assert Counter(one.grade for one in found)[Grade.EXACT] >= FLOORS[told]

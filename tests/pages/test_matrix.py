@@ -6,6 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from inspector import Endpoint, dashboard
+from inspector.lab.results import all_runs
 from pages.parts.matrix import body as matrix
 
 PAGE = str(Path(__file__).parents[2] / "pages" / "matrix.py")
@@ -104,7 +105,7 @@ def test_words_and_differences_narrow_the_table() -> None:
 
 
 def test_a_cell_names_its_script_and_release_and_the_name_column_none() -> None:
-    columns = {run.version: run for run in dashboard.matrix_runs() if run.stream_interval == 3}
+    columns = {run.version: run for run in all_runs() if run.stream_interval == 3}
     table = matrix.frame(columns, dashboard.lab_scripts(), Endpoint.CHAT)
     assert matrix.picked(table, 0, "0.32.0") == ("plain", "0.32.0")
     assert matrix.picked(table, 0, "script") is None
@@ -115,10 +116,11 @@ def details() -> None:
 
     import inspector  # noqa: PLC0415
     from inspector import dashboard  # noqa: PLC0415
+    from inspector.lab.results import all_runs  # noqa: PLC0415
     from pages.parts.matrix import body as matrix  # noqa: PLC0415
 
     version, name = os.environ["CELL"].split()
-    run = next(run for run in dashboard.matrix_runs() if run.version == version and run.stream_interval == 3)
+    run = next(run for run in all_runs() if run.version == version and run.stream_interval == 3)
     script = next(script for script in dashboard.lab_scripts() if script.name == name)
     matrix.details(run, inspector.Endpoint.CHAT, script)
 
@@ -135,9 +137,10 @@ def test_behind_a_cell_stand_the_differences_and_the_capture(monkeypatch: pytest
 def comparing() -> None:
     import inspector  # noqa: PLC0415 -- the function's source becomes an app of its own
     from inspector import dashboard  # noqa: PLC0415
+    from inspector.lab.results import all_runs  # noqa: PLC0415
     from pages.parts.matrix import body as matrix  # noqa: PLC0415
 
-    columns = {run.version: run for run in dashboard.matrix_runs() if run.stream_interval == 3}
+    columns = {run.version: run for run in all_runs() if run.stream_interval == 3}
     script = next(script for script in dashboard.lab_scripts() if script.name == "tool_call")
     matrix.comparing("0.14.1", columns, inspector.Endpoint.CHAT, script)
 
@@ -162,7 +165,7 @@ def test_a_cell_is_compared_with_another_release_of_its_row() -> None:
 
 
 def test_the_shipped_results_rest_on_captures_that_are_there() -> None:
-    runs = dashboard.matrix_runs()
+    runs = all_runs()
     assert {(run.version, run.stream_interval) for run in runs} >= {
         (version, interval)
         for version in ("0.13.0", "0.14.1", "0.18.0", "0.23.0", "0.32.0")

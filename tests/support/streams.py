@@ -10,8 +10,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from inspector.capture import Capture, End, Endpoint, Event, Header
-from inspector.dashboard import matrix_capture, matrix_runs
+from inspector.dashboard import matrix_capture
 from inspector.harmony.vocab import encode
+from inspector.lab.results import all_runs
 
 __all__ = [
     "CLOSED",
@@ -142,7 +143,7 @@ def long_answer(*, lost: int | None = None, other: int | None = None) -> Capture
 
 def tool_response(version: str, interval: int, script: str = "tool_call") -> Capture:
     """What a real release answered to a script on Responses, by default reasoning and a call."""
-    run = next(one for one in matrix_runs() if (one.version, one.stream_interval) == (version, interval))
+    run = next(one for one in all_runs() if (one.version, one.stream_interval) == (version, interval))
     found = matrix_capture(run, Endpoint.RESPONSES, script)
     assert found is not None
     return found

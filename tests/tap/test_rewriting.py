@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from inspector import dashboard
 from inspector.capture import Capture, Endpoint
 from inspector.inspection import inspect
+from inspector.lab.results import all_runs
 from inspector.reading import read
 from inspector.tap.rewriting import EventRewriter, ask_for_ids, body_without_ids
 from inspector.wire.strip_ids import without_response_messages, without_token_ids
@@ -166,7 +167,7 @@ def named(payloads: Sequence[str]) -> bytes:
 
 def recorded_with_messages() -> list[Capture]:
     found = []
-    for run in dashboard.matrix_runs():
+    for run in all_runs():
         if run.stream_interval == 3:
             for script in ("plain", "tool_call", "cjk", "turn_python"):
                 capture = dashboard.matrix_capture(run, Endpoint.RESPONSES, script)
@@ -223,7 +224,7 @@ def test_any_json_loses_its_messages_at_the_top_alone(value: Any) -> None:
 
 
 def test_the_client_of_responses_does_not_see_the_messages_that_the_capture_has() -> None:
-    capture = dashboard.matrix_capture(dashboard.matrix_runs()[-1], Endpoint.RESPONSES, "tool_call")
+    capture = dashboard.matrix_capture(all_runs()[-1], Endpoint.RESPONSES, "tool_call")
     assert capture is not None
     payloads = [event.data for event in capture.events]
     whole = named(payloads)

@@ -45,6 +45,8 @@ def test_an_equal_stream_is_stored_once_and_opens_as_the_other_release_s(tmp_pat
         shelf.pack()
     assert share(tmp_path / "from", tmp_path / "to") == (3, 2)
     assert not (tmp_path / "to" / "vllm-frontend-0.33.0-siragged.zip").exists()
+    again = share(tmp_path / "from", tmp_path / "to")
+    assert again == (3, 2)
     first, second, third = load_runs(tmp_path / "to")
     assert third.kept_in == {(Endpoint.CHAT, "plain"): "vllm-frontend-0.32.0-siragged"}
     kept = capture_of(third, Endpoint.CHAT, "plain")

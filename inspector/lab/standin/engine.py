@@ -304,9 +304,9 @@ class Engine:
         """As an engine that failed: its last word to the API servers, and gone."""
         for out in self._outputs:
             out.send(_DEAD)
-            out.close(linger=4000)
-        self._context.term()
-        _say(died=True)
+        self._context.destroy(linger=1000)
+        sys.stderr.write("the engine died, as the schedule asked\n")
+        sys.stderr.flush()
         os._exit(1)
 
 

@@ -29,6 +29,7 @@
  * @property {HTMLElement} finding the chosen finding
  * @property {HTMLElement} findings the list of them
  * @property {HTMLElement} findings-count
+ * @property {HTMLElement} findings-none
  * @property {HTMLElement} token-card
  * @property {HTMLElement} token-title
  * @property {HTMLElement} token
@@ -42,6 +43,10 @@
  * @property {HTMLButtonElement} loop
  * @property {HTMLCanvasElement} track
  * @property {HTMLInputElement} scrub
+ * @property {HTMLCanvasElement} map
+ * @property {HTMLButtonElement} zoom-in
+ * @property {HTMLButtonElement} zoom-out
+ * @property {HTMLButtonElement} zoom-fit
  * @property {HTMLElement} clock
  * @property {HTMLElement} pace
  * @property {HTMLElement} gaps-label

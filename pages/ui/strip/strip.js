@@ -13,7 +13,6 @@ import { Model } from "./model.js";
 import { hearPage, leavePage } from "./page-keys.js";
 import { Panels } from "./panels.js";
 import { partsOf } from "./parts.js";
-import { marksOf } from "./range.js";
 import { Room } from "./room.js";
 import { cellOf, findingAt, Selection } from "./selection.js";
 import { measuredOnCanvas } from "./sizes.js";
@@ -59,10 +58,7 @@ export class Strip {
     this.time = new TimeBar(this.parts, this.model, {
       shown: (shown, playing) => this.#arrived(shown, playing),
       selected: () => this.selection.token,
-      marks: () => {
-        const { range } = this.selection;
-        return range && marksOf(this.model, range);
-      },
+      range: () => this.selection.range,
     });
     this.goto = new Goto(this.parts, (number) => this.#goTo(number));
     this.finder = new Finder(this.parts, {

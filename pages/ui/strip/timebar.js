@@ -2,13 +2,17 @@
 
 import { count, duration, NUMBER } from "../numbers.js";
 import { Axis, PACE } from "./axis.js";
+import { paintMinimap } from "./minimap.js";
 import { autoWords } from "./pace.js";
 import { Player } from "./player.js";
-import { paintTrack } from "./track.js";
+import { marksOf } from "./range.js";
+import { paintTrack, shareOf } from "./track.js";
+import { Zoom } from "./zoom.js";
+import { listenToZoom } from "./zooming.js";
 
 /** @import { Model } from "./model.js" */
 /** @import { Parts } from "./parts.js" */
-/** @import { Marks } from "./player.js" */
+/** @import { Range } from "./range.js" */
 
 const STEPS = 10_000; // of the slider
 const AXIS_AFTER = 300; // ms that the axis of a growing stream may lag
@@ -25,7 +29,7 @@ export class TimeBar {
    * @param {Parts} parts
    * @param {Model} model
    * @param {{ shown: (shown: number, playing: boolean) => void, selected: () => number | null,
-   *   marks: () => Marks | null }} on `marks` are the ends of the chosen range
+   *   range: () => Range | null }} on
    */
   constructor(parts, model, on) {
     this.parts = parts;
@@ -36,17 +40,31 @@ export class TimeBar {
     this.place = 0; // of the play head on the axis
     this.share = 0; // of the axis, that is played
     this.player = new Player(this, parts, {
-      marks: on.marks,
+      marks: () => {
+        const range = on.range();
+        return range && marksOf(this.model, range);
+      },
       paused: () => this.on.shown(this.shown, false),
     });
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.lagging = undefined;
+    this.zoom = new Zoom();
+    /** @type {number | null} the cell that was chosen when the track was painted */
+    this.painted = null;
+    listenToZoom(parts, this.zoom, {
+      changed: () => this.paint(),
+      around: () => this.#chosenShare(),
+      seek: (share) => {
+        this.pause();
+        this.showPlace(this.axis.length * share);
+      },
+    });
     parts.back.onclick = () => this.step(-1);
     parts.forward.onclick = () => this.step(1);
     parts.all.onclick = () => this.moveTo(this.model.count);
     parts.scrub.oninput = () => {
       this.pause();
-      this.showPlace(this.axis.length * (Number(parts.scrub.value) / STEPS));
+      this.showPlace(this.axis.length * this.zoom.fromView(Number(parts.scrub.value) / STEPS));
     };
     parts.scrub.onkeydown = (event) => {
       const by = SLIDER_KEYS.get(event.key);
@@ -65,6 +83,7 @@ export class TimeBar {
   show(model, { keep = false } = {}) {
     const { parts } = this;
     const atEnd = !keep || this.shown >= this.axis.count;
+    if (!keep) this.zoom.fit();
     this.model = model;
     this.axis = new Axis(model, parts.gaps.checked);
     parts["gaps-label"].hidden = this.axis.gaps === 0;
@@ -164,7 +183,10 @@ export class TimeBar {
     const all = this.shown >= model.count;
     parts.all.disabled = all || model.count === 0;
     this.share = all || !axis.length ? 1 : this.place / axis.length;
-    parts.scrub.value = String(Math.round(this.share * STEPS));
+    if (this.playing) this.zoom.include(this.share);
+    parts.scrub.value = String(Math.round(this.zoom.toView(this.share) * STEPS));
+    parts["zoom-in"].disabled = !axis.length;
+    parts["zoom-out"].disabled = parts["zoom-fit"].disabled = !this.zoom.zoomed;
     const unit = model.unit === "piece" ? "piece" : "token";
     const time = duration(this.seconds);
     const sent = NUMBER.format(Math.min(this.shown, model.sent));
@@ -175,8 +197,32 @@ export class TimeBar {
   }
 
   paintTrack() {
-    const { share, shown } = this;
-    paintTrack(this.parts.track, this.model, this.axis, { share, shown, selected: this.on.selected() });
+    const { model, axis, zoom, share, shown } = this;
+    const selected = this.on.selected();
+    if (selected !== this.painted && selected !== null && selected < model.count && !this.playing) {
+      zoom.include(shareOf(model, axis, selected));
+    }
+    this.painted = selected;
+    paintTrack(this.parts.track, model, axis, { zoom, share, shown, selected, range: this.on.range() });
+    paintMinimap(this.parts.map, model, axis, { zoom, shown });
+  }
+
+  /** Show the chosen range in the whole width of the track, or the block of the chosen cell. */
+  zoomToChosen() {
+    const { model, axis } = this;
+    const cell = this.on.selected() ?? model.arrived(Math.max(0, this.shown - 1));
+    if (!model.count || !axis.length) return;
+    const { start, end } = this.on.range() ?? model.blockAt(cell);
+    const { from, until } = marksOf(model, { start, end });
+    const [left, right] = [axis.placeOf(from + 1), axis.placeOf(until)].map((place) => place / axis.length);
+    const room = (right - left) * 0.05;
+    this.zoom.show(left - room, right + room);
+    this.paint();
+  }
+
+  #chosenShare() {
+    const selected = this.on.selected();
+    return selected === null ? this.share : shareOf(this.model, this.axis, selected);
   }
 
   close() {

@@ -7,7 +7,7 @@ import pytest
 from inspector.lab.standin.generation import Finish, Generation, Step, generation_of
 from inspector.lab.standin.layouts import layouts_of
 from inspector.lab.standin.steps import schedule_of
-from tests.lab.standin.test_layouts import SOURCE
+from tests.support.lab import SOURCE
 
 CALL, RETURN = 200012, 200002
 

@@ -4,28 +4,8 @@ import pytest
 
 from inspector.errors import LabError
 from inspector.lab.standin.layouts import layouts_of
+from tests.support.lab import SOURCE
 
-SOURCE = """
-import a_module_that_is_not_there
-class EngineCoreRequest(Struct, array_like=True):
-    request_id: str
-    prompt_token_ids: list[int] | None
-    sampling_params: SamplingParams | None
-    eos_token_id: int | None
-    client_index: int = 0
-class EngineCoreOutput(Struct):
-    request_id: str
-    new_token_ids: list[int]
-    new_logprobs: LogprobsLists | None = None
-    finish_reason: FinishReason | None = None
-    stop_reason: int | str | None = None
-    num_cached_tokens: int = 0
-class EngineCoreOutputs(Struct):
-    engine_index: int = 0
-    outputs: list[EngineCoreOutput] = []
-    timestamp: float = 0.0
-    utility_output: UtilityOutput | None = None
-"""
 READY = """
 @dataclass
 class EngineCoreReadyResponse:

@@ -1,0 +1,210 @@
+"""The newest official release's front ends, Python and Rust, on the stand-in engine.
+
+Deselected unless asked for with `-m vllm`; needs
+`python -m inspector lab install --front-end 0.33.0 --rust 0.33.0`.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from inspector.capture import Capture, Endpoint
+from inspector.engines.vllm_rust import VLLM_RUST
+from inspector.errors import LabError
+from inspector.lab.install import installed
+from inspector.lab.model import SERVED_NAME
+from inspector.lab.paths import LabPaths, default_root
+from inspector.lab.process import free_port
+from inspector.lab.recording import Target, ask, record
+from inspector.lab.results import load_runs
+from inspector.lab.score import score
+from inspector.lab.scripts import ENDPOINTS, named
+from inspector.lab.server import ServerOptions
+from inspector.lab.session import LabSession
+from inspector.lab.standin.checking import chunking_fault
+from inspector.lab.standin.install import FRONT_END, NEWEST_FRONT_END, RUST, engine_path
+from inspector.lab.standin.serving import ROOT, StandinServer
+from inspector.lab.standin.steps import RAGGED
+from inspector.store import FIXTURES
+from tests.support.lab import SLICE
+
+pytestmark = pytest.mark.vllm
+
+STREAMED = [name for name in SLICE if not name.startswith("turn_")]
+
+
+@pytest.fixture(scope="module", params=[FRONT_END, RUST])
+def server(request: pytest.FixtureRequest) -> Iterator[StandinServer]:
+    paths = LabPaths(default_root())
+    environment = installed(paths, request.param, NEWEST_FRONT_END)
+    assert environment is not None, (
+        f"{request.param} {NEWEST_FRONT_END} is not installed: run python -m inspector lab install "
+        f"--front-end {NEWEST_FRONT_END} --rust {NEWEST_FRONT_END}"
+    )
+    lab = LabSession(paths=paths, package=request.param)
+    with ExitStack() as stack:
+        running = lab.serving(stack, environment, ServerOptions(schedule=RAGGED))
+        assert isinstance(running, StandinServer)
+        yield running
+
+
+def is_rust(server: StandinServer) -> bool:
+    return server.command[0].endswith("vllm-rs")
+
+
+@pytest.mark.parametrize("step", ["1", RAGGED])
+def test_outcomes_are_those_of_the_shipped_matrix_and_every_stream_is_cut_as_asked(
+    server: StandinServer, step: str
+) -> None:
+    server.engine.set_steps(step)
+    package = RUST if is_rust(server) else FRONT_END
+    shipped = next(
+        run
+        for run in load_runs(FIXTURES / "matrix" / "stand-in")
+        if (run.package, run.version, run.step) == (package, NEWEST_FRONT_END, step)
+    )
+    lacks = VLLM_RUST.lacks if is_rust(server) else frozenset()
+    targets = [
+        Target(endpoint, script)
+        for script in named(STREAMED)
+        for endpoint in ENDPOINTS
+        if endpoint in script.endpoints and endpoint not in lacks
+    ]
+    kept: dict[Target, Capture] = {}
+    record(server.base_url, targets, stream_interval=0, keep=kept.__setitem__)
+    assert len(kept) == len(targets) >= 2 * len(STREAMED)
+    for target, capture in kept.items():
+        assert chunking_fault(server.engine, capture, step) is None, target
+        expected = shipped.scores[target.endpoint, target.script.name]
+        assert score(target.script, capture).outcome is expected.outcome, target
+
+
+def test_the_rust_server_has_no_responses_and_says_who_it_is(server: StandinServer) -> None:
+    owner = httpx.get(f"{server.base_url}/v1/models").json()["data"][0]["owned_by"]
+    status = httpx.post(f"{server.base_url}/v1/responses", json={}).status_code
+    assert (owner, status == 404) == (("vllm-frontend-rs", True) if is_rust(server) else ("vllm", False))
+    assert httpx.get(f"{server.base_url}/version").json()["version"] == NEWEST_FRONT_END
+
+
+def streamed(server: StandinServer, words: str, **also: Any) -> list[dict[str, Any]]:
+    """The chunks of a chat stream; an error event is one of them."""
+    body = {
+        "model": SERVED_NAME,
+        "messages": [{"role": "user", "content": words}],
+        "stream": True,
+        "return_token_ids": True,
+        **also,
+    }
+    lines = httpx.post(f"{server.base_url}/v1/chat/completions", json=body, timeout=120).text.splitlines()
+    chunks = [line.removeprefix("data: ") for line in lines if line.startswith("data: ")]
+    return [json.loads(chunk) for chunk in chunks if chunk != "[DONE]"]
+
+
+def ids(chunks: list[dict[str, Any]], choice: int = 0) -> list[list[int]]:
+    found = [one for chunk in chunks for one in chunk.get("choices", []) if one["index"] == choice]
+    return [one["token_ids"] for one in found if one.get("token_ids")]
+
+
+def finish(chunks: list[dict[str, Any]]) -> list[str]:
+    return [
+        one["finish_reason"]
+        for chunk in chunks
+        for one in chunk.get("choices", [])
+        if one.get("finish_reason")
+    ]
+
+
+def test_a_request_may_ask_for_its_own_steps(server: StandinServer) -> None:
+    chunks = streamed(server, "[[steps burst:5]] [[script plain]]")
+    assert [len(some) for some in ids(chunks)][:8] == [1, 1, 1, 5, 1, 1, 1, 5]
+
+
+def test_a_stream_can_end_by_length(server: StandinServer) -> None:
+    chunks = streamed(server, "[[steps 1+length@6]] [[script plain]]")
+    assert len(ids(chunks)) == 6
+    assert finish(chunks) == ["length"]
+
+
+def test_a_stream_can_be_aborted_and_stalled(server: StandinServer) -> None:
+    chunks = streamed(server, "[[steps 1+stall:300@3+abort@6]] [[script plain]]")
+    assert len(ids(chunks)) == 6
+    assert finish(chunks) == ["abort"]
+
+
+def test_an_engine_error_is_told(server: StandinServer) -> None:
+    chunks = streamed(server, "[[steps 1+error@6]] [[script plain]]")
+    assert any("error" in chunk for chunk in chunks)
+
+
+def test_several_choices_follow_the_script_each(server: StandinServer) -> None:
+    if is_rust(server):
+        body = {"model": SERVED_NAME, "messages": [{"role": "user", "content": "Hello"}], "n": 3}
+        refused = httpx.post(f"{server.base_url}/v1/chat/completions", json=body)
+        assert (refused.status_code, "n=1" in refused.text) == (400, True), refused.text
+        return
+    chunks = streamed(server, "[[steps 3]] [[script final_only]]", n=3, temperature=1.0)
+    script = list(named(["final_only"])[0].sampled)
+    for choice in range(3):
+        assert [token for some in ids(chunks, choice) for token in some] == script
+
+
+def test_what_was_not_cut_as_asked_gets_no_verdict(server: StandinServer) -> None:
+    target = Target(Endpoint.CHAT, named(["plain"])[0])
+    server.engine.set_steps("3")
+    capture = ask(server.base_url, target, version=NEWEST_FRONT_END, stream_interval=3)
+    assert chunking_fault(server.engine, capture, "3") is None
+    assert chunking_fault(server.engine, capture, "1") == "the engine followed the schedule 3, not 1"
+    events = [one for one in capture.events if '"token_ids":[' in one.data]
+    chunk, later = json.loads(events[0].data), json.loads(events[1].data)
+    chunk["choices"][0]["token_ids"] += later["choices"][0]["token_ids"]
+    merged = replace(capture, events=[events[0]._replace(data=json.dumps(chunk)), *events[2:]])
+    fault = chunking_fault(server.engine, merged, "3")
+    assert fault is not None
+    assert "are not those of one step" in fault
+
+
+def test_an_engine_that_dies_ends_the_stream_and_the_server_says_that_it_is_unwell(
+    server: StandinServer,
+) -> None:
+    # The last test of its server.
+    with suppress(httpx.RemoteProtocolError):  # the connection may be cut
+        assert finish(streamed(server, "[[steps 1+die@6]] [[script plain]]")) == []
+    until = time.monotonic() + 30
+    while not server.engine.failure and time.monotonic() < until:
+        time.sleep(0.1)
+    assert server.engine.failure == "the engine died, as the schedule asked"
+    with pytest.raises(LabError, match="the engine has ended: the engine died, as the schedule asked"):
+        server.engine.set_steps("3")
+
+
+def test_a_server_that_never_answers_hello_is_told_with_the_release(tmp_path: Path) -> None:
+    paths = LabPaths(default_root())
+    environment = installed(paths, RUST, NEWEST_FRONT_END)
+    assert environment is not None
+    scripts = tmp_path / "scripts.json"
+    scripts.write_text("{}", encoding="utf-8")
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "inspector.lab.standin", "--release", "0.99.0"),
+            *("--port", str(free_port()), "--layouts", str(environment.path / "engine_layouts.py")),
+            *("--scripts", str(scripts), "--log", str(tmp_path / "steps.jsonl"), "--hello-s", "1"),
+        ],
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{engine_path(paths)}"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert "the API server of vLLM 0.99.0 did not answer HELLO within" in done.stderr
+    assert "a neighbouring release tells the two apart" in done.stderr
