@@ -3,7 +3,7 @@
 import streamlit as st
 
 from inspector.dashboard import event_rows
-from pages.parts.replay import events
+from pages.parts.replay import events, overview
 from pages.ui import captures, charts, pickers, state
 from pages.ui.banner import banner
 from pages.ui.fields import fields
@@ -16,14 +16,15 @@ pickers.uploads(session)
 bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="replay_bar")
 with bar:
     name = pickers.capture(session)
+    overview.overview(session)
 
 one = captures.chosen(session)
 if one is None:
     if name is not None:
         st.warning(
             pickers.plain(
-                f"Capture {name} not found. Uploaded files exist only in the session that opened them. "
-                "Open the file again."
+                f"Capture {name} not found. Uploaded files exist only in the session that opened them, for "
+                "7 days. Open the file again."
             )
         )
     st.info("Open a capture in the sidebar, or select one above.", icon=":material/upload_file:")

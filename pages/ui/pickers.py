@@ -53,6 +53,7 @@ def uploads(session: Session) -> list[str]:
 
     A file that cannot be read gets one sentence.
     """
+    captures.restore(session)
     before = dict(session.opened)
     with st.sidebar:
         files = st.file_uploader(

@@ -143,7 +143,7 @@ export class Row {
       element.classList.toggle("hit", found.has(i));
       rule?.classList.toggle("ghost", ghost);
       const ranged = range !== null && range.start <= i && i < range.end;
-      if (i === selected) element.setAttribute("aria-label", describe(i));
+      if (i === selected) element.setAttribute("aria-description", describe(i));
       if (i === selected || ranged) element.setAttribute("aria-selected", "true");
       else element.removeAttribute("aria-selected");
     }
