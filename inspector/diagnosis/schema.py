@@ -214,7 +214,7 @@ def hint(value: object) -> Pattern:
 
 
 def anywhere(value: object) -> re.Pattern[str]:
-    """A regular expression on the words of a whole text, in any case; `{think}` names words of `vocabulary`."""
+    """A regular expression on the words of a whole text, in any case; `{think}` is a word of `vocabulary`."""
     try:
         full = expanded(text(value))
     except KeyError as error:
