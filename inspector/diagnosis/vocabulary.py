@@ -6,6 +6,8 @@ One list for every entry of the catalogue: a word that is added here is known to
 import re
 from typing import Final
 
+from inspector.engines import ENGINES
+
 __all__ = ["expanded"]
 
 _GAP: Final = r"[`'\"]?\W+(?:(?!reason|think|analys|with\b)[\w'-]+[`'\"]?\W+){0,3}?[`'\"]?"
@@ -47,7 +49,9 @@ _UNSTREAMED: Final = r"(?:\bwithout stream\w*|\bnon-?stream\w*|\bstream(?:ing)?\
 _WORDS: Final = {
     "think": rf"\b{_THINK}\b",
     "end": rf"\b{_END}",
-    "ours": r"gpt[-_ ]?oss|\bvllm\b|\bharmony\b",
+    "ours": "|".join(
+        (r"gpt[-_ ]?oss", r"\bharmony\b", *(one.named.pattern for one in ENGINES if one.named is not None))
+    ),
     "no-answer": (
         rf"(?<!reasoning )(?<!thinking )(?<!tool )\b{_ANSWER}\b{_GAP}\b{_ABSENT}(?![\w-])"
         rf"|\b(?:{_WITHOUT}|{_NEVER}){_GAP}\b{_ANSWER}\b"
