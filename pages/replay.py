@@ -2,12 +2,13 @@
 
 import streamlit as st
 
+from inspector.dashboard import event_rows
 from pages.parts.replay import events, overview
 from pages.ui import captures, charts, pickers, state
 from pages.ui.banner import banner
 from pages.ui.fields import fields
 from pages.ui.prompt import prompt_block
-from pages.ui.strip import strip
+from pages.ui.strip import raw_event, strip
 
 session = state.current()
 pickers.uploads(session)
@@ -42,7 +43,11 @@ if told is not None:
     prompt_block(told, key="replay_prompt")
 
 session.begin(captures.first_place(seen, choice))
-strip(captures.payload(one.digest, choice, seen), session, key="replay_strip")
+payload = captures.payload(one.digest, choice, seen)
+strip(payload, session, key="replay_strip")
+number = events.opened_event(session, seen, choice)
+text = "" if number is None else event_rows(seen.reading, number, number + 1)[0]["data"]
+raw_event(payload, number, text, key="replay_raw")
 session.show_address()
 
 names = ["Generated and delivered", "Timeline", "Events", "Request"]

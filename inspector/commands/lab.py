@@ -12,6 +12,7 @@ from inspector.lab import scripts
 from inspector.lab.install import CPU_PACKAGE, GPU_PACKAGE, NEWEST
 from inspector.lab.paths import ENVIRONMENT_VARIABLE, default_root
 from inspector.lab.process import kill_is_interrupt
+from inspector.lab.standin.install import FRONT_END, RUST
 
 __all__ = ["add_parser"]
 
@@ -144,7 +145,7 @@ def _add_commands(lab: ArgumentParser) -> None:
     search.add_argument("--good", required=True, metavar="VERSION")
     search.add_argument("--bad", required=True, metavar="VERSION")
     search.add_argument("--endpoint", choices=_ENDPOINTS, help="default: the capture's endpoint, or chat")
-    search.add_argument("--stream-interval", type=int, default=1, metavar="N")
+    search.add_argument("--stream-interval", default="1", metavar="N", help="tokens per step (default: 1)")
     search.add_argument(
         "--repeat",
         type=int,
@@ -198,9 +199,10 @@ def _command(
     )
     parser.add_argument(
         "--package",
-        choices=(CPU_PACKAGE, GPU_PACKAGE),
+        choices=(CPU_PACKAGE, GPU_PACKAGE, FRONT_END, RUST),
         default=CPU_PACKAGE,
-        help=f"package to install (default: {CPU_PACKAGE}; {GPU_PACKAGE} needs a GPU)",
+        help=f"what runs a release (default: {CPU_PACKAGE}; {GPU_PACKAGE} needs a GPU; {FRONT_END} and "
+        f"{RUST} are the front ends of official releases on the stand-in engine)",
     )
 
     def guarded(arguments: Namespace) -> int:

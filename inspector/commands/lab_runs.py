@@ -168,7 +168,8 @@ def bisect_command(arguments: Namespace) -> int:
     else:
         script = scripts.named([arguments.what])[0]
     lab, target = _session(arguments), Target(endpoint, script)
-    scorer = asking(lab, target, stream_interval=arguments.stream_interval, repeat=arguments.repeat)
+    schedule_of(arguments.stream_interval)
+    scorer = asking(lab, target, steps=arguments.stream_interval, repeat=arguments.repeat)
     change = bisect(lab, scorer, releases(lab.package), good=arguments.good, bad=arguments.bad)
     if arguments.json:
         print_json(reporting.change_row(change))

@@ -15,13 +15,16 @@ from typing import Final
 
 from inspector.capture import Capture, Endpoint
 from inspector.errors import LabError
-from inspector.lab.install import CPU_PACKAGE
+from inspector.lab.install import CPU_PACKAGE, GPU_PACKAGE
 from inspector.lab.recording import Target, record
 from inspector.lab.results import version_key
 from inspector.lab.score import Outcome, Score, score
 from inspector.lab.scripts import Expectation, Piece, Script, ToolCall
 from inspector.lab.server import ServerOptions
 from inspector.lab.session import LabSession
+from inspector.lab.standin.checking import chunking_fault
+from inspector.lab.standin.install import FRONT_END, OLDEST_FRONT_END, RUST
+from inspector.lab.standin.serving import StandinServer
 from inspector.reading import read
 
 __all__ = ["Change", "Scorer", "Visit", "asking", "bisect", "endpoint_of", "releases", "script_of_capture"]
@@ -52,6 +55,8 @@ class Change:
 
 def releases(package: str = CPU_PACKAGE, *, python: str = sys.executable) -> list[str]:
     """The releases that the package index has for this platform, oldest first; no rebuilds (`.post2`)."""
+    stand_in = package in {FRONT_END, RUST}
+    package = GPU_PACKAGE if stand_in else package
     found = subprocess.run(
         [python, "-m", "pip", "index", "versions", package], capture_output=True, text=True, check=False
     )
@@ -60,7 +65,10 @@ def releases(package: str = CPU_PACKAGE, *, python: str = sys.executable) -> lis
         reason = (found.stderr or found.stdout).strip().splitlines()
         raise LabError(f"pip cannot list the releases of {package}: {reason[-1] if reason else 'no output'}")
     numbers = [version.strip() for version in listed[1].split(",")]
-    return sorted((one for one in numbers if re.fullmatch(r"\d+(\.\d+)*", one)), key=version_key)
+    known = [one for one in numbers if re.fullmatch(r"\d+(\.\d+)*", one)]
+    if stand_in:
+        known = [one for one in known if version_key(one) >= version_key(OLDEST_FRONT_END)]
+    return sorted(known, key=version_key)
 
 
 def bisect(lab: LabSession, scorer: Scorer, available: Sequence[str], *, good: str, bad: str) -> Change:
@@ -137,24 +145,38 @@ def script_of_capture(capture: Capture) -> Script:
     )
 
 
-def asking(lab: LabSession, target: Target, *, stream_interval: int, repeat: int = 3) -> Scorer:
-    """Installs a release, starts it and asks `repeat` times; the worst outcome counts."""
+def asking(lab: LabSession, target: Target, *, steps: str, repeat: int = 3) -> Scorer:
+    """Installs a release, starts it and asks `repeat` times; the worst outcome counts.
+
+    On the stand-in engine streams that were not cut as asked do not count; LabError when none was.
+    """
+    stream_interval = int(steps) if steps.isdigit() else 0
 
     def asked(version: str) -> Score:
         environment = lab.prepare(version)
         scores: list[Score] = []
         options = ServerOptions(
             stream_interval=stream_interval,
+            schedule=steps,
             tools=bool(target.script.built_in),
             extra_scripts=[target.script] if target.script.name == "capture" else [],
         )
 
-        def keep(asked: Target, capture: Capture) -> None:
-            scores.append(score(asked.script, capture))
-
+        faults: list[str] = []
         with ExitStack() as stack:
             running = lab.serving(stack, environment, options)
+            engine = running.engine if isinstance(running, StandinServer) else None
+
+            def keep(asked: Target, capture: Capture) -> None:
+                fault = chunking_fault(engine, capture, steps) if engine else None
+                if fault:
+                    faults.append(fault)
+                else:
+                    scores.append(score(asked.script, capture))
+
             record(running.base_url, [target] * repeat, stream_interval=stream_interval, keep=keep, jobs=2)
+        if not scores:
+            raise LabError(f"vLLM {version}: no verdict on {target.script.name}: {faults[0]}")
         return max(scores, key=lambda one: _WORST.index(one.outcome))
 
     return asked

@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import streamlit as st
 
 import inspector
-from inspector import Capture, Inspection, InspectorError, Severity, dashboard
+from inspector import Capture, Inspection, InspectorError, Kind, Severity, dashboard
 from inspector.dashboard import LiveRun, Prompt, RunState, Shelf, Upload
 from pages.ui.banner import facts
 from pages.ui.fields import parts
@@ -200,7 +200,7 @@ def _shelf() -> Shelf:
 
 
 def first_place(seen: Inspection, choice: int) -> Place:
-    """Where to begin: at the first error that has tokens, else at the first finding."""
+    """Where to begin: at the first error that has tokens, a cause before what follows from it."""
     index = seen.reading.choices[choice].index
     mine = [finding for finding in seen.findings if finding.choice == index]
     wrong = [
@@ -208,6 +208,8 @@ def first_place(seen: Inspection, choice: int) -> Place:
     ]
     if (rejected := dashboard.rejected(mine)) is not None:
         return Place(None, rejected)
+    causes = [number for number in wrong if mine[number].kind is not Kind.INVALID_TOOL_ARGUMENTS]
+    wrong = causes or wrong
     number = wrong[0] if wrong else 0 if mine else None
     return Place(None if number is None else mine[number].token_start, number)
 

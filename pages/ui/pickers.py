@@ -123,7 +123,8 @@ def _follow_link(session: Session, known: list[str]) -> None:
     if linked is not None:
         session.choose(linked)
         token, to = (_number(st.query_params.get(name)) for name in ("token", "to"))
-        session.point(Place(token, to=to))
+        view = "client" if st.query_params.get("view") == "client" else None
+        session.point(Place(token, to=to, view=view))
     elif (first := captures.opening(known)) is not None:
         session.choose(first)
 

@@ -37,6 +37,8 @@ class Place:
     finding: int | None = None
     to: int | None = None
     """The other end of the range that is chosen with the cell."""
+    view: str | None = None
+    """`client` while the response is shown as a client shows it."""
 
 
 @dataclass(slots=True)
@@ -129,7 +131,8 @@ class Session:
 
     def show_address(self) -> None:
         """Name capture and token in the address bar, so that a link opens the same place."""
-        told = {"capture": self.capture, "token": self.place.token, "to": self.place.to}
+        told: dict[str, object] = {"capture": self.capture, "token": self.place.token, "to": self.place.to}
+        told["view"] = self.place.view
         wanted = {name: str(value) for name, value in told.items() if value is not None}
         self.address(wanted)
 

@@ -32,6 +32,7 @@ __all__ = [
     "ENGINE_REQUIREMENTS",
     "FRONT_END",
     "NEWEST_FRONT_END",
+    "OLDEST_FRONT_END",
     "RUST",
     "engine_path",
     "prepare_official",
@@ -45,6 +46,9 @@ RUST: Final = "vllm-rs"
 
 NEWEST_FRONT_END: Final = "0.33.0"
 """The release whose front ends the tests run."""
+
+OLDEST_FRONT_END: Final = "0.10.2"
+"""The first release that sends token ids."""
 
 ENGINE_REQUIREMENTS: Final = ("msgspec>=0.19,<1", "pyzmq>=26,<28")
 """Of the engine's process: the codec and the sockets that vLLM itself uses, below the next major of each."""

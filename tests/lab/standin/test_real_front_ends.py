@@ -19,8 +19,13 @@ import httpx
 import pytest
 
 from inspector.capture import Capture, Endpoint
+from inspector.client.address import Server
+from inspector.client.request import LiveRequest
+from inspector.doctor import check_server
 from inspector.engines.vllm_rust import VLLM_RUST
 from inspector.errors import LabError
+from inspector.inspection import inspect
+from inspector.lab import asking
 from inspector.lab.install import installed
 from inspector.lab.model import SERVED_NAME
 from inspector.lab.paths import LabPaths, default_root
@@ -35,8 +40,12 @@ from inspector.lab.standin.checking import chunking_fault
 from inspector.lab.standin.install import FRONT_END, NEWEST_FRONT_END, RUST, engine_path
 from inspector.lab.standin.serving import ROOT, StandinServer
 from inspector.lab.standin.steps import RAGGED
+from inspector.lab.summary import release_rows
+from inspector.reading import read
+from inspector.runs.registry import Registry
 from inspector.store import FIXTURES
 from tests.support.lab import SLICE
+from tests.support.upstreams import tapped
 
 pytestmark = pytest.mark.vllm
 
@@ -171,6 +180,39 @@ def test_what_was_not_cut_as_asked_gets_no_verdict(server: StandinServer) -> Non
     fault = chunking_fault(server.engine, merged, "3")
     assert fault is not None
     assert "are not those of one step" in fault
+
+
+def test_a_live_run_and_the_tap_keep_every_token(server: StandinServer, tmp_path: Path) -> None:
+    sampled = named(["tool_call"])[0].sampled
+    registry = Registry(tmp_path / "captures")
+    asked = LiveRequest(
+        model=SERVED_NAME,
+        endpoint=Endpoint.CHAT,
+        prompt="[[steps ragged:3]] [[script tool_call]]",
+        tools=asking.body(Endpoint.CHAT, named(["tool_call"])[0])["tools"],
+    )
+    run = registry.start(Server(base_url=server.base_url), asked)
+    assert registry.wait(run, 60)
+    assert tuple(run.reading().choice.tokens.ids) == sampled
+    body = asking.body(Endpoint.CHAT, named(["tool_call"])[0])
+    body.pop("return_token_ids")
+    with tapped(server.base_url, add_token_ids=True) as (address, kept):
+        answer = httpx.post(f"{address}/v1/chat/completions", json=body, timeout=120)
+        assert '"token_ids":[' not in answer.text
+        capture = kept.capture()
+    assert tuple(read(capture).choice.tokens.ids) == sampled
+    assert inspect(capture).findings == []
+
+
+def test_doctor_knows_the_front_end_and_what_was_measured(server: StandinServer) -> None:
+    found = check_server(Server(base_url=server.base_url))
+    assert (found.engine.name, found.version) == (
+        "vllm-rust" if is_rust(server) else "vllm",
+        NEWEST_FRONT_END,
+    )
+    rows = release_rows(found.version, found.engine)
+    assert {row["front_end"] for row in rows} == {"rust" if is_rust(server) else "python"}
+    assert {row["steps"] for row in rows} == {"1", "3", RAGGED}
 
 
 def test_an_engine_that_dies_ends_the_stream_and_the_server_says_that_it_is_unwell(
