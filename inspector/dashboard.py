@@ -8,7 +8,6 @@ Rows and payloads for the pages, live runs, the routes of the dashboard's own po
 """
 
 from inspector.audit.rejection_findings import rejected
-from inspector.audit.verdict import verdict
 from inspector.audit.wording import explain
 from inspector.capture import render
 from inspector.client.address import Server
@@ -148,6 +147,5 @@ __all__ = [
     "strip",
     "timing_rows",
     "trusted_hosts",
-    "verdict",
     "warmed",
 ]
