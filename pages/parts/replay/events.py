@@ -15,7 +15,7 @@ from pages.ui.state import Place, Session
 
 __all__ = ["as_curl", "events", "opened_event", "request"]
 
-_PER_PAGE: Final = 15
+_PER_PAGE: Final = 25
 _SHOWN_AT_MOST: Final = 60_000
 """Characters of one event or request that are drawn."""
 
