@@ -176,6 +176,23 @@ def _add_commands(lab: ArgumentParser) -> None:
     )
     smaller.add_argument("--json", action="store_true", help="print the result as JSON")
 
+    load = _command(
+        inner,
+        "load",
+        lab_runs.load_command,
+        "send one script many times at once, with steps by the clock",
+        "lab load --front-end 0.14.1 --script plain --streams 256",
+    )
+    group = load.add_mutually_exclusive_group(required=True)
+    group.add_argument("--front-end", metavar="VERSION", help="an official release's Python front end")
+    group.add_argument("--rust", metavar="VERSION", help="its Rust front end")
+    load.add_argument("--script", default="plain", metavar="NAME", help="default: plain")
+    load.add_argument("--endpoint", choices=_ENDPOINTS, default="chat", help="default: chat")
+    load.add_argument("--streams", type=int, default=256, metavar="N", help="default: 256")
+    load.add_argument("--stream-interval", default="1", metavar="N", help="tokens per step (default: 1)")
+    load.add_argument("--out", type=Path, metavar="DIR", help="folder in which failed streams are saved")
+    load.add_argument("--json", action="store_true", help="print the result as JSON")
+
     listing = _command(inner, "scripts", lab_runs.scripts_command, "list the scripts", "lab scripts")
     listing.add_argument("--json", action="store_true", help="print the scripts with token IDs as JSON")
 

@@ -13,6 +13,7 @@ from inspector.errors import LabError
 from inspector.lab import html, matrix, reporting, scripts
 from inspector.lab.bisect import asking, bisect, endpoint_of, releases, script_of_capture
 from inspector.lab.install import NEWEST, adopt, installed_versions
+from inspector.lab.load import load_row, load_sentence, run_load
 from inspector.lab.paths import LabPaths
 from inspector.lab.process import check_port
 from inspector.lab.recording import Target
@@ -29,6 +30,7 @@ __all__ = [
     "adopt_command",
     "bisect_command",
     "install_command",
+    "load_command",
     "matrix_command",
     "record_command",
     "scripts_command",
@@ -200,6 +202,25 @@ def shrink_command(arguments: Namespace) -> int:
         print_json(reporting.shrunk_row(found, version, interval))
     else:
         say(reporting.shrunk_lines(found, version, interval))
+    return 0
+
+
+def load_command(arguments: Namespace) -> int:
+    """Send one script many times at once."""
+    schedule_of(arguments.stream_interval)
+    package, version = (FRONT_END, arguments.front_end) if arguments.front_end else (RUST, arguments.rust)
+    found = run_load(
+        replace(_session(arguments), package=package),
+        version,
+        Target(Endpoint(arguments.endpoint), scripts.named([arguments.script])[0]),
+        steps=arguments.stream_interval,
+        streams=arguments.streams,
+        out=arguments.out,
+    )
+    if arguments.json:
+        print_json(load_row(found))
+    else:
+        say(load_sentence(found))
     return 0
 
 
