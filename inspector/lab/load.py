@@ -98,7 +98,7 @@ def load_sentence(load: Load) -> list[str]:
         f"{count(len(load.scores), 'stream')} of {load.target.script.name} at once on {load.package} "
         f"{load.version}, {load.target.endpoint.value}, {steps}: {counts}.",
         f"  {number(load.tokens)} tokens in {load.seconds:.1f} s, {pace} tokens/s; "
-        f" {count(load.merged, 'stream')} with merged steps.",
+        f"{count(load.merged, 'stream')} with merged steps.",
     ]
     frequent = Counter(one.differences[0] for one in load.scores if one.differences).most_common(3)
     return [*lines, *(f"  {amount} times: {words}" for words, amount in frequent)]
