@@ -24,6 +24,7 @@ from inspector.redaction import redact
 __all__ = [
     "ENDPOINT_GUESSED",
     "MIGRATIONS",
+    "STOPPED",
     "VERSION",
     "Capture",
     "End",
@@ -83,6 +84,11 @@ class Event(NamedTuple):
     kind: EventKind = EventKind.SSE
 
 
+STOPPED: Final = "stopped by the client"
+"""Detail of an end that the recording program brought about itself."""
+_STOPPED: Final = frozenset({STOPPED, "stopped by you"})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
     """How the connection ended, as the recorder saw it."""
@@ -94,6 +100,11 @@ class End:
     """The transport's error message, empty for a proper end."""
     unread: str = ""
     """Why the recording ended before the response did, one sentence; empty when it holds all of it."""
+
+    @property
+    def stopped(self) -> bool:
+        """True if the user of this program ended the request: that says nothing about the server."""
+        return self.cut and self.detail in _STOPPED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

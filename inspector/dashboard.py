@@ -49,6 +49,7 @@ from inspector.runs.run import Run as LiveRun
 from inspector.runs.trial import RUNS_AT_MOST, Trial, has_output
 from inspector.store import Builtin, builtin
 from inspector.tap import DashboardTap, Upstream, configured_upstreams
+from inspector.uploads import Shelf, Upload
 from inspector.views.comparison_rows import comparison_summary, run_rows, timing_rows
 from inspector.views.comparison_strip import comparison_strip
 from inspector.views.encoding import json_bytes
@@ -91,9 +92,11 @@ __all__ = [
     "RunState",
     "Script",
     "Server",
+    "Shelf",
     "StripHead",
     "StripPayload",
     "Trial",
+    "Upload",
     "Upstream",
     "asked_endpoints",
     "audit_row",

@@ -153,6 +153,11 @@ class Reading:
     """False while a live stream is still growing."""
 
     @property
+    def stopped(self) -> bool:
+        """True if the user ended the request before the response had ended."""
+        return self.end is not None and self.end.stopped and self.stream.terminal_event is None
+
+    @property
     def unread(self) -> str:
         """One sentence on what was not read because of a bound; empty when everything was."""
         if self.end is not None and self.end.unread:

@@ -4,7 +4,8 @@ from typing import Final
 
 import streamlit as st
 
-from pages.ui import assets, state
+from pages.ui import assets, captures, state
+from pages.ui.anywhere import anywhere
 
 # What each page is for, in one line; not a docstring, which Streamlit would draw.
 _WHAT: Final = {
@@ -32,8 +33,13 @@ page = st.navigation(
         ],
     }
 )
-state.current().turn_to(page.title)
+session = state.current()
+captures.restore(session)
+session.turn_to(page.title)
+if session.kept and st.query_params.get("uploads") != session.kept:
+    st.query_params["uploads"] = session.kept
 st.set_page_config(page_title=f"{page.title} · Harmony Inspector")
+anywhere(session, page.title)
 with st.container(key="page_head"):
     st.markdown(f"**{page.title}** · {_WHAT[page.title]}")
 page.run()

@@ -2,12 +2,13 @@
 
 import streamlit as st
 
-from pages.parts.replay import events
+from inspector.dashboard import event_rows
+from pages.parts.replay import events, overview
 from pages.ui import captures, charts, pickers, state
 from pages.ui.banner import banner
 from pages.ui.fields import fields
 from pages.ui.prompt import prompt_block
-from pages.ui.strip import strip
+from pages.ui.strip import raw_event, strip
 
 session = state.current()
 pickers.uploads(session)
@@ -15,14 +16,15 @@ pickers.uploads(session)
 bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="replay_bar")
 with bar:
     name = pickers.capture(session)
+    overview.overview(session)
 
 one = captures.chosen(session)
 if one is None:
     if name is not None:
         st.warning(
             pickers.plain(
-                f"Capture {name} not found. Uploaded files exist only in the session that opened them. "
-                "Open the file again."
+                f"Capture {name} not found. Uploaded files exist only in the session that opened them, for "
+                "7 days. Open the file again."
             )
         )
     st.info("Open a capture in the sidebar, or select one above.", icon=":material/upload_file:")
@@ -41,7 +43,11 @@ if told is not None:
     prompt_block(told, key="replay_prompt")
 
 session.begin(captures.first_place(seen, choice))
-strip(captures.payload(one.digest, choice, seen), session, key="replay_strip")
+payload = captures.payload(one.digest, choice, seen)
+strip(payload, session, key="replay_strip")
+number = events.opened_event(session, seen, choice)
+text = "" if number is None else event_rows(seen.reading, number, number + 1)[0]["data"]
+raw_event(payload, number, text, key="replay_raw")
 session.show_address()
 
 names = ["Generated and delivered", "Timeline", "Events", "Request"]

@@ -56,7 +56,7 @@ def end_findings(reading: Reading, *, holes: bool = False) -> Iterator[Finding]:
             event_end=error.event + 1 if reading.events else None,
             delivered=error.message,
         )
-    if reading.ended:
+    if reading.ended and not reading.stopped:
         disconnected = _disconnected(reading, told=bool(errors))
         if disconnected is not None:
             yield disconnected

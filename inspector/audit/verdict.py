@@ -1,7 +1,7 @@
 """The verdict: one sentence that a tired person understands, and one line of why, from findings by rules."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, NamedTuple, assert_never
 
@@ -70,6 +70,17 @@ _WARNINGS: Final = (
 
 def verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection | None = None) -> Verdict:
     """The verdict of a reading with its findings; `stopped` is what the server's error says was rejected."""
+    found = _verdict(reading, findings, stopped)
+    if not reading.stopped or reading.unread:
+        return found
+    count = len(reading.choice.tokens)
+    after = f" after {counted(count, 'token')}" if count else ""
+    if found.level is Level.CLEAN:
+        return replace(found, sentence=f"Stopped by you{after}; nothing was lost until then.")
+    return replace(found, why=f"Stopped by you{after}. {found.why}")
+
+
+def _verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection | None) -> Verdict:
     if reading.unread:
         why = "A difference may be in the part that was not read, so there is no verdict."
         return Verdict(level=Level.UNKNOWN, sentence=reading.unread, why=why)

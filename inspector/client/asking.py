@@ -13,6 +13,7 @@ from urllib.parse import quote
 import httpx
 import openai
 
+from inspector.capture import STOPPED
 from inspector.client.address import Server
 from inspector.client.failures import connection_failure, refusal, said
 from inspector.client.ground_truth import answer_room, rendered_prompt
@@ -22,7 +23,7 @@ from inspector.client.recorder import Recorder, Sink
 from inspector.client.redirects import within_host
 from inspector.client.request import LiveRequest, body
 from inspector.client.secrets import without_secrets
-from inspector.client.transport import STOPPED, AsyncRecordingTransport, content_of, header_of, secrets_in
+from inspector.client.transport import AsyncRecordingTransport, content_of, header_of, secrets_in
 from inspector.engines import engine_of
 from inspector.errors import ConnectionFailed
 from inspector.wire.endpoints import spec_of

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 import httpx
 
-from inspector.capture import End, Endpoint, Event, Header
+from inspector.capture import STOPPED, End, Endpoint, Event, Header
 from inspector.client.decoding import READABLE_CODINGS
 from inspector.client.recorder import Recorder, Sink
 from inspector.client.redirects import is_redirect
@@ -41,7 +41,6 @@ __all__ = [
 ]
 
 CLOSED: Final = "the client closed the stream"
-STOPPED: Final = "stopped by the client"
 
 _LOG: Final = logging.getLogger(__name__)
 

@@ -1,5 +1,6 @@
 """The facts of a report, shared by Markdown and HTML, from one inspection."""
 
+import re
 import shlex
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -134,12 +135,25 @@ def _version(distribution: str) -> str:
         return ""
 
 
+def _file(name: str) -> str:
+    """The capture's file as a command names it, without its folder.
+
+    What is no file's name (a built-in capture, one of several in a file) is named as its download is.
+    """
+    base = PurePath(name.replace("\\", "/")).name
+    if re.search(r"\.[A-Za-z]{2,8}$", base) and "#" not in base:
+        return base
+    clean = "".join(char if char.isalnum() or char in "-_." else "-" for char in base)
+    return f"{clean.removesuffix('.jsonl') or 'capture'}.jsonl"
+
+
 def _replay(one: Inspection, reproduction: Reproduction | None, shown: Figures) -> list[str]:
-    file = shlex.quote(PurePath(one.name.replace("\\", "/")).name or "capture.jsonl")
-    commands = [f"python -m inspector audit {file}"]
+    path = _file(one.name)
+    file = shlex.quote(path)
+    commands = ["# in the folder of the capture", f"python -m inspector audit {file}"]
     spec = one.reading.spec
     if spec.path:
-        stem = PurePath(one.name.replace("\\", "/")).name.partition(".jsonl")[0] or "playback"
+        stem = PurePath(path).name.partition(".jsonl")[0] or "playback"
         body = dumps({"model": stem, "stream": True, **spec.least})
         commands.append(f"python -m inspector play {file} --port 8001")
         commands.append(

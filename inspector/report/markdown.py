@@ -104,10 +104,12 @@ def _finding(finding: Finding) -> Iterator[str]:
         yield ""
         return
     if finding.generated:
-        yield f"  - expected: {code(masked(_cut(finding.generated)))}"
+        there = f" in {code(masked(finding.field))}" if finding.delivered_in and finding.field else ""
+        yield f"  - expected{there}: {code(masked(_cut(finding.generated)))}"
     if finding.delivered is not None:
         got = code(masked(_cut(finding.delivered))) if finding.delivered else "nothing"
-        yield f"  - delivered: {got}"
+        there = f" in {code(masked(finding.delivered_in))}" if finding.delivered_in else ""
+        yield f"  - delivered{there}: {got}"
     yield ""
 
 

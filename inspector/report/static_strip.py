@@ -22,6 +22,17 @@ _HEADER: Final = 200
 _HEAD: Final = 8
 _PLACES_AT_MOST: Final = 60
 _CELL_SHOWN: Final = 40
+_WORDS: Final = {
+    "reasoning": "delivered as reasoning",
+    "content": "delivered as content",
+    "tool": "delivered as tool arguments",
+    "text": "delivered as text",
+    "other": "delivered in another field",
+    "wrong": "in the wrong field",
+    "lost": "not delivered",
+    "unserved": "no API field",
+}
+"""The legend of the ribbons, by their class."""
 _EDGES: Final = {
     "analysis": "reasoning",
     "reasoning": "reasoning",
@@ -40,8 +51,7 @@ def static_strip(payload: Mapping[str, Any]) -> str:
     marks = _marks(payload)
     rule = set(payload["events"]["start"])
     blocks = "".join(_block(payload, block, shown, marks, rule) for block in payload["blocks"])
-    lanes = ", ".join(html_text(str(one["label"])) for one in payload["ribbons"])
-    legend = f"<p class='quiet'>Ribbon: {lanes}. Red cells belong to findings.</p>" if lanes else ""
+    legend = _legend(payload)
     if payload["reconstructed"]:
         legend += (
             "<p class='quiet'>The tokens are reconstructed from the final object, whose messages take as "
@@ -173,7 +183,7 @@ def _cells(
             kinds.append("marked")
         if cell in culprit:
             kinds.append("culprit")
-        ribbons = "".join(f"<i class='{kind}'></i>" for kind in (lane[number] for lane in lanes))
+        ribbons = "".join(f"<i class='{kind}'>{label}</i>" for kind, label in (one[number] for one in lanes))
         title = f"token {cell}" if ids is not None else f"piece {cell}"
         if cell in marks:
             title += f": {marks[cell]}"
@@ -203,16 +213,44 @@ def _kind(block: Mapping[str, Any], cell: int, token_id: int | None) -> str:
     return "head" if cell < block["body"] else "body"
 
 
-def _lane(runs: Sequence[Sequence[Any]], cells: range) -> Iterator[str]:
-    """Class of the ribbon under each cell."""
+def _legend(payload: Mapping[str, Any]) -> str:
+    """What the ribbons and cells mean, of those that are there."""
+    seen = {_ribbon(run[2], run[3]) for lane in payload["ribbons"] for run in lane["runs"]}
+    if any(kind.endswith(" wrong") for kind in seen):
+        seen.add("wrong")
+    shown = [(kind, words) for kind, words in _WORDS.items() if kind in seen]
+    samples = "".join(f"<li><i class='{kind}'></i> {words}</li>" for kind, words in shown)
+    if payload["ids"] is not None:
+        samples += "<li><b class='marker'>ab</b> special token</li><li><b class='head'>ab</b> header</li>"
+    if payload["findings"]:
+        samples += "<li><b class='marked'>ab</b> belongs to a finding</li>"
+    lanes = [html_text(str(one["label"])) for one in payload["ribbons"]]
+    rows = f"<p class='quiet'>Ribbons from top to bottom: {', '.join(lanes)}.</p>" if len(lanes) > 1 else ""
+    return f"<ul class='legend'>{samples}</ul>{rows}" if lanes else ""
+
+
+def _lane(runs: Sequence[Sequence[Any]], cells: range) -> Iterator[tuple[str, str]]:
+    """Class of the ribbon under each cell, and its label where a run of what is wrong begins."""
+    labelled = -1
     at = max(bisect_right(runs, cells.start, key=lambda run: run[0]) - 1, 0)
     for cell in cells:
         while at < len(runs) and runs[at][1] <= cell:
             at += 1
         if at < len(runs) and runs[at][0] <= cell:
-            yield _ribbon(runs[at][2], runs[at][3])
+            yield (
+                _ribbon(runs[at][2], runs[at][3]),
+                "" if labelled == at else _label(runs[at][2], runs[at][3]),
+            )
+            labelled = at
         else:
-            yield "none"
+            yield "none", ""
+
+
+def _label(field: str | None, state: str) -> str:
+    """What is wrong with a run; empty where nothing is."""
+    if field is None:
+        return "not delivered" if state == "dropped" else "no API field"
+    return "" if state in {"ok", "unknown"} else f"in {html_text(field[:_CELL_SHOWN])}"
 
 
 def _ribbon(field: str | None, state: str) -> str:

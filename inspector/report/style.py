@@ -61,14 +61,25 @@ th{color:var(--quiet)}
 .cell.unsent b{outline:1px dashed var(--loss);color:var(--losstext)}
 .cell.unsent.gap b{outline:0;font-style:italic}
 .cell.marked{background:var(--lossground);box-shadow:inset 0 2px var(--loss)}
-.cell i{height:4px;margin:1px 0}
+.cell i{min-height:4px;margin:1px 0;font:9px/12px system-ui,sans-serif;white-space:nowrap;padding:0 3px}
+.cell i:empty{padding:0}
+.cell i.none{background:none}
+.legend{display:flex;flex-wrap:wrap;gap:4px 16px;list-style:none;margin:.4em 0 .8em;padding:0;
+  font-size:12.5px;
+  color:var(--quiet)}
+.legend i{display:inline-block;width:22px;height:9px;vertical-align:-1px}
+.legend b{font:italic 11px ui-monospace,monospace;padding:0 3px}
+.legend b.marker{outline:1px solid var(--line);font-style:normal}
+.legend b.marked{background:var(--lossground);box-shadow:inset 0 2px var(--loss);font-style:normal}
 i.reasoning{background:var(--reasoning)}
 i.content,i.text{background:var(--content)}
 i.tool{background:var(--tool)}
 i.other{background:var(--other)}
-i.lost{border:1px dashed var(--loss)}
-i.unserved{border-bottom:1px dotted var(--quiet)}
-i.wrong{outline:1px solid var(--loss)}
+i.lost{border:1px dashed var(--loss);color:var(--losstext);
+  background:repeating-linear-gradient(135deg,var(--lossground) 0 3px,transparent 3px 6px)}
+i.unserved{border:1px dotted var(--quiet);color:var(--quiet)}
+i.wrong{background:var(--lossground);border:1.5px solid var(--loss);
+  color:var(--losstext)}
 .fold{align-self:center;color:var(--quiet);padding:0 8px;font-size:12px}
 figure{margin:.6em 0}
 svg{width:100%;height:auto;max-height:160px;background:var(--soft);border-radius:6px}

@@ -19,6 +19,8 @@ __all__ = [
     "IssueRow",
     "KindRow",
     "LaneChange",
+    "LogprobColumns",
+    "LogprobRow",
     "PaceRow",
     "Payload",
     "ReconstructionRow",
@@ -191,7 +193,22 @@ class ReconstructionRow(TypedDict, total=False):
     """Spans of reconstructed tokens whose ID is one of several that fit."""
 
 
-class Payload(Cells, ReconstructionRow):
+class LogprobColumns(TypedDict):
+    """Log probabilities as the server told them."""
+
+    values: list[float | None]
+    """By cell; None where the server told none."""
+    top: dict[str, list[tuple[str, float]]]
+    """By cell the likeliest alternatives: text and log probability."""
+
+
+class LogprobRow(TypedDict, total=False):
+    """Log probabilities, where a capture has them."""
+
+    logprobs: LogprobColumns
+
+
+class Payload(Cells, ReconstructionRow, LogprobRow):
     """Everything that the strip shows of one choice of a capture, or of two captures compared."""
 
     key: str
@@ -278,6 +295,8 @@ class Head(TypedDict):
     finding: int | None
     to: int | None
     """The other end of a range that begins or ends at the token."""
+    view: str | None
+    """`client` for the response as a client shows it; None for the tokens."""
     feed: str | None
     """Address of the increments of a growing run."""
 
@@ -290,5 +309,6 @@ class Selected(TypedDict):
     finding: int | None
     to: int | None
     """The other end of the chosen range."""
+    view: str | None
     at: int
     """Milliseconds of the browser's clock."""

@@ -22,6 +22,7 @@ from inspector.views.payload import (
     CellSpan,
     Events,
     KindRow,
+    LogprobRow,
     Payload,
     ReconstructionRow,
     Ribbon,
@@ -29,6 +30,7 @@ from inspector.views.payload import (
 )
 from inspector.views.placing import event_of_cells, piece_span, reconstructed_span
 from inspector.views.strip_findings import strip_finding
+from inspector.views.strip_logprobs import logprobs
 from inspector.views.strip_unsent import rejected_span, unsent, with_unsent
 from inspector.views.strip_vocabulary import split_texts, vocabulary
 
@@ -82,9 +84,12 @@ def strip(
         rows.append(strip_finding(finding, situation, span))
     if stopped is not None and added is not None:
         cells = with_unsent(cells, added, stopped)
+    found = logprobs(reading, choice, cells)
+    told: LogprobRow = {} if found is None else {"logprobs": found}
     return {
         "key": key,
         **cells,
+        **told,
         **reconstruction_row(choice),
         "sent": sent,
         "hidden": 0,

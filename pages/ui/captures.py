@@ -11,8 +11,8 @@ from typing import Any
 import streamlit as st
 
 import inspector
-from inspector import Capture, Inspection, InspectorError, Severity, dashboard
-from inspector.dashboard import LiveRun, Prompt, RunState
+from inspector import Capture, Inspection, InspectorError, Kind, Severity, dashboard
+from inspector.dashboard import LiveRun, Prompt, RunState, Shelf, Upload
 from pages.ui.banner import facts
 from pages.ui.fields import parts
 from pages.ui.state import Opened, Place, Session
@@ -32,6 +32,8 @@ __all__ = [
     "opening",
     "payload",
     "prompt",
+    "restore",
+    "summary",
     "title",
 ]
 
@@ -91,6 +93,42 @@ def chosen(session: Session, name: str | None = None) -> Chosen | None:
     return None if run is None else of_run(run)
 
 
+def summary(session: Session, name: str) -> dict[str, Any]:
+    """A capture in one row: where it is from, its verdict and its size; kept when the capture is not."""
+    if (opened := session.opened.get(name)) is not None:
+        origin, digest = "yours", opened.digest
+    elif name in _builtins():
+        origin, digest = "built-in", name
+    else:
+        run = _runs().get(name)
+        origin, digest = "run", name if run is None else f"{run.id} {len(run.events)}"
+    return {**_summary(f"{name} {digest}", session, name), "origin": origin}
+
+
+@st.cache_data(max_entries=1024, show_spinner=False)
+def _summary(digest: str, _session: Session, name: str) -> dict[str, Any]:
+    del digest
+    one = chosen(_session, name)
+    if one is None:
+        return {
+            "level": "unknown",
+            "version": None,
+            "endpoint": "",
+            "tokens": None,
+            "findings": 0,
+            "shows": "",
+        }
+    reading = one.seen.reading
+    return {
+        "level": str(one.seen.verdict.level),
+        "version": reading.server_version,
+        "endpoint": str(reading.header.endpoint),
+        "tokens": sum(len(choice.tokens) for choice in reading.choices) or None,
+        "findings": len(one.seen.findings),
+        "shows": one.shows or one.seen.verdict.sentence,
+    }
+
+
 def of_run(run: LiveRun) -> Chosen:
     """What came of a run that has ended."""
     name, digest = _run_name(run), f"{run.id} {len(run.events)}"
@@ -113,11 +151,52 @@ def open_file(session: Session, file: str, content: bytes) -> str:
             name = f"{name} ({digest[:6]})"
         found.append(Opened(name=name, digest=f"{digest} {number}", capture=capture))
     session.open(found)
+    _keep(session, found, content)
     return ""
 
 
+def restore(session: Session) -> None:
+    """Open again what the URL of a reloaded page names; once a session."""
+    if session.restored:
+        return
+    session.restored = True
+    name = st.query_params.get("uploads")
+    if name is None or session.kept is not None:
+        return
+    shown = session.capture, session.choice, session.place, session.fresh
+    with _uncollected():
+        kept = _shelf().kept(name)
+    if kept:
+        session.kept = name
+        session.open(
+            [
+                Opened(name=one.name, digest=one.digest, capture=one.capture, vouched=one.vouched)
+                for one in kept
+            ]
+        )
+        session.capture, session.choice, session.place, session.fresh = shown
+
+
+def _keep(session: Session, found: Sequence[Opened], content: bytes) -> None:
+    """Keep uploads for a reload of the page."""
+    lines = content if len(found) == 1 and content.startswith(b'{"harmony_capture"') else None
+    session.kept = session.kept or _shelf().session()
+    _shelf().keep(
+        session.kept,
+        [
+            Upload(name=one.name, digest=one.digest, capture=one.capture, vouched=one.vouched, lines=lines)
+            for one in found
+        ],
+    )
+
+
+def _shelf() -> Shelf:
+    folder = dashboard.registry().folder
+    return Shelf(None if folder is None else folder / "uploads")
+
+
 def first_place(seen: Inspection, choice: int) -> Place:
-    """Where to begin: at the first error that has tokens, else at the first finding."""
+    """Where to begin: at the first error that has tokens, a cause before what follows from it."""
     index = seen.reading.choices[choice].index
     mine = [finding for finding in seen.findings if finding.choice == index]
     wrong = [
@@ -125,6 +204,8 @@ def first_place(seen: Inspection, choice: int) -> Place:
     ]
     if (rejected := dashboard.rejected(mine)) is not None:
         return Place(None, rejected)
+    causes = [number for number in wrong if mine[number].kind is not Kind.INVALID_TOOL_ARGUMENTS]
+    wrong = causes or wrong
     number = wrong[0] if wrong else 0 if mine else None
     return Place(None if number is None else mine[number].token_start, number)
 

@@ -12,6 +12,16 @@ export function count(number, one, many) {
 }
 
 /**
+ * A probability, 0 to 1; never rounded to certain or impossible.
+ * @param {number} chance
+ */
+export function percent(chance) {
+  if (chance >= 0.995 && chance < 1) return ">99%";
+  if (chance > 0 && chance < 0.005) return "<1%";
+  return `${Math.round(chance * 100)}%`;
+}
+
+/**
  * Below ten seconds milliseconds, then seconds with one decimal, then minutes.
  * @param {number | null | undefined} seconds
  */

@@ -53,6 +53,7 @@ def uploads(session: Session) -> list[str]:
 
     A file that cannot be read gets one sentence.
     """
+    captures.restore(session)
     before = dict(session.opened)
     with st.sidebar:
         files = st.file_uploader(
@@ -122,7 +123,8 @@ def _follow_link(session: Session, known: list[str]) -> None:
     if linked is not None:
         session.choose(linked)
         token, to = (_number(st.query_params.get(name)) for name in ("token", "to"))
-        session.point(Place(token, to=to))
+        view = "client" if st.query_params.get("view") == "client" else None
+        session.point(Place(token, to=to, view=view))
     elif (first := captures.opening(known)) is not None:
         session.choose(first)
 

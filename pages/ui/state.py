@@ -3,7 +3,7 @@
 Widget keys are private to their picker; nothing else is kept in `st.session_state`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -37,6 +37,8 @@ class Place:
     finding: int | None = None
     to: int | None = None
     """The other end of the range that is chosen with the cell."""
+    view: str | None = None
+    """`client` while the response is shown as a client shows it."""
 
 
 @dataclass(slots=True)
@@ -73,6 +75,12 @@ class Session:
     """Places in strips other than the chosen capture's, by page."""
     opened: dict[str, Opened] = field(default_factory=dict)
     """Uploaded captures by name, oldest first."""
+    kept: str | None = None
+    """Names the folder in which the uploads are kept for a reload; None before the first."""
+    given: object = None
+    """When the browser last handed over what was dropped or pasted, so that each is opened once."""
+    restored: bool = False
+    """True once the uploads that the URL names were looked for."""
     refused: dict[str, str] = field(default_factory=dict)
     """By upload id, the sentence about a file that could not be read; empty for one that was."""
 
@@ -123,10 +131,16 @@ class Session:
 
     def show_address(self) -> None:
         """Name capture and token in the address bar, so that a link opens the same place."""
-        told = {"capture": self.capture, "token": self.place.token, "to": self.place.to}
+        told: dict[str, object] = {"capture": self.capture, "token": self.place.token, "to": self.place.to}
+        told["view"] = self.place.view
         wanted = {name: str(value) for name, value in told.items() if value is not None}
-        if st.query_params.to_dict() != wanted:
-            st.query_params.from_dict(wanted)
+        self.address(wanted)
+
+    def address(self, wanted: Mapping[str, str]) -> None:
+        """Show a page's own words in the address bar, with the name of the kept uploads."""
+        whole = {**wanted, **({"uploads": self.kept} if self.kept else {})}
+        if st.query_params.to_dict() != whole:
+            st.query_params.from_dict(whole)
 
 
 def current() -> Session:

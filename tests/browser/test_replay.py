@@ -78,17 +78,17 @@ def test_an_uploaded_capture_is_read_and_its_finding_leads_to_the_lost_token(
     assert "not delivered" in page.locator(".row .ribbon").all_text_contents()
     expect(page.locator(".finding .side-text").nth(1)).to_contain_text("Onemissing three")
     expect(page.locator(".token")).to_contain_text("not delivered")
-    page.wait_for_url("**/?capture=mine.jsonl&token=4")
+    page.wait_for_url("**/?capture=mine.jsonl&token=4*")
     expect(page.locator(".fields mark")).to_have_text(" two")
 
 
 def test_a_link_opens_the_same_capture_and_token(app: str, open_page: Open) -> None:
     page = goto(open_page(), f"{app}?capture={LEAK}&token=21")
     expect(page.locator(".cell.selected")).to_have_attribute("data-i", "21")
-    expect(page.locator(".finding h3")).to_have_text("dropped token 21")
+    expect(page.locator(".finding h2")).to_have_text("dropped token 21")
     page.locator(".scroller").focus()
     page.keyboard.press("ArrowRight")
-    page.wait_for_url("**token=22")
+    page.wait_for_url("**token=22*")
     assert address(page) == {"capture": LEAK, "token": "22"}
     again = goto(open_page(), page.url)
     expect(again.locator(".cell.selected")).to_have_attribute("data-i", "22")
@@ -187,7 +187,7 @@ def test_the_token_that_stopped_the_parser_is_selected_and_reached_by_keys(app: 
     page.locator(".scroller").press("Home")
     page.locator(".scroller").press("End")
     expect(rejected).to_have_class(re.compile("selected"))
-    expect(rejected).to_have_attribute("aria-label", re.compile("not sent"))
+    expect(rejected).to_have_attribute("aria-description", re.compile("not sent"))
 
 
 def test_a_rejected_header_is_marked_where_it_stands(app: str, open_page: Open) -> None:

@@ -210,10 +210,10 @@ def test_hover_shows_what_focus_shows_and_gives_it_back(mount: Mount) -> None:
     page = mount(built_in(LEAK), token=21)
     chosen = page.locator(".token").inner_text()
     page.locator("#cell-4").hover()
-    expect(page.locator(".token h3")).to_have_text("Token 4")
+    expect(page.locator(".token h2")).to_have_text("Token 4")
     hovered = page.locator(".token").inner_text()
     page.mouse.move(5, 5)
-    expect(page.locator(".token h3")).to_have_text("Token 21")
+    expect(page.locator(".token h2")).to_have_text("Token 21")
     assert page.locator(".token").inner_text() == chosen
     page.locator(".scroller").focus()
     page.evaluate("strip.select(4)")
@@ -430,7 +430,7 @@ def test_without_token_ids_the_delivered_pieces_are_the_cells(mount: Mount) -> N
     assert page.locator(".head .title").all_text_contents() == ["reasoning", "content"]
     assert page.locator(".cell .id").count() == 0
     assert "not delivered" in page.locator(".row .ribbon").all_text_contents()
-    expect(page.locator(".token h3")).to_have_text("Piece")
+    expect(page.locator(".token h2")).to_have_text("Piece")
     expect(page.locator(".findings .place").first).to_have_text(re.compile(r"^events? \d"))
 
 
@@ -558,7 +558,10 @@ def test_narrow_pages_put_the_details_under_the_tokens(mount: Mount) -> None:
 def test_the_strip_is_a_listbox_with_named_options(mount: Mount) -> None:
     page = mount(built_in(LEAK), token=21)
     expect(page.get_by_role("listbox")).to_be_visible()
-    expect(page.get_by_role("option", name="token 21")).to_have_attribute("aria-selected", "true")
+    chosen = page.get_by_role("listbox").get_by_role("option", selected=True)
+    expect(chosen).to_have_count(1)
+    expect(chosen).to_have_accessible_name(re.compile("10848"))
+    expect(chosen).to_have_attribute("aria-description", re.compile("^token 21 "))
     expect(page.get_by_role("group", name="analysis")).to_be_visible()
     expect(page.get_by_role("slider")).to_have_attribute("aria-valuetext", "32 tokens · 145 ms")
     unnamed = page.locator("#host").evaluate(

@@ -95,7 +95,7 @@ def test_a_range_is_played_over_and_over(mount: Mount) -> None:
 def test_a_drag_selects_a_range_and_shows_its_time_speed_and_text(mount: Mount) -> None:
     page = mount(built_in(LEAK))
     drag(page, 22, 26)
-    expect(page.locator(".token h3")).to_have_text("Tokens 22–26")
+    expect(page.locator(".token h2")).to_have_text("Tokens 22–26")
     page.mouse.move(5, 5)
     panel = page.locator(".token dl")
     expect(panel).to_contain_text("tokens5")
@@ -106,7 +106,7 @@ def test_a_drag_selects_a_range_and_shows_its_time_speed_and_text(mount: Mount) 
     page.wait_for_function("told.at(-1)?.to === 22")
     assert page.evaluate("told.at(-1).token") == 26
     page.locator(".scroller").press("Escape")
-    expect(page.locator(".token h3")).to_have_text("Token 26")
+    expect(page.locator(".token h2")).to_have_text("Token 26")
 
 
 def test_shift_and_arrows_make_a_range_that_can_be_copied(mount: Mount) -> None:
@@ -127,7 +127,7 @@ def test_shift_and_arrows_make_a_range_that_can_be_copied(mount: Mount) -> None:
 
 def test_a_link_opens_the_same_range(app: str, open_page: Open) -> None:
     page = goto(open_page(), f"{app}?capture={LEAK}&token=26&to=22")
-    expect(page.locator(".token h3")).to_have_text("Tokens 22–26")
+    expect(page.locator(".token h2")).to_have_text("Tokens 22–26")
     page.locator(".scroller").focus()
     page.keyboard.press("Shift+ArrowLeft")
     page.wait_for_url("**token=25&to=22")

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 import inspector
 from inspector import Endpoint, Header, dashboard
 from pages.parts.replay.events import as_curl
+from pages.parts.replay.overview import matching
 from tests.support.pages import as_file, banner, drawn
 from tests.support.streams import chat, chat_chunk
 
@@ -224,3 +225,36 @@ def test_the_prompt_is_a_collapsed_line_and_opens_on_demand() -> None:
 
 def test_a_capture_without_the_prompts_ids_has_no_such_line() -> None:
     assert not page(capture="responses-whole-vllm-0.14.1").expander
+
+
+def test_uploads_survive_a_reload_under_the_same_link() -> None:
+    capture = as_file(chat([("<|channel|>final<|message|>Hi<|return|>", {})]))
+    app = upload(page(), ("mine.jsonl", capture), ("other.jsonl", capture + b"\n"))
+    kept = app.query_params["uploads"]
+    again = page(capture="other.jsonl", token="2", uploads=kept[0] if isinstance(kept, list) else kept)
+    assert banner(again)["sentence"] == "The server lost 1 token of the answer (content)."
+    assert strip(again)[0]["token"] == 2
+    assert set(again.session_state["inspector"].opened) == {"mine.jsonl", "other.jsonl"}
+    stranger = page(capture="other.jsonl", uploads="A" * 22)
+    assert "not found" in stranger.warning[0].value
+
+
+def test_all_captures_stand_in_one_table_with_a_filter() -> None:
+    app = page()
+    app.button(key="replay_overview").click().run()
+    assert not app.exception
+    (table,) = app.dataframe
+    assert list(table.value["capture"]) == NAMES
+    row = table.value.set_index("capture").loc[LEAK]
+    assert (row["verdict"], row["version"], row["endpoint"], row["tokens"], row["findings"]) == (
+        "✕ error",
+        "0.14.1",
+        "chat",
+        32,
+        3,
+    )
+
+
+@pytest.mark.parametrize(("words", "found"), [("", True), ("ERROR chat", True), ("clean", False)])
+def test_a_row_matches_words_anywhere_in_it(words: str, found: bool) -> None:
+    assert matching({"capture": "a", "verdict": "✕ error", "endpoint": "chat"}, words) is found

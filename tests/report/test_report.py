@@ -1,9 +1,15 @@
 """Reports hold what the audit found, load nothing, and hostile text stays text."""
 
 import json
+import os
+import shlex
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -15,10 +21,11 @@ from inspector.compare import compare
 from inspector.harmony.vocab import encode
 from inspector.inspection import Inspection, inspect
 from inspector.report import html_report, markdown_report
-from inspector.store import builtin, load
+from inspector.store import builtin, load, save
 from tests.support.hostile import hostile
 from tests.support.streams import GOOD, LEAK, aborted, chat
 
+ROOT = Path(__file__).parents[2]
 STORED = {one.name: one.path for one in builtin()}
 ALLOWED = {
     "html",
@@ -145,12 +152,13 @@ def test_a_servers_loss_comes_with_the_command_that_has_a_real_server_repeat_it(
     text = markdown_report(stored("chat-tool-call-leak-vllm-0.14.1"))
     assert "python -m inspector lab serve --vllm 0.14.1 --stream-interval 3 --port 8000" in text
     assert "[[tokens 200005 35644 200008 23483 11122 13 200007]]" in text
-    assert "- expected: `  weather. `" in text
+    assert "- expected in `reasoning`: `  weather. `" in text
     assert "- `dropped token 21` (error)" in text
 
 
 def test_the_page_draws_lost_and_misrouted_tokens_apart() -> None:
-    page = read(html_report(stored("chat-tool-call-leak-vllm-0.14.1")))
+    whole = html_report(stored("chat-tool-call-leak-vllm-0.14.1"))
+    page = read(whole.replace(whole.split("<ul class='legend'>")[1].split("</ul>")[0], ""))
     cells = [value for tag, name, value in page.attributes if tag == "span" and name == "class"]
     assert sum("marked" in value for value in cells) == 13
     ribbons = [value for tag, name, value in page.attributes if tag == "i" and name == "class"]
@@ -247,3 +255,77 @@ def test_a_report_shows_the_token_that_was_never_sent() -> None:
     assert "<sub>12606</sub>" in html
     assert "  - rejected, never sent: `comment`" in text
     assert f"  - parser: `{words}`" in text
+
+
+def test_the_replay_commands_work_as_printed_on_the_page_and_on_the_command_line(tmp_path: Path) -> None:
+    """Audit and play with the names that are printed; the lab's commands need a server and are left out."""
+    for name in (
+        "chat-tool-call-leak-vllm-0.14.1",
+        "fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl",
+        "a b #2",
+    ):
+        (capture,) = load(ROOT / "fixtures" / "chat-tool-call-leak-vllm-0.14.1.jsonl")
+        section = markdown_report(inspect(capture, name=name)).split("### Replay\n")[1]
+        script = section.split("```sh\n")[1].split("```")[0]
+        told = script.splitlines()
+        audit, play, curl = (
+            next(line for line in told if word in line) for word in (" audit ", " play ", "localhost:8001")
+        )
+        assert script.startswith("# in the folder of the capture\n")
+        file = shlex.split(audit)[-1]
+        folder = tmp_path / name.replace("/", "_")
+        folder.mkdir()
+        save(capture, folder / file)
+        done = run(audit, folder)
+        assert done.returncode == 1
+        assert "leaked 2 reasoning tokens" in done.stdout
+        port = str(free_port())
+        with playing(play.replace("8001", port), folder):
+            answer = run(curl.replace("8001", port), folder)
+        assert '"content":" weather."' in answer.stdout.replace('": "', '":"')
+
+
+def run(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    words = shlex.split(command)
+    words[0] = sys.executable if words[0] == "python" else words[0]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        words, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+@contextmanager
+def playing(command: str, folder: Path) -> Iterator[None]:
+    words = [sys.executable, *shlex.split(command)[1:]]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(words, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            assert server.stdout.readline()
+            yield
+        finally:
+            server.terminate()
+
+
+def test_the_strip_of_a_report_says_what_the_page_says_and_has_a_legend() -> None:
+    (capture,) = load(ROOT / "fixtures" / "chat-tool-call-leak-vllm-0.14.1.jsonl")
+    page = html_report(inspect(capture, name="x"))
+    legend = page.split("<ul class='legend'>")[1].split("</ul>")[0]
+    for words in (
+        "delivered as reasoning",
+        "in the wrong field",
+        "not delivered",
+        "special token",
+        "finding",
+    ):
+        assert words in legend
+    assert "delivered in another field" not in legend
+    assert ">in content</i>" in page
+    assert ">not delivered</i>" in page

@@ -108,8 +108,7 @@ def pick(session: Session) -> tuple[Chosen | None, Chosen | None]:
             )
         found.append(None if name is None else captures.chosen(session, name))
     wanted = {side: one.name for side, one in zip(_SIDES, found, strict=True) if one is not None}
-    if kept.to_dict() != wanted:
-        kept.from_dict(wanted)
+    session.address(wanted)
     if len(wanted) < len(found):
         st.info("Open two captures in the sidebar, or select them above.", icon=":material/upload_file:")
     return found[0], found[1]

@@ -107,7 +107,7 @@ def _form(session: Session, trial: Trial | None) -> None:
         except InspectorError as error:
             st.error(plain(str(error)), icon=":material/block:")
         else:
-            st.query_params.from_dict({"trial": session.trial})
+            session.address({"trial": session.trial})
             st.rerun()
 
 
@@ -233,8 +233,7 @@ def _pair(session: Session, trial: Trial) -> tuple[Chosen | None, Chosen | None]
     runs = {side: run for side, run in zip(_SIDES, pair, strict=True) if run is not None}
     sides = {side: captures.of_run(run) for side, run in runs.items() if dashboard.has_output(run)}
     wanted = {"trial": trial.id, **{side: one.name for side, one in sides.items()}}
-    if st.query_params.to_dict() != wanted:
-        st.query_params.from_dict(wanted)
+    session.address(wanted)
     if len(sides) == 1:
         ((side, one),) = sides.items()
         st.markdown(f"Only the **{side}** server responded, so there is nothing to compare. Its response:")

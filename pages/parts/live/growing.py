@@ -1,14 +1,13 @@
 """One run on the page: its state, metrics, the growing strip, messages, delivered text and the verdict."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import takewhile
 from typing import Any, Final
 
 import streamlit as st
 
 import inspector
-from inspector import Evidence, Inspection, Kind, Reading, Verdict, dashboard
+from inspector import Evidence, Inspection, Reading, Verdict, dashboard
 from inspector.dashboard import LiveRun, OutcomeKind, Pace, RunState
 from pages.parts.live import form
 from pages.parts.live.runs import open_in_compare, open_in_replay, watch
@@ -185,18 +184,7 @@ def _seen(run: LiveRun) -> Inspection:
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _inspected(digest: str, name: str, _run: LiveRun, _truth: tuple[int, ...] | None) -> Inspection:
     del digest
-    seen = inspector.inspect(_run.capture(), name=name, truth=_truth)
-    if not _stopped(_run):
-        return seen
-    # The end of a stream that the user stopped says nothing about the server.
-    kept = [
-        (finding, cause)
-        for finding, cause in zip(seen.findings, seen.causes, strict=True)
-        if finding.kind is not Kind.DISCONNECTED
-    ]
-    findings, causes = [one for one, _ in kept], [cause for _, cause in kept]
-    judged = dashboard.verdict(seen.reading, findings, seen.stopped)
-    return replace(seen, findings=findings, causes=causes, verdict=replace(judged, known=seen.verdict.known))
+    return inspector.inspect(_run.capture(), name=name, truth=_truth)
 
 
 def _whole(run: LiveRun) -> Payload:

@@ -147,7 +147,7 @@ function fields(all) {
   for (const [name, text, length] of all) {
     const one = make("section");
     one.dataset.field = name.split(" ")[0];
-    const head = make("h3", "", `delivered in ${name}`);
+    const head = make("h2", "", `delivered in ${name}`);
     head.append(make("span", "quiet", ` ${NUMBER.format(length)} characters`));
     const body = make("pre");
     if (text.length < length) body.append(make("span", "quiet", "… "));

@@ -28,7 +28,7 @@ _LEVELS: Final = {
 def watch(session: Session, run: str) -> None:
     """Watch a run; its name is in the URL, so that a reload continues with it."""
     session.run = run
-    st.query_params.from_dict({"run": run})
+    session.address({"run": run})
 
 
 def watched(session: Session) -> LiveRun | None:
@@ -71,7 +71,7 @@ def _recent(session: Session, shown: LiveRun | None, upstreams: Sequence[Upstrea
     registry = dashboard.registry()
     runs = [run for run in registry.runs() if shown is None or run.id != shown.id][:_SHOWN]
     if runs or upstreams:
-        st.subheader("Recent runs", anchor=False)
+        st.header("Recent runs", anchor=False)
     if upstreams:
         _tap(upstreams)
     for run in runs:

@@ -135,7 +135,7 @@ def picked(table: pd.DataFrame, row: int, column: str) -> Cell | None:
 def details(run: MatrixRun, endpoint: Endpoint, script: Script) -> None:
     """What one release did with one script, and the way to its capture."""
     score = run.scores.get((endpoint, script.name))
-    st.subheader(f"{script.name} on vLLM {label_of(run)}", anchor=False)
+    st.header(f"{script.name} on vLLM {label_of(run)}", anchor=False)
     st.text(script.sentence)
     st.caption(_ENGINES[run.engine])
     if score is None:
@@ -186,7 +186,7 @@ def changes(columns: Mapping[str, MatrixRun], endpoint: Endpoint) -> None:
     names = list(columns)
     if len(names) < 2:
         return
-    st.subheader("What changed", anchor=False)
+    st.header("What changed", anchor=False)
     with st.container(horizontal=True, key="matrix_changes"):
         # The keys name the columns: another choice above has another default.
         key = f"{endpoint.value} {names[0]} {names[-1]} {len(names)}"

@@ -54,7 +54,7 @@ def events(session: Session, seen: Inspection, choice: int) -> None:
             selection_mode="single-row",
             key=f"replay_events_{session.capture}_{start}",
             column_config={
-                "": st.column_config.TextColumn(width=28),
+                "": st.column_config.TextColumn("▸", width=28),
                 "event": st.column_config.NumberColumn(width=64),
                 "time, ms": st.column_config.NumberColumn(format="%.1f", width=72),
                 "tokens": st.column_config.NumberColumn(width=60),
@@ -109,7 +109,7 @@ def request(seen: Inspection) -> None:
         "started": header.started_at,
         "recorded by": header.source,
     }
-    rows = [{"": name, "value": str(value)} for name, value in known.items() if value not in (None, "")]
+    rows = [{"key": name, "value": str(value)} for name, value in known.items() if value not in (None, "")]
     st.dataframe(
         rows,
         hide_index=True,

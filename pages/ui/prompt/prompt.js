@@ -3,7 +3,7 @@
 import { make, paint } from "../dom.js";
 import { NUMBER } from "../numbers.js";
 import { isDark } from "../strip/theme.js";
-import { visibleParts } from "../text.js";
+import { plainText, visibleParts } from "../text.js";
 
 /** @import { Component } from "../component.d.ts" */
 
@@ -90,11 +90,11 @@ function message(block) {
 }
 
 /** @param {Message} block */
-function body({ text, text_more }) {
+function body({ title, text, text_more }) {
   const box = make("div", "text");
   box.tabIndex = 0;
-  box.setAttribute("role", "region");
-  box.setAttribute("aria-label", "text");
+  box.setAttribute("role", "group");
+  box.setAttribute("aria-label", `Text of ${plainText(title, 160)}`);
   if (text) paint(box, visibleParts(text, { spaces: false }));
   else box.append(make("span", "quiet", "empty"));
   if (text_more) box.append(rest(text_more, "characters"));

@@ -18,9 +18,12 @@ from pages.ui.modules import loader
 from pages.ui.palette import stylesheet
 from pages.ui.state import Place, Session
 
-__all__ = ["Payload", "pack", "strip", "styles"]
+__all__ = ["Payload", "pack", "raw_event", "strip", "styles"]
 
-_SHEETS: Final = ("strip", "time", "tokens", "ribbons", "panels", "find", "narrow")
+_RAW_AT_MOST: Final = 20_000
+"""Characters of a raw event that the strip receives."""
+
+_SHEETS: Final = ("strip", "time", "tokens", "ribbons", "panels", "find", "looks", "narrow")
 """In this order: a later sheet overrides an earlier one."""
 
 
@@ -28,6 +31,8 @@ def styles() -> str:
     """The style sheet of the strip."""
     return stylesheet() + inline(*(f"strip/{name}.css" for name in _SHEETS))
 
+
+_raw = st.components.v2.component("inspector_raw", html="<div></div>", js=loader("ui/strip/raw-component.js"))
 
 _component = st.components.v2.component(
     "inspector_strip",
@@ -67,6 +72,7 @@ def strip(payload: Payload, session: Session, *, key: str, feed: str | None = No
         "token": asked.token,
         "finding": asked.finding,
         "to": asked.to,
+        "view": asked.view,
         "feed": feed,
     }
     result = _component(
@@ -77,7 +83,17 @@ def strip(payload: Payload, session: Session, *, key: str, feed: str | None = No
     told = result.get("selection")
     if isinstance(told, Mapping) and told.get("key") == payload.key:
         token, finding, to = (_number(told.get(name)) for name in ("token", "finding", "to"))
-        session.hear(Place(token, finding, to), _number(told.get("at")) or 0)
+        view = "client" if told.get("view") == "client" else None
+        session.hear(Place(token, finding, to, view), _number(told.get("at")) or 0)
+
+
+def raw_event(payload: Payload, event: int | None, text: str, *, key: str) -> None:
+    """Tell the strip the raw event of the chosen token, which it shows beside it; None when there is none."""
+    shown = text[:_RAW_AT_MOST]
+    _raw(
+        key=key,
+        data={"key": payload.key, "event": event, "text": shown, "more": len(text) - len(shown)},
+    )
 
 
 def _number(told: object) -> int | None:

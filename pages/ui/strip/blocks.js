@@ -11,6 +11,7 @@ import { fieldHue, fieldWords } from "./lane.js";
  * @typedef {Block & { number: number | null, unnamed?: true }} Placed
  */
 
+const NO_TIME = 0.00005; // seconds that would read 0.0 ms
 const HEADER_CELLS = 200; // cells of a header that its title reads
 /** @type {(keyof Block)[]} */
 const SHOWN_IN_HEAD = ["kind", "start", "role", "channel", "recipient", "content_type", "reason"];
@@ -88,7 +89,8 @@ export function blockHue(block) {
 export function blockWords(model, block, known, open) {
   const size = Math.max(0, Math.min(known, model.sentEnd(block.start, block.end)) - block.start);
   const cells = count(size, model.unit === "piece" ? "piece" : "token");
-  const time = duration(model.durationOf(block, known) || null);
+  const seconds = model.durationOf(block, known) ?? 0;
+  const time = duration(seconds < NO_TIME ? null : seconds);
   if (block.kind === "field") {
     return { title: fieldWords(block.channel), meta: joined("field", cells, time) };
   }

@@ -1,6 +1,6 @@
 // Words on one cell: for the panel of the chosen token, and in one line for a screen reader.
 
-import { count, duration, NUMBER } from "../numbers.js";
+import { count, duration, NUMBER, percent } from "../numbers.js";
 import { plainText, spacedHex } from "../text.js";
 import { holds } from "./findings.js";
 import { fieldWords } from "./lane.js";
@@ -39,6 +39,10 @@ export function cellRows(model, i) {
     rows.push(["channel", block.channel ?? "none"]);
     if (block.recipient) rows.push(["recipient", block.recipient, "mono"]);
   }
+  const chance = model.probabilityOf(i);
+  if (chance !== null) rows.push(["probability", percent(chance)]);
+  const others = model.logprobs?.top[i];
+  if (others) rows.push(["instead", alternatives(others), "mono"]);
   rows.push(["event", eventWords(model, i)]);
   for (const lane of model.lanes) {
     const { words, bad } = deliveredWords(model, i, lane.runAt(i), block);
@@ -46,6 +50,11 @@ export function cellRows(model, i) {
     rows.push(bad ? [name, words, "bad"] : [name, words]);
   }
   return rows;
+}
+
+/** @param {[string, number][]} others texts with their log probabilities */
+function alternatives(others) {
+  return others.map(([text, value]) => `“${text}” ${percent(Math.exp(value))}`).join(", ");
 }
 
 /**
@@ -203,8 +212,9 @@ export function describeCell(model, i) {
   for (const lane of model.lanes) {
     const run = lane.runAt(i);
     if (!run) continue;
-    const name = model.lanes.length > 1 ? `${lane.label}: ` : "delivered ";
-    words.push(name + deliveredWords(model, i, run, block).words);
+    const told = deliveredWords(model, i, run, block).words;
+    const name = model.lanes.length > 1 ? `${lane.label}: ` : told.startsWith("in ") ? "delivered " : "";
+    words.push(name + told);
   }
   return words.join(" · ");
 }

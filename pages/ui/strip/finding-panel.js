@@ -29,7 +29,7 @@ export function paintFinding(element, model, finding) {
     element.replaceChildren(make("p", "quiet", "No finding selected."));
     return;
   }
-  const head = make("h3", finding.severity);
+  const head = make("h2", finding.severity);
   const title = paint(make("span"), visibleParts(finding.title, { spaces: false, most: 120 }));
   head.append(make("i", "bullet"), title);
   const explanation = make("p", "explanation");

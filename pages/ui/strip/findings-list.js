@@ -2,7 +2,7 @@
 
 import { make, paint } from "../dom.js";
 import { count, NUMBER } from "../numbers.js";
-import { plainText, visibleParts } from "../text.js";
+import { visibleParts } from "../text.js";
 import { groupCount, groupWords, rowsOf, rowWith } from "./finding-groups.js";
 
 /** @import { Group, ListRow } from "./finding-groups.js" */
@@ -150,6 +150,14 @@ function rowItem(severity, parts) {
   return row;
 }
 
+/** @param {string} severity */
+function bulletOf(severity) {
+  const bullet = make("i", "bullet");
+  bullet.setAttribute("role", "img");
+  bullet.setAttribute("aria-label", severity);
+  return bullet;
+}
+
 /** @param {HTMLElement} row */
 function buttonOf(row) {
   return /** @type {HTMLButtonElement} */ (row.firstElementChild);
@@ -168,11 +176,9 @@ function findingItem(finding, choose) {
   const title = make("span", "title");
   title.append(make("b", "", kind), " ", place);
   const line = paint(make("span", "line"), visibleParts(finding.line, { spaces: false, most: 220 }));
-  const row = rowItem(finding.severity, [make("i", "bullet"), title, line]);
+  const row = rowItem(finding.severity, [bulletOf(finding.severity), title, line]);
   row.dataset.finding = String(finding.number);
   const item = buttonOf(row);
-  const label = `${finding.severity}: ${plainText(finding.title, 100)}. ${plainText(finding.line, 300)}`;
-  item.setAttribute("aria-label", label);
   item.onclick = () => choose(finding.number);
   return row;
 }

@@ -29,7 +29,14 @@ export class Frame {
     this.element.setAttribute("role", "group");
     const head = make("div", layout.metaLines(block) ? "head wraps" : "head");
     head.style.height = `${layout.headerHeight(block)}px`;
-    head.append(this.title, this.meta);
+    // For the pointer; the key c does the same, and the label says whether it is folded.
+    const folded = layout.folds.folded.has(block.start);
+    const sign = make("span", "fold", folded ? "▸" : "▾");
+    sign.dataset.start = String(block.start);
+    sign.title = folded ? "Expand this message (c)" : "Collapse this message (c)";
+    sign.setAttribute("aria-hidden", "true");
+    this.folded = folded;
+    head.append(sign, this.title, this.meta);
     if (block.kind === "refused") {
       const words = make("span", "words");
       words.style.height = `${layout.wordLines(block) * SIZE.wordsHeight}px`;
@@ -59,7 +66,10 @@ export class Frame {
     const words = blockWords(model, block, known, open);
     paint(this.title, visibleParts(words.title, { spaces: false, most: 80 }));
     paint(this.meta, visibleParts(words.meta, { spaces: false, most: 200 }));
-    element.setAttribute("aria-label", plainText(`${words.title}, ${words.meta}`, 200));
+    element.setAttribute(
+      "aria-label",
+      plainText(`${words.title}, ${words.meta}${this.folded ? ", collapsed" : ""}`, 200),
+    );
   }
 }
 

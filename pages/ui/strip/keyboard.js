@@ -2,6 +2,7 @@
 
 import { nextBlock, nextFinding } from "./selection.js";
 
+/** @import { Parts } from "./parts.js" */
 /** @import { Strip } from "./strip.js" */
 
 /** @typedef {{ extends: boolean }} How whether the step makes the chosen range longer */
@@ -14,8 +15,8 @@ const ACTIONS = new Map([
   ["ArrowUp", (strip, how) => moveRows(strip, -1, how)],
   ["PageDown", (strip, how) => moveRows(strip, strip.view.rowsInSight, how)],
   ["PageUp", (strip, how) => moveRows(strip, -strip.view.rowsInSight, how)],
-  ["Home", (strip, how) => strip.moveTo(0, how)],
-  ["End", (strip, how) => strip.moveTo(strip.model.count - 1, how)],
+  ["Home", (strip, how) => moveToEnd(strip, 0, 1, how)],
+  ["End", (strip, how) => moveToEnd(strip, strip.model.count - 1, -1, how)],
   ["Escape", (strip) => strip.select(strip.selection.token)],
   ["n", (strip) => moveToFinding(strip, 1)],
   ["p", (strip) => moveToFinding(strip, -1)],
@@ -28,9 +29,13 @@ const ACTIONS = new Map([
   ["-", (strip) => strip.parts["zoom-out"].click()],
   ["0", (strip) => strip.parts["zoom-fit"].click()],
   ["z", (strip) => strip.time.zoomToChosen()],
+  ["c", (strip) => strip.looks.fold(blockAt(strip))],
+  ["C", (strip) => strip.looks.fold(null)],
+  ["h", (strip) => strip.looks.showFraming(!strip.layout.folds.framing)],
+  ["v", (strip) => strip.looks.showClient(!strip.looks.client)],
   ["g", (strip) => strip.goto.open()],
   ["/", (strip) => strip.finder.open()],
-  ["?", (strip) => strip.help()],
+  ["?", (strip) => showHelp(strip.parts)],
 ]);
 
 /**
@@ -48,6 +53,11 @@ export function onKey(strip, event) {
   return true;
 }
 
+/** @param {Parts} parts */
+export function showHelp({ help }) {
+  if (!help.open) help.showModal();
+}
+
 /**
  * One cell on or back; from nowhere to the first, or to the newest one shown.
  * @param {Strip} strip
@@ -57,7 +67,26 @@ export function onKey(strip, event) {
 function move(strip, by, how) {
   const { token } = strip.selection;
   if (token === null) strip.moveTo(by > 0 ? 0 : strip.time.shown - 1, how);
-  else strip.moveTo(token + by, how);
+  else strip.moveTo(strip.layout.folds.beside(token, by), how);
+}
+
+/**
+ * To the first or last cell that is shown.
+ * @param {Strip} strip
+ * @param {number} i
+ * @param {1 | -1} by from there
+ * @param {How} how
+ */
+function moveToEnd(strip, i, by, how) {
+  if (strip.model.count) strip.moveTo(strip.layout.folds.from(i, by), how);
+}
+
+/**
+ * The first cell of the block of the chosen cell, or of the first block.
+ * @param {Strip} strip
+ */
+function blockAt({ model, selection }) {
+  return model.count ? model.blockAt(selection.token ?? 0).start : 0;
 }
 
 /**
@@ -85,5 +114,5 @@ export function moveToFinding(strip, by) {
  */
 function moveToBlock(strip, by) {
   const cell = nextBlock(strip.model, strip.selection.token, by);
-  if (cell !== null) strip.select(cell);
+  if (cell !== null) strip.select(strip.layout.folds.from(cell, 1));
 }

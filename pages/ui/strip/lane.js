@@ -6,6 +6,8 @@ import { Column } from "./columns.js";
 
 const NO_RUN = -1;
 /** @type {Record<string, string>} */
+const LETTERS = { reasoning: "R", content: "C", tool: "T", other: "O" };
+/** @type {Record<string, string>} */
 const STATE_LABELS = {
   dropped: "not delivered",
   garbled: "garbled",
@@ -73,6 +75,14 @@ export class Lane {
 export function fieldHue(field) {
   if (field === "reasoning" || field === "content") return field;
   return field?.startsWith("tool_calls") ? "tool" : "other";
+}
+
+/**
+ * The letter that tells ribbons apart where their label does not fit, and where there are no colours.
+ * @param {string | null} field
+ */
+export function fieldLetter(field) {
+  return field === null ? "" : (LETTERS[fieldHue(field)] ?? "");
 }
 
 /** @param {string | null} field */

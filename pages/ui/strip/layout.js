@@ -4,6 +4,7 @@
 import { blockWords } from "./blocks.js";
 import { Cells, endsLine } from "./cells.js";
 import { lastAtMost } from "./columns.js";
+import { Folds } from "./folds.js";
 import { FONT, SIZE } from "./sizes.js";
 
 /** @import { Placed } from "./blocks.js" */
@@ -13,6 +14,7 @@ import { FONT, SIZE } from "./sizes.js";
 /** @typedef {{ i: number, x: number, width: number, rule: boolean }} CellPlace */
 /** @typedef {{ row: number, first: number, i: number, y: number }} Resumed */
 
+const FOLDED = -1; // in place of a row's height: nothing of it is shown
 const META_LINES = 3;
 const WORD_LINES = 4;
 
@@ -41,6 +43,8 @@ export class Layout {
     this.blockHead = [];
     this.width = 0;
     this.breaks = false;
+    this.folds = new Folds(model);
+    this.heat = false; // probabilities are shown in place of IDs
     this.height = 0;
   }
 
@@ -97,10 +101,19 @@ export class Layout {
     this.blockFirstRow.push(resumed?.first ?? this.rowStart.length);
     this.blockHead.push(this.headerHeight(block));
     let y = resumed?.y ?? top + SIZE.blockPadY + this.blockHead[b];
-    let i = resumed?.i ?? block.start;
-    while (i < block.end) {
-      const { end, tall } = this.#fillRow(i, block.end);
-      this.rowStart.push(i);
+    const { start, end: last } = this.folds.spanOf(block);
+    let i = resumed?.i ?? start;
+    if (start >= last) {
+      for (const list of [this.rowStart, this.rowTop, this.rowBlock, this.rowTall]) list.push(0);
+      const row = this.rowStart.length - 1;
+      [this.rowStart[row], this.rowTop[row], this.rowBlock[row]] = [block.start, y, b];
+      this.rowTall[row] = FOLDED;
+      return y + SIZE.blockPadY + SIZE.blockGap + 2;
+    }
+    while (i < last) {
+      const { end, tall } = this.#fillRow(i, last);
+      // The first row stands for what is hidden before it.
+      this.rowStart.push(i === start ? block.start : i);
       this.rowTop.push(y);
       this.rowBlock.push(b);
       this.rowTall.push(tall);
@@ -149,7 +162,8 @@ export class Layout {
     const cells = [];
     const left = model.lanes.length > 1 ? SIZE.gutter : 0;
     let x = left;
-    for (let i = this.rowStart[r]; i < this.rowEnd(r); i++) {
+    const { start, end } = this.folds.spanOf(model.blocks[this.rowBlock[r]]);
+    for (let i = Math.max(start, this.rowStart[r]); i < Math.min(end, this.rowEnd(r)); i++) {
       const rule = rules && model.events.startsAt(i);
       if (rule) x += SIZE.eventGap;
       else if (x !== left) x += SIZE.cellGap;
@@ -185,7 +199,7 @@ export class Layout {
    */
   metaLines(block) {
     const words = blockWords(this.model, block, this.model.count, false);
-    const room = this.width - SIZE.blockPadX * 2 - 6;
+    const room = this.width - SIZE.blockPadX * 2 - 6 - SIZE.fold;
     const meta = this.textWidth(words.meta, FONT.meta);
     if (this.textWidth(words.title, FONT.title) + 14 + meta <= room) return 0;
     return Math.min(META_LINES, Math.ceil((meta * 1.06) / room));
@@ -202,6 +216,7 @@ export class Layout {
 
   /** @param {number} tall */
   rowHeight(tall) {
+    if (tall === FOLDED) return 0;
     const ids = this.model.ids ? SIZE.idHeight : 0;
     return SIZE.textHeight + ids + (tall ? this.model.lanes.length * SIZE.laneHeight + 2 : 0);
   }
@@ -243,6 +258,11 @@ export class Layout {
     if (target === r || !here) return i;
     const away = (/** @type {CellPlace} */ cell) =>
       Math.abs(cell.x + cell.width / 2 - here.x - here.width / 2);
-    return this.cellsOf(target).reduce((best, cell) => (away(cell) < away(best) ? cell : best)).i;
+    const step = Math.sign(rows);
+    for (let row = target; row >= 0 && row < this.rowStart.length; row += step) {
+      const cells = this.cellsOf(row);
+      if (cells.length) return cells.reduce((best, cell) => (away(cell) < away(best) ? cell : best)).i;
+    }
+    return i;
   }
 }

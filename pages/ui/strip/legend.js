@@ -2,7 +2,7 @@
 
 import { make, paint } from "../dom.js";
 import { visibleParts } from "../text.js";
-import { fieldHue } from "./lane.js";
+import { fieldHue, fieldLetter } from "./lane.js";
 import { laneLetter } from "./row.js";
 
 /** @import { Model } from "./model.js" */
@@ -25,6 +25,10 @@ const ENTRIES = [
   { kind: "sample", state: "unsent", words: "not sent" },
   { kind: "sample", state: "reconstructed", words: "reconstructed" },
 ];
+/** @type {Map<string | undefined, string>} */
+const LETTERS = new Map(
+  ["reasoning", "content", "tool_calls", ""].map((field) => [fieldHue(field), fieldLetter(field)]),
+);
 const EXPLAINED = new Set(["unknown", "misrouted", "unserved"]); // other losses are shown as dropped
 
 /**
@@ -68,6 +72,7 @@ function item({ kind, state, hue, words }) {
   const element = make("span", "item");
   const swatch = make("i", `swatch ${kind} ${state}`, kind === "sample" ? "ab" : "");
   if (hue) swatch.dataset.hue = hue;
+  if (state === "ok") swatch.dataset.letter = LETTERS.get(hue) ?? "";
   element.append(swatch, words);
   return element;
 }

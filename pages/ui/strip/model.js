@@ -41,6 +41,7 @@ export class Model {
     this.reconstructed = false; // the tokens are those of the final object; nobody sent them
     /** @type {[number, number][]} spans of reconstructed tokens whose ID is one of several that fit */
     this.uncertain = [];
+    this.logprobs = payload.logprobs ?? null;
     this.wrong = new Column(new Uint8Array(64));
     this.append({
       ...payload,
@@ -196,6 +197,15 @@ export class Model {
    */
   bytesOf(i) {
     return this.#entry(i)?.[1] ?? null;
+  }
+
+  /**
+   * The probability of cell i, 0 to 1; null where the server told none.
+   * @param {number} i
+   */
+  probabilityOf(i) {
+    const value = this.logprobs?.values[i] ?? null;
+    return value === null ? null : Math.exp(value);
   }
 
   /** @param {number} i */

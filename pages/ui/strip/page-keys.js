@@ -4,7 +4,7 @@ import { onKey } from "./keyboard.js";
 
 /** @import { Strip } from "./strip.js" */
 
-const LETTERS = new Set(["n", "p", "[", "]", "g", "/", "?"]);
+const LETTERS = new Set(["n", "p", "[", "]", "g", "/", "?", "v", "h", "z", "l"]);
 const ARROWS = new Set(["ArrowLeft", "ArrowRight"]);
 const TYPED =
   "input, textarea, select, [contenteditable], [role=listbox], [role=grid], [role=combobox], dialog";

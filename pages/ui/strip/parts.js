@@ -26,6 +26,17 @@
  * @property {HTMLButtonElement} find-close
  * @property {HTMLElement} copies
  * @property {HTMLElement} readout
+ * @property {HTMLElement} frame around the scroller
+ * @property {HTMLElement} client the response as a client shows it
+ * @property {HTMLButtonElement} client-view
+ * @property {HTMLElement} framing-label
+ * @property {HTMLInputElement} framing checked while headers are hidden
+ * @property {HTMLElement} heat-label
+ * @property {HTMLInputElement} heat
+ * @property {HTMLElement} raw-card
+ * @property {HTMLElement} raw-title
+ * @property {HTMLElement} raw
+ * @property {HTMLButtonElement} raw-copy
  * @property {HTMLElement} finding the chosen finding
  * @property {HTMLElement} findings the list of them
  * @property {HTMLElement} findings-count

@@ -146,6 +146,19 @@ export interface ReconstructionRow {
   uncertain?: [number, number][];
 }
 
+/** Log probabilities as the server told them. */
+export interface LogprobColumns {
+  /** By cell; null where the server told none. */
+  values: (number | null)[];
+  /** By cell the likeliest alternatives: text and log probability. */
+  top: Record<string, [string, number][]>;
+}
+
+/** Log probabilities, where a capture has them. */
+export interface LogprobRow {
+  logprobs?: LogprobColumns;
+}
+
 /** Everything that the strip shows of one choice of a capture, or of two captures compared. */
 export interface Payload {
   unit: Unit;
@@ -163,6 +176,7 @@ export interface Payload {
   reconstructed?: boolean;
   /** Spans of reconstructed tokens whose ID is one of several that fit. */
   uncertain?: [number, number][];
+  logprobs?: LogprobColumns;
   /** Identity of what is shown; the same key keeps place and selection. */
   key: string;
   /** Cells that the server sent; those after them are `unsent`. */
@@ -246,6 +260,8 @@ export interface Head {
   finding: number | null;
   /** The other end of a range that begins or ends at the token. */
   to: number | null;
+  /** `client` for the response as a client shows it; null for the tokens. */
+  view: string | null;
   /** Address of the increments of a growing run. */
   feed: string | null;
 }
@@ -257,6 +273,7 @@ export interface Selected {
   finding: number | null;
   /** The other end of the chosen range. */
   to: number | null;
+  view: string | null;
   /** Milliseconds of the browser's clock. */
   at: number;
 }

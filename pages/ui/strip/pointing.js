@@ -5,6 +5,7 @@
  * @property {(i: number) => void} select
  * @property {(i: number, from?: number) => void} extend the range to a cell
  * @property {(i: number | null) => void} hover
+ * @property {(start: number) => void} fold the block that begins with a cell
  */
 
 export class Pointing {
@@ -20,6 +21,8 @@ export class Pointing {
     let dragged = null;
     canvas.onclick = (event) => {
       const i = cellAt(event);
+      const sign = event.target instanceof Element ? event.target.closest(".fold") : null;
+      if (sign instanceof HTMLElement) on.fold(Number(sign.dataset.start));
       if (i === null) return;
       if (event.shiftKey) on.extend(i);
       else on.select(i);

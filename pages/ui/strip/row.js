@@ -1,7 +1,8 @@
 // One row of cells over its delivery ribbons. It is built once when it comes into sight; marks are painted over it.
 
 import { make, paint } from "../dom.js";
-import { fieldHue, runLabel } from "./lane.js";
+import { percent } from "../numbers.js";
+import { fieldHue, fieldLetter, runLabel } from "./lane.js";
 import { FONT, SIZE } from "./sizes.js";
 
 /** @import { Placed } from "./blocks.js" */
@@ -20,8 +21,8 @@ import { FONT, SIZE } from "./sizes.js";
 /** @typedef {{ i: number, element: HTMLElement, rule: HTMLElement | null }} Cell */
 /**
  * One bar for neighbours that met the same fate; it carries its label where that fits.
- * @typedef {{ element: HTMLElement, from: CellPlace, first: number, last: number, label: string, wide: number,
- *   width: number }} Bar
+ * @typedef {{ element: HTMLElement, from: CellPlace, first: number, last: number, label: string, letter: string,
+ *   wide: number, width: number }} Bar
  */
 
 export class Row {
@@ -35,7 +36,7 @@ export class Row {
     this.layout = layout;
     this.r = r;
     this.places = layout.cellsOf(r);
-    this.start = this.places[0].i;
+    this.start = this.places[0]?.i ?? layout.rowStart[r];
     this.end = this.start + this.places.length;
     this.element = make("div", "row");
     this.element.setAttribute("role", "presentation");
@@ -67,7 +68,13 @@ export class Row {
     element.setAttribute("aria-setsize", String(model.count));
     element.setAttribute("aria-posinset", String(i + 1));
     element.append(paint(make("bdi", "text"), layout.cells.parts(i)));
-    if (model.ids) element.append(make("span", "id", String(model.idOf(i) ?? "")));
+    const chance = layout.heat ? model.probabilityOf(i) : null;
+    if (chance !== null) {
+      element.classList.add("heat");
+      element.style.setProperty("--heat", `${Math.round((1 - chance) * 100)}%`);
+    }
+    const below = chance === null ? String(model.idOf(i) ?? "") : percent(chance);
+    if (model.ids) element.append(make("span", "id", below));
     const line = rule ? make("i", "rule") : null;
     if (line) {
       line.style.left = `${x - 5}px`;
@@ -98,7 +105,8 @@ export class Row {
       this.element.append(element);
       const label = runLabel(run);
       const wide = layout.textWidth(label, FONT.label) + 8;
-      this.bars.push({ element, from: places[first], first, last, label, wide, width: -1 });
+      const letter = fieldLetter(run[2]);
+      this.bars.push({ element, from: places[first], first, last, label, letter, wide, width: -1 });
     }
     if (model.lanes.length > 1) {
       const name = make("span", "lane", laneLetter(number));
@@ -135,7 +143,7 @@ export class Row {
       element.classList.toggle("hit", found.has(i));
       rule?.classList.toggle("ghost", ghost);
       const ranged = range !== null && range.start <= i && i < range.end;
-      if (i === selected) element.setAttribute("aria-label", describe(i));
+      if (i === selected) element.setAttribute("aria-description", describe(i));
       if (i === selected || ranged) element.setAttribute("aria-selected", "true");
       else element.removeAttribute("aria-selected");
     }
@@ -153,7 +161,9 @@ export class Row {
     bar.width = width;
     bar.element.style.width = `${width}px`;
     bar.element.hidden = width === 0;
-    bar.element.textContent = width >= bar.wide ? bar.label : "";
+    const labelled = width >= bar.wide;
+    bar.element.textContent = labelled ? bar.label : "";
+    bar.element.dataset.letter = labelled ? "" : bar.letter;
     bar.element.title = bar.label;
   }
 

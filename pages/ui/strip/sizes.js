@@ -25,6 +25,7 @@ export const SIZE = {
   metaHeight: 18,
   blockGap: 9,
   gutter: 16,
+  fold: 18,
   mostCharacters: 30,
 };
 

@@ -9,10 +9,13 @@ import { emptyPayload } from "./growth.js";
 import { onKey } from "./keyboard.js";
 import { Layout } from "./layout.js";
 import { paintLegend } from "./legend.js";
+import { Looks } from "./looks.js";
 import { Model } from "./model.js";
 import { hearPage, leavePage } from "./page-keys.js";
 import { Panels } from "./panels.js";
 import { partsOf } from "./parts.js";
+import { hearRaw, rawOf } from "./raw-events.js";
+import { paintRaw } from "./raw-panel.js";
 import { Room } from "./room.js";
 import { cellOf, findingAt, Selection } from "./selection.js";
 import { measuredOnCanvas } from "./sizes.js";
@@ -49,6 +52,7 @@ export class Strip {
         this.select(i);
       },
       extend: (i, from) => this.extend(i, from),
+      fold: (start) => this.looks.fold(start),
       hover: (i) => {
         this.selection.hover = i;
         this.paint();
@@ -66,6 +70,10 @@ export class Strip {
       token: () => this.selection.token,
       go: (i) => this.#goTo(i),
       found: (cells) => this.view.mark({ found: cells }),
+    });
+    this.looks = new Looks(this);
+    this.unhear = hearRaw((raw) => {
+      if (raw.key === this.model.key) this.#paintRaw();
     });
     this.#listen();
     hearPage(this);
@@ -113,7 +121,9 @@ export class Strip {
     const { parts } = this;
     this.panels.renew();
     this.model = new Model(payload);
+    const { folds } = this.layout;
     this.layout = new Layout(this.model, this.textWidth);
+    if (again) this.layout.folds.takeOver(folds);
     this.layout.breaks = parts.breaks.checked;
     this.rules = this.model.rules;
     if (again) this.selection.fit(this.model);
@@ -129,6 +139,8 @@ export class Strip {
     this.view.show(this.layout);
     paintLegend(parts.legend, this.model);
     this.finder.refresh();
+    this.looks.renew();
+    this.layout.heat = this.looks.heat;
     this.root.dataset.unit = this.model.unit;
     this.root.dataset.ready = this.model.key;
   }
@@ -141,6 +153,7 @@ export class Strip {
     const { model, selection } = this;
     this.asked = head.nonce;
     this.teller.forget();
+    this.looks.showClient(head.view === "client", { asked: true });
     if (!selection.follow(model, head)) return;
     this.time.reach(selection.needs(model));
     if (selection.token !== null) this.view.reveal(selection.token, { center: true });
@@ -170,6 +183,8 @@ export class Strip {
     const { token, hover, range } = selection;
     this.view.mark({ selected: token, hover, shown, finding, range });
     this.panels.paint(model, selection, { finding, shown, playing: time.playing });
+    this.looks.paint(shown);
+    this.#paintRaw();
     time.paintTrack();
   }
 
@@ -177,13 +192,17 @@ export class Strip {
    * Choose a cell. What had not arrived yet moves the play head on.
    * @param {number | null} i
    * @param {number} [finding]
+   * @param {{ center?: boolean }} [how] `center` where it is not in sight yet
    */
-  select(i, finding) {
+  select(i, finding, { center = false } = {}) {
     this.selection.choose(this.model, i, finding);
     this.time.reach(this.selection.needs(this.model));
-    if (i !== null) this.view.reveal(i);
+    if (i !== null) {
+      this.looks.open(i);
+      this.view.reveal(i, { center });
+    }
     this.paint();
-    this.#tell();
+    this.tell();
   }
 
   /**
@@ -194,9 +213,10 @@ export class Strip {
   extend(i, from) {
     this.selection.extend(this.model, i, from);
     this.time.reach(this.selection.needs(this.model));
+    this.looks.open(i);
     this.view.reveal(i);
     this.paint();
-    this.#tell();
+    this.tell();
   }
 
   /**
@@ -206,8 +226,7 @@ export class Strip {
   choose(number) {
     const cell = cellOf(this.model, this.model.findings[number]);
     this.time.pause();
-    this.select(cell ?? this.selection.token, number);
-    if (cell !== null) this.view.reveal(cell, { center: true });
+    this.select(cell ?? this.selection.token, number, { center: true });
     this.parts.findings.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   }
 
@@ -219,15 +238,10 @@ export class Strip {
     else this.select(cell);
   }
 
-  help() {
-    if (!this.parts.help.open) this.parts.help.showModal();
-  }
-
   /** @param {number} wanted */
   #goTo(wanted) {
     if (!this.model.count) return;
-    this.moveTo(wanted);
-    if (this.selection.token !== null) this.view.reveal(this.selection.token, { center: true });
+    this.select(Math.max(0, Math.min(this.model.count - 1, wanted)), undefined, { center: true });
   }
 
   /**
@@ -244,13 +258,20 @@ export class Strip {
       this.view.reveal(selection.token);
     }
     this.paint();
-    if (!playing) this.#tell();
+    if (!playing) this.tell();
   }
 
-  #tell() {
+  #paintRaw() {
+    const { model, parts, selection } = this;
+    paintRaw(parts, model, rawOf(model.key), selection.token);
+  }
+
+  /** Tell Python where the user is. */
+  tell() {
     const { token, finding, anchor, other, range } = this.selection;
     const to = range === null ? null : token === anchor ? other : anchor;
-    this.teller.tell({ key: this.model.key, token, finding, to });
+    const view = this.looks.client ? "client" : null;
+    this.teller.tell({ key: this.model.key, token, finding, to, view });
   }
 
   #resized() {
@@ -264,6 +285,7 @@ export class Strip {
 
   close() {
     leavePage(this);
+    this.unhear();
     this.feed?.close();
     this.teller.close();
     this.size.disconnect();

@@ -4,7 +4,7 @@
 
 const AFTER = 150; // ms of rest
 
-/** @typedef {Pick<Selected, "key" | "token" | "finding" | "to">} Chosen */
+/** @typedef {Pick<Selected, "key" | "token" | "finding" | "to" | "view">} Chosen */
 
 export class Teller {
   constructor() {

@@ -27,11 +27,18 @@ export function paintToken(parts, model, { token: i, range }) {
     if (what === "id") button.textContent = range ? "IDs" : "ID";
   }
   parts["token-title"].textContent = range ? rangeTitle(model, range) : titleOf(model, i);
-  if (range) parts.token.replaceChildren(...rangeRows(model, range).flatMap(pair));
+  if (range) parts.token.replaceChildren(rows(rangeRows(model, range)));
   else if (i === null) {
     const words = model.count ? "Click a token, or use the arrow keys." : "This capture has no tokens.";
     parts.token.replaceChildren(make("p", "quiet", words));
-  } else parts.token.replaceChildren(...cellRows(model, i).flatMap(pair));
+  } else parts.token.replaceChildren(rows(cellRows(model, i)));
+}
+
+/** @param {WordRow[]} all */
+function rows(all) {
+  const list = make("dl");
+  list.append(...all.flatMap(pair));
+  return list;
 }
 
 /**

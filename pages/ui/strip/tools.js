@@ -1,7 +1,8 @@
 // The buttons beside the legend and under the token: findings, find, keys, copies.
 
-import { copyOf } from "./copying.js";
-import { moveToFinding } from "./keyboard.js";
+import { copy, copyOf } from "./copying.js";
+import { moveToFinding, showHelp } from "./keyboard.js";
+import { rawOf } from "./raw-events.js";
 import { offerCopies } from "./token-panel.js";
 
 /** @import { Strip } from "./strip.js" */
@@ -12,7 +13,7 @@ export function wireTools(strip) {
   parts["finding-back"].onclick = () => moveToFinding(strip, -1);
   parts["finding-next"].onclick = () => moveToFinding(strip, 1);
   parts["find-open"].onclick = () => strip.finder.open();
-  parts["help-open"].onclick = () => strip.help();
+  parts["help-open"].onclick = () => showHelp(parts);
   const { help } = parts;
   help.onclick = (event) => {
     if (event.target === help) help.close();
@@ -23,6 +24,7 @@ export function wireTools(strip) {
     return { model: strip.model, token, range };
   };
   offerCopies(parts, chosen);
+  parts["raw-copy"].onclick = () => copy(parts["raw-copy"], rawOf(strip.model.key)?.text ?? null);
   parts.scroller.oncopy = (event) => {
     const { model, token, range } = chosen();
     const words = copyOf(model, token, "text", range);

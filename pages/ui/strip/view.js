@@ -15,6 +15,7 @@ import { SIZE } from "./sizes.js";
 /** @typedef {Pointed & { describe: (i: number) => string }} Listener */
 
 const BEYOND = 120; // pixels above and below the window that are drawn
+const FADE = 26; // pixels at the bottom that fade out, as tokens.css has it
 const NOTHING = "No tokens and no delivered text in this capture; see its events.";
 const WAITING = "Waiting for the first token.";
 
@@ -227,9 +228,11 @@ export class View {
     const top = layout.blockFirstRow[b] === r ? layout.blockTop[b] : layout.rowTop[r] - head;
     const bottom = layout.rowBottom(r) + SIZE.blockPadY + 4;
     const { scrollTop, clientHeight } = scroller;
-    if (top >= scrollTop && bottom <= scrollTop + clientHeight) return;
+    // The last rows in sight fade out where more follow.
+    const faded = bottom + FADE < layout.height ? FADE : 0;
+    if (top >= scrollTop && bottom + faded <= scrollTop + clientHeight) return;
     if (center) scroller.scrollTop = Math.max(0, layout.rowTop[r] - clientHeight * 0.4);
-    else scroller.scrollTop = top < scrollTop ? top : bottom - clientHeight;
+    else scroller.scrollTop = top < scrollTop ? top : bottom + faded - clientHeight;
     this.draw();
   }
 

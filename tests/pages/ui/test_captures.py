@@ -1,9 +1,10 @@
 """Uploads in a session: names, several captures in a file, files that cannot be read."""
 
 import json
+from dataclasses import replace
 
 import inspector
-from inspector import dashboard
+from inspector import Kind, dashboard
 from pages.ui.captures import first_place, names, open_file, title
 from pages.ui.state import Place, Session
 from tests.support.streams import Step, chat
@@ -70,3 +71,13 @@ def test_the_first_place_is_the_first_error_with_tokens() -> None:
     assert first_place(clean, 0) == Place()
     lost = inspector.inspect(chat([OPENING, ("Hi", {}), CLOSED], done=False))
     assert lost.findings[first_place(lost, 0).finding or 0].token_start == first_place(lost, 0).token
+
+
+def test_a_cause_comes_before_what_follows_from_it() -> None:
+    (capture,) = inspector.load(next(one.path for one in dashboard.builtin() if one.name == LEAK))
+    seen = inspector.inspect(capture)
+    turned = replace(seen, findings=list(reversed(seen.findings)))
+    assert turned.findings[0].kind is Kind.INVALID_TOOL_ARGUMENTS
+    assert first_place(turned, 0) == Place(21, 1)
+    alone = replace(seen, findings=[turned.findings[0]])
+    assert first_place(alone, 0) == Place(21, 0)

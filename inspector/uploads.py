@@ -1,0 +1,150 @@
+"""Uploaded captures on disk, a folder for each session, so that a reload of the page finds them again.
+
+Bounded in bytes and age; readable by their owner alone. What cannot be kept is only lost at a reload, so no
+error of the disk reaches the page.
+"""
+
+import json
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Final
+
+from inspector.capture import Capture, render
+from inspector.errors import InspectorError
+from inspector.store import loads
+
+__all__ = ["KEPT_BYTES", "KEPT_DAYS", "Shelf", "Upload"]
+
+KEPT_BYTES: Final = 1024 * 2**20
+"""Bytes of all sessions together; the sessions that were used longest ago give way."""
+KEPT_DAYS: Final = 7
+"""Days after which a session that nobody uses is removed."""
+
+_SESSION_BYTES: Final = 256 * 2**20
+_SESSION: Final = re.compile(r"[A-Za-z0-9_-]{22}")
+_CAPTURES_AT_MOST: Final = 64
+_HEAD_AT_MOST: Final = 65_536
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upload:
+    """A capture that a session opened."""
+
+    name: str
+    digest: str
+    capture: Capture
+    vouched: bool = False
+    lines: bytes | None = None
+    """The file as it is, where it already has the form in which captures are kept."""
+
+
+class Shelf:
+    """The folder of all sessions; without one nothing is kept."""
+
+    def __init__(
+        self, folder: Path | None, *, bytes_at_most: int = KEPT_BYTES, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._folder = folder
+        self._bytes_at_most = bytes_at_most
+        self._clock = clock
+
+    def session(self) -> str:
+        """The name of a new session, which cannot be guessed."""
+        return secrets.token_urlsafe(16)
+
+    def keep(self, session: str, uploads: Iterable[Upload]) -> None:
+        """Keep some more captures of a session, in their order."""
+        folder = self._of(session)
+        if folder is None:
+            return
+        with suppress(OSError):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._remove_old()
+            most = min(_SESSION_BYTES, self._bytes_at_most)
+            for one in uploads:
+                if len(content := _written(one)) <= most:
+                    _write(folder / _file_name(one), content)
+            _remove_beyond(folder, most)
+
+    def kept(self, session: str) -> list[Upload]:
+        """The captures of a session, oldest first; empty for a session that is not known."""
+        folder = self._of(session)
+        if folder is None or not folder.is_dir():
+            return []
+        found = []
+        with suppress(OSError):
+            os.utime(folder)
+            for path in sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns):
+                with suppress(InspectorError):
+                    found.append(_read(path))
+        return found
+
+    def _of(self, session: str) -> Path | None:
+        """The folder of a session; the name comes from a URL, so it is checked before it becomes a path."""
+        known = self._folder is not None and _SESSION.fullmatch(session) is not None
+        return self._folder / session if self._folder is not None and known else None
+
+    def _remove_old(self) -> None:
+        """Remove what nobody used for days, then the oldest until the rest is small enough."""
+        now, left = self._clock(), self._bytes_at_most
+        for when, size, folder in sorted(self._sessions(), reverse=True):
+            left -= size
+            if left < 0 or now - when > KEPT_DAYS * 86_400:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _sessions(self) -> Iterator[tuple[float, int, Path]]:
+        for folder in self._folder.iterdir() if self._folder is not None else ():
+            if folder.is_dir() and _SESSION.fullmatch(folder.name):
+                size = sum(path.stat().st_size for path in folder.iterdir())
+                yield folder.stat().st_mtime, size, folder
+
+
+def _remove_beyond(folder: Path, bytes_at_most: int) -> None:
+    """Remove the oldest captures of a session until the others are few and small enough."""
+    kept = left = 0
+    for path in sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns, reverse=True):
+        kept, left = kept + 1, left + path.stat().st_size
+        if kept > _CAPTURES_AT_MOST or left > bytes_at_most:
+            path.unlink()
+
+
+def _file_name(one: Upload) -> str:
+    return (
+        f"{blake2b(f'{one.name} {one.digest}'.encode('utf-8', 'replace'), digest_size=12).hexdigest()}.jsonl"
+    )
+
+
+def _written(one: Upload) -> bytes:
+    """What stands in the file: a line about the upload, then the capture as it is always kept."""
+    head = json.dumps({"name": one.name, "digest": one.digest, "vouched": one.vouched}).encode("ascii")
+    if one.lines is not None:
+        return head + b"\n" + one.lines
+    return head + b"\n" + "".join(f"{line}\n" for line in render(one.capture)).encode("ascii")
+
+
+def _write(path: Path, content: bytes) -> None:
+    part = path.with_suffix(".part")
+    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(content)
+    part.replace(path)
+
+
+def _read(path: Path) -> Upload:
+    with path.open("rb") as file:
+        first = file.readline(_HEAD_AT_MOST)
+        rest = file.read(_SESSION_BYTES)
+    try:
+        head = json.loads(first)
+        name, digest, vouched = str(head["name"]), str(head["digest"]), head["vouched"] is True
+    except (ValueError, KeyError, TypeError) as error:
+        raise InspectorError(f"{path}: not a kept upload") from error
+    (capture,) = loads(rest, name)[:1]
+    return Upload(name=name, digest=digest, capture=capture, vouched=vouched)

@@ -1,0 +1,82 @@
+"""All captures that can be opened, in one table: built-in ones, runs and uploads."""
+
+from typing import Any, Final
+
+import streamlit as st
+
+from inspector import Level
+from pages.ui import captures
+from pages.ui.state import Session
+
+__all__ = ["matching", "overview"]
+
+_SIGNS: Final = {Level.ERROR: "✕", Level.WARNING: "!", Level.CLEAN: "✓", Level.UNKNOWN: "?"}
+_LISTED: Final = 200
+_COLUMNS: Final = {
+    "capture": st.column_config.TextColumn(width=330),
+    "from": st.column_config.TextColumn(width=70),
+    "verdict": st.column_config.TextColumn(width=85),
+    "version": st.column_config.TextColumn(width=65),
+    "endpoint": st.column_config.TextColumn(width=90),
+    "tokens": st.column_config.NumberColumn(format="localized", width=65),
+    "findings": st.column_config.NumberColumn(format="localized", width=70),
+    "shows": st.column_config.TextColumn(width=420),
+}
+
+
+def overview(session: Session) -> None:
+    """The button that opens the table."""
+    if st.button("All captures", icon=":material/table_rows:", key="replay_overview", width="content"):
+        _table(session)
+
+
+@st.dialog("All captures", width="large")
+def _table(session: Session) -> None:
+    words = st.text_input(
+        "Filter", placeholder="name, verdict, version, endpoint or words", key="replay_overview_filter"
+    )
+    names = captures.names(session)
+    with st.spinner("Reading captures"):
+        rows = [_row(session, name) for name in names[:_LISTED]]
+    shown = [row for row in rows if matching(row, words)]
+    if len(names) > _LISTED:
+        st.caption(f"The first {_LISTED} of {len(names):,} captures.")
+    if not shown:
+        st.info("No capture matches this filter.")
+        return
+    picked = st.dataframe(
+        shown,
+        hide_index=True,
+        width="stretch",
+        height=min(35 * (len(shown) + 1) + 3, 560),
+        on_select="rerun",
+        selection_mode="single-row",
+        column_config=_COLUMNS,
+        key=f"replay_overview_table_{words}",
+        alt="All captures with their verdicts",
+    )
+    if picked.selection.rows:
+        session.choose(shown[picked.selection.rows[0]]["capture"])
+        st.rerun()
+    st.caption("Select a row to open the capture; click a heading to sort.")
+
+
+def matching(row: dict[str, Any], words: str) -> bool:
+    """True where every word stands somewhere in the row."""
+    text = " ".join(str(value) for value in row.values()).lower()
+    return all(word in text for word in words.lower().split())
+
+
+def _row(session: Session, name: str) -> dict[str, Any]:
+    one = captures.summary(session, name)
+    sign = _SIGNS[Level(one["level"])]
+    return {
+        "capture": name,
+        "from": one["origin"],
+        "verdict": f"{sign} {one['level']}",
+        "version": one["version"],
+        "endpoint": one["endpoint"],
+        "tokens": one["tokens"],
+        "findings": one["findings"],
+        "shows": one["shows"],
+    }

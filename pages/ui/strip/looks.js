@@ -1,0 +1,127 @@
+// How the strip is looked at: what is folded away, token probabilities as heat, or as a client shows it.
+
+import { make } from "../dom.js";
+import { paintClient } from "./client-view.js";
+import { onKey } from "./keyboard.js";
+
+/** @import { Strip } from "./strip.js" */
+
+export class Looks {
+  /** @param {Strip} strip */
+  constructor(strip) {
+    this.strip = strip;
+    this.client = false;
+    this.painted = ""; // what the client view shows
+    const { framing, heat, "client-view": button, client } = strip.parts;
+    framing.onchange = () => this.showFraming(!framing.checked);
+    heat.onchange = () => this.#relayout();
+    button.onclick = () => this.showClient(!this.client);
+    client.onclick = (event) => {
+      const piece = event.target instanceof Element ? event.target.closest("[data-i]") : null;
+      if (piece instanceof HTMLElement) strip.select(Number(piece.dataset.i));
+    };
+    client.onkeydown = (event) => onKey(strip, event);
+  }
+
+  get heat() {
+    const { model, parts } = this.strip;
+    return model.logprobs !== null && parts.heat.checked;
+  }
+
+  /** Another model is shown. */
+  renew() {
+    const { model, parts, layout } = this.strip;
+    parts["heat-label"].hidden = model.logprobs === null;
+    parts["framing-label"].hidden = !model.blocks.some(
+      (block) => block.kind === "message" && block.body > block.start,
+    );
+    parts["client-view"].hidden = model.lanes.length !== 1;
+    if (model.lanes.length !== 1) this.client = false;
+    parts.framing.checked = !layout.folds.framing;
+    this.painted = "";
+    this.#place();
+  }
+
+  /** @param {boolean} shown */
+  showFraming(shown) {
+    this.strip.layout.folds.framing = shown;
+    this.#relayout();
+  }
+
+  /**
+   * @param {boolean} shown
+   * @param {{ asked?: boolean }} [how] `asked` by Python, which need not be told
+   */
+  showClient(shown, { asked = false } = {}) {
+    const { strip } = this;
+    if (shown === this.client || (shown && strip.model.lanes.length !== 1)) return;
+    this.client = shown;
+    this.#place();
+    if (shown) strip.paint();
+    else this.#relayout();
+    if (asked) return;
+    strip.tell();
+    const { client, scroller } = strip.parts;
+    (shown ? client : scroller).focus({ preventScroll: true });
+  }
+
+  /** @param {number | null} start first cell of a block; all blocks without one */
+  fold(start) {
+    const { folds } = this.strip.layout;
+    if (start === null) folds.toggleAll();
+    else folds.toggle(start);
+    this.#relayout();
+  }
+
+  /**
+   * Show a cell that is folded away.
+   * @param {number} i
+   */
+  open(i) {
+    if (this.strip.layout.folds.open(i)) this.#relayout();
+  }
+
+  /** @param {number} shown cells that had arrived */
+  paint(shown) {
+    if (!this.client) return;
+    const { model, selection, parts } = this.strip;
+    const wanted = `${model.count} ${shown}`;
+    if (wanted !== this.painted) {
+      const sections = paintClient(model, shown);
+      parts.client.replaceChildren(
+        ...(sections.length ? sections : [make("p", "quiet", "Nothing was delivered.")]),
+      );
+    }
+    this.painted = wanted;
+    for (const before of parts.client.querySelectorAll(".selected")) before.classList.remove("selected");
+    const piece = selection.token === null ? null : pieceWith(parts.client, selection.token);
+    piece?.classList.add("selected");
+    piece?.scrollIntoView({ block: "nearest" });
+  }
+
+  #place() {
+    const { parts } = this.strip;
+    parts["client-view"].setAttribute("aria-pressed", String(this.client));
+    parts.client.hidden = !this.client;
+    parts.frame.hidden = this.client;
+  }
+
+  #relayout() {
+    const { strip } = this;
+    strip.parts.framing.checked = !strip.layout.folds.framing;
+    strip.layout.heat = this.heat;
+    strip.view.relayout(0);
+    strip.paint();
+  }
+}
+
+/**
+ * @param {HTMLElement} box
+ * @param {number} cell
+ */
+function pieceWith(box, cell) {
+  for (const piece of /** @type {Iterable<HTMLElement>} */ (box.querySelectorAll("[data-i]"))) {
+    if (Number(piece.dataset.i) <= cell && cell < Number(piece.dataset.end)) return piece;
+  }
+  return null;
+}

@@ -1,0 +1,38 @@
+// The raw event of the chosen token. Python knows the events, so it tells them; the strip and the component that
+// hears Python share this module.
+
+/**
+ * @typedef {object} RawEvent
+ * @property {string} key of the payload that the strip shows
+ * @property {number | null} event null when no event is known
+ * @property {string} text as received, bounded
+ * @property {number} more characters after it
+ */
+
+/** @type {Map<string, RawEvent>} the last one, by payload */
+const last = new Map();
+/** @type {Set<(raw: RawEvent) => void>} */
+const listeners = new Set();
+const KEPT = 8;
+
+/** @param {RawEvent} raw */
+export function tellRaw(raw) {
+  last.delete(raw.key);
+  last.set(raw.key, raw);
+  for (const key of last.keys()) if (last.size > KEPT) last.delete(key);
+  for (const listener of listeners) listener(raw);
+}
+
+/** @param {string} key */
+export function rawOf(key) {
+  return last.get(key) ?? null;
+}
+
+/**
+ * @param {(raw: RawEvent) => void} listener
+ * @returns {() => void} ends it
+ */
+export function hearRaw(listener) {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}

@@ -1,0 +1,80 @@
+"""What is dropped or pasted anywhere in the window reaches the page for it."""
+
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from inspector import dashboard
+from inspector.harmony.vocab import encode
+from tests.support.streams import chat
+
+pytestmark = pytest.mark.browser
+
+Open = Callable[..., Page]
+CAPTURE = "".join(
+    f"{line}\n" for line in dashboard.render(chat([("<|channel|>final<|message|>Hi<|return|>", {})]))
+)
+GIVE = """([kind, text, name, target]) => {
+  const data = new DataTransfer();
+  if (name) data.items.add(new File([text], name));
+  else data.setData("text/plain", text);
+  const options = { bubbles: true, cancelable: true, composed: true };
+  const event = kind === "paste"
+    ? new ClipboardEvent(kind, { ...options, clipboardData: data })
+    : new DragEvent(kind, { ...options, dataTransfer: data });
+  (document.querySelector(target) ?? document.body).dispatchEvent(event);
+  return event.defaultPrevented;
+}"""
+
+
+def give(page: Page, kind: str, text: str, name: str = "", target: str = "body") -> bool:
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+    page.wait_for_timeout(1500)
+    taken: bool = page.evaluate(GIVE, [kind, text, name, target])
+    return taken
+
+
+@pytest.mark.parametrize("path", ["", "live", "matrix"])
+def test_a_dropped_capture_opens_on_replay(app: str, open_page: Open, path: str) -> None:
+    page = open_page()
+    page.goto(f"{app}{path}")
+    assert give(page, "drop", CAPTURE, "mine.jsonl")
+    page.wait_for_url(re.compile(r"/\?capture=mine\.jsonl&"))
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        "The server lost 1 token of the answer (content)."
+    )
+
+
+def test_pasted_token_ids_open_on_replay_and_an_error_text_on_diagnose(app: str, open_page: Open) -> None:
+    page = open_page()
+    page.goto(f"{app}matrix")
+    assert give(page, "paste", json.dumps(encode("<|channel|>final<|message|>Hi<|return|>")))
+    page.wait_for_url(re.compile(r"/\?capture=pasted-"))
+    expect(page.locator(".scroller .cell")).to_have_count(5)
+    assert give(page, "paste", "Unexpected token 12606 while expecting start token 200006")
+    page.wait_for_url(re.compile("/diagnose"))
+    expect(page.get_by_role("textbox").first).to_have_value(re.compile("Unexpected token 12606"))
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+
+
+def test_a_field_keeps_what_is_pasted_into_it(app: str, open_page: Open) -> None:
+    page = open_page()
+    page.goto(f"{app}live")
+    expect(page.get_by_role("button", name="Start")).to_be_visible()
+    assert not give(page, "paste", "200005 35644", target="[data-testid=stMain] input")
+    expect(page).to_have_url(re.compile("/live"))
+
+
+def test_uploads_are_there_again_after_a_reload(app: str, open_page: Open) -> None:
+    page = open_page()
+    page.goto(app)
+    give(page, "drop", CAPTURE, "mine.jsonl")
+    page.wait_for_url(re.compile(r"capture=mine\.jsonl&.*uploads="))
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_have_text(
+        "The server lost 1 token of the answer (content)."
+    )
+    expect(page.get_by_role("combobox", name="Capture")).to_have_value(re.compile("mine.jsonl"))

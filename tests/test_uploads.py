@@ -1,0 +1,79 @@
+"""Uploads on disk: found again by their session, private, bounded in bytes and days."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from inspector import uploads
+from inspector.capture import render
+from inspector.uploads import KEPT_DAYS, Shelf, Upload
+from tests.support.streams import GOOD, LEAK, chat
+
+
+def upload(name: str, size: int = 0) -> Upload:
+    lines = "".join(f"{line}\n" for line in render(chat(GOOD))).encode()
+    return Upload(name=name, digest=name, capture=chat(GOOD), lines=lines + b" " * size)
+
+
+def test_what_was_kept_is_found_again_in_its_order_and_private(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "uploads")
+    session = shelf.session()
+    shelf.keep(session, [Upload(name="a/../\udc80.jsonl", digest="1", capture=chat(LEAK), vouched=True)])
+    shelf.keep(session, [upload("b"), upload("b")])
+    found = Shelf(tmp_path / "uploads").kept(session)
+    assert [(one.name, one.digest, one.vouched) for one in found] == [
+        ("a/../\udc80.jsonl", "1", True),
+        ("b", "b", False),
+    ]
+    assert list(render(found[0].capture)) == list(render(chat(LEAK)))
+    folder = tmp_path / "uploads" / session
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+    assert len(list(folder.iterdir())) == 2
+
+
+@pytest.mark.parametrize(
+    "name", ["", "..", "../secrets", "a" * 22 + "/..", "x" * 23, "ä" * 22, "a" * 21 + "/"]
+)
+def test_a_name_from_outside_never_becomes_another_path(tmp_path: Path, name: str) -> None:
+    shelf = Shelf(tmp_path / "uploads")
+    shelf.keep(name, [upload("a")])
+    assert shelf.kept(name) == []
+    assert not (tmp_path / "uploads").exists()
+
+
+def test_old_sessions_go_and_then_those_used_longest_ago(tmp_path: Path) -> None:
+    now = 1_000_000_000.0
+    shelf = Shelf(tmp_path, bytes_at_most=40_000, clock=lambda: now)
+    sessions = [shelf.session() for _ in range(4)]
+    for age, session in zip((KEPT_DAYS + 1, 3, 2, 1), sessions, strict=True):
+        shelf.keep(session, [upload("a", 15_000)])
+        os.utime(tmp_path / session, (now - age * 86_400,) * 2)
+    last = shelf.session()
+    shelf.keep(last, [upload("a")])
+    assert [bool(shelf.kept(session)) for session in (*sessions, last)] == [False, False, True, True, True]
+
+
+def test_a_session_keeps_its_newest_captures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "_CAPTURES_AT_MOST", 3)
+    shelf = Shelf(tmp_path, bytes_at_most=100_000)
+    session = shelf.session()
+    for number in range(5):
+        shelf.keep(session, [upload(str(number))])
+    shelf.keep(session, [upload("large", 200_000)])
+    assert [one.name for one in shelf.kept(session)] == ["2", "3", "4"]
+
+
+def test_a_disk_that_refuses_and_damaged_files_are_no_errors(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    blocked = Shelf(tmp_path / "file")
+    session = blocked.session()
+    blocked.keep(session, [upload("a")])
+    assert blocked.kept(session) == []
+    assert Shelf(None).kept(session) == []
+    shelf = Shelf(tmp_path)
+    shelf.keep(session, [upload("a")])
+    for name, content in (("1", b""), ("2", b"{}\n"), ("3", b'{"name": 1, "digest": 2, "vouched": 0}\nx')):
+        (tmp_path / session / f"{name}.jsonl").write_bytes(content)
+    assert [one.name for one in shelf.kept(session)] == ["a"]

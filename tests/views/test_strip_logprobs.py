@@ -1,0 +1,89 @@
+"""Log probabilities of the strip: matched to cells by text, bounded, absent where nothing is told."""
+
+import json
+from typing import Any
+
+import pytest
+
+import inspector
+from inspector import dashboard
+from inspector.capture import Capture, Endpoint, Event, Header
+
+
+def entry(text: str, logprob: float, **others: float) -> dict[str, Any]:
+    top = [{"token": name, "logprob": value} for name, value in {text: logprob, **others}.items()]
+    return {"token": text, "logprob": logprob, "bytes": None, "top_logprobs": top}
+
+
+def chat(*chunks: tuple[list[int], str, list[dict[str, Any]] | None]) -> Capture:
+    events = []
+    for place, (ids, text, logprobs) in enumerate(chunks):
+        told = None if logprobs is None else {"content": logprobs}
+        choice = {"index": 0, "delta": {"content": text} if text else {}, "token_ids": ids, "logprobs": told}
+        events.append(Event(data=json.dumps({"choices": [choice]}), at_s=place / 10))
+    return Capture(header=Header(endpoint=Endpoint.CHAT), events=events)
+
+
+def told(capture: Capture) -> Any:
+    return dashboard.strip(inspector.inspect(capture), key="x").get("logprobs")
+
+
+def test_each_token_gets_the_probability_that_was_told_for_it() -> None:
+    found = told(
+        chat(
+            ([200005, 17196, 200008], "", None),
+            ([12194, 1354], "Hi there", [entry("Hi", -0.1, Hey=-2.5), entry(" there", -0.5)]),
+            ([200002], "", None),
+        )
+    )
+    assert found["values"] == [None, None, None, -0.1, -0.5, None]
+    assert found["top"] == {"3": [("Hey", -2.5)]}
+
+
+def test_tokens_that_the_server_omits_have_none() -> None:
+    ids, text = [200005, 17196, 200008, 12194, 1354], "Hi there"
+    found = told(chat((ids, text, [entry("nothing", -3.0), entry("Hi", -0.1), entry(" there", -0.5)])))
+    assert found["values"] == [None, None, None, -0.1, -0.5]
+
+
+def test_tokens_named_by_their_id_are_found() -> None:
+    found = told(chat(([200005, 17196, 200008, 12194], "Hi", [entry("token_id:12194", -0.25)])))
+    assert found["values"][3] == -0.25
+    assert found["top"] == {}
+
+
+def test_completions_tell_columns() -> None:
+    row = {"tokens": ["Hi", " there"], "token_logprobs": [None, -0.5], "top_logprobs": [None, {" you": -1.5}]}
+    choice = {"index": 0, "text": "Hi there", "token_ids": [12194, 1354], "logprobs": row}
+    event = Event(data=json.dumps({"choices": [choice]}), at_s=0.1)
+    found = told(Capture(header=Header(endpoint=Endpoint.COMPLETIONS), events=[event]))
+    assert found == {"values": [None, -0.5], "top": {"1": [(" you", -1.5)]}}
+
+
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        None,
+        [],
+        [{"token": "Hi", "logprob": "high"}],
+        [{"token": 3, "logprob": -1}],
+        [{"token": "Hi", "logprob": True}],
+        [{"token": "Hi", "logprob": 0.5}],
+        ["Hi"],
+    ],
+)
+def test_what_is_no_probability_is_none(logprobs: list[Any] | None) -> None:
+    assert told(chat(([200005, 17196, 200008, 12194], "Hi", logprobs))) is None
+
+
+def test_alternatives_are_bounded() -> None:
+    others = {f"{'w' * 100}{n}": -1.0 - n for n in range(20)}
+    found = told(chat(([200005, 17196, 200008, 12194], "Hi", [entry("Hi", -0.1, **others)])))
+    [row] = found["top"].values()
+    assert [value for _, value in row] == [-1.0, -2.0, -3.0, -4.0, -5.0]
+    assert {len(text) for text, _ in row} == {64}
+
+
+def test_a_built_in_capture_has_none() -> None:
+    for one in dashboard.builtin()[:3]:
+        assert told(inspector.load(one.path)[0]) is None
