@@ -109,6 +109,8 @@ _COMPLAINT: Final = re.compile(
     r"|crash(?:es|ed|ing)?\b|(?:can|won|don|isn|aren|doesn|didn)'?t\b"
     r"|not (?:getting|able|supported|receiv\w+|return\w*|show\w*|respond\w*|call\w*)\b"
     r"|no longer\b|garbage|gibberish|leak\w*|malformed|too large|returns? none"
+    r"|instead of\b|vanish\w*|disappear\w*|absent\b|lacks?\b|blank\b|halts?\b|garbled|corrupt\w*"
+    r"|unexpected\w*"
     r"|unstable|unreliable|exceeds?\b|reject(?:s"
     r"|ed)\b|refus(?:e|es|ed)\b)"
 )

@@ -10,6 +10,7 @@ from typing import Any, Final
 from inspector.diagnosis.issue import STATES, Element, Pattern
 from inspector.diagnosis.prefilter import needed_literal
 from inspector.diagnosis.versions import Range, as_version
+from inspector.diagnosis.vocabulary import expanded
 from inspector.engines import ENGINES
 from inspector.harmony.states import STOPS
 from inspector.harmony.vocab import MARKERS, Marker
@@ -213,8 +214,12 @@ def hint(value: object) -> Pattern:
 
 
 def anywhere(value: object) -> re.Pattern[str]:
-    """A regular expression on the words of a whole text, whatever their case."""
-    return re.compile(expression(text(value)).pattern, re.IGNORECASE | re.DOTALL)
+    """A regular expression on the words of a whole text, in any case; `{think}` is a word of `vocabulary`."""
+    try:
+        full = expanded(text(value))
+    except KeyError as error:
+        raise Wrong(f"{error.args[0]!r} is no word of the vocabulary") from error
+    return re.compile(expression(full).pattern, re.IGNORECASE | re.DOTALL)
 
 
 def symptom(value: object) -> tuple[re.Pattern[str], ...]:

@@ -8,7 +8,7 @@ from inspector.diagnosis.issue import Issue
 from inspector.diagnosis.lines import access_of, complaint_of, exception_of, level_of, minute_of, split
 from inspector.diagnosis.routes import names_ours
 
-__all__ = ["complaint", "is_about", "prose", "symptom_of"]
+__all__ = ["complaint", "is_about", "prose", "statements", "symptom_of"]
 
 _MOST: Final = 16_000
 """Characters of prose that are read."""
@@ -31,6 +31,11 @@ _ELSEWHERE: Final = re.compile(
     r"|gemini)\b"
 )
 """Services that run gpt-oss on servers of their own."""
+_OTHER_MODEL: Final = re.compile(
+    r"(?i)\b(?:gpt-(?:3\.5|4|5)[\w.]*(?:-\w+)*|o[134]-(?:mini|pro|preview)"
+    r"|claude(?:[- ](?:\d|opus|sonnet|haiku)[\w.-]*)|kimi-k\d[\w.]*)"
+)
+"""Models that nobody serves with Harmony: beside no word of ours, a text is about them."""
 _SHORT: Final = 300
 _DATA: Final = re.compile(
     r"\s*(?:[{}\]]|\[\s*[\]{\"'\d\[]|\[$|data:|event:|[\"'][\w.-]+[\"']\s?:|[A-Z]\w+\(\w+=|[a-z_.]+\("
@@ -75,11 +80,31 @@ def is_about(sentences: Sequence[str]) -> bool:
     content = "\n".join(sentences)
     if _ELSEWHERE.search(content) and not names_ours(content):
         return False
+    if _OTHER_MODEL.search(content) and not _CLOSE.search(content) and not names_ours(content):
+        return False
     return (
         _CLOSE.search(content) is not None
         or names_ours(content)
         or (len(content) <= _SHORT and _ABOUT.search(content) is not None)
     )
+
+
+_QUESTION: Final = re.compile(
+    r"(?i)(?:^|(?<=[.?!:\]] ))(?:how (?:do|can|to|should)|which|what (?:is|are)|where"
+    r"|is there (?:an?|any)|are there|can i|should i|do(?:es)? (?:\w+ ){1,4}support)\b[^.?!]{0,200}\?"
+)
+_TROUBLE: Final = re.compile(
+    r"(?i)\b(?:null|none|empty|blank|missing|lost|errors?|fail\w*|crash\w*|fix\w*|wrong|issue|bug|problem|broken|solve\w*"
+    r"|stops?|stuck|leak\w*|ignor\w+|(?:does|do|did|is|are|can)n'?t)\b"
+)
+
+
+def statements(sentences: Iterable[str]) -> list[str]:
+    """Sentences without the questions that name no trouble: how to do a thing is no symptom."""
+    kept = (
+        _QUESTION.sub(lambda asked: asked[0] if _TROUBLE.search(asked[0]) else " ", one) for one in sentences
+    )
+    return [one for one in kept if one.strip()]
 
 
 def symptom_of(issue: Issue, sentences: Sequence[str]) -> str:

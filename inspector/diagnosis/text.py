@@ -22,7 +22,7 @@ from inspector.diagnosis.result import Diagnosis, Failure, paste_next, sentence
 from inspector.diagnosis.routes import Route, find_server, find_startup, names_ours
 from inspector.diagnosis.scan import Scan, VersionSeen
 from inspector.diagnosis.steps import Situation
-from inspector.diagnosis.symptoms import complaint, is_about, prose, symptom_of
+from inspector.diagnosis.symptoms import complaint, is_about, prose, statements, symptom_of
 from inspector.engines import DEFAULT, ENGINES, PACKAGES
 from inspector.wire.endpoints import ASKED
 
@@ -127,7 +127,8 @@ class _Diagnosing:
                 return server
         if precise or quiet:
             return None
-        return find_startup(self.whole, failing=wrong) if wrong or not self.is_log else None
+        failing = wrong and not (answers and answers[0].by_symptom)
+        return find_startup(self.whole, failing=failing) if wrong or not self.is_log else None
 
     def _complaints(self) -> list[Failure]:
         """What a person says is wrong, as a failure that nobody knows."""
@@ -143,10 +144,11 @@ class _Diagnosing:
         if not is_about(self.sentences):
             return []
         found = []
+        said_so = statements(self.sentences)
         for issue in self.known.values():
             if not self._may(issue):
                 continue
-            if said := symptom_of(issue, self.sentences):
+            if said := symptom_of(issue, said_so):
                 reasons = [
                     Reason(Because.SYMPTOM, f"the text says “{' '.join(said.split())[:_SAID]}”"),
                     *self.hints.get(issue.id, ()),
