@@ -8,7 +8,7 @@ Rows and payloads for the pages, live runs, the routes of the dashboard's own po
 """
 
 from inspector.audit.rejection_findings import rejected
-from inspector.audit.verdict import verdict
+from inspector.audit.wording import explain
 from inspector.capture import render
 from inspector.client.address import Server
 from inspector.client.outcome import OutcomeKind
@@ -114,6 +114,7 @@ __all__ = [
     "duration",
     "empty_strip",
     "event_rows",
+    "explain",
     "fault_rows",
     "field_rows",
     "figure",
@@ -146,6 +147,5 @@ __all__ = [
     "strip",
     "timing_rows",
     "trusted_hosts",
-    "verdict",
     "warmed",
 ]

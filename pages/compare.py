@@ -20,8 +20,8 @@ sentence_banner(found.level, found.sentence, found.why, compare.facts(found), ke
 compare.prompts(left, right, found)
 compare.tokens(session, left, right, found)
 
-names = ["Delivered", "Generated", "Timing", "Settings", "More captures", "Repeated runs"]
-delivered, generated, timing, settings, several, repeats = st.tabs(
+names = ["Delivered", "Generated", "Findings", "Timing", "Settings", "More captures", "Repeated runs"]
+delivered, generated, findings, timing, settings, several, repeats = st.tabs(
     names, on_change="rerun", key="compare_tab"
 )
 if delivered.open:
@@ -30,6 +30,9 @@ if delivered.open:
 if generated.open:
     with generated:
         compare.texts(found, "generated", key="compare_generated")
+if findings.open:
+    with findings:
+        compare.findings(found)
 if timing.open:
     with timing:
         compare.timing(found, key="compare_timing")

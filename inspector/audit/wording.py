@@ -139,7 +139,7 @@ def explain(finding: Finding) -> str:
                 f"{facts.limit:,} tokens and no output item."
             )
         case Code.SERVER_ERROR:
-            return f"The server reported an error: {quote(finding.delivered or '', 200)}."
+            return f"The server reported an error: {quote((finding.delivered or '').rstrip('.'), 200)}."
         case Code.CUT:
             return f"The connection ended before {facts.detail}{_words(facts)}."
         case Code.CUT_AFTER_ERROR:

@@ -176,6 +176,42 @@ def _add_commands(lab: ArgumentParser) -> None:
     )
     smaller.add_argument("--json", action="store_true", help="print the result as JSON")
 
+    load = _command(
+        inner,
+        "load",
+        lab_runs.load_command,
+        "send one script many times at once, with steps by the clock",
+        "lab load --front-end 0.14.1 --script plain --streams 256",
+    )
+    group = load.add_mutually_exclusive_group(required=True)
+    group.add_argument("--front-end", metavar="VERSION", help="an official release's Python front end")
+    group.add_argument("--rust", metavar="VERSION", help="its Rust front end")
+    load.add_argument("--script", default="plain", metavar="NAME", help="default: plain")
+    load.add_argument("--endpoint", choices=_ENDPOINTS, default="chat", help="default: chat")
+    load.add_argument("--streams", type=int, default=256, metavar="N", help="default: 256")
+    load.add_argument("--stream-interval", default="1", metavar="N", help="tokens per step (default: 1)")
+    load.add_argument("--out", type=Path, metavar="DIR", help="folder in which failed streams are saved")
+    load.add_argument("--json", action="store_true", help="print the result as JSON")
+
+    gate = _command(
+        inner,
+        "gate",
+        lab_runs.gate_command,
+        "compare a release or a wheel with a base; exit code 1 if a result became worse",
+        "lab gate --base 0.32.0 --wheel vllm-0.33.1.dev4-cp38-abi3-linux_x86_64.whl",
+    )
+    gate.add_argument("--base", required=True, metavar="VERSION", help="an official release")
+    group = gate.add_mutually_exclusive_group(required=True)
+    group.add_argument("--front-end", metavar="VERSION", help="an official release as the change")
+    group.add_argument("--wheel", type=Path, metavar="FILE", help="a wheel of vLLM as the change")
+    gate.add_argument("--rust", action="store_true", help="compare the Rust front ends of both")
+    gate.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder of the results (default: in the lab's folder)"
+    )
+    gate.add_argument("--json", action="store_true", help="print the result as JSON")
+    gate.add_argument("--markdown", type=Path, metavar="FILE", help="write the result for a pull request")
+    _selection(gate)
+
     listing = _command(inner, "scripts", lab_runs.scripts_command, "list the scripts", "lab scripts")
     listing.add_argument("--json", action="store_true", help="print the scripts with token IDs as JSON")
 

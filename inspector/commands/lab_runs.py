@@ -12,7 +12,9 @@ from inspector.commands.shared import one_capture, print_json, say, tell, write_
 from inspector.errors import LabError
 from inspector.lab import html, matrix, reporting, scripts
 from inspector.lab.bisect import asking, bisect, endpoint_of, releases, script_of_capture
+from inspector.lab.gate import gate, gate_lines, gate_markdown, gate_row
 from inspector.lab.install import NEWEST, adopt, installed_versions
+from inspector.lab.load import load_row, load_sentence, run_load
 from inspector.lab.paths import LabPaths
 from inspector.lab.process import check_port
 from inspector.lab.recording import Target
@@ -20,7 +22,7 @@ from inspector.lab.results import Run, Shelf, load_runs
 from inspector.lab.server import ServerOptions
 from inspector.lab.session import LabSession
 from inspector.lab.shrink import asker, shrink, wanted
-from inspector.lab.standin.install import FRONT_END, RUST
+from inspector.lab.standin.install import FRONT_END, RUST, use_wheel
 from inspector.lab.standin.steps import RAGGED, schedule_of
 from inspector.metrics import figures
 from inspector.reading import read
@@ -28,7 +30,9 @@ from inspector.reading import read
 __all__ = [
     "adopt_command",
     "bisect_command",
+    "gate_command",
     "install_command",
+    "load_command",
     "matrix_command",
     "record_command",
     "scripts_command",
@@ -201,6 +205,50 @@ def shrink_command(arguments: Namespace) -> int:
     else:
         say(reporting.shrunk_lines(found, version, interval))
     return 0
+
+
+def load_command(arguments: Namespace) -> int:
+    """Send one script many times at once."""
+    schedule_of(arguments.stream_interval)
+    package, version = (FRONT_END, arguments.front_end) if arguments.front_end else (RUST, arguments.rust)
+    found = run_load(
+        replace(_session(arguments), package=package),
+        version,
+        Target(Endpoint(arguments.endpoint), scripts.named([arguments.script])[0]),
+        steps=arguments.stream_interval,
+        streams=arguments.streams,
+        out=arguments.out,
+    )
+    if arguments.json:
+        print_json(load_row(found))
+    else:
+        say(load_sentence(found))
+    return 0
+
+
+def gate_command(arguments: Namespace) -> int:
+    """Compare a release or a wheel with a base."""
+    folder: Path = arguments.out or LabPaths(arguments.lab).root / "matrix"
+    lab = replace(_session(arguments), package=RUST if arguments.rust else FRONT_END, jobs=arguments.jobs)
+    change = arguments.front_end or use_wheel(lab.paths, arguments.wheel)
+    targets = matrix.targets_of(
+        [Endpoint(name) for name in arguments.endpoint], scripts.named(arguments.script)
+    )
+    steps = arguments.stream_interval or ["1", "3", RAGGED]
+    for step in steps:
+        schedule_of(step)
+    sides = [
+        matrix.run_matrix(lab, [version], targets, folder=folder, steps=steps)
+        for version in (arguments.base, change)
+    ]
+    found = gate(*sides)
+    if arguments.markdown:
+        write_text(str(arguments.markdown), gate_markdown(found) + "\n")
+    if arguments.json:
+        print_json(gate_row(found))
+    else:
+        say(gate_lines(found))
+    return int(not found.passed)
 
 
 def scripts_command(arguments: Namespace) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from inspector.alignment import FateState
 from inspector.compare.comparison import Apart, ChoiceComparison, Comparison, Divergence
 from inspector.compare.matching import match
 from inspector.compare.sentence import Pair, judge
@@ -94,6 +95,8 @@ def _divergence(tokens: Sides, mine: ChoiceReading, other: ChoiceReading) -> Div
 
 
 _Run = tuple[int, int, str | None, str]
+_FINE = frozenset({"", str(FateState.OK)})
+"""States of tokens that a server treated as it promises."""
 
 
 def _apart(
@@ -103,6 +106,8 @@ def _apart(
     mine, other = _fates(*left), _fates(*right)
     if mine is None or other is None:
         return
+    # Raw text has one field for everything, framing too: that it is another one is no difference in itself.
+    unlike = left[0].reading.spec.raw != right[0].reading.spec.raw
     for one in tokens.stretches:
         if one.lane is not Lane.SAME:
             continue
@@ -113,7 +118,7 @@ def _apart(
         ordered = sorted(edges)
         lanes = (_states(mine, ordered), _states(other, [edge + shift for edge in ordered]))
         for start, end, a, b in zip(ordered, ordered[1:], *lanes, strict=False):
-            if a != b:
+            if a != b and not (unlike and a[1] in _FINE and b[1] in _FINE):
                 yield Apart(start, end, start + shift, *a, *b)
 
 

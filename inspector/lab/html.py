@@ -8,7 +8,7 @@ from html import escape
 from typing import Final
 
 from inspector.capture import Endpoint
-from inspector.lab.results import Run
+from inspector.lab.results import STAND_IN, Run
 from inspector.lab.score import Outcome, Score
 from inspector.lab.scripts import Script
 
@@ -47,7 +47,7 @@ def page(runs: Sequence[Run], scripts: Sequence[Script]) -> str:
         '<!doctype html><html lang="en"><meta charset="utf-8">'
         "<title>Harmony conformance of vLLM releases</title>"
         f"<style>{_STYLE}</style><h1>Harmony conformance of vLLM releases</h1>"
-        "<p>Real vLLM servers on a CPU emitted exactly the tokens of each script; "
+        "<p>Real vLLM servers emitted exactly the tokens of each script; "
         "a cell shows what the client received. "
         f"{legend}.</p>{tables}</html>\n"
     )
@@ -55,7 +55,7 @@ def page(runs: Sequence[Run], scripts: Sequence[Script]) -> str:
 
 def _table(endpoint: Endpoint, runs: Sequence[Run], scripts: Sequence[Script]) -> str:
     head = "".join(
-        f"<th>{escape(run.version)}<br><small>{run.stream_interval} per step</small></th>" for run in runs
+        f"<th>{escape(run.version)}<br><small>{escape(_condition(run))}</small></th>" for run in runs
     )
     rows = "".join(
         f'<tr><th scope="row">{escape(script.name)}<br><small>{escape(script.sentence)}</small></th>'
@@ -68,6 +68,11 @@ def _table(endpoint: Endpoint, runs: Sequence[Run], scripts: Sequence[Script]) -
         f"<h2>{escape(endpoint.value)}</h2><table><thead><tr><th>script</th>{head}</tr></thead>"
         f"<tbody>{rows}</tbody></table>"
     )
+
+
+def _condition(run: Run) -> str:
+    steps = f"{run.step} per step" if run.step.isdigit() else f"{run.step} steps"
+    return steps if run.engine != STAND_IN else f"{steps}, {run.front_end}, stand-in engine"
 
 
 def _cell(score: Score | None) -> str:

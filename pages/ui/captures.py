@@ -5,8 +5,10 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
@@ -33,6 +35,8 @@ __all__ = [
     "payload",
     "prompt",
     "restore",
+    "size",
+    "started",
     "summary",
     "title",
 ]
@@ -284,9 +288,26 @@ def _run_name(run: LiveRun) -> str:
 
 
 def _run_title(run: LiveRun) -> str:
-    started = (run.header.started_at or "")[11:19]
-    words = [f"run of {started} UTC", run.header.model or "model unknown", str(run.header.endpoint)]
-    return " · ".join([*words, f"{run.pace().tokens:,} tokens"])
+    words = [f"run of {started(run)}", run.header.model or "model unknown", str(run.header.endpoint)]
+    return " · ".join([*words, size(run)])
+
+
+def started(run: LiveRun) -> str:
+    """When a run began, by the clock of the browser, else in UTC."""
+    told = run.header.started_at or ""
+    try:
+        moment = datetime.fromisoformat(told)
+        zone = st.context.timezone
+        return moment.astimezone(ZoneInfo(zone)).strftime("%H:%M:%S") if zone else f"{told[11:19]} UTC"
+    except (ValueError, OSError, ZoneInfoNotFoundError):
+        return f"{told[11:19]} UTC"
+
+
+def size(run: LiveRun) -> str:
+    """How much a run brought: tokens, or events where no token ID was sent."""
+    tokens = run.pace().tokens
+    amount, word = (tokens, "token") if tokens else (len(run.events), "event")
+    return f"{amount:,} {dashboard.plural(amount, word)}"
 
 
 @st.cache_resource(show_spinner=False)

@@ -16,6 +16,7 @@ from pages.ui.palette import channel_hue, shade
 __all__ = ["both_over_time", "draw_timeline", "timeline"]
 
 _POINTS_AT_MOST: Final = 1500
+_FINDINGS_AT_MOST: Final = 400
 _BOUNDARIES_AT_MOST: Final = 120
 _NAMED_AT_MOST: Final = 8
 _ALIKE: Final = {"reasoning": "analysis", "content": "final"}
@@ -49,6 +50,7 @@ def timeline(digest: str, choice: int, theme: str, _seen: Inspection) -> go.Figu
         _staircase(figure, name, [at * scale for at in times], last * scale, theme)
     if one.has_ids:
         _boundaries(figure, _seen.reading, one, scale)
+    _findings(figure, _seen, one, last=last, scale=scale, theme=theme)
     moments = sorted({at for times in series.values() for at in times})
     _waits(figure, moments, scale, theme)
     figure.update_yaxes(title_text="tokens" if one.has_ids else "deltas", rangemode="tozero", row=1, col=1)
@@ -61,6 +63,36 @@ def timeline(digest: str, choice: int, theme: str, _seen: Inspection) -> go.Figu
         hovermode="x unified",
     )
     return figure
+
+
+def _findings(
+    figure: go.Figure, seen: Inspection, one: ChoiceReading, *, last: float, scale: float, theme: str
+) -> None:
+    """A mark at the arrival of what each finding begins with."""
+    places: dict[float, list[str]] = {}
+    for finding in seen.findings:
+        event = finding.event_start
+        if finding.token_start is not None and finding.token_start < len(one.tokens.events):
+            event = one.tokens.events[finding.token_start]
+        at = None if finding.choice != one.index or event is None else seen.reading.arrival_s(event)
+        if at is not None:
+            token = "" if finding.token_start is None else f", token {finding.token_start:,}"
+            words = f"{finding.kind}{token}".replace("_", " ")
+            places.setdefault(min(at, last) * scale, []).append(words)
+    shown = sorted(places.items())[:_FINDINGS_AT_MOST]
+    if shown:
+        figure.add_scatter(
+            x=[at for at, _ in shown],
+            y=[0] * len(shown),
+            name="findings",
+            mode="markers",
+            marker={"symbol": "triangle-up", "size": 11, "color": shade("loss", theme)},
+            text=["<br>".join(words[:_NAMED_AT_MOST]) for _, words in shown],
+            hovertemplate="%{text}",
+            cliponaxis=False,
+            row=1,
+            col=1,
+        )
 
 
 def _series(reading: Reading, one: ChoiceReading) -> dict[str, list[float]]:
@@ -116,6 +148,7 @@ def _staircase(figure: go.Figure, channel: str, times: list[float], last: float,
             "dash": _DASHES.get(alike, "solid"),
         },
         opacity=0.6 if framing else 1,
+        visible="legendonly" if framing else True,  # markers and headers outnumber what the channels hold
         hovertemplate="%{y} tokens",
         row=1,
         col=1,

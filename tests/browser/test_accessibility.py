@@ -66,6 +66,19 @@ def test_replay_has_no_violation_of_ours(app: str, open_page: Open, capture: str
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_range_and_the_response_as_a_client_shows_it_have_no_violation_of_ours(
+    app: str, open_page: Open, theme: str
+) -> None:
+    page = replay(
+        open_page(color_scheme=theme), app, "responses-dropped-tokens-long-vllm-0.13.0&token=30&to=44"
+    )
+    assert violations(page) == []
+    page.get_by_role("button", name="Client view").click()
+    expect(page.locator(".client section")).to_have_count(2)
+    assert violations(page) == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_open_prompt_and_the_other_tabs_have_no_violation_of_ours(
     app: str, open_page: Open, theme: str
 ) -> None:

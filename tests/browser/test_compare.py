@@ -23,7 +23,7 @@ def test_both_ribbons_stand_under_one_row_and_keys_step_through_the_differences(
     )
     expect(page.get_by_role("heading", level=1)).to_contain_text("The tokens differ from token 12 on")
     expect(page.get_by_text("left: vLLM 0.14.1").first).to_be_visible()
-    shown = page.get_by_role("heading", level=3)
+    shown = page.get_by_role("heading", level=2)
     expect(shown.filter(has_text="first divergence: only right, 15 tokens")).to_be_visible()
     page.get_by_text("Need", exact=True).first.click()
     expect(shown.filter(has_text="Token 3")).to_be_visible()

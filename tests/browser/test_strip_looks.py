@@ -68,7 +68,7 @@ def test_the_response_is_shown_as_a_client_shows_it_with_what_was_lost(mount: Mo
     expect(page.locator(".client del")).to_have_text('{"')
     assert page.locator(".client mark").all_text_contents() == [" weather", "."]
     page.locator(".client del").click()
-    expect(page.locator(".token h3")).to_have_text("Token 21")
+    expect(page.locator(".token h2")).to_have_text("Token 21")
     expect(page.locator(".client del")).to_have_class("selected")
     page.locator(".client").press("ArrowRight")
     expect(page.locator(".client .selected")).to_have_text("city")

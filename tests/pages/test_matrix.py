@@ -129,7 +129,7 @@ def test_behind_a_cell_stand_the_differences_and_the_capture(monkeypatch: pytest
     monkeypatch.setenv("CELL", "0.14.1 tool_call")
     app = AppTest.from_function(details, default_timeout=60).run()
     assert not app.exception
-    assert app.subheader[0].value == "tool_call on vLLM 0.14.1"
+    assert app.header[0].value == "tool_call on vLLM 0.14.1"
     assert any("tool calls: get_weather(" in code.value for code in app.code)
     assert app.button[0].label == "Open in Replay"
 

@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 import inspector
 from inspector import dashboard
 from inspector.lab.process import free_port
+from inspector.playback.selection import fits
 from inspector.runs.registry import FOLDER_VARIABLE
 from tests.support.listening import listening
 from tests.support.pages import banner, drawn
@@ -43,16 +44,21 @@ def shown(markdown: str) -> str:
 
 
 def asked(
-    registry: dashboard.Registry, left: tuple[str, str], right: tuple[str, str], *, runs: int = 1
+    registry: dashboard.Registry,
+    left: tuple[str, str],
+    right: tuple[str, str],
+    *,
+    runs: int = 1,
+    right_headers: str = "",
 ) -> AppTest:
     """The page after a trial: its form filled, `Ask both` pressed, the runs waited for."""
     app = AppTest.from_file(PAGE, default_timeout=120)
     app.query_params["trial"] = "none"
-    for side, (address, _) in (("left", left), ("right", right)):
-        app.session_state[f"ask_{side}_address"] = address
-    app.run()
+    app.session_state["ask_right_headers"] = right_headers
     for side, (address, model) in (("left", left), ("right", right)):
-        app.selectbox(key=f"ask_{side}_model_{address}").set_value(model)
+        app.session_state[f"ask_{side}_address"] = address
+        app.session_state[f"ask_{side}_model_{address}_chat"] = model
+    app.run()
     app.number_input(key="ask_runs").set_value(runs)
     app.run()
     app.button(key="ask_start").click().run()
@@ -150,10 +156,10 @@ def test_runs_that_were_stopped_by_hand_count_in_no_rate(registry: dashboard.Reg
 def test_the_side_that_answered_is_shown_when_the_other_did_not(
     registry: dashboard.Registry, playback: str
 ) -> None:
-    app = asked(registry, (playback, LEFT), (playback, "responses-whole-vllm-0.14.1"))
+    app = asked(registry, (playback, LEFT), (playback, RIGHT), right_headers="X-Playback-Faults: http=500")
     [said] = [shown(one.value) for one in app.error]
     assert said.startswith("Right: http://127.0.0.1:")
-    assert "(responses) cannot be served on chat" in said
+    assert "500" in said
     assert banner(app)["sentence"].startswith("The server lost 2 tokens of the reasoning")
 
 
@@ -190,3 +196,25 @@ def test_chosen_captures_are_two_groups_of_runs() -> None:
         "statistically significant (Fisher's exact test, two-sided, p = 0.33)."
     )
     assert list(app.dataframe[0].value["result"]) == ["error", "error", "clean"]
+
+
+def test_each_side_lists_the_models_of_the_chosen_endpoint(
+    registry: dashboard.Registry, playback: str
+) -> None:
+    app = AppTest.from_file(PAGE, default_timeout=120)
+    app.query_params["trial"] = "none"
+    for side in ("left", "right"):
+        app.session_state[f"ask_{side}_address"] = playback
+    app.run()
+    builtin = [(one.name, inspector.load(one.path)[0]) for one in dashboard.builtin()]
+    fitting = {
+        endpoint: [name for name, one in builtin if fits(one, inspector.Endpoint(endpoint), streamed=True)]
+        for endpoint in ("chat", "responses", "completions")
+    }
+    names = {name for name, _ in builtin}
+    for endpoint, names_of_it in fitting.items():
+        app.segmented_control(key="ask_endpoint").set_value(endpoint).run()
+        assert not app.exception
+        for side in ("left", "right"):
+            options = app.selectbox(key=f"ask_{side}_model_{playback}_{endpoint}").options
+            assert [one for one in options if one in names] == names_of_it

@@ -8,7 +8,9 @@ One installation at a time: a second one waits.
 """
 
 import fcntl
+import hashlib
 import os
+import re
 import shutil
 import sys
 import time
@@ -36,6 +38,7 @@ __all__ = [
     "RUST",
     "engine_path",
     "prepare_official",
+    "use_wheel",
 ]
 
 FRONT_END: Final = "vllm-frontend"
@@ -96,6 +99,25 @@ def prepare_official(
         if ready := installed(paths, package, version):
             return ready
         return _Installation(paths, package, version, python, say).run()
+
+
+def use_wheel(paths: LabPaths, wheel: Path) -> str:
+    """Take apart a wheel that is no release of the package index; returns the version to install it under.
+
+    That is the wheel's version with a part of its hash, so that the same version built again is another one.
+    Raises LabError when the file is no wheel of vLLM.
+    """
+    found = re.fullmatch(r"vllm-([0-9][^-]*)-.+\.whl", wheel.name)
+    if found is None or not wheel.is_file():
+        raise LabError(f"{wheel} is no wheel of vLLM; its name begins with vllm- and its version")
+    with wheel.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()[:8]
+    version = f"{found[1]}{'.' if '+' in found[1] else '+'}w{digest}"
+    folder = paths.wheels / f"official-{version}"
+    if parts_of(folder) is None:
+        paths.wheels.mkdir(parents=True, exist_ok=True)
+        take_apart(wheel, folder)
+    return version
 
 
 def engine_path(paths: LabPaths) -> Path:

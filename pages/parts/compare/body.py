@@ -23,6 +23,7 @@ __all__ = [
     "compared",
     "download",
     "facts",
+    "findings",
     "from_servers",
     "one_side",
     "pick",
@@ -236,6 +237,26 @@ def texts(found: Comparison, which: str, *, key: str) -> None:
         fields(rows, key=key, heads=(_label(found.left, "left"), _label(found.right, "right")))
     else:
         st.info("Neither side has text here.")
+
+
+def findings(found: Comparison) -> None:
+    """All findings: those of one side, and those that both have."""
+    pairs = found.findings
+    sides = [("left", one) for one in pairs.only_left] + [("right", one) for one in pairs.only_right]
+    rows = [
+        {"on": side, "severity": str(one.severity), "finding": dashboard.explain(one)}
+        for side, one in [*sides, *(("both", one) for one, _ in pairs.both)]
+    ]
+    if rows:
+        columns = {
+            "on": st.column_config.TextColumn(width=60),
+            "severity": st.column_config.TextColumn(width=80),
+        }
+        st.dataframe(
+            rows, hide_index=True, width="stretch", column_config=columns, alt="Findings of both sides"
+        )
+    else:
+        st.info("Neither side has findings.")
 
 
 def settings(found: Comparison) -> None:

@@ -120,17 +120,18 @@ def _side(side: str) -> tuple[Server, str] | None:
         help="An OpenAI-compatible address. The default is the built-in server, which replays real captures.",
     )
     own = _is_own(address)
-    found = reached(lambda: _server(side, address, own=own))
+    endpoint = Endpoint(st.session_state.get("ask_endpoint") or Endpoint.CHAT)
+    found = reached(lambda: _server(side, address, own=own), endpoint)
     server, models, trouble, _ = found
     model = st.selectbox(
         f"{side.capitalize()} model",
         models,
         index=models.index(_FIRST[side]) if _FIRST[side] in models else 0 if models else None,
-        key=f"ask_{side}_model_{address}",
+        key=f"ask_{side}_model_{address}_{endpoint}",
         accept_new_options=True,
         placeholder="model name",
     )
-    awaiting(found)
+    awaiting(found, endpoint)
     if trouble and not model:
         st.error(plain(trouble), icon=":material/link_off:")
     if server is None or not model:

@@ -9,6 +9,7 @@ import streamlit as st
 from inspector import Level, dashboard
 from inspector.dashboard import LiveRun, OutcomeKind, RunState, Upstream
 from pages.parts.live import form
+from pages.ui import captures
 from pages.ui.pickers import plain
 from pages.ui.state import Opened, Session
 
@@ -116,9 +117,8 @@ def _port() -> int:
 
 
 def _line(run: LiveRun) -> str:
-    started = (run.header.started_at or "")[11:19]
     model = plain(run.header.model or "model unknown")
-    words = [f"{started} UTC", str(run.header.endpoint), model, f"{run.pace().tokens:,} tokens"]
+    words = [captures.started(run), str(run.header.endpoint), model, captures.size(run)]
     if not run.own:
         words.insert(1, plain(run.header.source or ""))
     if run.state is not RunState.ENDED:

@@ -46,7 +46,7 @@ _ENGINES: Final = {
 Cell = tuple[str, str]
 """A script's name and the title of a column."""
 
-_NARROW_PX: Final = 64
+_CHARACTER_PX: Final = 8
 
 _NARROW_FROM: Final = 9
 """From so many columns on a cell shows its shape alone, so that more releases fit on a page."""
@@ -112,7 +112,7 @@ def grid(table: pd.DataFrame) -> Cell | None:
     widths = None
     if len(table.columns) >= _NARROW_FROM:
         styled = styled.format(lambda cell: str(cell)[:1])
-        widths = {name: st.column_config.TextColumn(width=_NARROW_PX) for name in table.columns}
+        widths = {name: st.column_config.TextColumn(width=_width(name)) for name in table.columns}
     chosen = st.dataframe(
         styled,
         key="matrix_grid",
@@ -196,7 +196,7 @@ def changes(columns: Mapping[str, MatrixRun], endpoint: Endpoint) -> None:
     found = dashboard.shifts(columns[before], columns[after], endpoint)
     st.text(dashboard.change_sentence(columns[before], columns[after], found))
     for shift in found:
-        with st.expander(f"{'▲' if shift.better else '▼'} {shift}"):
+        with st.expander(f"{'↑' if shift.better else '↓'} {shift}"):
             st.text(", ".join(shift.scripts))
 
 
@@ -206,6 +206,11 @@ def _last_change(columns: Mapping[str, MatrixRun], endpoint: Endpoint) -> int:
     pairs = range(len(runs) - 2, -1, -1)
     changed = (place for place in pairs if dashboard.shifts(runs[place], runs[place + 1], endpoint))
     return next(changed, len(runs) - 2)
+
+
+def _width(title: str) -> int:
+    """Pixels of a column that shows shapes alone, by its title."""
+    return 16 + _CHARACTER_PX * len(title)
 
 
 def _opened(run: MatrixRun, endpoint: Endpoint, script: Script, capture: Capture) -> state.Opened:

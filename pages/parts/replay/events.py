@@ -15,7 +15,7 @@ from pages.ui.state import Place, Session
 
 __all__ = ["as_curl", "events", "opened_event", "request"]
 
-_PER_PAGE: Final = 15
+_PER_PAGE: Final = 25
 _SHOWN_AT_MOST: Final = 60_000
 """Characters of one event or request that are drawn."""
 
@@ -90,9 +90,11 @@ def opened_event(session: Session, seen: Inspection, choice: int) -> int | None:
     mine = [finding for finding in seen.findings if finding.choice == one.index]
     if place.finding is not None and place.finding < len(mine):
         finding = mine[place.finding]
-        if finding.token_start is None and finding.event_start is not None:
+        if (finding.token_start is None or not finding.sent) and finding.event_start is not None:
             return min(finding.event_start, len(seen.reading.events) - 1)
     events_of = one.tokens.events
+    if place.token is not None and place.token >= len(events_of) and seen.stopped is not None:
+        return seen.stopped.event
     if place.token is not None and place.token < len(events_of) and events_of[place.token] >= 0:
         return events_of[place.token]
     return None

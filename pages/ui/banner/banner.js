@@ -54,5 +54,12 @@ export default function ({ data: [data], parentElement }) {
  * @param {number} most
  */
 function paragraph(style, words, most) {
-  return paint(make("p", style), visibleParts(words, { spaces: false, most }));
+  const line = make("p", style);
+  const parts = words.slice(0, most * 2).split("`");
+  // An odd number of backquotes quotes nothing.
+  if (parts.length % 2 === 0) return paint(line, visibleParts(words, { spaces: false, most }));
+  for (const [k, part] of parts.entries()) {
+    line.append(paint(make(k % 2 ? "code" : "span"), visibleParts(part, { spaces: false, most })));
+  }
+  return line;
 }

@@ -29,6 +29,10 @@ export default function ({ data: [data], parentElement }) {
   for (const words of ["field", ...data.heads]) head.append(cell("columnheader", make("span", "", words)));
   table.append(head, ...data.rows.map((row) => line(row, data.heads)));
   root.replaceChildren(table);
+  // A text that scrolls must be reachable without a mouse.
+  for (const text of /** @type {NodeListOf<HTMLElement>} */ (table.querySelectorAll(".text"))) {
+    if (text.scrollHeight > text.clientHeight) text.tabIndex = 0;
+  }
 }
 
 /**

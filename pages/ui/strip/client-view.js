@@ -60,7 +60,7 @@ function sectionBox({ field, title, pieces }) {
   box.dataset.hue = fieldHue(field);
   box.setAttribute("aria-label", title);
   const lost = pieces.filter((piece) => LOST.has(piece.state));
-  const head = make("h3");
+  const head = make("h2");
   head.append(paint(make("span"), visibleParts(title, { spaces: false, most: 120 })));
   const missing = lost.reduce((sum, { start, end }) => sum + end - start, 0);
   if (missing) head.append(make("span", "missing", `${count(missing, "token")} missing`));

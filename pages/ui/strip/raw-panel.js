@@ -22,11 +22,11 @@ export function paintRaw(parts, model, raw, token) {
   parts["raw-card"].hidden = raw === null;
   if (raw === null) return;
   const { event } = raw;
-  const title = event === null ? "Event" : `Event ${NUMBER.format(event)}, as received`;
-  parts["raw-title"].textContent = title;
   // Python tells the event a little after the choice.
   const k = token === null ? -1 : model.events.of(token);
-  parts.raw.classList.toggle("late", k >= 0 && model.events.index[k] !== event);
+  const wanted = k < 0 || model.events.index[k] < 0 ? event : model.events.index[k];
+  const state = wanted === event ? "as received" : "loading";
+  parts["raw-title"].textContent = wanted === null ? "Event" : `Event ${NUMBER.format(wanted)}, ${state}`;
   parts["raw-copy"].disabled = event === null;
   const shown = event === null ? "Select a token to see the event that brought it." : raw.text;
   if (painted.get(parts.raw) === shown) return;

@@ -1,0 +1,64 @@
+"""A change against a base: what became worse, in words, as Markdown, and as a verdict."""
+
+from dataclasses import replace
+
+import pytest
+
+from inspector.capture import Endpoint
+from inspector.errors import LabError
+from inspector.lab.gate import gate, gate_lines, gate_markdown, gate_row, gate_sentence
+from inspector.lab.results import Run
+from inspector.lab.score import Outcome, Score
+from tests.support.results import made_run
+
+SILENT, TOLD, WHOLE = Outcome.SILENT, Outcome.TOLD, Outcome.WHOLE
+
+
+def side(version: str, interval: int, **outcomes: Outcome) -> Run:
+    scores = {
+        (Endpoint.CHAT, name): Score(
+            outcome=outcome, differences=("a | b\nc",) * (outcome is SILENT), kinds=()
+        )
+        for name, outcome in outcomes.items()
+    }
+    return replace(made_run(version, interval), package="vllm-frontend", scores=scores)
+
+
+BASE = [side("0.31.0", step, plain=WHOLE, emoji=TOLD, cjk=SILENT) for step in (1, 3)]
+CHANGE = [side("0.32.0", step, plain=WHOLE, emoji=SILENT, cjk=WHOLE) for step in (1, 3)]
+
+
+def test_worse_and_better_cells_are_counted_and_losing_scripts_named_once() -> None:
+    found = gate(BASE, CHANGE)
+    assert not found.passed
+    assert [(one.script, one.step) for one in found.worse] == [("emoji", "1"), ("emoji", "3")]
+    assert (found.losing, found.base_losing, found.scripts, found.better) == (1, 1, 3, 2)
+    assert gate_sentence(found) == (
+        "0.32.0 loses text of 1 of 3 scripts without an error, 0.31.0 of 1. 2 results became worse, 2 better."
+    )
+    assert gate_lines(found)[1:] == [
+        "  chat emoji, 1, 3 per step: error reported, now silent loss (vllm-frontend-0.32.0-si1/chat-emoji)"
+    ]
+
+
+def test_the_markdown_has_one_row_a_script_and_escapes_what_servers_said() -> None:
+    text = gate_markdown(gate(BASE, CHANGE))
+    rows = [line for line in text.splitlines() if line.startswith("| chat")]
+    assert rows == [
+        "| chat | `emoji` | 1, 3 | error reported | silent loss | a \\| b c | "
+        "`vllm-frontend-0.32.0-si1/chat-emoji` |"
+    ]
+
+
+def test_a_change_that_only_makes_better_passes() -> None:
+    found = gate(CHANGE, BASE[:1])
+    assert [one.script for one in found.worse] == ["cjk"]
+    same = gate(BASE, BASE)
+    assert same.passed
+    assert gate_row(same)["worse"] == []
+    assert "|" not in gate_markdown(same)
+
+
+def test_sides_without_a_common_cell_are_told() -> None:
+    with pytest.raises(LabError, match="base and change have no cell in common"):
+        gate(BASE[:1], CHANGE[1:])

@@ -1,0 +1,43 @@
+"""What many streams at once came to, in words and as a row."""
+
+from inspector.capture import Endpoint
+from inspector.lab.load import Load, load_row, load_sentence
+from inspector.lab.recording import Target
+from inspector.lab.score import Outcome, Score
+from inspector.lab.scripts import named
+
+LOST = Score(outcome=Outcome.SILENT, differences=('reasoning: nothing instead of "x"',), kinds=("dropped",))
+WHOLE = Score(outcome=Outcome.WHOLE, differences=(), kinds=())
+
+
+def load(steps: str) -> Load:
+    return Load(
+        version="0.14.1",
+        package="vllm-frontend",
+        target=Target(Endpoint.CHAT, named(["final_only"])[0]),
+        steps=steps,
+        scores=[LOST, LOST, WHOLE],
+        merged=2,
+        seconds=0.5,
+    )
+
+
+def test_outcomes_speed_and_the_most_frequent_difference_are_told() -> None:
+    assert load_sentence(load("1")) == [
+        "3 streams of final_only at once on vllm-frontend 0.14.1, chat, 1 token per step: 1 complete, "
+        "0 error reported, 2 silent loss.",
+        "  33 tokens in 0.5 s, 66 tokens/s; 2 streams with merged steps.",
+        '  2 times: reasoning: nothing instead of "x"',
+    ]
+    assert "chat, ragged steps: " in load_sentence(load("ragged"))[0]
+
+
+def test_the_row_has_the_counts_of_all_outcomes() -> None:
+    row = load_row(load("1"))
+    assert (row["whole"], row["told"], row["silent"], row["merged"]) == (1, 0, 2, 2)
+    assert (row["package"], row["endpoint"], row["steps"], row["tokens"]) == (
+        "vllm-frontend",
+        "chat",
+        "1",
+        33,
+    )
