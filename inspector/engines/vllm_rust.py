@@ -1,4 +1,4 @@
-"""vLLM's Rust front end (`vllm-rs`, in the wheel of 0.33), with a Harmony parser of its own.
+"""vLLM's Rust front end (`vllm-rs`, in the wheels from 0.23.0 on), with a Harmony parser of its own.
 
 Measured on 0.33.0, where the Python front end of the same release does the opposite:
 
