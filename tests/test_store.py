@@ -312,8 +312,11 @@ def test_the_tokens_of_a_built_in_capture_are_its_script_in_steps_of_its_row(row
         if choice.get("token_ids")
     ]
     ids = [token for step in steps for token in step]
-    assert capture.header.script is not None
-    assert ids == list(capture.header.script[: len(ids)])
+    script = capture.header.script
+    if script is None:  # recorded by hand: nobody but the server says what was sampled
+        assert capture.header.source == "live request"
+    else:
+        assert ids == list(script[: len(ids)])
     if steps:
         assert Counter(map(len, steps[:-1])).most_common(1)[0][0] in {1, row.tokens_per_step}
         assert max(map(len, steps[1:])) == row.tokens_per_step
