@@ -23,7 +23,7 @@ _REDACTED: Final = "[redacted]"
 def secrets_of(
     headers: Sequence[tuple[bytes, bytes]], body: object, redacted: object, query: bytes = b""
 ) -> list[str]:
-    """Values that must not stand in a capture even when the server repeats them, the longest first.
+    """Values that must not appear in a capture even if the server repeats them, the longest first.
 
     Those of headers and of the query that carry keys, and what redaction took out of the body. Of a header
     the whole, and its parts: `Token token="K"`, `session=K; other=L`.

@@ -91,7 +91,7 @@ class Evidence:
     def supposed(self) -> tuple["Evidence", ...]:
         """The rejected token after each stop token that can have closed the open message, usual one first.
 
-        Empty where the rejected token is known with what stands before it, or where a header was rejected.
+        Empty if the rejected token and the tokens before it are known, or where a header was rejected.
         """
         stopped = self.rejection
         if stopped is None or stopped.error.reason is not Reason.NOT_START or stopped.token_id is None:
@@ -167,7 +167,7 @@ class Evidence:
         )
 
     def second_copy(self, finding: Finding) -> bool:
-        """True when a finding's text stands in another field, or twice in the final object."""
+        """True if a finding's text was delivered in another field, or appears twice in the final object."""
         text = finding.generated or ""
         if not text or self.ids:
             return False

@@ -16,7 +16,7 @@ EFFORTS: Final = ("low", "medium", "high")
 _MESSAGES_AT_MOST: Final = 4000
 _TEXT_PARTS: Final = frozenset({"text", "input_text", "output_text"})
 _BUILT_IN: Final = frozenset({"web_search_preview", "code_interpreter", "container"})
-"""Types of tools that a server runs itself; they stand in the system message, if anywhere."""
+"""Types of tools that a server runs itself; the system message is the only place for them."""
 _OWN_TEMPLATE: Final = ("chat_template", "documents", "continue_final_message")
 """Request keys after which no one but the server knows the prompt."""
 

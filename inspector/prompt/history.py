@@ -222,7 +222,7 @@ def _gap(gap: _Gap, spelled: "_Spelled") -> Iterator[PromptDifference]:
 
 
 def _alike(item: Item, message: PromptMessage) -> bool:
-    """True where a message stands in the place of an item, with another text."""
+    """True if a message takes the place of an item but has a different text."""
     if _class(message) != _CLASS[item.kind]:
         return False
     return _CLASS[item.kind] != _TEXT or (message.channel == "analysis") == (item.kind is ItemKind.REASONING)
@@ -290,7 +290,7 @@ def _at(
 
 
 class _Spelled:
-    """Finds texts whose special tokens stand in a prompt as such; few of them, in time that is bounded."""
+    """Finds texts whose special tokens became real ones in the prompt; bounded in number and time."""
 
     def __init__(self, ids: Sequence[int]) -> None:
         self._ids = ids

@@ -28,7 +28,7 @@ class MessageState(StrEnum):
     OPEN = "open"
     """The last message, which the response continues."""
     CUT = "cut"
-    """What stands before the first `<|start|>`: the rest of a message whose beginning is missing."""
+    """The tokens before the first `<|start|>`: the rest of a message whose beginning is missing."""
     REJECTED = "rejected"
     """Tokens that the reference parser rejects."""
 

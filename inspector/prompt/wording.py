@@ -38,7 +38,7 @@ def told(one: PromptDifference) -> str:
         case PromptCode.MESSAGE_ADDED:
             return f"Message {_place(one)} of the prompt ({name}) is not in the request: {_quoted(found)}."
         case PromptCode.MESSAGE_MOVED:
-            return f"Message {_request(one)} stands at another place: message {_place(one)} of the prompt."
+            return f"Message {_request(one)} was moved: it is message {_place(one)} of the prompt."
         case PromptCode.HEADER_DIFFERS:
             got = f"with the {name} {_quoted(found)}, not" if found else f"without the {name}"
             more = f", and so {_are(one.times - 1)}" if one.times > 1 else ""

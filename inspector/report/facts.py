@@ -138,7 +138,7 @@ def _version(distribution: str) -> str:
 def _file(name: str) -> str:
     """The capture's file as a command names it, without its folder.
 
-    What is no file's name (a built-in capture, one of several in a file) is named as its download is.
+    A capture that is not a file (built in, or one of several in a file) gets the name of its download.
     """
     base = PurePath(name.replace("\\", "/")).name
     if re.search(r"\.[A-Za-z]{2,8}$", base) and "#" not in base:

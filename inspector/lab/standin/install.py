@@ -73,7 +73,7 @@ SETTLED_DAYS: Final = 7
 NEEDED_BYTES: Final = {FRONT_END: 4 * 2**30, RUST: 2 * 2**30}
 
 BYTECODE: Final = {"PYTHONDONTWRITEBYTECODE": ""}
-"""Let an environment keep what it compiles: otherwise each start compiles torch and vLLM anew."""
+"""Let an environment keep its compiled bytecode: otherwise every start compiles torch and vLLM again."""
 
 LAUNCHER: Final = Path(__file__).parents[1] / "standalone" / "launcher.py"
 

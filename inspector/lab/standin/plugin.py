@@ -20,7 +20,7 @@ harmony_lab = standin_plugin:observe
 
 
 def plugin_folder(paths: LabPaths) -> Path:
-    """Write the plugin's module and its metadata, anew each time; returns the folder."""
+    """Write the plugin's module and its metadata, replacing earlier ones; returns the folder."""
     folder = paths.root / "plugin"
     metadata = folder / "harmony_lab_plugin-1.dist-info"
     metadata.mkdir(parents=True, exist_ok=True)

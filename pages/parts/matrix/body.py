@@ -93,10 +93,15 @@ def headline(runs: Sequence[MatrixRun], scripts: Sequence[Script], endpoint: End
         return f"{name} delivers all {len(outcomes)} streams completely."
     fine = [outcome for name, outcome in outcomes if name in well_formed]
     broken = [outcome for name, outcome in outcomes if name not in well_formed]
+    silent = broken.count(Outcome.SILENT)
+    lost = (
+        f"It silently loses text of {silent} of the {len(broken)} malformed streams."
+        if silent
+        else f"It loses no text silently in the {len(broken)} malformed streams."
+    )
     return (
         f"{name} has the best result: it delivers {fine.count(Outcome.WHOLE)} of {len(fine)} "
-        "well-formed streams completely. "
-        f"It silently loses text of {broken.count(Outcome.SILENT)} of the {len(broken)} malformed streams."
+        f"well-formed streams completely. {lost}"
     )
 
 

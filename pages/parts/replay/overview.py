@@ -54,6 +54,7 @@ def _table(session: Session) -> None:
         column_config=_COLUMNS,
         key=f"replay_overview_table_{words}",
         alt="All captures with their verdicts",
+        placeholder="unknown",
     )
     if picked.selection.rows:
         session.choose(shown[picked.selection.rows[0]]["capture"])
