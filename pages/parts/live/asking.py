@@ -34,6 +34,7 @@ TOOLS: Final = """[{"type": "function", "function": {
   "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}}]"""
 
 
+EFFORTS: Final = ("low", "medium", "high")
 _WAITS_S: Final = 1.0
 """How long a page waits for a list of models; after that it is drawn without."""
 _EACH_S: Final = 0.5
@@ -53,16 +54,17 @@ class Reached(NamedTuple):
 def asking(session: Session, run: LiveRun | None) -> Server | None:
     """Draw the form; the server it names, None while it cannot be asked. `run` is the one that grows."""
     form.restore(session)
-    address = st.session_state["live_address"]
+    address = form.value(session, "live_address")
     own = address.strip() == built_in_address()
-    endpoint = Endpoint(st.session_state["live_endpoint"])
+    endpoint = Endpoint(form.value(session, "live_endpoint"))
     running = run is not None and run.own  # a run of somebody else's client is not ours to stop
-    found = reached(lambda: _server(address, own=own), endpoint)
+    found = reached(lambda: _server(session, address, own=own), endpoint)
     server, models, trouble, _ = found
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="live_first_row"):
         st.text_input(
             "Server",
             key="live_address",
+            **form.given(session, "live_address"),
             width=300,
             help="An OpenAI-compatible address. The default is the built-in server with real captures.",
         )
@@ -81,12 +83,19 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
             dashboard.asked_endpoints(),
             required=True,
             key="live_endpoint",
+            **form.given(session, "live_endpoint", "default"),
             help="completions is the ground truth: no parser runs on its output.",
         )
         if own:
-            st.selectbox("Pace", list(PACES), key="live_pace", width=125)
+            st.selectbox(
+                "Pace",
+                list(PACES),
+                key="live_pace",
+                **form.given(session, "live_pace", "index", list(PACES)),
+                width=125,
+            )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="live_second_row"):
-        st.text_input("Prompt", key="live_prompt")
+        st.text_input("Prompt", key="live_prompt", **form.given(session, "live_prompt"))
         stop = running and st.button("Stop", icon=":material/stop_circle:", key="live_stop", width=95)
         start = not running and st.button(
             "Start",
@@ -97,7 +106,7 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
             disabled=server is None or not model,
         )
     with st.expander("Messages, tools, sampling, connection", key="live_more"):
-        _more(own=own, resumable=dashboard.spec_of(endpoint).resumable)
+        _more(session, own=own, resumable=dashboard.spec_of(endpoint).resumable)
     form.remember(session, model)
     awaiting(found, endpoint)
     if stop and run is not None:
@@ -194,50 +203,105 @@ def invitation(server: Server | None) -> None:
     st.info(f"Press **Start**: {what}", icon=":material/play_arrow:")
 
 
-def _more(*, own: bool, resumable: bool) -> None:
+def _more(session: Session, *, own: bool, resumable: bool) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
-        st.text_area("Messages, JSON (instead of the prompt)", key="live_messages", height=90)
-        st.text_area("Tools, JSON", key="live_tools", height=90, placeholder=TOOLS)
-        st.text_input("Tool choice", key="live_tool_choice", placeholder="auto, none, required")
+        st.text_area(
+            "Messages, JSON (instead of the prompt)",
+            key="live_messages",
+            **form.given(session, "live_messages"),
+            height=90,
+        )
+        st.text_area(
+            "Tools, JSON", key="live_tools", **form.given(session, "live_tools"), height=90, placeholder=TOOLS
+        )
+        st.text_input(
+            "Tool choice",
+            key="live_tool_choice",
+            **form.given(session, "live_tool_choice"),
+            placeholder="auto, none, required",
+        )
     with right:
         with st.container(horizontal=True):
             st.selectbox(
-                "Reasoning effort", ["low", "medium", "high"], index=None, key="live_effort", width=150
+                "Reasoning effort",
+                EFFORTS,
+                key="live_effort",
+                **form.given(session, "live_effort", "index", EFFORTS),
+                width=150,
             )
-            st.number_input("Max tokens", 1, 131072, None, key="live_max_tokens", width=130)
-            st.number_input("Temperature", 0.0, 2.0, None, key="live_temperature", width=130)
-            st.number_input("Top p", 0.0, 1.0, None, key="live_top_p", width=110)
-            st.number_input("Seed", 0, None, None, key="live_seed", width=110)
+            st.number_input(
+                "Max tokens",
+                1,
+                131072,
+                key="live_max_tokens",
+                **form.given(session, "live_max_tokens"),
+                width=130,
+            )
+            st.number_input(
+                "Temperature",
+                0.0,
+                2.0,
+                key="live_temperature",
+                **form.given(session, "live_temperature"),
+                width=130,
+            )
+            st.number_input(
+                "Top p", 0.0, 1.0, key="live_top_p", **form.given(session, "live_top_p"), width=110
+            )
+            st.number_input("Seed", 0, key="live_seed", **form.given(session, "live_seed"), width=110)
         with st.container(horizontal=True):
             st.toggle(
                 "Request token IDs",
                 key="live_ids",
+                **form.given(session, "live_ids"),
                 help="Sends return_token_ids, which makes losses visible.",
             )
             st.toggle(
-                "Logprobs", key="live_logprobs", help="Weaker evidence, for servers that send no token IDs."
+                "Logprobs",
+                key="live_logprobs",
+                **form.given(session, "live_logprobs"),
+                help="Weaker evidence, for servers that send no token IDs.",
             )
             st.toggle(
-                "Also record ground truth", key="live_both", help="Sends the same prompt to completions too."
+                "Also record ground truth",
+                key="live_both",
+                **form.given(session, "live_both"),
+                help="Sends the same prompt to completions too.",
             )
             if resumable:
                 st.toggle(
                     "Background",
                     key="live_background",
+                    **form.given(session, "live_background"),
                     help="The server continues if the connection breaks, and the stream is resumed.",
                 )
         if not own:
-            st.text_input("API key (never stored)", key="live_key", type="password")
-            st.text_area("Headers, NAME: VALUE, one per line (never stored)", key="live_headers", height=68)
+            st.text_input(
+                "API key (never stored)", key="live_key", **form.given(session, "live_key"), type="password"
+            )
+            st.text_area(
+                "Headers, NAME: VALUE, one per line (never stored)",
+                key="live_headers",
+                **form.given(session, "live_headers"),
+                height=68,
+            )
             with st.container(horizontal=True):
-                st.toggle("Verify TLS certificates", key="live_verify")
-                st.number_input("Timeout without data, seconds", 1, 3600, key="live_silence", width=190)
+                st.toggle("Verify TLS certificates", key="live_verify", **form.given(session, "live_verify"))
+                st.number_input(
+                    "Timeout without data, seconds",
+                    1,
+                    3600,
+                    key="live_silence",
+                    **form.given(session, "live_silence"),
+                    width=190,
+                )
     if own:
         st.multiselect(
             "Faults of the built-in server",
             list(dashboard.FAULTS),
             key="live_faults",
+            **form.given(session, "live_faults", "default"),
             accept_new_options=True,
             format_func=fault_words,
             placeholder="none: the capture is replayed as recorded",
@@ -251,15 +315,15 @@ def fault_words(name: str) -> str:
     return name if known is None else f"{name}: {known.words}"
 
 
-def _server(address: str, *, own: bool) -> Server:
+def _server(session: Session, address: str, *, own: bool) -> Server:
     """The server of the form; raises InspectorError for an invalid address."""
     kept: dict[str, Any] = {
-        name: st.session_state.get(f"live_{name}") for name in ("key", "headers", "verify", "silence")
+        name: form.value(session, f"live_{name}") for name in ("key", "headers", "verify", "silence")
     }
     headers = headers_of(kept["headers"] or "")
     if own:
-        headers["X-Playback-Tokens-Per-S"] = PACES[st.session_state["live_pace"]]
-        headers["X-Playback-Faults"] = ",".join(st.session_state.get("live_faults", []))
+        headers["X-Playback-Tokens-Per-S"] = PACES[form.value(session, "live_pace")]
+        headers["X-Playback-Faults"] = ",".join(form.value(session, "live_faults"))
     return Server(
         base_url=address,
         api_key=kept["key"] or "",

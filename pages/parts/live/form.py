@@ -5,7 +5,7 @@ and by that of each run that it started, so that a linked run shows the request 
 """
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import streamlit as st
@@ -13,7 +13,17 @@ import streamlit as st
 from inspector import Endpoint
 from pages.ui.state import Session
 
-__all__ = ["PACES", "PROMPT", "built_in_address", "keep_for", "remember", "restore", "show_of"]
+__all__ = [
+    "PACES",
+    "PROMPT",
+    "built_in_address",
+    "given",
+    "keep_for",
+    "remember",
+    "restore",
+    "show_of",
+    "value",
+]
 
 PROMPT: Final = "What is the weather in Paris? Think first, then call the tool."
 PACES: Final = {
@@ -58,18 +68,35 @@ def _defaults() -> dict[str, Any]:
 
 
 def restore(session: Session) -> None:
-    """Give the widgets their values before they are drawn."""
+    """Find what the form held, and give widgets that are drawn already the values of another request."""
     if not session.form:
         name = st.query_params.get("form")
         known = _forms().get(name or "") or _forms().get(st.query_params.get("run", "")) or {}
         session.form = dict(known)
         session.form_id = name if known else None
-    for key, default in {**_defaults(), **_SECRETS}.items():
-        value = session.form.get(key, default)
-        if session.form_asked:
-            st.session_state[key] = value
-        else:
-            st.session_state.setdefault(key, value)
+    if session.form_asked:
+        for key, default in {**_defaults(), **_SECRETS}.items():
+            st.session_state[key] = session.form.get(key, default)
+
+
+def value(session: Session, key: str) -> Any:
+    """What a widget of the form holds, drawn already or not."""
+    first = {**_defaults(), **_SECRETS}[key]
+    return st.session_state.get(key, session.form.get(key, first))
+
+
+def given(session: Session, key: str, name: str = "value", options: Sequence[object] | None = None) -> Any:
+    """The argument that a widget begins with: `name`, its value, or the value's place in `options`.
+
+    A value that is written to the session state reaches the browser only after the widget: a button that
+    is pressed in between would send the widget empty. So that is done for other requests only.
+    """
+    if session.form_asked:
+        return {} if name == "default" else {name: None}
+    held = value(session, key)
+    if options is None:
+        return {name: held}
+    return {name: options.index(held) if held in options else None}
 
 
 def remember(session: Session, model: str | None) -> None:
