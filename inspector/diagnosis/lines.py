@@ -102,7 +102,7 @@ _ERROR: Final = re.compile(
 )
 _COMPLAINT: Final = re.compile(
     r"(?i)(?<![\w-])(?:not working|(?:does|do|did|is|are|was|can|could|will|would)(?:n[o']t|n't"
-    r"| not)\b|cannot|fails?\b|failed\b|failing\b"
+    r"| not)\b|cannot|fails?\b|failed\b(?!\s+requests?\W+0\b)|failing\b"
     r"|failure|broken|bug\b|missing\b|lost\b|drop(?:s|ped)\b|wrong(?:ly)?\b|incorrect(?:ly)?\b|empty\b|null\b|none\b|hangs?\b"
     r"|stuck\b|stops?\b|truncat\w+|cut off\b|ignor(?:e|es|ed|ing)\b|errors?\b|problem|issue\b"
     r"|unable\b|never\b|nothing\b"

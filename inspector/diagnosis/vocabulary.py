@@ -12,6 +12,8 @@ __all__ = ["expanded"]
 
 _GAP: Final = r"[`'\"]?\W+(?:(?!reason|think|analys|with\b)[\w'-]+[`'\"]?\W+){0,3}?[`'\"]?"
 """At most three words between two, none of which is another field."""
+_CALL_GAP: Final = _GAP.replace("with", r"arguments?|params?|parameters?|names?|ids?|results?|inputs?|schemas?|with")
+"""The same behind a tool call, where what is empty may be only a part of the call."""
 _NOT: Final = r"(?:never|not|\w+n['’]t)"
 _MAKES: Final = (
     r"(?:produc|return|giv|get|generat|emit|send|deliver|writ|show|receiv|see|output|yield|provid|hav|ha[sd]\b"
@@ -59,7 +61,7 @@ _WORDS: Final = {
         r"|\bcontent\W{1,4}(?:is |was |== ?)?(?:''|\"\")"
     ),
     "no-call": (
-        rf"\b{_CALL}{_GAP}(?:{_ABSENT}|{_BROKEN})(?![\w-])"
+        rf"\b{_CALL}{_CALL_GAP}(?:{_ABSENT}|{_BROKEN})(?![\w-])"
         rf"|\b(?:{_WITHOUT}|{_NEVER}|drops?|loses?){_GAP}{_CALL}"
     ),
     "call-as-text": (
