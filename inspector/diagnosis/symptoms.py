@@ -26,6 +26,8 @@ _ABOUT: Final = re.compile(
 _CLOSE: Final = re.compile(
     r"(?i)gpt[-_ ]?oss|harmony|<\|(?:channel|start|call|end|return|message|constrain)\|>"
 )
+_MODEL: Final = re.compile(r"(?i)[\"']model[\"']\s?:\s?[\"'][^\"']{0,80}gpt[-_]?oss")
+"""The model in a request or a response."""
 _ELSEWHERE: Final = re.compile(
     r"(?i)\b(?:aws bedrock|bedrock|vertex ?ai|azure|openrouter|groq|fireworks|cerebras|together\.?ai"
     r"|gemini)\b"
@@ -83,8 +85,11 @@ def _is_data(piece: str) -> bool:
     return _DATA.match(piece) is not None or len(_MARKS.findall(piece)) > max(len(piece) * _MOST_MARKS, 6)
 
 
-def is_about(sentences: Sequence[str]) -> bool:
-    """Whether a text is about the responses of a model, or so short that nothing says it is not."""
+def is_about(sentences: Sequence[str], whole: str = "") -> bool:
+    """Whether a text is about the responses of a model, or so short that nothing says it is not.
+
+    A payload in the `whole` text may name the model that the sentences are about.
+    """
     content = "\n".join(sentences)
     if _ELSEWHERE.search(content) and not names_ours(content):
         return False
@@ -92,6 +97,7 @@ def is_about(sentences: Sequence[str]) -> bool:
         return False
     return (
         _CLOSE.search(content) is not None
+        or _MODEL.search(whole) is not None
         or names_ours(content)
         or (len(content) <= _SHORT and _ABOUT.search(content) is not None)
     )

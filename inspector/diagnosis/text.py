@@ -146,7 +146,7 @@ class _Diagnosing:
 
     def _symptoms(self) -> list[Answer]:
         """Entries whose symptoms a person describes; none that the server's version excludes."""
-        if not is_about(self.sentences):
+        if not is_about(self.sentences, self.whole):
             return []
         found = []
         said_so = statements(self.sentences)
