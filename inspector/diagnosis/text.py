@@ -22,7 +22,15 @@ from inspector.diagnosis.result import Diagnosis, Failure, paste_next, sentence
 from inspector.diagnosis.routes import Route, find_server, find_startup, names_ours, runs_ours
 from inspector.diagnosis.scan import Scan, VersionSeen
 from inspector.diagnosis.steps import Situation
-from inspector.diagnosis.symptoms import complaint, headline, is_about, is_of_other_model, prose, statements, symptom_of
+from inspector.diagnosis.symptoms import (
+    complaint,
+    headline,
+    is_about,
+    is_of_other_model,
+    prose,
+    statements,
+    symptom_of,
+)
 from inspector.engines import DEFAULT, ENGINES, PACKAGES
 from inspector.wire.endpoints import ASKED
 

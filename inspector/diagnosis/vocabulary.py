@@ -12,7 +12,9 @@ __all__ = ["expanded"]
 
 _GAP: Final = r"[`'\"]?\W+(?:(?!reason|think|analys|with\b)[\w'-]+[`'\"]?\W+){0,3}?[`'\"]?"
 """At most three words between two, none of which is another field."""
-_CALL_GAP: Final = _GAP.replace("with", r"arguments?|params?|parameters?|names?|ids?|results?|inputs?|schemas?|with")
+_CALL_GAP: Final = _GAP.replace(
+    "with", r"arguments?|params?|parameters?|names?|ids?|results?|inputs?|schemas?|with"
+)
 """The same behind a tool call, where what is empty may be only a part of the call."""
 _OF: Final = r"(?:\s(?:of|from|by|via|in|with|on|through) (?:the |our |my )?[\w./-]+){0,3}"
 """Where something comes from: "the answer of the model on our server is ..."."""
