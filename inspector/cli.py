@@ -13,6 +13,7 @@ from inspector.commands import (
     doctor,
     lab,
     play,
+    probe,
     record,
     report,
     tap,
@@ -24,7 +25,7 @@ from inspector.errors import InspectorError
 
 __all__ = ["main", "parser"]
 
-_COMMANDS = (audit, tokens, compare, diagnose, report, record, play, tap, doctor, lab, ui)
+_COMMANDS = (audit, tokens, compare, diagnose, report, record, probe, play, tap, doctor, lab, ui)
 
 _SCRIPT: Final = "harmony-inspector"
 """What the installed program is called."""
