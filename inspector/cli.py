@@ -4,13 +4,25 @@ import os
 import sys
 from collections.abc import Sequence
 
-from inspector.commands import audit, compare, diagnose, doctor, lab, play, record, report, tap, tokens
+from inspector.commands import (
+    audit,
+    canary,
+    compare,
+    diagnose,
+    doctor,
+    lab,
+    play,
+    record,
+    report,
+    tap,
+    tokens,
+)
 from inspector.commands.shared import Parser, tell
 from inspector.errors import InspectorError
 
 __all__ = ["main", "parser"]
 
-_COMMANDS = (audit, tokens, compare, diagnose, report, record, play, tap, doctor, lab)
+_COMMANDS = (audit, tokens, compare, diagnose, report, record, play, tap, canary, doctor, lab)
 
 
 def parser() -> Parser:
