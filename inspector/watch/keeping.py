@@ -47,12 +47,12 @@ class Keeping:
     """The recordings of a folder, oldest first; those over the bounds are removed when another is kept.
 
     `most_bytes` and `most_s` (age in seconds) None mean no bound. Recordings that an earlier process
-    left in the folder count too.
+    left in the folder count too, where it is named.
     """
 
     def __init__(
         self,
-        folder: Path,
+        folder: Path | None,
         keep: Keep = Keep.ALL,
         *,
         most_bytes: int | None = None,
@@ -63,7 +63,8 @@ class Keeping:
         self._most_bytes = most_bytes
         self._most_s = most_s
         self._clock = clock
-        found = [_kept(path) for path in folder.glob("*.jsonl") if _OURS.fullmatch(path.name)]
+        names = [] if folder is None else folder.glob("*.jsonl")
+        found = [_kept(path) for path in names if _OURS.fullmatch(path.name)]
         self._kept = sorted((one for one in found if one is not None), key=lambda one: one.at_s)
         self.bytes = sum(one.size for one in self._kept)
         """Size of all that is kept."""
