@@ -61,6 +61,7 @@ from inspector.views.prompt_blocks import prompt_blocks, prompt_label
 from inspector.views.rows import audit_row, event_rows, field_rows, finding_row
 from inspector.views.strip import empty_strip, strip
 from inspector.warming import warmed
+from inspector.watch import Keeping, Metrics, Watch, metrics_app
 from inspector.wire.endpoints import asked_endpoints, spec_of
 
 __all__ = [
@@ -77,10 +78,12 @@ __all__ = [
     "Failure",
     "FirstDifference",
     "Issue",
+    "Keeping",
     "Lane",
     "LiveRequest",
     "LiveRun",
     "MatrixRun",
+    "Metrics",
     "ModelLists",
     "Outcome",
     "OutcomeKind",
@@ -99,6 +102,7 @@ __all__ = [
     "Trial",
     "Upload",
     "Upstream",
+    "Watch",
     "asked_endpoints",
     "audit_row",
     "builtin",
@@ -128,6 +132,7 @@ __all__ = [
     "listening_without_delay",
     "matrix_capture",
     "matrix_runs",
+    "metrics_app",
     "number",
     "one_each",
     "parse_messages",

@@ -159,6 +159,11 @@ class Registry:
             found.finish(Outcome(kind=OutcomeKind.BROKEN_OFF, failure=end.detail) if end.cut else Outcome())
             self._trim()
 
+    def path_of(self, run: str) -> Path | None:
+        """The complete file of a run; None where there is none."""
+        found = self.get(run)
+        return None if found is None or found.trouble else found.path
+
     # --- audits ---
 
     def audit_soon(self, run: Run) -> None:
