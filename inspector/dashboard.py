@@ -52,7 +52,7 @@ from inspector.store import Builtin, builtin
 from inspector.tap import DashboardTap, Upstream, configured_upstreams
 from inspector.uploads import Shelf, Upload
 from inspector.views.comparison_rows import comparison_summary, run_rows, timing_rows
-from inspector.views.comparison_strip import comparison_strip
+from inspector.views.comparison_strip import ComparedRow, comparison_strip
 from inspector.views.encoding import json_bytes
 from inspector.views.growth import stream_position
 from inspector.views.payload import Head as StripHead
@@ -72,6 +72,7 @@ __all__ = [
     "CheckState",
     "CheckupRow",
     "ChoiceReading",
+    "ComparedRow",
     "DashboardTap",
     "DiagnosisOutcome",
     "Ending",

@@ -135,6 +135,13 @@ class Registry:
         with self._lock:
             return self._runs.get(name)
 
+    def forget(self, run: Run) -> None:
+        """Take a run that has ended from the list; its file stays."""
+        with self._lock:
+            if run.state is RunState.ENDED:
+                self._runs.pop(run.id, None)
+                self._auditing.pop(run.id, None)
+
     def wait(self, run: Run, timeout_s: float | None = None) -> bool:
         """Block until a run has ended; False when the time was over before."""
         return run.ended.wait(timeout_s)
