@@ -8,6 +8,7 @@ from typing import Final
 
 from inspector.commands import (
     audit,
+    canary,
     compare,
     diagnose,
     doctor,
@@ -25,7 +26,7 @@ from inspector.errors import InspectorError
 
 __all__ = ["main", "parser"]
 
-_COMMANDS = (audit, tokens, compare, diagnose, report, record, probe, play, tap, doctor, lab, ui)
+_COMMANDS = (audit, tokens, compare, diagnose, report, record, probe, play, tap, canary, doctor, lab, ui)
 
 _SCRIPT: Final = "harmony-inspector"
 """What the installed program is called."""

@@ -60,7 +60,7 @@ from inspector.store import Builtin, builtin
 from inspector.tap import DashboardTap, Upstream, configured_upstreams
 from inspector.uploads import Shelf, Upload
 from inspector.views.comparison_rows import comparison_summary, run_rows, timing_rows
-from inspector.views.comparison_strip import comparison_strip
+from inspector.views.comparison_strip import ComparedRow, comparison_strip
 from inspector.views.encoding import json_bytes
 from inspector.views.growth import stream_position
 from inspector.views.payload import Head as StripHead
@@ -69,6 +69,7 @@ from inspector.views.prompt_blocks import prompt_blocks, prompt_label
 from inspector.views.rows import audit_row, event_rows, field_rows, finding_row
 from inspector.views.strip import empty_strip, strip
 from inspector.warming import warmed
+from inspector.watch import Keeping, Metrics, Watch, metrics_app
 from inspector.wire.endpoints import asked_endpoints, spec_of
 
 __all__ = [
@@ -81,6 +82,7 @@ __all__ = [
     "CheckState",
     "CheckupRow",
     "ChoiceReading",
+    "ComparedRow",
     "DashboardTap",
     "DiagnosisOutcome",
     "Ending",
@@ -88,11 +90,13 @@ __all__ = [
     "FirstDifference",
     "Group",
     "Issue",
+    "Keeping",
     "Lane",
     "LiveRequest",
     "LiveRun",
     "Load",
     "MatrixRun",
+    "Metrics",
     "ModelLists",
     "Outcome",
     "OutcomeKind",
@@ -118,6 +122,7 @@ __all__ = [
     "Trial",
     "Upload",
     "Upstream",
+    "Watch",
     "asked_endpoints",
     "audit_row",
     "builtin",
@@ -147,6 +152,7 @@ __all__ = [
     "listening_without_delay",
     "matrix_capture",
     "matrix_runs",
+    "metrics_app",
     "number",
     "one_each",
     "parse_messages",

@@ -17,6 +17,7 @@ from typing import Final, Protocol, Self
 
 import zstandard
 
+from inspector.audit.verdict import Level
 from inspector.capture import Capture, End, Endpoint, Event, Header, end_line, event_line, header_line, render
 from inspector.engines import DEFAULT
 from inspector.errors import CaptureError, StoreError
@@ -72,6 +73,8 @@ class Builtin:
     title: str
     shows: str
     """What it demonstrates, in one line."""
+    verdict: Level
+    """What the audit says of it: a list can show that without reading every capture."""
     server_version: str
     endpoint: Endpoint
     tokens_per_step: int
@@ -94,6 +97,7 @@ def builtin(folder: Path = FIXTURES) -> list[Builtin]:
                 name=row["file"].partition(".jsonl")[0],
                 title=row["title"],
                 shows=row["shows"],
+                verdict=Level(row["verdict"]),
                 server_version=row["server_version"],
                 endpoint=Endpoint(row["endpoint"]),
                 tokens_per_step=row["tokens_per_step"],
