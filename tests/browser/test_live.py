@@ -122,7 +122,9 @@ def test_a_reload_in_mid_stream_goes_on_with_the_run_and_stop_ends_it(page: Page
     wait_for(page, cells)
     assert page.url == before
     page.get_by_role("button", name="Stop").click()
-    expect(page.get_by_test_id("stAlert").filter(has_text="Stopped by you after")).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_test_id("stAlert").filter(has_text="Stopped by you after")).to_be_visible(
+        timeout=SLOW_MS
+    )
     expect(page.get_by_role("button", name="Start")).to_be_enabled(timeout=SLOW_MS)
 
 

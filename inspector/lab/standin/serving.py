@@ -109,6 +109,13 @@ class EngineProcess:
         lines = self.errors.read_text(encoding="utf-8", errors="replace").splitlines()
         return lines[-1].removeprefix("LabError: ") if lines else "the engine ended without a word"
 
+    def ended(self, timeout_s: float) -> str:
+        """What it said before it ended; waits for that, and is empty where it still runs then."""
+        if self._process is not None:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout_s)
+        return self.failure
+
     def set_steps(self, schedule: str) -> None:
         """Change the schedule of requests that name none; returns when the engine has taken it."""
         process = self._process

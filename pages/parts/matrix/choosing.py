@@ -6,13 +6,24 @@ from typing import Final, NamedTuple
 import streamlit as st
 
 from inspector import Endpoint, dashboard
-from inspector.dashboard import MatrixRun
+from inspector.dashboard import MatrixRun, ScriptClass
 
-__all__ = ["BOTH", "ENDPOINTS", "Choice", "choose", "columns", "label_of"]
+__all__ = ["BOTH", "CLASSES", "ENDPOINTS", "Choice", "choose", "choose_class", "columns", "label_of"]
 
 ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
 
 BOTH: Final = "both"
+
+CLASSES: Final = {
+    ScriptClass.TEXT: "well formed: text",
+    ScriptClass.CALLS: "well formed: tool calls",
+    ScriptClass.CUT: "well formed: cut off",
+    ScriptClass.TOOLS: "server-side tools",
+    ScriptClass.ENDS: "malformed: ends of messages",
+    ScriptClass.HEADERS: "malformed: headers",
+    ScriptClass.BODIES: "malformed: bodies",
+}
+"""The classes of scripts, as the picker names them."""
 
 _FRONT_ENDS: Final = {"python": "Python", "rust": "Rust", BOTH: "Both"}
 
@@ -50,6 +61,28 @@ def choose(runs: Sequence[MatrixRun]) -> Choice:
         else:
             kept[name] = version
     return Choice(Endpoint(endpoint), step, front_end, oldest, newest)
+
+
+def choose_class() -> ScriptClass | None:
+    """Draw the picker of the class of script; None for all of them."""
+    kept = st.query_params
+    names = list(CLASSES)
+    known = [one.value for one in CLASSES]
+    at = known.index(kept["class"]) if kept.get("class") in known else None
+    chosen = st.selectbox(
+        "Class of script",
+        names,
+        index=at,
+        format_func=CLASSES.__getitem__,
+        placeholder="all",
+        key="matrix class",
+        width=200,
+    )
+    if chosen is None:
+        kept.pop("class", None)
+    else:
+        kept["class"] = chosen.value
+    return chosen
 
 
 def columns(runs: Sequence[MatrixRun], choice: Choice) -> dict[str, MatrixRun]:
