@@ -54,6 +54,7 @@ ending = dashboard.Ending(tap.stop)
 @asynccontextmanager
 async def lifespan(app: object) -> AsyncIterator[None]:
     """From the start of the server to its end."""
+    dashboard.listening_without_delay()
     later = ("inspector.client.asking", "pandas")  # to ask a server; for the tables of most pages
     async with dashboard.warmed(later), tap.lifespan(app), ending.lifespan(app):
         yield

@@ -47,6 +47,7 @@ from inspector.runs.registry import Registry, registry
 from inspector.runs.run import Pace, RunState
 from inspector.runs.run import Run as LiveRun
 from inspector.runs.trial import RUNS_AT_MOST, Trial, has_output
+from inspector.sockets import listening_without_delay
 from inspector.store import Builtin, builtin
 from inspector.tap import DashboardTap, Upstream, configured_upstreams
 from inspector.uploads import Shelf, Upload
@@ -125,6 +126,7 @@ __all__ = [
     "json_bytes",
     "lab_scripts",
     "lines_of_file",
+    "listening_without_delay",
     "matrix_capture",
     "matrix_runs",
     "number",

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 from inspector.commands.shared import say
 from inspector.errors import InspectorError
 from inspector.hosts import HOSTS_VARIABLE, TrustedHosts
+from inspector.sockets import without_delay
 
 __all__ = ["add_address_options", "port_number", "serve", "uvicorn_server"]
 
@@ -57,6 +58,7 @@ def serve(
         raise InspectorError(
             f"cannot listen on {host}:{port} ({error.strerror or error}); choose another --port or --host"
         ) from error
+    without_delay(listening)
     checked = TrustedHosts(app, bound=[host], also=arguments.allow_host, setting="--allow-host ")
     with listening:
         shown = f"[{host}]" if family is socket.AF_INET6 else host
