@@ -25,6 +25,8 @@ CLASSES: Final = {
 }
 """The classes of scripts, as the picker names them."""
 
+_ALL: Final = "all"
+
 _FRONT_ENDS: Final = {"python": "Python", "rust": "Rust", BOTH: "Both"}
 
 _FIRST_STEP: Final = "3"
@@ -66,23 +68,21 @@ def choose(runs: Sequence[MatrixRun]) -> Choice:
 def choose_class() -> ScriptClass | None:
     """Draw the picker of the class of script; None for all of them."""
     kept = st.query_params
-    names = list(CLASSES)
-    known = [one.value for one in CLASSES]
-    at = known.index(kept["class"]) if kept.get("class") in known else None
-    chosen = st.selectbox(
+    names = [_ALL, *(one.value for one in CLASSES)]
+    asked = kept.get("class", _ALL)
+    chosen: str = st.selectbox(
         "Class of script",
         names,
-        index=at,
-        format_func=CLASSES.__getitem__,
-        placeholder="all",
+        index=names.index(asked) if asked in names else 0,
+        format_func=lambda name: CLASSES[ScriptClass(name)] if name != _ALL else _ALL,
         key="matrix class",
-        width=200,
+        width=220,
     )
-    if chosen is None:
+    if chosen == _ALL:
         kept.pop("class", None)
-    else:
-        kept["class"] = chosen.value
-    return chosen
+        return None
+    kept["class"] = chosen
+    return ScriptClass(chosen)
 
 
 def columns(runs: Sequence[MatrixRun], choice: Choice) -> dict[str, MatrixRun]:
