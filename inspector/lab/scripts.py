@@ -72,11 +72,11 @@ class ScriptClass(StrEnum):
     CALLS = "calls"
     CUT = "cut off"
     ENDS = "ends of messages"
-    """Malformed around the end of a message."""
+    """What is unusual or malformed stands around the end of a message."""
     HEADERS = "headers"
-    """Malformed headers."""
+    """It stands in a header."""
     BODIES = "bodies"
-    """Special tokens where they are text."""
+    """It stands in a body: special tokens that are text there, half a character."""
     TOOLS = "server-side tools"
 
 

@@ -15,13 +15,13 @@ ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
 BOTH: Final = "both"
 
 CLASSES: Final = {
-    ScriptClass.TEXT: "well formed: text",
-    ScriptClass.CALLS: "well formed: tool calls",
-    ScriptClass.CUT: "well formed: cut off",
+    ScriptClass.TEXT: "text",
+    ScriptClass.CALLS: "tool calls",
+    ScriptClass.CUT: "cut off",
     ScriptClass.TOOLS: "server-side tools",
-    ScriptClass.ENDS: "malformed: ends of messages",
-    ScriptClass.HEADERS: "malformed: headers",
-    ScriptClass.BODIES: "malformed: bodies",
+    ScriptClass.ENDS: "unusual ends of messages",
+    ScriptClass.HEADERS: "unusual headers",
+    ScriptClass.BODIES: "unusual bodies",
 }
 """The classes of scripts, as the picker names them."""
 
