@@ -52,7 +52,7 @@ from inspector.store import Builtin, builtin
 from inspector.tap import DashboardTap, Upstream, configured_upstreams
 from inspector.uploads import Shelf, Upload
 from inspector.views.comparison_rows import comparison_summary, run_rows, timing_rows
-from inspector.views.comparison_strip import comparison_strip
+from inspector.views.comparison_strip import ComparedRow, comparison_strip
 from inspector.views.encoding import json_bytes
 from inspector.views.growth import stream_position
 from inspector.views.payload import Head as StripHead
@@ -61,6 +61,7 @@ from inspector.views.prompt_blocks import prompt_blocks, prompt_label
 from inspector.views.rows import audit_row, event_rows, field_rows, finding_row
 from inspector.views.strip import empty_strip, strip
 from inspector.warming import warmed
+from inspector.watch import Keeping, Metrics, Watch, metrics_app
 from inspector.wire.endpoints import asked_endpoints, spec_of
 
 __all__ = [
@@ -71,16 +72,19 @@ __all__ = [
     "CheckState",
     "CheckupRow",
     "ChoiceReading",
+    "ComparedRow",
     "DashboardTap",
     "DiagnosisOutcome",
     "Ending",
     "Failure",
     "FirstDifference",
     "Issue",
+    "Keeping",
     "Lane",
     "LiveRequest",
     "LiveRun",
     "MatrixRun",
+    "Metrics",
     "ModelLists",
     "Outcome",
     "OutcomeKind",
@@ -100,6 +104,7 @@ __all__ = [
     "Trial",
     "Upload",
     "Upstream",
+    "Watch",
     "asked_endpoints",
     "audit_row",
     "builtin",
@@ -129,6 +134,7 @@ __all__ = [
     "listening_without_delay",
     "matrix_capture",
     "matrix_runs",
+    "metrics_app",
     "number",
     "one_each",
     "parse_messages",

@@ -135,6 +135,13 @@ class Registry:
         with self._lock:
             return self._runs.get(name)
 
+    def forget(self, run: Run) -> None:
+        """Take a run that has ended from the list; its file stays."""
+        with self._lock:
+            if run.state is RunState.ENDED:
+                self._runs.pop(run.id, None)
+                self._auditing.pop(run.id, None)
+
     def wait(self, run: Run, timeout_s: float | None = None) -> bool:
         """Block until a run has ended; False when the time was over before."""
         return run.ended.wait(timeout_s)
@@ -158,6 +165,11 @@ class Registry:
             found.closed(end)
             found.finish(Outcome(kind=OutcomeKind.BROKEN_OFF, failure=end.detail) if end.cut else Outcome())
             self._trim()
+
+    def path_of(self, run: str) -> Path | None:
+        """The complete file of a run; None where there is none."""
+        found = self.get(run)
+        return None if found is None or found.trouble else found.path
 
     # --- audits ---
 

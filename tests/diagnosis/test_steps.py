@@ -68,14 +68,14 @@ def test_an_upgrade_is_the_first_release_measured_right_for_the_class_of_stream(
     assert told(version="0.14.1", endpoint=Endpoint.CHAT).startswith(with_calls)
     assert told(version="0.14.1").startswith(with_calls)
     without = told(version="0.14.1", endpoint=Endpoint.CHAT, calls=False)
-    assert without.startswith("Upgrade to vLLM 0.16.0 or newer, the first release measured")
+    assert without.startswith("Upgrade to vLLM 0.15.1 or newer, the first release measured")
 
 
 def test_responses_are_told_to_upgrade_past_the_releases_that_still_lose() -> None:
     for name in ("responses-stream-missing-tokens", "responses-stream-cross-channel"):
         for version in (None, "0.12.0", "0.14.1", "0.23.0"):
             told = first_step(issues()[name], Situation(version=version, endpoint=Endpoint.RESPONSES))
-            assert told.startswith("Upgrade to vLLM 0.26.0 or newer, the first release measured"), (
+            assert told.startswith("Upgrade to vLLM 0.25.1 or newer, the first release measured"), (
                 name,
                 version,
             )

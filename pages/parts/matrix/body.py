@@ -10,7 +10,7 @@ from pandas.io.formats.style import Styler
 from inspector import Capture, Endpoint, dashboard
 from inspector.dashboard import MatrixRun, Outcome, Script, ScriptClass
 from pages.parts.matrix.choosing import label_of
-from pages.ui import pickers, state
+from pages.ui import captures, pickers, state
 from pages.ui.palette import shade
 
 __all__ = [
@@ -158,7 +158,7 @@ def details(run: MatrixRun, endpoint: Endpoint, script: Script) -> None:
         st.caption("Its capture was not stored.")
         return
     if st.button("Open in Replay", icon=":material/play_circle:", type="primary"):
-        state.current().open([_opened(run, endpoint, script, capture)])
+        captures.take(state.current(), [_opened(run, endpoint, script, capture)])
         st.switch_page("replay.py")
 
 

@@ -9,16 +9,15 @@ from typing import Any, Final
 import streamlit as st
 
 from inspector.dashboard import Lane, Piece, diff
-from pages.ui.assets import inline
+from pages.ui.assets import sheet
 from pages.ui.modules import loader
-from pages.ui.palette import stylesheet
 
 __all__ = ["field_words", "fields", "parts", "sides"]
 
 _component = st.components.v2.component(
     "inspector_fields",
     html='<div class="fields"></div>',
-    css=stylesheet() + inline("fields/fields.css"),
+    css=sheet("fields/fields.css"),
     js=loader("ui/fields/fields.js"),
 )
 
