@@ -14,6 +14,7 @@ from inspector.commands import (
     doctor,
     lab,
     play,
+    probe,
     record,
     report,
     tap,
@@ -25,7 +26,7 @@ from inspector.errors import InspectorError
 
 __all__ = ["main", "parser"]
 
-_COMMANDS = (audit, tokens, compare, diagnose, report, record, play, tap, canary, doctor, lab, ui)
+_COMMANDS = (audit, tokens, compare, diagnose, report, record, probe, play, tap, canary, doctor, lab, ui)
 
 _SCRIPT: Final = "harmony-inspector"
 """What the installed program is called."""

@@ -29,6 +29,7 @@ from inspector.ending import Ending
 from inspector.formats import clip, duration, figure, number, plural
 from inspector.hosts import trusted_hosts
 from inspector.lab.changes import change_sentence, shifts
+from inspector.lab.probing import script_asks, script_controls
 from inspector.lab.results import Run as MatrixRun
 from inspector.lab.results import capture_of as matrix_capture
 from inspector.lab.results import every_run as matrix_runs
@@ -39,10 +40,17 @@ from inspector.lab.scripts import load as lab_scripts
 from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows
 from inspector.metrics import figures
 from inspector.playback import FAULTS, playback_routes
+from inspector.probe import Budget, Group, Load, Plan, Probe, Result, Sweep, prompts_of_text
+from inspector.probe import Row as ProbeRow
+from inspector.probe import Summary as ProbeSummary
+from inspector.probe import summary as probe_summary
+from inspector.probe.planning import SWEEP_WARM_UP
+from inspector.probe.reporting import probe_endings, progress_line, rate_words, worst_rows
 from inspector.prompt import FirstDifference, Prompt, prompt_of
 from inspector.reading import ChoiceReading
 from inspector.runs.feed import runs_routes
 from inspector.runs.model_lists import ModelLists
+from inspector.runs.probing import ProbeRun, probes
 from inspector.runs.registry import Registry, registry
 from inspector.runs.run import Pace, RunState
 from inspector.runs.run import Run as LiveRun
@@ -67,7 +75,9 @@ from inspector.wire.endpoints import asked_endpoints, spec_of
 __all__ = [
     "FAULTS",
     "RUNS_AT_MOST",
+    "SWEEP_WARM_UP",
     "Answer",
+    "Budget",
     "Builtin",
     "CheckState",
     "CheckupRow",
@@ -78,11 +88,13 @@ __all__ = [
     "Ending",
     "Failure",
     "FirstDifference",
+    "Group",
     "Issue",
     "Keeping",
     "Lane",
     "LiveRequest",
     "LiveRun",
+    "Load",
     "MatrixRun",
     "Metrics",
     "ModelLists",
@@ -90,9 +102,15 @@ __all__ = [
     "OutcomeKind",
     "Pace",
     "Piece",
+    "Plan",
+    "Probe",
+    "ProbeRow",
+    "ProbeRun",
+    "ProbeSummary",
     "Prompt",
     "Registry",
     "Repeats",
+    "Result",
     "Route",
     "RunState",
     "Script",
@@ -101,6 +119,7 @@ __all__ = [
     "Shelf",
     "StripHead",
     "StripPayload",
+    "Sweep",
     "Trial",
     "Upload",
     "Upstream",
@@ -141,14 +160,22 @@ __all__ = [
     "parse_tools",
     "playback_routes",
     "plural",
+    "probe_endings",
+    "probe_summary",
+    "probes",
+    "progress_line",
     "prompt_blocks",
     "prompt_label",
     "prompt_of",
+    "prompts_of_text",
+    "rate_words",
     "registry",
     "rejected",
     "render",
     "run_rows",
     "runs_routes",
+    "script_asks",
+    "script_controls",
     "shifts",
     "significance",
     "spec_of",
@@ -157,4 +184,5 @@ __all__ = [
     "timing_rows",
     "trusted_hosts",
     "warmed",
+    "worst_rows",
 ]

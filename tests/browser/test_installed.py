@@ -1,5 +1,6 @@
-"""The wheel in an environment of its own, away from the checkout: commands and the dashboard."""
+"""The wheel in an environment of its own, away from the checkout: commands, the dashboard, the probe."""
 
+import json
 import os
 import subprocess
 import sys
@@ -66,10 +67,22 @@ def test_the_dashboard_shows_a_built_in_capture_and_the_matrix_opens_one_of_its_
     expect(page.get_by_role("heading", level=1)).to_contain_text("has the best result")
 
 
-def test_the_commands_know_the_built_in_captures(program: Path, tmp_path: Path) -> None:
-    [capture] = (program.parents[1] / "lib").rglob("_app/fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl")
-    done = subprocess.run(
-        [str(program), "audit", str(capture)], cwd=tmp_path, capture_output=True, text=True, check=False
+def test_the_commands_know_the_built_in_captures_and_probe_the_installed_server(
+    installed: str, program: Path, tmp_path: Path
+) -> None:
+    def run(*words: str) -> "subprocess.CompletedProcess[str]":
+        command = [str(program), *words]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    model = "chat-tool-call-leak-vllm-0.14.1"
+    done = run(
+        *("probe", "--base-url", f"{installed}playback/v1", "--model", model, "--prompt", "Hello"),
+        *("--requests", "3", "--out", "probe", "--json", "--quiet"),
     )
-    assert done.returncode == 1
-    assert "The server leaked 2 reasoning tokens into the answer" in done.stdout
+    assert done.returncode == 1, done.stderr
+    found = json.loads(done.stdout)
+    assert found["total"]["damaged"] == 3
+    capture = found["not_ok"][0]["capture"]
+    audited = run("audit", f"probe/{capture}")
+    assert audited.returncode == 1
+    assert "The server leaked 2 reasoning tokens into the answer" in audited.stdout
