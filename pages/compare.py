@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.parts.compare import body as compare
-from pages.parts.compare import trial
+from pages.parts.compare import repeats, trial
 from pages.ui import pickers, state
 from pages.ui.banner import sentence_banner
 
@@ -21,7 +21,7 @@ compare.prompts(left, right, found)
 compare.tokens(session, left, right, found)
 
 names = ["Delivered", "Generated", "Findings", "Timing", "Settings", "More captures", "Repeated runs"]
-delivered, generated, findings, timing, settings, several, repeats = st.tabs(
+delivered, generated, findings, timing, settings, several, repeated = st.tabs(
     names, on_change="rerun", key="compare_tab"
 )
 if delivered.open:
@@ -42,7 +42,7 @@ if settings.open:
 if several.open:
     with several:
         compare.several(session, left)
-if repeats.open:
-    with repeats:
-        compare.repeats(session)
+if repeated.open:
+    with repeated:
+        repeats.repeats(session)
 compare.download(found)

@@ -2,13 +2,12 @@
 
 import streamlit as st
 
-from inspector.dashboard import event_rows
 from pages.parts.replay import events, overview
 from pages.ui import captures, charts, pickers, state
 from pages.ui.banner import banner
 from pages.ui.fields import fields
 from pages.ui.prompt import prompt_block
-from pages.ui.strip import raw_event, strip
+from pages.ui.strip import raw_events, strip
 
 session = state.current()
 pickers.uploads(session)
@@ -46,8 +45,7 @@ session.begin(captures.first_place(seen, choice))
 payload = captures.payload(one.digest, choice, seen)
 strip(payload, session, key="replay_strip")
 number = events.opened_event(session, seen, choice)
-text = "" if number is None else event_rows(seen.reading, number, number + 1)[0]["data"]
-raw_event(payload, number, text, key="replay_raw")
+raw_events(payload, session.place.token, [events.raw(seen, number)], key="replay_raw")
 session.show_address()
 
 names = ["Generated and delivered", "Timeline", "Events", "Request"]

@@ -14,6 +14,7 @@ import zstandard
 
 from inspector.capture import Capture, End, Endpoint, Event, Header, render
 from inspector.errors import CaptureError, StoreError
+from inspector.inspection import inspect
 from inspector.store import (
     FIXTURES,
     LIMIT_BYTES,
@@ -293,6 +294,7 @@ def test_a_built_in_capture_is_what_its_row_says(row: Builtin) -> None:
     assert capture.header.server_version == row.server_version
     assert row.name.endswith(f"-vllm-{row.server_version}")
     assert row.name.startswith(f"{row.endpoint}-")
+    assert inspect(capture).verdict.level is row.verdict
     assert "\n" not in row.title + row.shows
     assert capture.notes == ()
     assert capture.end is not None

@@ -22,11 +22,11 @@ def main() -> int:
     _, _, tail = rest.partition(END)
     rows = [
         f"| [{one.name}]({one.path.name}) | {one.server_version} | {one.endpoint} | {one.tokens_per_step} "
-        f"| **{_cell(one.title)}.** {_cell(one.shows)} |"
+        f"| {one.verdict} | **{_cell(one.title)}.** {_cell(one.shows)} |"
         for one in builtin()
     ]
-    head = "| capture | vLLM | endpoint | tokens per step | what it shows |"
-    table = [head, "|---|---|---|---|---|", *rows]
+    columns = "| capture | vLLM | endpoint | tokens per step | verdict | what it shows |"
+    table = [columns, "|---|---|---|---|---|---|", *rows]
     after = head + START + "\n".join(table) + "\n" + END + tail
     if "--check" not in sys.argv and after != before:
         readme.write_text(after, "utf-8")

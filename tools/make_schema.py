@@ -176,6 +176,7 @@ def _prompt() -> dict[str, Any]:
         {
             "source": _enum(PromptSource),
             "tokens": _COUNT,
+            "counted": {"type": ["integer", "null"], "minimum": 0},
             "compared": {"type": "boolean"},
             "identical": {"type": "boolean"},
             "sentence": _TEXT,

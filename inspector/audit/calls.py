@@ -182,8 +182,10 @@ def _arguments_findings(
 ) -> Iterator[Finding]:
     if is_json(delivered):
         return
-    start, end = call.segment.start, message.end
-    generated = text_of(choice.tokens.ids[call.segment.start : call.segment.end])
+    start, end = call.segment.start, call.segment.end
+    generated = text_of(choice.tokens.ids[start:end])
+    if not generated:  # the model wrote none: the place is the whole message
+        start, end = message.start, message.end
     event_start, event_end = events_of(choice, start, end)
     yield replace(
         wrong_arguments(choice, call.segment.field, generated, delivered),

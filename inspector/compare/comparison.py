@@ -12,7 +12,7 @@ from inspector.compare.settings import Setting
 from inspector.compare.texts import FieldPair
 from inspector.inspection import Inspection
 from inspector.metrics import Figures
-from inspector.prompt import FirstDifference, first_difference, known_ids
+from inspector.prompt import FirstDifference, first_difference, prompt_ids
 
 __all__ = ["Apart", "ChoiceComparison", "Comparison", "Divergence", "Outcome"]
 
@@ -119,8 +119,8 @@ class Comparison:
     @property
     def prompt(self) -> FirstDifference | None:
         """Where the prompts part; None when they are the same, or a side's is unknown."""
-        left, right = known_ids(self.left.reading), known_ids(self.right.reading)
-        return None if left is None or right is None else first_difference(left, right)
+        left, right = prompt_ids(self.left.reading), prompt_ids(self.right.reading)
+        return None if left is None or right is None else first_difference(left.ids, right.ids)
 
     @property
     def divergence(self) -> Divergence | None:

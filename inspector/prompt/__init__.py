@@ -6,7 +6,7 @@ from inspector.prompt.first import FirstDifference, PromptPlace, first_differenc
 from inspector.prompt.messages import MessageState, PromptMessage
 from inspector.prompt.prompt import Prompt, prompt_of
 from inspector.prompt.rendering import render
-from inspector.prompt.source import PromptSource, known_ids
+from inspector.prompt.source import PromptSource, known_ids, prompt_ids
 from inspector.prompt.wording import told
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "first_difference",
     "headline",
     "known_ids",
+    "prompt_ids",
     "prompt_of",
     "render",
     "told",

@@ -1,4 +1,4 @@
-"""What a chat request asks the server to put into the prompt, message by message."""
+"""What a request asks the server to put into the prompt, message by message: chat, and the shared parts."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from inspector.formats import clip, number
 
-__all__ = ["EFFORTS", "Asked", "Item", "ItemKind", "Tool", "asked"]
+__all__ = ["EFFORTS", "Asked", "Item", "ItemKind", "Tool", "asked", "begin", "dumped", "entries", "text_in"]
 
 EFFORTS: Final = ("low", "medium", "high")
 """Reasoning efforts that a Harmony system message can hold."""
 
 _MESSAGES_AT_MOST: Final = 4000
-_TEXT_PARTS: Final = frozenset({"text", "input_text", "output_text"})
+_TEXT_PARTS: Final = frozenset({"text", "input_text", "output_text", "reasoning_text"})
 _BUILT_IN: Final = frozenset({"web_search_preview", "code_interpreter", "container"})
 """Types of tools that a server runs itself; the system message is the only place for them."""
 _OWN_TEMPLATE: Final = ("chat_template", "documents", "continue_final_message")
@@ -44,6 +44,8 @@ class Item:
     """The function, of a call or a result; None when a result does not say it."""
     needed: bool = True
     """False for what a server may leave out: reasoning of finished turns, empty texts."""
+    channels: tuple[str, ...] = ()
+    """Channels that it may have, the usual one first; empty where its kind says them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +61,8 @@ class Tool:
 class Asked:
     """All of it."""
 
-    instructions: list[tuple[int, str]] = field(default_factory=list)
-    """System and developer messages: number and text."""
+    instructions: list[tuple[int | None, str]] = field(default_factory=list)
+    """System and developer messages: number and text; no number for the `instructions` of Responses."""
     tools: list[Tool] = field(default_factory=list)
     tools_optional: bool = False
     """True where `tool_choice` lets a server leave tools out."""
@@ -76,32 +78,44 @@ class Asked:
 
 def asked(request: Mapping[str, Any]) -> Asked:
     """Read the body of a chat request; what cannot be rendered is left out, and `unknown` says so."""
-    found = Asked(effort=_effort(request))
+    found = begin(request)
     for key in _OWN_TEMPLATE:
         if request.get(key):
             found.refuse(f"The request sets {key}, so only the server knows what the prompt should be.")
+    messages = entries(request.get("messages"), found)
+    last_user, last_final = _last(messages)
+    names: dict[str, str] = {}
+    for index, message in enumerate(messages):
+        if isinstance(message, Mapping):
+            current = index > last_user and index > last_final
+            _message(index, message, found, names, current=current)
+    return found
+
+
+def begin(request: Mapping[str, Any]) -> Asked:
+    """What all requests say in the same keys: reasoning effort and tools."""
+    found = Asked(effort=_effort(request))
     choice = request.get("tool_choice")
     found.tools_optional = choice == "none" or isinstance(choice, Mapping)
     _tools(request.get("tools"), found)
-    messages = request.get("messages")
-    if not isinstance(messages, list) or not messages:
+    return found
+
+
+def entries(told: object, found: Asked) -> Sequence[object]:
+    """The history of a request, bounded; what is no message is refused and stays, as it has a number."""
+    messages = told if isinstance(told, list) else []
+    if not messages:
         found.refuse("The capture has no messages of a request to compare the prompt with.")
-        return found
     if len(messages) > _MESSAGES_AT_MOST:
         found.refuse(
             f"The request has {number(len(messages))} messages; at most {number(_MESSAGES_AT_MOST)} are "
             "compared."
         )
         messages = messages[:_MESSAGES_AT_MOST]
-    last_user, last_final = _last(messages)
-    names: dict[str, str] = {}
     for index, message in enumerate(messages):
         if not isinstance(message, Mapping):
             found.refuse(f"Message {index} of the request is not an object.")
-            continue
-        current = index > last_user and index > last_final
-        _message(index, message, found, names, current=current)
-    return found
+    return messages
 
 
 def _last(messages: Sequence[object]) -> tuple[int, int]:
@@ -120,11 +134,7 @@ def _message(
     index: int, message: Mapping[str, Any], found: Asked, names: dict[str, str], *, current: bool
 ) -> None:
     role = message.get("role")
-    text, strange = _text(message.get("content"))
-    if strange:
-        found.refuse(
-            f"Message {index} of the request has a part of the type {strange!r}, which is not rendered here."
-        )
+    text = text_in(message.get("content"), index, found)
     match role:
         case "system" | "developer":
             if text:
@@ -170,7 +180,7 @@ def _assistant(
         if isinstance(identity := call.get("id"), str):
             names[identity] = name
         if not isinstance(arguments, str):
-            arguments = "" if arguments is None else _dumped(arguments)
+            arguments = "" if arguments is None else dumped(arguments)
         yield Item(kind=ItemKind.CALL, text=arguments, message=index, name=name)
 
 
@@ -179,12 +189,22 @@ def _calls(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [call for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
 
 
+def text_in(content: object, index: int, found: Asked) -> str:
+    """The text of the content of message `index`; parts that are no text are refused."""
+    text, strange = _text(content)
+    if strange:
+        found.refuse(
+            f"Message {index} of the request has a part of the type {strange!r}, which is not rendered here."
+        )
+    return text
+
+
 def _text(content: object) -> tuple[str, str]:
     """The text of a message's content, and the type of the first part that is no text."""
     if content is None or isinstance(content, str):
         return content or "", ""
     if not isinstance(content, list):
-        return _dumped(content), type(content).__name__
+        return dumped(content), type(content).__name__
     parts, strange = [], ""
     for part in content:
         if isinstance(part, str):
@@ -206,7 +226,8 @@ def _tools(tools: object, found: Asked) -> None:
         if not isinstance(tool, Mapping):
             found.refuse("A tool of the request is not an object.")
             continue
-        function = tool.get("function")
+        # Responses has the function's keys in the tool itself.
+        function = tool if tool.get("type") == "function" and "name" in tool else tool.get("function")
         if isinstance(function, Mapping) and isinstance(name := function.get("name"), str):
             parameters, told = function.get("parameters"), function.get("description")
             found.tools.append(
@@ -235,7 +256,8 @@ def _effort(request: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _dumped(value: object) -> str:
+def dumped(value: object) -> str:
+    """A value as JSON; empty for one that cannot be written so."""
     try:
         return json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):

@@ -14,7 +14,7 @@ from inspector.formats import clip
 from inspector.harmony.text import text_of
 from inspector.harmony.vocab import encode
 from inspector.prompt.asked import Asked, Tool
-from inspector.prompt.difference import PromptCode, PromptDifference
+from inspector.prompt.difference import PromptCode, PromptDifference, about
 from inspector.prompt.history import history
 from inspector.prompt.messages import MessageState, PromptMessage
 from inspector.prompt.preamble import Function, Preamble, bare, preamble
@@ -54,13 +54,7 @@ def chat_differences(
     yield from found
     for message in messages:
         if message.state is MessageState.REJECTED and message.index not in explained:
-            yield PromptDifference(
-                code=PromptCode.TOKENS_REJECTED,
-                message=message.index,
-                token_start=message.start,
-                token_end=message.end,
-                found=clip(message.words, _SHOWN),
-            )
+            yield about(PromptCode.TOKENS_REJECTED, message, found=clip(message.words, _SHOWN))
     last = messages[-1]
     if opened and not (last.state is MessageState.OPEN and last.role == "assistant"):
         yield PromptDifference(
@@ -101,16 +95,16 @@ def _system(
         )
         return
     if asked.effort is not None and told.effort != asked.effort:
-        yield _of(PromptCode.EFFORT_DIFFERS, system, expected=asked.effort, found=told.effort)
+        yield about(PromptCode.EFFORT_DIFFERS, system, expected=asked.effort, found=told.effort)
     if told.date is None:
-        yield _of(PromptCode.DATE_MISSING, system)
+        yield about(PromptCode.DATE_MISSING, system)
     elif today is not None:
         try:
             apart = abs(date.fromisoformat(told.date) - today)
         except ValueError:
             apart = 2 * _DAY
         if apart > _DAY:
-            yield _of(PromptCode.DATE_DIFFERS, system, expected=today.isoformat(), found=told.date)
+            yield about(PromptCode.DATE_DIFFERS, system, expected=today.isoformat(), found=told.date)
 
 
 def _instructions(
@@ -118,9 +112,9 @@ def _instructions(
 ) -> Iterator[PromptDifference]:
     places = {message.index: bare(message.text) for message in messages if _instructs(message)}
     taken: set[int] = set()
-    lost: list[tuple[int, str]] = []
+    lost: list[tuple[int | None, str]] = []
     for number, text in asked.instructions:
-        wanted = bare(_sound(text))
+        wanted = bare(text)
         holders = [index for index, held in places.items() if wanted in held]
         taken.update(holders)
         if not holders:
@@ -130,7 +124,7 @@ def _instructions(
         if others:
             index, found = others.pop(0)
             start = max(common_prefix(text, found) - 40, 0)
-            yield _of(
+            yield about(
                 PromptCode.INSTRUCTIONS_CHANGED,
                 messages[index],
                 request=number,
@@ -141,11 +135,11 @@ def _instructions(
             yield PromptDifference(
                 code=PromptCode.INSTRUCTIONS_MISSING,
                 request_message=number,
-                request_messages=1,
+                request_messages=None if number is None else 1,
                 expected=clip(text, _SHOWN),
             )
     for index, text in others:
-        yield _of(PromptCode.INSTRUCTIONS_ADDED, messages[index], found=clip(text, _SHOWN))
+        yield about(PromptCode.INSTRUCTIONS_ADDED, messages[index], found=clip(text, _SHOWN))
 
 
 def _tools(asked: Asked, told: Preamble, messages: Sequence[PromptMessage]) -> Iterator[PromptDifference]:
@@ -168,19 +162,19 @@ def _tools(asked: Asked, told: Preamble, messages: Sequence[PromptMessage]) -> I
                     name=clip(tool.name, _SHOWN),
                 )
         elif (what := _changed(tool, found)) is not None:
-            yield _of(PromptCode.TOOL_CHANGED, messages[found.message], name=tool.name, expected=what)
+            yield about(PromptCode.TOOL_CHANGED, messages[found.message], name=tool.name, expected=what)
     for one in told.functions:
         if one.name not in names:
-            yield _of(PromptCode.TOOL_ADDED, messages[one.message], name=one.name)
+            yield about(PromptCode.TOOL_ADDED, messages[one.message], name=one.name)
 
 
 def _changed(tool: Tool, found: Function) -> str | None:
     """What of a tool is not in the prompt; releases of the library write types and comments differently."""
-    if bare(_sound(tool.description)) not in found.description:
+    if bare(tool.description) not in found.description:
         return "description"
     properties = (tool.parameters or {}).get("properties")
     for name in properties if isinstance(properties, Mapping) else ():
-        key = bare(_sound(str(name)))
+        key = bare(str(name))
         if f"{key}:" not in found.parameters and f"{key}?:" not in found.parameters:
             return f"parameter {clip(str(name), 80)}"
     return None
@@ -188,29 +182,3 @@ def _changed(tool: Tool, found: Function) -> str | None:
 
 def _instructs(message: PromptMessage) -> bool:
     return message.role in {"system", "developer"}
-
-
-def _of(
-    code: PromptCode,
-    message: PromptMessage,
-    *,
-    request: int | None = None,
-    name: str | None = None,
-    expected: str | None = None,
-    found: str | None = None,
-) -> PromptDifference:
-    return PromptDifference(
-        code=code,
-        message=message.index,
-        token_start=message.start,
-        token_end=message.end,
-        request_message=request,
-        request_messages=None if request is None else 1,
-        name=name,
-        expected=expected,
-        found=found,
-    )
-
-
-def _sound(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["NOTES", "PromptCode", "PromptDifference", "PromptSeverity"]
+from inspector.prompt.messages import PromptMessage
+
+__all__ = ["NOTES", "PromptCode", "PromptDifference", "PromptSeverity", "about"]
 
 
 class PromptSeverity(StrEnum):
@@ -93,3 +95,26 @@ class PromptDifference:
     def severity(self) -> PromptSeverity:
         """How much it matters."""
         return PromptSeverity.NOTE if self.code in NOTES else PromptSeverity.WARNING
+
+
+def about(
+    code: PromptCode,
+    message: PromptMessage,
+    *,
+    request: int | None = None,
+    name: str | None = None,
+    expected: str | None = None,
+    found: str | None = None,
+) -> PromptDifference:
+    """A difference of a whole message of the prompt, and of the message of the request that it stands for."""
+    return PromptDifference(
+        code=code,
+        message=message.index,
+        token_start=message.start,
+        token_end=message.end,
+        request_message=request,
+        request_messages=None if request is None else 1,
+        name=name,
+        expected=expected,
+        found=found,
+    )

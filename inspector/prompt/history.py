@@ -10,7 +10,7 @@ from inspector.alignment.edits import common_prefix, lcs
 from inspector.formats import clip
 from inspector.harmony.vocab import MARKERS, Marker, encode
 from inspector.prompt.asked import Item, ItemKind
-from inspector.prompt.difference import PromptCode, PromptDifference
+from inspector.prompt.difference import PromptCode, PromptDifference, about
 from inspector.prompt.messages import MessageState, PromptMessage
 from inspector.prompt.preamble import bare
 
@@ -71,12 +71,16 @@ def history(
             headers[key] = one if known is None else replace(known, times=known.times + 1)
             misnamed.add(message.index)
         if item.kind in {ItemKind.PREAMBLE, ItemKind.ANSWER} and spells_harmony(item.text):
-            found.append(_at(PromptCode.HARMONY_AS_TEXT, message, item, found=clip(item.text, _SHOWN)))
+            found.append(
+                about(
+                    PromptCode.HARMONY_AS_TEXT, message, request=item.message, found=clip(item.text, _SHOWN)
+                )
+            )
     found.extend(headers.values())
     order = {message.index: item.message for item, message in pairs}
     for item, message in moved:
         if order.get(message.index - 1) != item.message != order.get(message.index + 1):
-            found.append(_at(PromptCode.MESSAGE_MOVED, message, item))
+            found.append(about(PromptCode.MESSAGE_MOVED, message, request=item.message))
     spelled = _Spelled(ids)
     for gap in gaps:
         found.extend(_gap(gap, spelled))
@@ -152,7 +156,7 @@ def _norm(kind: str | None, text: str) -> str:
         except (ValueError, RecursionError):
             decoded = None
         text = decoded if isinstance(decoded, str) else text
-    return bare(_sound(text))
+    return bare(text)
 
 
 def _arguments(text: str) -> str:
@@ -160,12 +164,7 @@ def _arguments(text: str) -> str:
     try:
         return json.dumps(json.loads(text), sort_keys=True, ensure_ascii=False)
     except (ValueError, RecursionError):
-        return bare(_sound(text))
-
-
-def _sound(text: str) -> str:
-    """The text with `?` for half surrogates, which no token can hold."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+        return bare(text)
 
 
 def _take_moved(gaps: Sequence[_Gap]) -> list[tuple[Item, PromptMessage]]:
@@ -205,17 +204,22 @@ def _gap(gap: _Gap, spelled: "_Spelled") -> Iterator[PromptDifference]:
             items.remove(item)
             messages.remove(same)
             expected, found = _excerpts(item.text, same.text)
-            yield _at(PromptCode.MESSAGE_CHANGED, same, item, name=item.name, expected=expected, found=found)
+            yield about(
+                PromptCode.MESSAGE_CHANGED,
+                same,
+                request=item.message,
+                name=item.name,
+                expected=expected,
+                found=found,
+            )
     for item in items:
         if item.kind is ItemKind.REASONING:
             yield _missing(PromptCode.REASONING_LOST, gap, item, item)
     yield from _runs([item for item in items if item.kind is not ItemKind.REASONING], gap)
     for message in messages:
-        yield PromptDifference(
-            code=PromptCode.MESSAGE_ADDED,
-            message=message.index,
-            token_start=message.start,
-            token_end=message.end,
+        yield about(
+            PromptCode.MESSAGE_ADDED,
+            message,
             name=message.role if message.channel is None else f"{message.role}, {message.channel}",
             found=clip(message.text, _SHOWN),
         )
@@ -253,8 +257,10 @@ def _missing(code: PromptCode, gap: _Gap, first: Item, last: Item) -> PromptDiff
 
 def _header(item: Item, message: PromptMessage) -> Iterator[PromptDifference]:
     """Channel, recipient and author of a message whose text is right."""
-    differs: Callable[..., PromptDifference] = partial(_at, PromptCode.HEADER_DIFFERS, message, item)
-    channels = _CHANNELS.get(item.kind, ())
+    differs: Callable[..., PromptDifference] = partial(
+        about, PromptCode.HEADER_DIFFERS, message, request=item.message
+    )
+    channels = item.channels or _CHANNELS.get(item.kind, ())
     if channels and message.channel not in channels:
         yield differs(name="channel", expected=channels[0], found=message.channel)
     if item.kind is ItemKind.CALL and message.recipient != f"functions.{item.name}":
@@ -265,28 +271,6 @@ def _header(item: Item, message: PromptMessage) -> Iterator[PromptDifference]:
             yield differs(name="author", expected=expected, found=message.name)
         elif message.state is MessageState.REJECTED:  # the parser knows a tool by its recipient
             yield differs(name="recipient", expected="assistant", found=message.recipient)
-
-
-def _at(
-    code: PromptCode,
-    message: PromptMessage,
-    item: Item,
-    *,
-    name: str | None = None,
-    expected: str | None = None,
-    found: str | None = None,
-) -> PromptDifference:
-    return PromptDifference(
-        code=code,
-        message=message.index,
-        token_start=message.start,
-        token_end=message.end,
-        request_message=item.message,
-        request_messages=1,
-        name=name,
-        expected=expected,
-        found=found,
-    )
 
 
 class _Spelled:

@@ -71,8 +71,12 @@ def preamble(messages: Sequence[PromptMessage]) -> Preamble:
 
 
 def bare(text: str) -> str:
-    """A text without white space: servers differ in it, and it changes no instruction."""
-    return "".join(text.split())
+    """A text without white space: servers differ in it, and it changes no instruction.
+
+    With `?` for half surrogates, which no token can hold.
+    """
+    sound = text if text.isascii() else text.encode("utf-8", "replace").decode()
+    return "".join(sound.split())
 
 
 def _group(pattern: re.Pattern[str], text: str) -> str | None:

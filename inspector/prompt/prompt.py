@@ -11,6 +11,7 @@ from inspector.errors import InspectorError
 from inspector.formats import number
 from inspector.harmony.vocab import Marker
 from inspector.prompt.asked import Asked, asked
+from inspector.prompt.asked_input import asked_input
 from inspector.prompt.checks import chat_differences, raw_differences
 from inspector.prompt.difference import PromptDifference, PromptSeverity
 from inspector.prompt.messages import PromptMessage, parse
@@ -32,6 +33,8 @@ class Prompt:
 
     ids: Sequence[int]
     source: PromptSource
+    counted: int | None
+    """Tokens that the server counted, of a prompt that was rendered here; else None."""
     messages: tuple[PromptMessage, ...]
     differences: tuple[PromptDifference, ...]
     """From the request; warnings first, then in the order of the prompt."""
@@ -62,12 +65,13 @@ def prompt_of(reading: Reading) -> Prompt | None:
     known = prompt_ids(reading)
     if known is None:
         return None
-    ids, source = known
+    ids, source, counted = known
     messages = parse(ids)
     found, unknown, identical = _compared(reading, ids, source, messages)
     return Prompt(
         ids=ids,
         source=source,
+        counted=counted,
         messages=messages,
         differences=tuple(sorted(found, key=lambda one: _ORDER.index(one.severity))),
         unknown=unknown,
@@ -79,7 +83,8 @@ def _compared(
     reading: Reading, ids: list[int], source: PromptSource, messages: Sequence[PromptMessage]
 ) -> tuple[list[PromptDifference], str, bool]:
     request = reading.header.request
-    if reading.header.endpoint is not Endpoint.CHAT:
+    chat, responses = (reading.header.endpoint is one for one in (Endpoint.CHAT, Endpoint.RESPONSES))
+    if not chat and not responses:
         if source is not PromptSource.SERVER:
             return [], "The server did not send its prompt; these are the tokens of the request.", False
         if not isinstance(request.get("prompt"), str | list):
@@ -89,12 +94,13 @@ def _compared(
         return [], "The prompt contains no Harmony message.", False
     if len(messages) > _MESSAGES_AT_MOST:
         return [], f"It has more than {number(_MESSAGES_AT_MOST)} messages.", False
-    wanted = asked(request)
+    wanted = asked(request) if chat else asked_input(request)
     if wanted.unknown:
         return [], wanted.unknown, False
     opened = request.get("add_generation_prompt") is not False
     found = list(chat_differences(wanted, messages, ids, today=_today(reading), opened=opened))
-    return found, "", not found and _identical(wanted, ids)
+    sent = source is not PromptSource.RENDERED  # what was rendered here is no evidence of the server's
+    return found, "", sent and not found and _identical(wanted, ids)
 
 
 def _identical(wanted: Asked, ids: Sequence[int]) -> bool:

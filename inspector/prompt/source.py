@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from inspector.bounds import TOKENS
 from inspector.harmony.vocab import Marker, encode
+from inspector.prompt.told_input import told_input
 from inspector.reading import Reading
 
 __all__ = ["PromptIds", "PromptSource", "known_ids", "prompt_ids"]
@@ -19,6 +20,8 @@ class PromptSource(StrEnum):
     """The request itself sends token IDs (completions)."""
     ENCODED = "encoded"
     """The request's text, encoded here (completions)."""
+    RENDERED = "rendered"
+    """The messages that the server's final object tells, rendered here (Responses)."""
 
 
 class PromptIds(NamedTuple):
@@ -26,6 +29,8 @@ class PromptIds(NamedTuple):
 
     ids: list[int]
     source: PromptSource
+    counted: int | None = None
+    """How many the server counted, where they were rendered."""
 
 
 def known_ids(reading: Reading) -> list[int] | None:
@@ -39,7 +44,7 @@ def known_ids(reading: Reading) -> list[int] | None:
 
 
 def prompt_ids(reading: Reading) -> PromptIds | None:
-    """The prompt's IDs and their source; None when neither IDs nor a Harmony text is known."""
+    """The prompt's IDs and their source; None when no IDs, Harmony text or messages are known."""
     if reading.stream.prompt_ids:
         return PromptIds(reading.stream.prompt_ids[:TOKENS], PromptSource.SERVER)
     if ids := known_ids(reading):
@@ -47,4 +52,6 @@ def prompt_ids(reading: Reading) -> PromptIds | None:
     asked = reading.header.request.get("prompt")
     if isinstance(asked, str) and Marker.START.text in asked:
         return PromptIds(encode(asked)[:TOKENS], PromptSource.ENCODED)
-    return None
+    final = reading.stream.final_object
+    told = None if final is None else told_input(final)
+    return None if told is None else PromptIds(told.ids[:TOKENS], PromptSource.RENDERED, told.counted)

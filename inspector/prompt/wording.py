@@ -46,10 +46,10 @@ def told(one: PromptDifference) -> str:
         case PromptCode.TRUNCATED:
             return "The prompt begins in the middle of a message: its start was cut off."
         case PromptCode.INSTRUCTIONS_MISSING:
-            return f"The instructions of message {_request(one)} are not in the prompt."
+            return f"The instructions {_asked(one)} are not in the prompt."
         case PromptCode.INSTRUCTIONS_CHANGED:
             return (
-                f"The instructions of message {_request(one)} differ in the prompt: {_quoted(found)} "
+                f"The instructions {_asked(one)} differ in the prompt: {_quoted(found)} "
                 f"instead of {_quoted(expected)}."
             )
         case PromptCode.INSTRUCTIONS_ADDED:
@@ -101,6 +101,11 @@ def _are(amount: int) -> str:
 
 def _request(one: PromptDifference) -> str:
     return f"{number(one.request_message or 0)} of the request"
+
+
+def _asked(one: PromptDifference) -> str:
+    """Where instructions stand: in a message, or in a key of their own (Responses)."""
+    return "of the request" if one.request_message is None else f"of message {_request(one)}"
 
 
 def _place(one: PromptDifference) -> str:

@@ -5,8 +5,11 @@ of. The payload is that of `views.strip`; its findings are the differences, in t
 Folded, the middle of long equal stretches is left out, and the next block says how much.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import TypeVar
+from itertools import accumulate
+from itertools import count as count_from
+from typing import NamedTuple, TypeVar
 
 from inspector.compare import ChoiceComparison, Comparison, Fold, Lane, Stretch, folds
 from inspector.diagnosis import situation_of
@@ -17,7 +20,7 @@ from inspector.views.placing import event_of_cells
 from inspector.views.strip import strip
 from inspector.views.strip_findings import strip_finding
 
-__all__ = ["comparison_strip"]
+__all__ = ["ComparedRow", "comparison_strip"]
 
 _Value = TypeVar("_Value")
 
@@ -28,10 +31,31 @@ _CONTEXT = 24
 """Tokens that stay in view around a difference."""
 
 
+class ComparedRow(NamedTuple):
+    """The common row of two sides."""
+
+    payload: Payload
+    left: Sequence[int]
+    """Cell of each token of the left side, in order; negative for those that are folded away."""
+    right: Sequence[int]
+
+    def tokens_at(self, cell: int) -> tuple[int | None, int | None]:
+        """The tokens of both sides in a cell; None where a side has none there, or did not send it."""
+        left, right = (_token_at(places, cell) for places in (self.left, self.right))
+        return left, right
+
+
+def _token_at(places: Sequence[int], cell: int) -> int | None:
+    # Shown places rise; those folded away between them take the place of the one before.
+    risen = list(accumulate(places, max))
+    at = bisect_left(risen, cell)
+    return at if at < len(places) and places[at] == cell else None
+
+
 def comparison_strip(
     comparison: Comparison, *, key: str, choice: int = 0, folded: bool = False
-) -> Payload | None:
-    """The payload of one choice; None where a side has no token ids.
+) -> ComparedRow | None:
+    """The row of one choice; None where a side has no token ids.
 
     `folded` leaves out equal tokens far from any difference; cells then count what is shown, and `hidden`
     says how many tokens are not.
@@ -55,7 +79,7 @@ def comparison_strip(
         for place, text in payload["texts"].items()
         if places[int(place)] != _HIDDEN
     }
-    return {
+    payload: Payload = {
         **mine,
         "count": row.count,
         "hidden": sum(row.folded.values()),
@@ -81,6 +105,7 @@ def comparison_strip(
         ],
         "finish": None,
     }
+    return ComparedRow(payload, row.left[: mine["sent"]], row.right[: other["sent"]])
 
 
 def _with_unsent(parts: Sequence[Stretch | Fold], left: Payload, right: Payload) -> Iterator[Stretch | Fold]:
@@ -184,6 +209,7 @@ def _events(row: _Row, comparison: Comparison, mine: Payload, other: Payload) ->
 
 def _blocks(row: _Row, left: Sequence[Block], right: Sequence[Block]) -> Iterator[Block]:
     at = {"left": 0, "right": 0}
+    numbers = {"left": _message_numbers(left), "right": _message_numbers(right)}
     for lane, side, start, end, place in row.parts:
         blocks = left if side == "left" else right
         number = at[side]
@@ -203,12 +229,22 @@ def _blocks(row: _Row, left: Sequence[Block], right: Sequence[Block]) -> Iterato
                 part["end"] = last + shift
                 part["role"] = " · ".join(filter(None, (words, block["role"]))) or None
                 part["complete"] = block["complete"] or last < block["end"]
+                part["message"] = numbers[side][number]
+                part["continued"] = first > block["start"]
+                if block["kind"] == "message" and last < block["body"]:
+                    part["in_body"] = False  # the header goes on, perhaps with other words on each side
                 part["culprit"] = _shifted(block.get("culprit"), first, last, shift)
                 yield part
             if block["end"] > end:
                 break
             number += 1
         at[side] = number
+
+
+def _message_numbers(blocks: Sequence[Block]) -> list[int | None]:
+    """By block: how many messages stand before it; None for what is no message."""
+    counted = count_from()
+    return [next(counted) if block["kind"] == "message" else None for block in blocks]
 
 
 def _shifted(span: tuple[int, int] | None, first: int, last: int, shift: int) -> tuple[int, int] | None:
@@ -268,7 +304,7 @@ def _differences(
         ids = [one for one in (payload["ids"] or ())[start : min(end, start + _SHOWN)] if one is not None]
         words = str(lane) if lane is not Lane.REPLACED else f"replaced, {side}"
         size = count(end - start, "token")
-        title = f"{'first divergence: ' if first else ''}{words}, {size}"
+        title = f"{_opening(lane, place, row, payloads) if first else ''}{words}, {size}"
         yield _difference(words, title, f"“{text_of(ids)}”", (place, place + end - start))
         first = False
     told: list[tuple[int, int]] = []
@@ -302,6 +338,17 @@ def _differences(
             f"left: {left}; right: {right}",
             (start, end),
         )
+
+
+def _opening(lane: Lane, place: int, row: _Row, payloads: tuple[Payload, Payload]) -> str:
+    """What the first difference is: another token, or the end of one stream."""
+    for name, alone, places, payload in (
+        ("left", Lane.ONLY_RIGHT, row.left, payloads[0]),
+        ("right", Lane.ONLY_LEFT, row.right, payloads[1]),
+    ):
+        if lane is alone and place == (places[payload["sent"] - 1] + 1 if payload["sent"] else 0):
+            return f"the {name} stream ends here: "
+    return "first divergence: "
 
 
 def _difference(kind: str, title: str, line: str, span: tuple[int, int]) -> FindingRow:

@@ -79,6 +79,10 @@ class Block(TypedDict):
     """State of the parser at a refused run."""
     culprit: NotRequired[tuple[int, int] | None]
     """Cells that the parser rejected."""
+    message: NotRequired[int | None]
+    """Number of the message on its side of a comparison; elsewhere messages are counted as they stand."""
+    continued: NotRequired[bool]
+    """True for the rest of a message that an earlier block of the comparison began."""
 
 
 class BlockChange(_From):

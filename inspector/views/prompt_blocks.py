@@ -35,6 +35,7 @@ _SOURCES: Final = {
     PromptSource.SERVER: "token IDs sent by the server",
     PromptSource.REQUEST: "token IDs of the request",
     PromptSource.ENCODED: "the request's text, encoded here",
+    PromptSource.RENDERED: "the messages in the server's final object, rendered here",
 }
 
 
@@ -74,11 +75,20 @@ def prompt_blocks(prompt: Prompt, *, with_ids: bool = False, first: int | None =
     return {
         "level": "unknown" if prompt.unknown else str(prompt.worst or "clean"),
         "sentence": told(found[0]) if found else prompt.sentence,
-        "source": _SOURCES[prompt.source],
+        "source": _source(prompt),
         "rest": [{"level": str(one.severity), "text": told(one)} for one in found[1:]],
         "more": len(prompt.differences) - len(found),
         "blocks": blocks,
     }
+
+
+def _source(prompt: Prompt) -> str:
+    """Where the tokens come from; for rendered ones, whether the server's count confirms them."""
+    if prompt.source is not PromptSource.RENDERED or prompt.counted is None:
+        return _SOURCES[prompt.source]
+    if prompt.counted == len(prompt.ids):
+        return f"{_SOURCES[prompt.source]}; the server counted the same number of tokens"
+    return f"{_SOURCES[prompt.source]}; the server counted {count(prompt.counted, 'token')}"
 
 
 def _holder(messages: Sequence[PromptMessage], token: int) -> int | None:

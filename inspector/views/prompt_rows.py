@@ -18,6 +18,7 @@ def prompt_row(prompt: Prompt | None) -> dict[str, Any] | None:
     return {
         "source": str(prompt.source),
         "tokens": len(prompt.ids),
+        "counted": prompt.counted,
         "compared": not prompt.unknown,
         "identical": prompt.identical,
         "sentence": prompt.sentence,

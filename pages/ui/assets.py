@@ -5,7 +5,9 @@ Names are paths below `pages/ui`, or below `pages/parts` where a file belongs to
 
 from pathlib import Path
 
-__all__ = ["inline", "path"]
+from pages.ui.palette import stylesheet
+
+__all__ = ["inline", "path", "sheet"]
 
 _HERE = Path(__file__).parent
 _FOLDERS = (_HERE, _HERE.parent / "parts")
@@ -14,6 +16,11 @@ _FOLDERS = (_HERE, _HERE.parent / "parts")
 def inline(*names: str) -> str:
     """Files of these names as one text, in order; later ones use what earlier ones define."""
     return "\n".join(path(name).read_text(encoding="utf-8") for name in names)
+
+
+def sheet(*names: str) -> str:
+    """The style sheet of a component: the palette, what all components share, and its own files."""
+    return stylesheet() + inline("common.css", *names)
 
 
 def path(name: str) -> Path:

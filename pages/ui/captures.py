@@ -2,18 +2,18 @@
 
 import gc
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import streamlit as st
 
 import inspector
-from inspector import Capture, Inspection, InspectorError, Kind, Severity, dashboard
+from inspector import Capture, Inspection, InspectorError, Kind, Level, Severity, dashboard
 from inspector.dashboard import LiveRun, Prompt, RunState, Shelf, Upload
 from pages.ui.banner import facts
 from pages.ui.fields import parts
@@ -21,6 +21,7 @@ from pages.ui.state import Opened, Place, Session
 from pages.ui.strip import Payload, pack
 
 __all__ = [
+    "SIGNS",
     "Chosen",
     "chosen",
     "fact_row",
@@ -28,6 +29,7 @@ __all__ = [
     "first_place",
     "inspected",
     "is_built_in",
+    "labels",
     "names",
     "of_run",
     "open_file",
@@ -38,8 +40,15 @@ __all__ = [
     "size",
     "started",
     "summary",
+    "take",
     "title",
 ]
+
+SIGNS: Final = {Level.ERROR: "✕", Level.WARNING: "!", Level.CLEAN: "✓", Level.UNKNOWN: "?"}
+"""Verdicts in lists, where a word would take the room of the name."""
+
+_JUDGED_AT_MOST: Final = 20_000
+"""Events up to which the captures of a file are audited when it is opened: a tenth of a second."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,15 +87,32 @@ def title(name: str) -> str:
     return f"{built_in.title} · {built_in.server_label} · {built_in.shows}"
 
 
+def labels(session: Session) -> Callable[[str], str]:
+    """Lines for a picker: the sign of the verdict, where it is known without an audit, before the title."""
+
+    def label(name: str) -> str:
+        level = _known_level(session, name)
+        return title(name) if level is None else f"{SIGNS[level]} {title(name)}"
+
+    return label
+
+
+def _known_level(session: Session, name: str) -> Level | None:
+    if (opened := session.opened.get(name)) is not None:
+        return opened.level
+    if (built_in := _builtins().get(name)) is not None:
+        return built_in.verdict
+    run = _runs().get(name)
+    return None if run is None or run.look is None or not run.look.final else run.look.seen.verdict.level
+
+
 def chosen(session: Session, name: str | None = None) -> Chosen | None:
     """The chosen capture, or the one of that name, inspected; None when there is none."""
     name = session.capture if name is None else name
     if name is None:
         return None
     if (opened := session.opened.get(name)) is not None:
-        truth = opened.capture.header.script if opened.vouched else None
-        seen = inspected(opened.digest, name, opened.capture, truth)
-        return Chosen(name=name, shows="", digest=opened.digest, seen=seen)
+        return Chosen(name=name, shows="", digest=opened.digest, seen=_seen(opened))
     if (built_in := _builtins().get(name)) is not None:
         stamp = built_in.path.stat()
         digest = f"{name} {stamp.st_mtime_ns} {stamp.st_size}"
@@ -154,9 +180,21 @@ def open_file(session: Session, file: str, content: bytes) -> str:
         if name in _builtins() or (taken is not None and not taken.digest.startswith(digest)):
             name = f"{name} ({digest[:6]})"
         found.append(Opened(name=name, digest=f"{digest} {number}", capture=capture))
-    session.open(found)
+    take(session, found)
     _keep(session, found, content)
     return ""
+
+
+def take(session: Session, found: Sequence[Opened]) -> None:
+    """Keep captures in the session, with their verdicts unless they are long, and choose the first."""
+    if sum(len(one.capture.events) for one in found) <= _JUDGED_AT_MOST:
+        found = [replace(one, level=_seen(one).verdict.level) for one in found]
+    session.open(found)
+
+
+def _seen(opened: Opened) -> Inspection:
+    truth = opened.capture.header.script if opened.vouched else None
+    return inspected(opened.digest, opened.name, opened.capture, truth)
 
 
 def restore(session: Session) -> None:
@@ -172,12 +210,10 @@ def restore(session: Session) -> None:
         kept = _shelf().kept(name)
     if kept:
         session.kept = name
-        session.open(
-            [
-                Opened(name=one.name, digest=one.digest, capture=one.capture, vouched=one.vouched)
-                for one in kept
-            ]
-        )
+        found = [
+            Opened(name=one.name, digest=one.digest, capture=one.capture, vouched=one.vouched) for one in kept
+        ]
+        take(session, found)
         session.capture, session.choice, session.place, session.fresh = shown
 
 

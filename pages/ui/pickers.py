@@ -4,14 +4,14 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 import inspector
 from inspector import Inspection, dashboard
 from pages.ui import captures
-from pages.ui.state import Place, Session
+from pages.ui.state import Place, Session, went_back
 
 __all__ = [
     "REPORT_WARNING",
@@ -21,6 +21,7 @@ __all__ = [
     "compare",
     "compare_with",
     "downloads",
+    "follow_link",
     "plain",
     "report_page",
     "uploads",
@@ -82,7 +83,7 @@ def compare_with(session: Session, name: str) -> None:
             "Right side",
             [one for one in captures.names(session) if one != name],
             index=None,
-            format_func=captures.title,
+            format_func=captures.labels(session),
             placeholder="Select a capture",
             width=480,
             key=f"replay_compare_{name}",
@@ -99,15 +100,15 @@ def compare(left: str, right: str) -> None:
 def capture(session: Session) -> str | None:
     """The list of captures; the name of the one chosen."""
     known = captures.names(session)
-    if session.capture is None:
-        _follow_link(session, known)
+    if session.capture is None or went_back():
+        follow_link(session, known)
     if not known:
         return session.capture
     picked = st.selectbox(
         "Capture",
         known,
         index=known.index(session.capture) if session.capture in known else None,
-        format_func=captures.title,
+        format_func=captures.labels(session),
         placeholder="Select a capture",
         label_visibility="collapsed",
         key=f"replay_capture_{session.capture}",
@@ -118,14 +119,15 @@ def capture(session: Session) -> str | None:
     return session.capture
 
 
-def _follow_link(session: Session, known: list[str]) -> None:
+def follow_link(session: Session, known: Sequence[str]) -> None:
+    """Show the capture and the place that the address names; without one, the capture that all begin with."""
     linked = st.query_params.get("capture")
     if linked is not None:
-        session.choose(linked)
+        session.choose(linked, session.choice if linked == session.capture else 0)
         token, to = (_number(st.query_params.get(name)) for name in ("token", "to"))
         view = "client" if st.query_params.get("view") == "client" else None
         session.point(Place(token, to=to, view=view))
-    elif (first := captures.opening(known)) is not None:
+    elif session.capture is None and (first := captures.opening(known)) is not None:
         session.choose(first)
 
 

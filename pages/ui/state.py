@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from inspector import Capture, Diagnosis
+from inspector import Capture, Diagnosis, Level
 
-__all__ = ["OPENED_AT_MOST", "Opened", "Place", "Session", "current"]
+__all__ = ["OPENED_AT_MOST", "Opened", "Place", "Session", "current", "went_back"]
 
 OPENED_AT_MOST = 24
 """Uploaded captures that a session keeps; the oldest gives way."""
@@ -27,6 +28,8 @@ class Opened:
     capture: Capture
     vouched: bool = False
     """True when the lab's script says which tokens were sampled, as the stream itself has no IDs."""
+    level: Level | None = None
+    """Its verdict; None for one that is too long to be audited before it is chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,8 @@ class Session:
     """True until the widgets have taken over `form`: a run with a request of its own was opened."""
     trial: str | None = None
     """Id of the trial that the Compare page shows."""
+    probe: str | None = None
+    """Id of the probe that the Probe page shows."""
     strips: dict[str, "Session"] = field(default_factory=dict)
     """Places in strips other than the chosen capture's, by page."""
     opened: dict[str, Opened] = field(default_factory=dict)
@@ -147,3 +152,9 @@ def current() -> Session:
     """The session's memory, made on first use."""
     session: Session = st.session_state.setdefault("inspector", Session())
     return session
+
+
+def went_back() -> bool:
+    """True while the page runs because the user went back or forward: the address says what to show."""
+    # Streamlit tells this in no other way. Releases that lack it show what the session remembers.
+    return bool(getattr(get_script_run_ctx(), "is_history_navigation", False))

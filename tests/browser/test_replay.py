@@ -114,6 +114,28 @@ def test_another_capture_is_chosen_from_the_list_and_drawn_from_its_start(app: s
     expect(page.locator(".cell.selected")).to_have_count(0)
 
 
+def test_back_goes_through_captures_and_pages_and_not_through_tokens(app: str, open_page: Open) -> None:
+    page = goto(open_page(), app)
+    heading = page.get_by_role("heading", level=1)
+    expect(heading).to_contain_text("leaked 2 reasoning tokens")
+    pick(page, page.get_by_role("combobox", name="Capture"), "Complete response, one token at a time")
+    expect(page.get_by_role("img", name="clean")).to_be_visible()
+    for key in ("Home", "ArrowRight", "ArrowRight"):
+        page.locator(".scroller").press(key)
+    page.wait_for_url("**token=2")
+    page.get_by_role("link", name="Diagnose").click()
+    expect(page.locator(".hi")).to_have_count(0)
+    page.go_back()
+    expect(page.locator(".cell.selected")).to_have_attribute("data-i", "2")
+    assert "one-token-per-step" in page.url
+    page.go_back()
+    expect(heading).to_contain_text("leaked 2 reasoning tokens")
+    assert address(page) == {"capture": LEAK, "token": "4"}
+    page.go_forward()
+    expect(page.get_by_role("img", name="clean")).to_be_visible()
+    assert page.evaluate("history.length") <= 4  # the empty page of the test, two captures, a page
+
+
 def test_hostile_text_in_a_capture_stays_text_on_every_tab(app: str, open_page: Open) -> None:
     image, link = "![x](http://evil.example/x.png)", "[a](javascript:alert(3))"
     text = f"<script>alert(1)</script><img src=x onerror=alert(2)> {image} {link}"

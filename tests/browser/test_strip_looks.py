@@ -108,7 +108,7 @@ def test_probabilities_stand_in_place_of_ids_with_the_alternatives_in_the_panel(
 
 def test_the_raw_event_of_the_selected_token_stands_beside_it(app: str, open_page: Open) -> None:
     page = goto(open_page(), f"{app}?capture={LEAK}&token=21")
-    raw = page.locator("[data-part=raw]")
+    raw = page.locator("[data-part=raw] pre")
     expect(raw).to_contain_text("10848")
     event = json.loads(raw.inner_text())
     assert 10848 in event["choices"][0]["token_ids"]

@@ -218,3 +218,21 @@ def test_equal_findings_are_one_group_that_opens(mount: Mount) -> None:
     expect(page.locator(".findings [aria-current] .place")).to_have_text("47 of 187")
     page.locator(".scroller").press("n")
     expect(page.locator(".findings [aria-current] .place")).to_have_text("48 of 187")
+
+
+def test_a_drag_below_the_tokens_scrolls_them_and_takes_the_range_along(mount: Mount) -> None:
+    page = mount(built_in("responses-dropped-tokens-long-vllm-0.13.0"))
+    last = page.evaluate("strip.model.count - 1")
+    box, cell = page.locator(".scroller").bounding_box(), page.locator("#cell-3").bounding_box()
+    assert box is not None
+    assert cell is not None
+    page.mouse.move(cell["x"] + 3, cell["y"] + 3)
+    page.mouse.down()
+    page.mouse.move(cell["x"] + 3, box["y"] + box["height"] + 80, steps=4)
+    page.wait_for_function(f"strip.selection.range?.end > {last // 2}")
+    page.mouse.up()
+    end = page.evaluate("strip.selection.range.end")
+    assert page.evaluate("strip.selection.range.start") == 3
+    assert page.evaluate("strip.parts.scroller.scrollTop") > 300
+    page.wait_for_timeout(200)
+    assert page.evaluate("strip.selection.range.end") == end, "it stops with the drag"

@@ -54,6 +54,18 @@ def test_the_page_opens_on_one_script_and_two_versions() -> None:
     assert app.query_params["left"] == "chat-tool-call-dropped-vllm-0.13.0"
 
 
+def test_the_chosen_token_shows_the_event_that_brought_it_on_each_side() -> None:
+    (raw,) = json.loads(drawn(page(), "raw").json)
+    assert raw["cell"] == 4
+    assert [(one["side"], one["event"], one["more"]) for one in raw["events"]] == [
+        ("left", 3, 0),
+        ("right", 3, 0),
+    ]
+    assert [json.loads(one["text"])["choices"][0]["token_ids"] for one in raw["events"]] == [
+        [11122, 13, 200007]
+    ] * 2
+
+
 def test_a_link_opens_its_pair_and_final_texts_make_two_strips() -> None:
     app = page(left="responses-dropped-tokens-vllm-0.13.0", right="responses-whole-vllm-0.14.1")
     assert "only 0.13.0 lost 21 characters of the reasoning" in banner(app)["sentence"]

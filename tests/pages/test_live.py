@@ -62,6 +62,7 @@ def test_a_server_s_models_are_listed_and_start_is_ready() -> None:
         ("no address", "invalid server address"),
         ("http://me:pw@host", "an address with a password in it"),
     ],
+    ids=["nobody listens", "no address", "password"],  # a free port is another one in each process
 )
 def test_what_is_wrong_with_an_address_is_said_in_one_sentence(address: str, words: str) -> None:
     app = shown(address)
@@ -107,6 +108,37 @@ def test_a_run_of_another_client_is_listed_with_its_verdict_and_cannot_be_stoppe
     assert run.look is not None
     listed = [one.value.replace("\\", "") for one in app.markdown]
     assert [one for one in listed if run.look.seen.verdict.sentence in one]
+
+
+def test_recent_runs_are_filtered_ordered_and_removed() -> None:
+    registry = dashboard.registry()
+    made = []
+    for words in ("chat-whole-vllm", "tool-call-leak", "whole-one", "tool-call-dropped"):
+        [capture] = load(next(one.path for one in builtin() if words in one.name))
+        run = registry.get(registry.opened(capture.header))
+        assert run is not None
+        for event in capture.events:
+            registry.event(run.id, event)
+        registry.ended(run.id, End(at_s=1.0, cut=False))
+        run.audit()
+        made.append(run.id)
+    app = shown("no address")
+
+    def listed() -> list[str]:
+        keys = [str(one.key) for one in app.button]
+        return [key.removeprefix("live_watch_") for key in keys if key.startswith("live_watch_")]
+
+    assert listed() == made[::-1]
+    [order] = [one for one in app.button_group if one.key == "live_runs_order"]
+    order.set_value("Errors first").run()
+    assert listed() == [made[3], made[1], made[2], made[0]]
+    app.text_input(key="live_runs_filter").set_value("error CHAT").run()
+    assert listed() == [made[3], made[1]]
+    app.text_input(key="live_runs_filter").set_value("").run()
+    app.button(key=f"live_forget_{made[3]}").click().run()
+    assert not app.exception
+    assert made[3] not in [run.id for run in registry.runs()]
+    assert listed() == made[2::-1], "three runs need no filter"
 
 
 def test_what_a_server_says_becomes_no_link() -> None:

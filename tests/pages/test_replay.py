@@ -224,7 +224,7 @@ def test_the_prompt_is_a_collapsed_line_and_opens_on_demand() -> None:
 
 
 def test_a_capture_without_the_prompts_ids_has_no_such_line() -> None:
-    assert not page(capture="responses-whole-vllm-0.14.1").expander
+    assert not page(capture="responses-disconnected-vllm-0.13.0").expander
 
 
 def test_uploads_survive_a_reload_under_the_same_link() -> None:

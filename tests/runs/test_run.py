@@ -1,5 +1,6 @@
 import gc
 import tracemalloc
+from pathlib import Path
 
 from inspector.capture import End, Event
 from inspector.harmony.vocab import encode
@@ -102,6 +103,21 @@ def test_old_runs_are_forgotten_and_the_newest_stay() -> None:
         made.append(registry.opened(CAPTURE.header))
         registry.ended(made[-1], End(at_s=1.0, cut=False))
     assert [run.id for run in registry.runs()] == made[:9:-1]
+
+
+def test_a_run_is_taken_from_the_list_once_it_has_ended_and_its_file_stays(tmp_path: Path) -> None:
+    registry = Registry(tmp_path)
+    run = registry.get(registry.opened(CAPTURE.header))
+    assert run is not None
+    assert run.path is not None
+    registry.event(run.id, CAPTURE.events[0])
+    registry.forget(run)
+    assert registry.runs() == [run], "it is still streaming"
+    registry.ended(run.id, End(at_s=1.0, cut=False))
+    registry.forget(run)
+    registry.forget(run)
+    assert registry.runs() == []
+    assert run.path.exists()
 
 
 def test_calls_for_a_run_that_was_forgotten_do_nothing() -> None:

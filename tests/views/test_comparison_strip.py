@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import given, settings
 
-from inspector.capture import Capture
+from inspector.capture import Capture, End
 from inspector.compare import compare
 from inspector.harmony.vocab import encode
 from inspector.inspection import inspect
@@ -26,7 +26,7 @@ def as_json(made: Payload) -> dict[str, Any]:
 def row(left: Capture, right: Capture) -> dict[str, Any]:
     made = comparison_strip(compare(inspect(left), inspect(right)), key="k")
     assert made is not None
-    return as_json(made)
+    return as_json(made.payload)
 
 
 def test_equal_tokens_are_one_row_over_two_ribbons() -> None:
@@ -57,6 +57,33 @@ def test_other_tokens_stand_beside_each_other_and_the_first_is_named() -> None:
     assert sides == ["assistant", "assistant", "left · assistant", "right · assistant", "assistant"]
     assert made["count"] == 15  # 14 tokens a side, of which 13 are the same
     assert made["events"]["at"] is None
+
+
+def test_the_rest_of_a_message_that_one_side_lacks_is_no_other_message() -> None:
+    cut = chat(GOOD[:1], end=End(at_s=None, cut=True), done=False, finish=None)
+    told = [
+        [(one["start"], one["message"], one["continued"], one["role"]) for one in made["blocks"]]
+        for made in (row(cut, chat(GOOD)), row(chat(GOOD), cut))
+    ]
+    assert told[0] == [
+        (0, 0, False, "assistant"),
+        (4, 0, True, "only right · assistant"),
+        (7, 1, False, "only right · assistant"),
+    ]
+    assert told[1] == [(at, *rest, role.replace("right", "left")) for at, *rest, role in told[0]]
+    assert row(cut, chat(GOOD))["findings"][0]["title"] == "the left stream ends here: only right, 10 tokens"
+    assert row(chat(GOOD), cut)["findings"][0]["title"] == "the right stream ends here: only left, 10 tokens"
+
+
+def test_a_header_that_goes_on_with_other_words_is_not_titled_by_those_of_one_side() -> None:
+    other = ((GOOD[0][0].replace("analysis", "final"), {"content": "Need"}), *GOOD[1:])
+    blocks = row(chat(GOOD), chat(other))["blocks"]
+    assert [(one["in_body"], one["role"], one["channel"]) for one in blocks[1:3]] == [
+        (False, "left · assistant", "analysis"),
+        (False, "right · assistant", "final"),
+    ]
+    assert (blocks[0]["end"], blocks[0]["in_body"]) == (1, False)
+    assert (blocks[3]["start"], blocks[3]["continued"]) == (3, True)
 
 
 def test_without_ids_there_is_no_common_row() -> None:
@@ -99,10 +126,33 @@ def test_all_built_in_pairs_of_one_endpoint_make_a_row_or_say_none() -> None:
             assert (made is not None) == known
 
 
+def test_a_cell_knows_its_tokens_on_both_sides() -> None:
+    yes, no = (
+        (*GOOD[:2], (f"<|start|>assistant<|channel|>final<|message|>{word}<|return|>", {"content": word}))
+        for word in (" yes", " no")
+    )
+    made = comparison_strip(compare(inspect(chat(yes)), inspect(chat(no))), key="k")
+    assert made is not None
+    assert [made.tokens_at(cell) for cell in (0, 11, 12, 13, 14, 15)] == [
+        (0, 0),
+        (11, 11),
+        (12, None),
+        (None, 12),
+        (13, 13),
+        (None, None),
+    ]
+    short = comparison_strip(
+        compare(inspect(long_answer()), inspect(long_answer(lost=200))), key="k", folded=True
+    )
+    assert short is not None
+    (finding,) = short.payload["findings"]
+    assert short.tokens_at(finding["cell_start"] or 0) == (203, 203)
+
+
 def folded(left: Capture, right: Capture) -> dict[str, Any]:
     made = comparison_strip(compare(inspect(left), inspect(right)), key="k", folded=True)
     assert made is not None
-    return as_json(made)
+    return as_json(made.payload)
 
 
 def test_folded_long_equal_stretches_are_left_out_and_told() -> None:

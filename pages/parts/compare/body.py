@@ -7,19 +7,18 @@ import pandas as pd
 import streamlit as st
 
 import inspector
-from inspector import Comparison, Inspection, Level, dashboard
-from inspector.dashboard import Repeats
+from inspector import Comparison, Inspection, dashboard
+from inspector.dashboard import ComparedRow
 from pages.ui import captures, pickers
-from pages.ui.banner import banner, sentence_banner
+from pages.ui.banner import banner
 from pages.ui.captures import Chosen
 from pages.ui.charts import both_over_time
 from pages.ui.fields import field_words, fields, sides
 from pages.ui.prompt import two_prompts
-from pages.ui.state import Place, Session
-from pages.ui.strip import Payload, pack, strip
+from pages.ui.state import Place, Session, went_back
+from pages.ui.strip import Payload, RawEvent, pack, raw_events, strip
 
 __all__ = [
-    "RUNS",
     "compared",
     "download",
     "facts",
@@ -28,9 +27,7 @@ __all__ = [
     "one_side",
     "pick",
     "prompts",
-    "rates",
     "receive",
-    "repeats",
     "settings",
     "several",
     "texts",
@@ -45,14 +42,6 @@ _FOLDS_FROM: Final = 200
 """Tokens from which folding is offered."""
 _CAPTURES: Final = "Two captures"
 _SERVERS: Final = "Ask two servers"
-RUNS: Final = {
-    "run": st.column_config.NumberColumn(width=50),
-    "side": st.column_config.TextColumn(width=60),
-    "result": st.column_config.TextColumn(width=80),
-    "errors": st.column_config.NumberColumn(width=60),
-    "says": st.column_config.TextColumn(width=520),
-}
-"""Widths of the columns of `dashboard.run_rows`."""
 
 
 def from_servers() -> bool:
@@ -89,6 +78,8 @@ def pick(session: Session) -> tuple[Chosen | None, Chosen | None]:
     row = st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="compare_pickers")
     for side, first in zip(_SIDES, _FIRST, strict=True):
         asked = kept.get(side, first)
+        if asked in known and went_back():
+            st.session_state[f"compare_{side}"] = asked
         if asked not in known and side in kept:
             st.warning(
                 pickers.plain(
@@ -100,7 +91,7 @@ def pick(session: Session) -> tuple[Chosen | None, Chosen | None]:
             f"{side.capitalize()}{' (reference)' if side == 'left' else ''}",
             known,
             index=known.index(asked) if asked in known else 0 if known else None,
-            format_func=captures.title,
+            format_func=captures.labels(session),
             key=f"compare_{side}",
         )
         if side == "left":
@@ -128,6 +119,7 @@ class _Row(NamedTuple):
     """Where to begin: at the first difference."""
     hidden: int
     """Tokens that are folded away."""
+    made: ComparedRow
 
 
 def compared(left: Chosen, right: Chosen) -> Comparison:
@@ -178,10 +170,24 @@ def tokens(session: Session, left: Chosen, right: Chosen, found: Comparison) -> 
             ):
                 made = short
         _strip(session, "compare", made.payload, made.first)
+        _raw(session, found, made)
         return
     for side, one in (("left", left), ("right", right)):
         st.caption(_label(one.seen, side))
         _strip(session, f"compare_{side}", captures.payload(one.digest, 0, one.seen), Place())
+
+
+def _raw(session: Session, found: Comparison, made: _Row) -> None:
+    """The events that brought the chosen token on both sides."""
+    cell = session.strip_of("compare").place.token
+    tokens = (None, None) if cell is None else made.made.tokens_at(cell)
+    told = []
+    for (side, one), token in zip(_sides(found), tokens, strict=True):
+        choice = next(mine for mine in one.reading.choices if mine.index == found.choice.index)
+        event = -1 if token is None else choice.tokens.events[token]
+        text = one.reading.events[event].data if event >= 0 else ""
+        told.append(RawEvent(side=side, event=event if event >= 0 else None, text=text))
+    raw_events(made.payload, cell, told, key="compare_raw")
 
 
 def one_side(session: Session, one: Chosen, side: str) -> None:
@@ -201,11 +207,12 @@ def _strip(session: Session, page: str, payload: Payload, first: Place) -> None:
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _row(digest: str, _found: Comparison, *, folded: bool) -> _Row | None:
     made = dashboard.comparison_strip(_found, key=digest, choice=_found.choice.index, folded=folded)
-    if made is None or not made["count"]:
+    if made is None or not made.payload["count"]:
         return None
-    first = made["findings"][0]["cell_start"] if made["findings"] else None
-    place = Place(first, 0 if made["findings"] else None)
-    return _Row(pack(made, digest=digest), place, made["hidden"])
+    payload = made.payload
+    first = payload["findings"][0]["cell_start"] if payload["findings"] else None
+    place = Place(first, 0 if payload["findings"] else None)
+    return _Row(pack(payload, digest=digest), place, payload["hidden"], made)
 
 
 def prompts(left: Chosen, right: Chosen, found: Comparison) -> None:
@@ -304,50 +311,6 @@ def several(session: Session, reference: Chosen) -> None:
         return
     rows = [dashboard.comparison_summary(compared(reference, one)) for one in others]
     st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")
-
-
-def repeats(session: Session) -> None:
-    """Repeated runs: how many of each side have errors, and whether the difference is significant."""
-    known = captures.names(session)
-    groups: list[list[Inspection]] = []
-    for column, side in zip(st.columns(2), ("Left", "Right"), strict=True):
-        names = column.multiselect(
-            f"{side} runs", known, format_func=captures.title, key=f"compare_repeats_{side.lower()}"
-        )
-        found = [captures.chosen(session, name) for name in names]
-        groups.append([one.seen for one in found if one is not None])
-    left, right = groups
-    if not left or not right:
-        st.info(
-            "Select the runs of each side: captures of the same request, sent several times to the left and "
-            "the right server. **Ask two servers** at the top can record them.",
-            icon=":material/science:",
-        )
-        return
-    rates(dashboard.significance(left, right), key="compare_repeats")
-    st.dataframe(
-        pd.DataFrame(dashboard.run_rows(left, right)), hide_index=True, width="stretch", column_config=RUNS
-    )
-
-
-def rates(found: Repeats, *, key: str) -> None:
-    """The rates of both sides in a sentence, with the test by name."""
-    level = Level.WARNING if found.left_failed or found.right_failed else Level.CLEAN
-    if found.more_than_chance is None:
-        level = Level.UNKNOWN
-    elif found.more_than_chance:
-        level = Level.ERROR
-    unknown = found.left_unknown + found.right_unknown
-    told = [
-        ("left", f"{found.left_failed} of {found.left_runs}", "with errors"),
-        ("right", f"{found.right_failed} of {found.right_runs}", "with errors"),
-    ]
-    if found.p_value is not None:
-        told.append(("p", f"{found.p_value:.2g}", found.test))
-    if unknown:
-        told.append(("", f"{unknown}", "without evidence, not counted"))
-    why = "A run fails if it has at least one error finding. A difference is significant if p is below 0.05."
-    sentence_banner(level, found.sentence, why, told, key=key)
 
 
 def download(found: Comparison) -> None:

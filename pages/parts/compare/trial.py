@@ -9,6 +9,7 @@ import inspector
 from inspector import Endpoint, Inspection, InspectorError, dashboard
 from inspector.dashboard import LiveRequest, LiveRun, Server, Trial
 from pages.parts.compare import body as compare
+from pages.parts.compare import repeats
 from pages.parts.live.asking import (
     PROMPT,
     TOOLS,
@@ -21,7 +22,7 @@ from pages.parts.live.asking import (
 from pages.ui import captures
 from pages.ui.captures import Chosen
 from pages.ui.pickers import plain
-from pages.ui.state import Session
+from pages.ui.state import Session, went_back
 
 __all__ = ["asking"]
 
@@ -52,7 +53,8 @@ def asking(session: Session) -> tuple[Chosen | None, Chosen | None]:
 
 
 def _known(session: Session) -> Trial | None:
-    name = session.trial or st.query_params.get("trial")
+    linked = st.query_params.get("trial")
+    name = linked if linked and went_back() else session.trial or linked
     trial = dashboard.registry().trial(name) if name else None
     if trial is None and name:
         st.warning(
@@ -245,7 +247,7 @@ def _pair(session: Session, trial: Trial) -> tuple[Chosen | None, Chosen | None]
 def _chosen_pair(trial: Trial) -> tuple[LiveRun | None, LiveRun | None]:
     """Rates and one row per run; the pair to show is that of the selected row, at first one that differs."""
     left, right = _inspected(trial.id, trial)
-    compare.rates(dashboard.significance(left, right), key="ask_rates")
+    repeats.rates(dashboard.significance(left, right), key="ask_rates")
     rows = dashboard.run_rows(left, right)
     chosen = st.dataframe(
         pd.DataFrame(rows),
@@ -254,7 +256,7 @@ def _chosen_pair(trial: Trial) -> tuple[LiveRun | None, LiveRun | None]:
         height=min(38 + 35 * len(rows), 320),
         on_select="rerun",
         selection_mode="single-row",
-        column_config=compare.RUNS,
+        column_config=repeats.RUNS,
         key=f"ask_runs_{trial.id}",
         alt="Runs of both sides with their verdicts",
     )["selection"]["rows"]

@@ -11,11 +11,15 @@ from inspector.dashboard import LiveRun, OutcomeKind, RunState, Upstream
 from pages.parts.live import form
 from pages.ui import captures
 from pages.ui.pickers import plain
-from pages.ui.state import Opened, Session
+from pages.ui.state import Opened, Session, went_back
 
 __all__ = ["open_in_compare", "open_in_replay", "recent", "watch", "watched"]
 
 _SHOWN: Final = 12
+_CHOSEN_FROM: Final = 4
+"""Runs from which on they can be filtered and ordered."""
+_NEWEST: Final = "Newest first"
+_WORST: Final = "Errors first"
 _EACH_S: Final = 2.0
 _SIGNS: Final = {RunState.WAITING: ":material/hourglass_top:", RunState.STREAMING: ":material/podcasts:"}
 _LEVELS: Final = {
@@ -34,7 +38,8 @@ def watch(session: Session, run: str) -> None:
 
 def watched(session: Session) -> LiveRun | None:
     """The run that is watched, if it is still known."""
-    name = session.run or st.query_params.get("run")
+    linked = st.query_params.get("run")
+    name = linked if linked and went_back() else session.run or linked
     run = dashboard.registry().get(name) if name else None
     if run is None:
         return None
@@ -45,14 +50,14 @@ def watched(session: Session) -> LiveRun | None:
 
 def open_in_replay(session: Session, run: LiveRun) -> None:
     """Open what came of a run on the Replay page."""
-    session.open([_opened(run)])
+    captures.take(session, [_opened(run)])
     st.switch_page("replay.py")
 
 
 def open_in_compare(session: Session, left: LiveRun, right: LiveRun) -> None:
     """Open two runs on the Compare page."""
     sides = {"left": _opened(left), "right": _opened(right)}
-    session.open(list(sides.values()))
+    captures.take(session, list(sides.values()))
     st.switch_page("compare.py", query_params={side: one.name for side, one in sides.items()})
 
 
@@ -70,17 +75,27 @@ def recent(session: Session, shown: LiveRun | None) -> None:
 
 def _recent(session: Session, shown: LiveRun | None, upstreams: Sequence[Upstream]) -> None:
     registry = dashboard.registry()
-    runs = [run for run in registry.runs() if shown is None or run.id != shown.id][:_SHOWN]
+    runs = [run for run in registry.runs() if shown is None or run.id != shown.id]
     if runs or upstreams:
         st.header("Recent runs", anchor=False)
     if upstreams:
         _tap(upstreams)
     for run in runs:
         registry.audit_soon(run)
+    for run in _listed(runs):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             look = st.button("Watch", key=f"live_watch_{run.id}", icon=":material/visibility:")
             opened = st.button("Replay", key=f"live_replay_{run.id}", icon=":material/play_circle:")
-            st.markdown(_line(run), width=840)
+            if run.state is RunState.ENDED:
+                st.button(
+                    "Remove",
+                    key=f"live_forget_{run.id}",
+                    icon=":material/close:",
+                    help="Remove the run from this list. Its capture file stays.",
+                    on_click=registry.forget,
+                    args=(run,),
+                )
+            st.markdown(" · ".join(filter(None, [*_facts(run), _state(run)])), width=840)
         if look:
             form.show_of(session, run.id)
             watch(session, run.id)
@@ -92,6 +107,56 @@ def _recent(session: Session, shown: LiveRun | None, upstreams: Sequence[Upstrea
             "To see requests from other clients here, start the dashboard with "
             '`HARMONY_INSPECTOR_UPSTREAMS="name=http://localhost:8000"`.'
         )
+
+
+def _listed(runs: Sequence[LiveRun]) -> Sequence[LiveRun]:
+    """The runs to list, as the filter and the order say."""
+    if len(runs) < _CHOSEN_FROM:
+        return runs
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        words = st.text_input(
+            "Filter runs",
+            placeholder="model, endpoint, verdict or words",
+            key="live_runs_filter",
+            label_visibility="collapsed",
+            width=360,
+        )
+        order = st.segmented_control(
+            "Order",
+            [_NEWEST, _WORST],
+            default=_NEWEST,
+            required=True,
+            key="live_runs_order",
+            label_visibility="collapsed",
+        )
+    found = [run for run in runs if _matches(run, words)]
+    if order == _WORST:
+        found.sort(key=_rank)
+    if len(found) > _SHOWN:
+        st.caption(f"{_SHOWN} of {len(found)} runs. Filter to see others.")
+    elif not found:
+        st.caption("No run matches this filter.")
+    return found[:_SHOWN]
+
+
+def _matches(run: LiveRun, words: str) -> bool:
+    text = " ".join([*_facts(run), _state(run), *([str(_level(run))] if _level(run) else [])])
+    text = text.replace("\\", "").lower()
+    return all(word in text for word in words.lower().split())
+
+
+def _rank(run: LiveRun) -> int:
+    order = (Level.ERROR, Level.WARNING, Level.UNKNOWN, Level.CLEAN, None)
+    return order.index(_level(run))
+
+
+def _level(run: LiveRun) -> Level | None:
+    """The verdict on a run that has ended; None where nobody is to blame, and before the audit."""
+    if run.state is not RunState.ENDED or run.outcome.kind is OutcomeKind.STOPPED_BY_USER:
+        return None
+    if run.outcome.failed:
+        return Level.ERROR
+    return None if run.look is None else run.look.seen.verdict.level
 
 
 def _tap(upstreams: Sequence[Upstream]) -> None:
@@ -116,18 +181,22 @@ def _port() -> int:
     return int(st.get_option("server.port"))
 
 
-def _line(run: LiveRun) -> str:
+def _facts(run: LiveRun) -> list[str]:
     model = plain(run.header.model or "model unknown")
     words = [captures.started(run), str(run.header.endpoint), model, captures.size(run)]
     if not run.own:
         words.insert(1, plain(run.header.source or ""))
+    return words
+
+
+def _state(run: LiveRun) -> str:
     if run.state is not RunState.ENDED:
-        words.append(f"{_SIGNS[run.state]} {run.state}")
-    elif run.outcome.kind is OutcomeKind.STOPPED_BY_USER:
-        words.append(f":gray[{plain(run.outcome.failure)}]")
-    elif run.outcome.failed:
-        words.append(f":red[{plain(run.outcome.failure)}]")
-    elif run.look is not None:
-        told = run.look.seen.verdict
-        words.append(f"{_LEVELS[told.level]} {plain(told.sentence)}")
-    return " · ".join(words)
+        return f"{_SIGNS[run.state]} {run.state}"
+    if run.outcome.kind is OutcomeKind.STOPPED_BY_USER:
+        return f":gray[{plain(run.outcome.failure)}]"
+    if run.outcome.failed:
+        return f":red[{plain(run.outcome.failure)}]"
+    if run.look is None:
+        return ""
+    told = run.look.seen.verdict
+    return f"{_LEVELS[told.level]} {plain(told.sentence)}"

@@ -8,9 +8,9 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 
 from inspector import Capture, Endpoint, dashboard
-from inspector.dashboard import MatrixRun, Outcome, Script
+from inspector.dashboard import MatrixRun, Outcome, Script, ScriptClass
 from pages.parts.matrix.choosing import label_of
-from pages.ui import pickers, state
+from pages.ui import captures, pickers, state
 from pages.ui.palette import shade
 
 __all__ = [
@@ -59,12 +59,14 @@ def frame(
     *,
     words: str = "",
     only_differing: bool = False,
+    example_of: ScriptClass | None = None,
 ) -> pd.DataFrame:
     """Scripts down, releases across; a cell is a shape and its word."""
     rows: dict[str, list[str]] = {}
     for script in scripts:
         if (
             endpoint not in script.endpoints
+            or example_of not in (None, script.example_of)
             or words.casefold() not in f"{script.name} {script.sentence}".casefold()
         ):
             continue
@@ -156,7 +158,7 @@ def details(run: MatrixRun, endpoint: Endpoint, script: Script) -> None:
         st.caption("Its capture was not stored.")
         return
     if st.button("Open in Replay", icon=":material/play_circle:", type="primary"):
-        state.current().open([_opened(run, endpoint, script, capture)])
+        captures.take(state.current(), [_opened(run, endpoint, script, capture)])
         st.switch_page("replay.py")
 
 

@@ -12,8 +12,9 @@ import streamlit as st
 from inspector import Header, Inspection, dashboard
 from inspector.dashboard import ChoiceReading, event_rows
 from pages.ui.state import Place, Session
+from pages.ui.strip import RawEvent
 
-__all__ = ["as_curl", "events", "opened_event", "request"]
+__all__ = ["as_curl", "events", "opened_event", "raw", "request"]
 
 _PER_PAGE: Final = 25
 _SHOWN_AT_MOST: Final = 60_000
@@ -98,6 +99,11 @@ def opened_event(session: Session, seen: Inspection, choice: int) -> int | None:
     if place.token is not None and place.token < len(events_of) and events_of[place.token] >= 0:
         return events_of[place.token]
     return None
+
+
+def raw(seen: Inspection, event: int | None) -> RawEvent:
+    """An event as the strip shows it."""
+    return RawEvent(event=event, text="" if event is None else seen.reading.events[event].data)
 
 
 def request(seen: Inspection) -> None:

@@ -10,7 +10,6 @@ from pages.ui.state import Session
 
 __all__ = ["matching", "overview"]
 
-_SIGNS: Final = {Level.ERROR: "✕", Level.WARNING: "!", Level.CLEAN: "✓", Level.UNKNOWN: "?"}
 _LISTED: Final = 200
 _COLUMNS: Final = {
     "capture": st.column_config.TextColumn(width=330),
@@ -70,7 +69,7 @@ def matching(row: dict[str, Any], words: str) -> bool:
 
 def _row(session: Session, name: str) -> dict[str, Any]:
     one = captures.summary(session, name)
-    sign = _SIGNS[Level(one["level"])]
+    sign = captures.SIGNS[Level(one["level"])]
     return {
         "capture": name,
         "from": one["origin"],

@@ -9,16 +9,15 @@ import streamlit as st
 
 from inspector import Inspection, Level
 from inspector.dashboard import duration, figures, number, plural
-from pages.ui.assets import inline
+from pages.ui.assets import sheet
 from pages.ui.modules import loader
-from pages.ui.palette import stylesheet
 
 __all__ = ["banner", "facts", "sentence_banner"]
 
 _component = st.components.v2.component(
     "inspector_banner",
     html='<div class="banner"></div>',
-    css=stylesheet() + inline("banner/banner.css"),
+    css=sheet("banner/banner.css"),
     js=loader("ui/banner/banner.js"),
 )
 

@@ -9,16 +9,15 @@ from typing import Any, Final
 import streamlit as st
 
 from inspector.dashboard import Lane, Piece, diff
-from pages.ui.assets import inline
+from pages.ui.assets import sheet
 from pages.ui.modules import loader
-from pages.ui.palette import stylesheet
 
 __all__ = ["field_words", "fields", "parts", "sides"]
 
 _component = st.components.v2.component(
     "inspector_fields",
     html='<div class="fields"></div>',
-    css=stylesheet() + inline("fields/fields.css"),
+    css=sheet("fields/fields.css"),
     js=loader("ui/fields/fields.js"),
 )
 
@@ -32,6 +31,7 @@ _LONGEST: Final = 4000
 
 _NOTES: Final = {
     "text without an API field": "complete, with text that has no API field",
+    "separator added by the server": "complete, with separators that the server added",
     "text left out on purpose": "complete, without what is not sent as text",
 }
 """Why texts that differ are right, by the state of the field."""

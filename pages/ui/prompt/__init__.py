@@ -3,16 +3,15 @@
 import streamlit as st
 
 from inspector.dashboard import FirstDifference, Prompt, number, prompt_blocks, prompt_label
-from pages.ui.assets import inline
+from pages.ui.assets import sheet
 from pages.ui.modules import loader
-from pages.ui.palette import stylesheet
 
 __all__ = ["prompt_block", "two_prompts"]
 
 _component = st.components.v2.component(
     "inspector_prompt",
     html='<div class="prompt"></div>',
-    css=stylesheet() + inline("prompt/prompt.css"),
+    css=sheet("prompt/prompt.css"),
     js=loader("ui/prompt/prompt.js"),
 )
 

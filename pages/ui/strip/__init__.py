@@ -5,7 +5,7 @@ payload of `dashboard.strip` as JSON, which the browser reads once however often
 Text of a model reaches the page through `textContent` only.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,12 +13,11 @@ import streamlit as st
 
 from inspector import dashboard
 from inspector.dashboard import StripHead, StripPayload
-from pages.ui.assets import inline
+from pages.ui.assets import inline, sheet
 from pages.ui.modules import loader
-from pages.ui.palette import stylesheet
 from pages.ui.state import Place, Session
 
-__all__ = ["Payload", "pack", "raw_event", "strip", "styles"]
+__all__ = ["Payload", "RawEvent", "pack", "raw_events", "strip", "styles"]
 
 _RAW_AT_MOST: Final = 20_000
 """Characters of a raw event that the strip receives."""
@@ -29,7 +28,7 @@ _SHEETS: Final = ("strip", "time", "tokens", "ribbons", "panels", "find", "looks
 
 def styles() -> str:
     """The style sheet of the strip."""
-    return stylesheet() + inline(*(f"strip/{name}.css" for name in _SHEETS))
+    return sheet(*(f"strip/{name}.css" for name in _SHEETS))
 
 
 _raw = st.components.v2.component("inspector_raw", html="<div></div>", js=loader("ui/strip/raw-component.js"))
@@ -87,13 +86,26 @@ def strip(payload: Payload, session: Session, *, key: str, feed: str | None = No
         session.hear(Place(token, finding, to, view), _number(told.get("at")) or 0)
 
 
-def raw_event(payload: Payload, event: int | None, text: str, *, key: str) -> None:
-    """Tell the strip the raw event of the chosen token, which it shows beside it; None when there is none."""
-    shown = text[:_RAW_AT_MOST]
-    _raw(
-        key=key,
-        data={"key": payload.key, "event": event, "text": shown, "more": len(text) - len(shown)},
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawEvent:
+    """An event as it was received."""
+
+    event: int | None
+    """Its number; None when there is none."""
+    text: str
+    side: str = ""
+    """`left` or `right` in a comparison."""
+
+
+def raw_events(payload: Payload, cell: int | None, events: Sequence[RawEvent], *, key: str) -> None:
+    """Tell the strip the raw events of the chosen cell, which it shows below the tokens."""
+    told = [
+        {"side": one.side, "event": one.event, "text": shown, "more": len(one.text) - len(shown)}
+        for one in events
+        for shown in (one.text[:_RAW_AT_MOST],)
+    ]
+    # In a list: Streamlit looks for data frames in an object, and imports pandas for that.
+    _raw(key=key, data=[{"key": payload.key, "cell": cell, "events": told}])
 
 
 def _number(told: object) -> int | None:

@@ -52,7 +52,7 @@ export function covering(blocks, cells) {
   }
   if (at < cells) covered.push(unnamed(at, cells));
   let message = 0;
-  for (const block of covered) block.number = block.kind === "message" ? message++ : null;
+  for (const block of covered) block.number = block.message ?? (block.kind === "message" ? message++ : null);
   return covered;
 }
 
@@ -97,7 +97,7 @@ export function blockWords(model, block, known, open) {
   if (block.kind === "refused") return refusedWords(model, block, size ? cells : "");
   const header = open || block.in_body === false;
   const meta = joined(
-    `message ${block.number}`,
+    `message ${block.number}${block.continued ? ", continued" : ""}`,
     open ? null : block.role,
     !open && block.content_type ? `content type ${block.content_type}` : null,
     cells,
@@ -126,7 +126,7 @@ function refusedWords(model, block, cells) {
     block.state ? `parser state: ${block.state.replaceAll("_", " ")}` : null,
     unsent ? "the server stopped here" : resumed(model, block),
   );
-  return { title: "rejected by the parser", meta };
+  return { title: `rejected by the parser${block.continued ? ", continued" : ""}`, meta };
 }
 
 /**

@@ -7,6 +7,7 @@ import { visibleParts } from "../text.js";
 import { fieldHue, fieldWords } from "./lane.js";
 
 /** @import { Placed } from "./blocks.js" */
+/** @import { Lane } from "./lane.js" */
 /** @import { Model } from "./model.js" */
 
 const SINGLE = 3000; // cells that are pieces of their own, so that each can be chosen
@@ -23,18 +24,20 @@ const LOST = new Set(["dropped", "unserved"]);
  * The sections in the order in which their fields were first delivered, or should have been.
  * @param {Model} model
  * @param {number} shown cells that had arrived
+ * @param {number} [number] of the lane
  * @returns {Section[]}
  */
-export function sectionsOf(model, shown) {
+export function sectionsOf(model, shown, number = 0) {
   /** @type {Map<string, Section>} */
   const sections = new Map();
   const single = model.count <= SINGLE;
   let tools = -1;
   let block = -1;
-  for (const [start, end, delivered, state] of model.lanes[0]?.runs ?? []) {
+  const lane = model.lanes[number];
+  for (const [start, end, delivered, state] of lane?.runs ?? []) {
     for (let i = start, to; i < end; i = to) {
       const b = model.blockOf(i);
-      for (; block < b; block++) if (calls(model.blocks[block + 1])) tools++;
+      for (; block < b; block++) if (begins(model, lane, model.blocks[block + 1])) tools++;
       to = single ? i + 1 : Math.min(end, model.blocks[b].end);
       if (model.rankOf(i) >= shown) continue;
       const field = delivered ?? intended(model.blocks[b], tools);
@@ -51,7 +54,18 @@ export function sectionsOf(model, shown) {
  * @param {number} shown
  */
 export function paintClient(model, shown) {
-  return sectionsOf(model, shown).map(sectionBox);
+  const sides = model.lanes.map((_, number) => sectionsOf(model, shown, number).map(sectionBox));
+  if (sides.length === 1) return sides[0].length ? sides[0] : [nothing()];
+  return sides.map((sections, number) => {
+    const side = make("div", "side-view");
+    side.append(paint(make("p", "caption"), visibleParts(model.lanes[number].label, { spaces: false })));
+    side.append(...(sections.length ? sections : [nothing()]));
+    return side;
+  });
+}
+
+function nothing() {
+  return make("p", "quiet", "Nothing was delivered.");
 }
 
 /** @param {Section} section */
@@ -98,6 +112,19 @@ function pieceBox({ start, end, state, text }, left) {
 /** @param {Placed | undefined} block */
 function calls(block) {
   return block?.kind === "message" && (block.recipient?.startsWith("functions.") ?? false);
+}
+
+/**
+ * True where a tool call of this lane begins; in a comparison some blocks are of the other side, or go on.
+ * @param {Model} model
+ * @param {Lane} lane
+ * @param {Placed} block
+ */
+function begins(model, lane, block) {
+  if (!calls(block) || block.continued) return false;
+  if (model.lanes.length === 1) return true;
+  for (let i = block.start; i < block.end; i++) if (lane.numberAt(i) >= 0) return true;
+  return false;
 }
 
 /**

@@ -69,7 +69,7 @@ function knownAt(finding, events) {
   for (let k = 0; k < events.index.length; k++) {
     if (events.index[k] <= finding.event_start) cells += events.size(k);
   }
-  return Math.max(1, cells);
+  return Math.min(events.cells, Math.max(1, cells));
 }
 
 /**

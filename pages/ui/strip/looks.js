@@ -1,6 +1,5 @@
 // How the strip is looked at: what is folded away, token probabilities as heat, or as a client shows it.
 
-import { make } from "../dom.js";
 import { paintClient } from "./client-view.js";
 import { onKey } from "./keyboard.js";
 
@@ -35,8 +34,9 @@ export class Looks {
     parts["framing-label"].hidden = !model.blocks.some(
       (block) => block.kind === "message" && block.body > block.start,
     );
-    parts["client-view"].hidden = model.lanes.length !== 1;
-    if (model.lanes.length !== 1) this.client = false;
+    parts["client-view"].hidden = model.lanes.length === 0;
+    parts.client.classList.toggle("both", model.lanes.length > 1);
+    if (model.lanes.length === 0) this.client = false;
     parts.framing.checked = !layout.folds.framing;
     this.painted = "";
     this.#place();
@@ -54,7 +54,7 @@ export class Looks {
    */
   showClient(shown, { asked = false } = {}) {
     const { strip } = this;
-    if (shown === this.client || (shown && strip.model.lanes.length !== 1)) return;
+    if (shown === this.client || (shown && strip.model.lanes.length === 0)) return;
     this.client = shown;
     this.#place();
     if (shown) strip.paint();
@@ -87,16 +87,13 @@ export class Looks {
     const { model, selection, parts } = this.strip;
     const wanted = `${model.count} ${shown}`;
     if (wanted !== this.painted) {
-      const sections = paintClient(model, shown);
-      parts.client.replaceChildren(
-        ...(sections.length ? sections : [make("p", "quiet", "Nothing was delivered.")]),
-      );
+      parts.client.replaceChildren(...paintClient(model, shown));
     }
     this.painted = wanted;
     for (const before of parts.client.querySelectorAll(".selected")) before.classList.remove("selected");
-    const piece = selection.token === null ? null : pieceWith(parts.client, selection.token);
-    piece?.classList.add("selected");
-    piece?.scrollIntoView({ block: "nearest" });
+    const pieces = selection.token === null ? [] : piecesWith(parts.client, selection.token);
+    for (const piece of pieces) piece.classList.add("selected");
+    pieces[0]?.scrollIntoView({ block: "nearest" });
   }
 
   #place() {
@@ -119,9 +116,7 @@ export class Looks {
  * @param {HTMLElement} box
  * @param {number} cell
  */
-function pieceWith(box, cell) {
-  for (const piece of /** @type {Iterable<HTMLElement>} */ (box.querySelectorAll("[data-i]"))) {
-    if (Number(piece.dataset.i) <= cell && cell < Number(piece.dataset.end)) return piece;
-  }
-  return null;
+function piecesWith(box, cell) {
+  const pieces = /** @type {NodeListOf<HTMLElement>} */ (box.querySelectorAll("[data-i]"));
+  return [...pieces].filter(({ dataset }) => Number(dataset.i) <= cell && cell < Number(dataset.end));
 }

@@ -33,10 +33,7 @@
  * @property {HTMLInputElement} framing checked while headers are hidden
  * @property {HTMLElement} heat-label
  * @property {HTMLInputElement} heat
- * @property {HTMLElement} raw-card
- * @property {HTMLElement} raw-title
- * @property {HTMLElement} raw
- * @property {HTMLButtonElement} raw-copy
+ * @property {HTMLElement} raw the event of the chosen token as it was received
  * @property {HTMLElement} finding the chosen finding
  * @property {HTMLElement} findings the list of them
  * @property {HTMLElement} findings-count

@@ -39,6 +39,10 @@ export interface Block {
   state?: string;
   /** Cells that the parser rejected. */
   culprit?: [number, number] | null;
+  /** Number of the message on its side of a comparison; elsewhere messages are counted as they stand. */
+  message?: number | null;
+  /** True for the rest of a message that an earlier block of the comparison began. */
+  continued?: boolean;
 }
 
 /** Blocks that follow the first `from` ones, which stay. */

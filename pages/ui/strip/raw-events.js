@@ -1,21 +1,27 @@
-// The raw event of the chosen token. Python knows the events, so it tells them; the strip and the component that
+// The raw events of the chosen token. Python knows the events, so it tells them; the strip and the component that
 // hears Python share this module.
 
 /**
  * @typedef {object} RawEvent
- * @property {string} key of the payload that the strip shows
+ * @property {string} side of a comparison; empty for the one event of a capture
  * @property {number | null} event null when no event is known
  * @property {string} text as received, bounded
  * @property {number} more characters after it
  */
+/**
+ * @typedef {object} RawEvents
+ * @property {string} key of the payload that the strip shows
+ * @property {number | null} cell that they brought
+ * @property {RawEvent[]} events
+ */
 
-/** @type {Map<string, RawEvent>} the last one, by payload */
+/** @type {Map<string, RawEvents>} the last ones, by payload */
 const last = new Map();
-/** @type {Set<(raw: RawEvent) => void>} */
+/** @type {Set<(raw: RawEvents) => void>} */
 const listeners = new Set();
 const KEPT = 8;
 
-/** @param {RawEvent} raw */
+/** @param {RawEvents} raw */
 export function tellRaw(raw) {
   last.delete(raw.key);
   last.set(raw.key, raw);
@@ -29,7 +35,7 @@ export function rawOf(key) {
 }
 
 /**
- * @param {(raw: RawEvent) => void} listener
+ * @param {(raw: RawEvents) => void} listener
  * @returns {() => void} ends it
  */
 export function hearRaw(listener) {

@@ -1,36 +1,108 @@
-// The raw event of the chosen token, below the tokens.
+// The raw event of the chosen token, below the tokens; of a comparison the events of both sides.
 
-import { paint } from "../dom.js";
+import { make, paint } from "../dom.js";
 import { NUMBER } from "../numbers.js";
 import { visibleParts } from "../text.js";
+import { copy } from "./copying.js";
 
 /** @import { Model } from "./model.js" */
-/** @import { Parts } from "./parts.js" */
-/** @import { RawEvent } from "./raw-events.js" */
+/** @import { RawEvent, RawEvents } from "./raw-events.js" */
 
 const MOST = 8000; // characters
-/** @type {WeakMap<HTMLElement, string>} */
-const painted = new WeakMap();
+const NOTHING_CHOSEN = "Select a token to see the event that brought it.";
 
 /**
- * @param {Parts} parts
+ * @typedef {object} Card one event with its title
+ * @property {HTMLElement} title
+ * @property {HTMLButtonElement} button
+ * @property {HTMLElement} text
+ * @property {RawEvent | null} shown
+ */
+
+/** @type {WeakMap<HTMLElement, Card[]>} */
+const cards = new WeakMap();
+
+/**
+ * @param {HTMLElement} box
  * @param {Model} model
- * @param {RawEvent | null} raw
+ * @param {RawEvents | null} raw
  * @param {number | null} token
  */
-export function paintRaw(parts, model, raw, token) {
-  parts["raw-card"].hidden = raw === null;
+export function paintRaw(box, model, raw, token) {
+  box.hidden = raw === null;
   if (raw === null) return;
-  const { event } = raw;
-  // Python tells the event a little after the choice.
-  const k = token === null ? -1 : model.events.of(token);
-  const wanted = k < 0 || model.events.index[k] < 0 ? event : model.events.index[k];
-  const state = wanted === event ? "as received" : "loading";
-  parts["raw-title"].textContent = wanted === null ? "Event" : `Event ${NUMBER.format(wanted)}, ${state}`;
-  parts["raw-copy"].disabled = event === null;
-  const shown = event === null ? "Select a token to see the event that brought it." : raw.text;
-  if (painted.get(parts.raw) === shown) return;
-  painted.set(parts.raw, shown);
-  paint(parts.raw, visibleParts(shown, { spaces: false, most: MOST }));
-  if (raw.more) parts.raw.append(` … ${NUMBER.format(raw.more)} more characters: see the tab Events`);
+  const mine = cardsIn(box, raw.events.length);
+  for (const [n, one] of raw.events.entries()) paintCard(mine[n], one, isLate(model, raw, token), token);
+}
+
+/**
+ * True until Python has told the event of the cell that is chosen now.
+ * @param {Model} model
+ * @param {RawEvents} raw
+ * @param {number | null} token
+ */
+function isLate(model, raw, token) {
+  if (raw.cell === token || token === null) return false;
+  if (raw.events.length > 1) return true;
+  const k = model.events.of(token);
+  return k >= 0 && model.events.index[k] >= 0 && model.events.index[k] !== raw.events[0].event;
+}
+
+/**
+ * @param {HTMLElement} box
+ * @param {number} count
+ */
+function cardsIn(box, count) {
+  const known = cards.get(box);
+  if (known?.length === count) return known;
+  const made = Array.from({ length: count }, () => newCard());
+  box.replaceChildren(
+    ...made.map(({ title, button, text }) => {
+      const part = make("section");
+      const head = make("h2");
+      head.append(title, button);
+      part.append(head, text);
+      return part;
+    }),
+  );
+  cards.set(box, made);
+  return made;
+}
+
+/** @returns {Card} */
+function newCard() {
+  const card = {
+    title: make("span"),
+    button: make("button", "small", "copy"),
+    text: make("pre"),
+    shown: null,
+  };
+  card.title.dataset.part = "raw-title";
+  card.text.tabIndex = 0;
+  card.button.type = "button";
+  /** @type {Card} */
+  const made = card;
+  card.button.onclick = () => copy(card.button, made.shown?.text ?? null);
+  return made;
+}
+
+/**
+ * @param {Card} card
+ * @param {RawEvent} one
+ * @param {boolean} late
+ * @param {number | null} token
+ */
+function paintCard(card, one, late, token) {
+  const side = one.side ? `${one.side}: ` : "";
+  const name = one.event === null ? `${side}event` : `${side}event ${NUMBER.format(one.event)}`;
+  const state = late ? ", loading" : one.event === null ? "" : ", as received";
+  card.title.textContent = name.slice(0, 1).toUpperCase() + name.slice(1) + state;
+  card.button.disabled = one.event === null;
+  if (card.shown === one && one.event !== null) return;
+  card.shown = one;
+  const absent = one.side && token !== null ? "This side has no event for this token." : NOTHING_CHOSEN;
+  paint(card.text, visibleParts(one.event === null ? absent : one.text, { spaces: false, most: MOST }));
+  if (!one.more) return;
+  const where = one.side ? "open the capture in Replay" : "see the tab Events";
+  card.text.append(` … ${NUMBER.format(one.more)} more characters: ${where}`);
 }

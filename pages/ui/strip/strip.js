@@ -142,6 +142,7 @@ export class Strip {
     this.looks.renew();
     this.layout.heat = this.looks.heat;
     this.root.dataset.unit = this.model.unit;
+    this.root.classList.toggle("bare", this.model.count === 0 && !this.view.waits);
     this.root.dataset.ready = this.model.key;
   }
 
@@ -263,7 +264,7 @@ export class Strip {
 
   #paintRaw() {
     const { model, parts, selection } = this;
-    paintRaw(parts, model, rawOf(model.key), selection.token);
+    paintRaw(parts.raw, model, rawOf(model.key), selection.token);
   }
 
   /** Tell Python where the user is. */

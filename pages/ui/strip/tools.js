@@ -1,8 +1,7 @@
 // The buttons beside the legend and under the token: findings, find, keys, copies.
 
-import { copy, copyOf } from "./copying.js";
+import { copyOf } from "./copying.js";
 import { moveToFinding, showHelp } from "./keyboard.js";
-import { rawOf } from "./raw-events.js";
 import { offerCopies } from "./token-panel.js";
 
 /** @import { Strip } from "./strip.js" */
@@ -24,7 +23,6 @@ export function wireTools(strip) {
     return { model: strip.model, token, range };
   };
   offerCopies(parts, chosen);
-  parts["raw-copy"].onclick = () => copy(parts["raw-copy"], rawOf(strip.model.key)?.text ?? null);
   parts.scroller.oncopy = (event) => {
     const { model, token, range } = chosen();
     const words = copyOf(model, token, "text", range);

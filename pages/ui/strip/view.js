@@ -12,11 +12,11 @@ import { SIZE } from "./sizes.js";
 /** @import { Listener as Pointed } from "./pointing.js" */
 /** @import { Marks } from "./row.js" */
 
-/** @typedef {Pointed & { describe: (i: number) => string }} Listener */
+/** @typedef {Omit<Pointed, "scroll"> & { describe: (i: number) => string }} Listener */
 
 const BEYOND = 120; // pixels above and below the window that are drawn
 const FADE = 26; // pixels at the bottom that fade out, as tokens.css has it
-const NOTHING = "No tokens and no delivered text in this capture; see its events.";
+const NOTHING = "This response has no tokens and no delivered text.";
 const WAITING = "Waiting for the first token.";
 
 export class View {
@@ -45,7 +45,13 @@ export class View {
     /** @type {HTMLElement | undefined} */
     this.placeholder = undefined;
     this.scroller.onscroll = () => this.schedule();
-    this.pointing = new Pointing(parts.canvas, on);
+    this.pointing = new Pointing(parts.canvas, parts.scroller, {
+      ...on,
+      scroll: (pixels) => {
+        this.scroller.scrollTop += pixels;
+        this.draw();
+      },
+    });
   }
 
   /** @param {Layout} layout */

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import inspector
 from inspector import Kind, dashboard
-from pages.ui.captures import first_place, names, open_file, title
+from pages.ui.captures import first_place, labels, names, open_file, title
 from pages.ui.state import Place, Session
+from tests.support.pages import as_file
 from tests.support.streams import Step, chat
 
 LEAK = "chat-tool-call-leak-vllm-0.14.1"
@@ -62,6 +63,18 @@ def test_a_bad_file_is_a_sentence_and_changes_nothing() -> None:
 def test_a_title_says_what_a_built_in_capture_shows() -> None:
     assert title(LEAK).startswith("Reasoning leaked, tool call broken · vLLM 0.14.1 · Two reasoning tokens")
     assert title("mine.jsonl") == "mine.jsonl · your file"
+
+
+def test_a_picker_shows_the_verdicts_that_are_known_without_an_audit() -> None:
+    session = Session()
+    assert open_file(session, "mine.jsonl", as_file(chat([OPENING, ("Hi", {}), CLOSED]))) == ""
+    long = [("Hi", {"content": "Hi"})] * 20_001
+    assert open_file(session, "long.jsonl", as_file(chat([OPENING, *long, CLOSED]))) == ""
+    label = labels(session)
+    assert label("mine.jsonl") == "✕ mine.jsonl · your file"
+    assert label("long.jsonl") == "long.jsonl · your file"
+    assert {label(one.name).partition(" ")[0] for one in dashboard.builtin()} == {"✕", "!", "✓"}
+    assert label(LEAK).startswith("✕ Reasoning leaked")
 
 
 def test_the_first_place_is_the_first_error_with_tokens() -> None:

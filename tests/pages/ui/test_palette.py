@@ -19,6 +19,7 @@ def test_colours_are_written_in_the_palette_alone() -> None:
 def test_every_custom_property_of_a_sheet_is_defined_in_its_component_or_in_the_palette() -> None:
     given = {"st-" + name for name in ("background-color", "text-color", "primary-color", "border-color")}
     given |= {"st-font", "st-secondary-background-color", "hue", *PALETTE}
+    given |= set(re.findall(r"--([\w-]+):", (PAGES / "ui" / "common.css").read_text("utf-8")))
     for folder in {sheet.parent for sheet in PAGES.rglob("*.css")}:
         text = "".join(sheet.read_text("utf-8") for sheet in folder.glob("*.css"))
         defined = set(re.findall(r"--([\w-]+):", text))

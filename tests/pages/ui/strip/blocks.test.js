@@ -46,6 +46,21 @@ test("every cell has a block and messages are numbered", () => {
   );
 });
 
+test("a comparison numbers messages by their side, and says where one goes on", () => {
+  const told = [
+    block({ start: 0, end: 4, message: 0 }),
+    block({ start: 4, end: 6, message: 0, continued: true }),
+    block({ start: 6, end: 9, message: 2 }),
+  ];
+  const all = covering(told, 9);
+  assert.deepEqual(
+    all.map(({ number }) => number),
+    [0, 0, 2],
+  );
+  const { meta } = blockWords(new Model(stream(4)), all[1], 9, false);
+  assert.match(meta, /^message 0, continued · assistant · 2 tokens/);
+});
+
 test("a block has the hue of the field that its body belongs to", () => {
   const hues = [
     block({ channel: "analysis" }),

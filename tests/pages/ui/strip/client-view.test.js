@@ -54,6 +54,30 @@ test("text in the wrong field is shown where it arrived, and calls have their na
   );
 });
 
+test("a comparison has the sections of each side, and numbers its calls by that side", () => {
+  const call = { channel: "commentary", recipient: "functions.f", role: "assistant" };
+  const told = stream(3);
+  const blocks = [
+    block({ start: 0, body: 1, end: 8, ...call }),
+    block({ start: 8, body: 9, end: 12, ...call, message: 1 }),
+    block({ start: 12, body: 12, end: told.count, ...call, message: 1, continued: true }),
+  ];
+  const lost = /** @type {const} */ ("dropped");
+  /** @type {import("../../../../pages/ui/strip/payload.d.ts").Run[]} */
+  const left = [[2, 6, "tool_calls[0].arguments", "ok"]];
+  /** @type {import("../../../../pages/ui/strip/payload.d.ts").Run[]} */
+  const right = [
+    [9, 11, null, lost],
+    [12, 13, null, lost],
+  ];
+  const ribbons = [left, right].map((runs) => ({ label: "", runs }));
+  const model = new Model({ ...told, blocks, ribbons });
+  assert.deepEqual(
+    [0, 1].map((lane) => sectionsOf(model, model.count, lane).map(({ field }) => field)),
+    [["tool_calls[0].arguments"], ["tool_calls[0].arguments"]],
+  );
+});
+
 test("long responses are pieces of whole runs, split at messages", () => {
   const model = new Model(stream(2000));
   const sections = sectionsOf(model, model.count);

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { isStep, keepSteps } from "../../../pages/ui/history.js";
+
+const HOME = "http://127.0.0.1:8501/";
+
+test("another page, capture or run is a step; a token and what a page opened with are none", () => {
+  /** @type {[from: string, to: string, step: boolean][]} */
+  const changes = [
+    ["", "?capture=a&token=4", false],
+    ["?capture=a&token=4", "?capture=a&token=5", false],
+    ["?capture=a&token=4", "?capture=a&uploads=x", false],
+    ["?capture=a&token=4", "?capture=b&token=1", true],
+    ["?capture=a", "compare", true],
+    ["compare", "compare?left=a&right=b", false],
+    ["compare?left=a&right=b", "compare?left=b&right=a", true],
+    ["live", "live?run=a", false],
+    ["live?run=a", "live?run=b", true],
+    ["live?form=a", "live?form=b", false],
+  ];
+  for (const [from, to, step] of changes) {
+    assert.equal(isStep(new URL(from, HOME), new URL(to, HOME)), step, `${from} -> ${to}`);
+  }
+});
+
+test("what is no step takes the place of the entry before", () => {
+  /** @type {string[]} */
+  const entries = [HOME];
+  const here = () => new URL(/** @type {string} */ (entries.at(-1)));
+  const history = {
+    /** @type {History["pushState"]} */
+    pushState: (_data, _unused, url) => void entries.push(new URL(url ?? "", here()).href),
+    /** @type {History["replaceState"]} */
+    replaceState: (_data, _unused, url) => void entries.splice(-1, 1, new URL(url ?? "", here()).href),
+  };
+  keepSteps(history, here);
+  for (const url of ["?capture=a", "?capture=a&token=1", "?capture=b", "?capture=b&token=2", "/live"]) {
+    history.pushState({}, "", url);
+  }
+  assert.deepEqual(entries, [`${HOME}?capture=a&token=1`, `${HOME}?capture=b&token=2`, `${HOME}live`]);
+});
