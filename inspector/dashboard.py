@@ -35,7 +35,7 @@ from inspector.lab.results import capture_of as matrix_capture
 from inspector.lab.results import every_run as matrix_runs
 from inspector.lab.results import one_each
 from inspector.lab.score import Outcome
-from inspector.lab.scripts import Script
+from inspector.lab.scripts import Script, ScriptClass
 from inspector.lab.scripts import load as lab_scripts
 from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows
 from inspector.metrics import figures
@@ -114,6 +114,7 @@ __all__ = [
     "Route",
     "RunState",
     "Script",
+    "ScriptClass",
     "Server",
     "Shelf",
     "StripHead",
