@@ -1,7 +1,7 @@
 """What a probe costs its own machine: `python -m bench.probe_load [requests]`, with 64 workers.
 
-Prints requests per second, CPU of the probe per response, its memory at a tenth of the run and at its end, the
-size of a row. The built-in server plays a capture without pauses, so the probe is the limit.
+Prints requests per second, CPU of the probe per response, its memory at a tenth of the run and at the
+end, and the size of a row. The built-in server plays a capture without pauses, so the probe is the limit.
 """
 
 import asyncio

@@ -127,11 +127,16 @@ def progress_line(progress: Progress) -> str:
     if progress.per_s is not None:
         parts.append(f"{number(progress.per_s, 1)} per second")
     if progress.left_s is not None:
-        parts.append(f"{duration(progress.left_s)} left")
+        parts.append(f"{_about(progress.left_s)} left")
     parts.append(f"{number(progress.damaged)} damaged, {number(progress.failed)} failed")
     if progress.waited_s:
-        parts.append(f"waited {duration(progress.waited_s)} as the server asked")
+        parts.append(f"waited {_about(progress.waited_s)} as the server asked")
     return " · ".join(parts)
+
+
+def _about(seconds: float) -> str:
+    """A time that need not be exact: whole seconds, then minutes."""
+    return f"{seconds:.0f} s" if seconds < 600 else duration(seconds)
 
 
 def probe_row(probe: Probe) -> dict[str, Any]:
