@@ -8,7 +8,7 @@ import streamlit as st
 from inspector import Endpoint, dashboard
 from inspector.dashboard import MatrixRun
 
-__all__ = ["BOTH", "ENDPOINTS", "Choice", "choose", "columns", "label_of"]
+__all__ = ["BOTH", "ENDPOINTS", "Choice", "choose", "choose_rows", "columns", "label_of"]
 
 ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
 
@@ -50,6 +50,25 @@ def choose(runs: Sequence[MatrixRun]) -> Choice:
         else:
             kept[name] = version
     return Choice(Endpoint(endpoint), step, front_end, oldest, newest)
+
+
+def choose_rows() -> tuple[str, bool]:
+    """Draw the filter of the scripts: its words, and whether only those are shown in which releases differ."""
+    kept = st.query_params
+    words = st.text_input(
+        "Filter scripts",
+        kept.get("filter", ""),
+        placeholder="tool, emoji, assistantary",
+        key="matrix filter",
+        width=240,
+    )
+    differing = st.toggle("Only where releases differ", "differing" in kept, key="matrix differing")
+    for name, value in (("filter", words), ("differing", "yes" if differing else "")):
+        if value:
+            kept[name] = value
+        else:
+            kept.pop(name, None)
+    return words, differing
 
 
 def columns(runs: Sequence[MatrixRun], choice: Choice) -> dict[str, MatrixRun]:
