@@ -32,7 +32,14 @@ def _builtins() -> dict[str, Capture]:
 
 def _tap() -> DashboardTap:
     try:
-        return DashboardTap(dashboard.configured_upstreams(), dashboard.registry())
+        runs, metrics = dashboard.registry(), dashboard.Metrics()
+        return DashboardTap(
+            dashboard.configured_upstreams(),
+            runs,
+            path_of=runs.path_of,
+            watching=lambda: dashboard.Watch(metrics, dashboard.Keeping(runs.folder)),
+            metrics=dashboard.metrics_app(metrics),
+        )
     except InspectorError as error:
         sys.exit(str(error))
 

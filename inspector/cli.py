@@ -3,22 +3,41 @@
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
 
-from inspector.commands import audit, compare, diagnose, doctor, lab, play, record, report, tap, tokens
+from inspector.commands import (
+    audit,
+    canary,
+    compare,
+    diagnose,
+    doctor,
+    lab,
+    play,
+    probe,
+    record,
+    report,
+    tap,
+    tokens,
+    ui,
+)
 from inspector.commands.shared import Parser, tell
 from inspector.errors import InspectorError
 
 __all__ = ["main", "parser"]
 
-_COMMANDS = (audit, tokens, compare, diagnose, report, record, play, tap, doctor, lab)
+_COMMANDS = (audit, tokens, compare, diagnose, report, record, probe, play, tap, canary, doctor, lab, ui)
+
+_SCRIPT: Final = "harmony-inspector"
+"""What the installed program is called."""
 
 
 def parser() -> Parser:
     """The parser for the program and all of its commands."""
     program = Parser(
-        prog="python -m inspector",
+        prog=_SCRIPT if Path(sys.argv[0]).stem == _SCRIPT else "python -m inspector",
         description="Inspect gpt-oss (Harmony) token streams from vLLM.",
-        epilog="Every command has --help with an example. To open the dashboard: streamlit run app.py",
+        epilog="Every command has --help with an example. To open the dashboard: python -m inspector ui",
     )
     commands = program.add_subparsers(metavar="COMMAND", required=True)
     for command in _COMMANDS:

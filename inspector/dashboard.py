@@ -29,20 +29,28 @@ from inspector.ending import Ending
 from inspector.formats import clip, duration, figure, number, plural
 from inspector.hosts import trusted_hosts
 from inspector.lab.changes import change_sentence, shifts
+from inspector.lab.probing import script_asks, script_controls
 from inspector.lab.results import Run as MatrixRun
 from inspector.lab.results import capture_of as matrix_capture
 from inspector.lab.results import every_run as matrix_runs
 from inspector.lab.results import one_each
 from inspector.lab.score import Outcome
-from inspector.lab.scripts import Script
+from inspector.lab.scripts import Script, ScriptClass
 from inspector.lab.scripts import load as lab_scripts
 from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows
 from inspector.metrics import figures
 from inspector.playback import FAULTS, playback_routes
+from inspector.probe import Budget, Group, Load, Plan, Probe, Result, Sweep, prompts_of_text
+from inspector.probe import Row as ProbeRow
+from inspector.probe import Summary as ProbeSummary
+from inspector.probe import summary as probe_summary
+from inspector.probe.planning import SWEEP_WARM_UP
+from inspector.probe.reporting import probe_endings, progress_line, rate_words, time_name, worst_rows
 from inspector.prompt import FirstDifference, Prompt, prompt_of
 from inspector.reading import ChoiceReading
 from inspector.runs.feed import runs_routes
 from inspector.runs.model_lists import ModelLists
+from inspector.runs.probing import ProbeRun, probes
 from inspector.runs.registry import Registry, registry
 from inspector.runs.run import Pace, RunState
 from inspector.runs.run import Run as LiveRun
@@ -61,12 +69,15 @@ from inspector.views.prompt_blocks import prompt_blocks, prompt_label
 from inspector.views.rows import audit_row, event_rows, field_rows, finding_row
 from inspector.views.strip import empty_strip, strip
 from inspector.warming import warmed
+from inspector.watch import Keeping, Metrics, Watch, metrics_app
 from inspector.wire.endpoints import asked_endpoints, spec_of
 
 __all__ = [
     "FAULTS",
     "RUNS_AT_MOST",
+    "SWEEP_WARM_UP",
     "Answer",
+    "Budget",
     "Builtin",
     "CheckState",
     "CheckupRow",
@@ -77,29 +88,42 @@ __all__ = [
     "Ending",
     "Failure",
     "FirstDifference",
+    "Group",
     "Issue",
+    "Keeping",
     "Lane",
     "LiveRequest",
     "LiveRun",
+    "Load",
     "MatrixRun",
+    "Metrics",
     "ModelLists",
     "Outcome",
     "OutcomeKind",
     "Pace",
     "Piece",
+    "Plan",
+    "Probe",
+    "ProbeRow",
+    "ProbeRun",
+    "ProbeSummary",
     "Prompt",
     "Registry",
     "Repeats",
+    "Result",
     "Route",
     "RunState",
     "Script",
+    "ScriptClass",
     "Server",
     "Shelf",
     "StripHead",
     "StripPayload",
+    "Sweep",
     "Trial",
     "Upload",
     "Upstream",
+    "Watch",
     "asked_endpoints",
     "audit_row",
     "builtin",
@@ -129,26 +153,37 @@ __all__ = [
     "listening_without_delay",
     "matrix_capture",
     "matrix_runs",
+    "metrics_app",
     "number",
     "one_each",
     "parse_messages",
     "parse_tools",
     "playback_routes",
     "plural",
+    "probe_endings",
+    "probe_summary",
+    "probes",
+    "progress_line",
     "prompt_blocks",
     "prompt_label",
     "prompt_of",
+    "prompts_of_text",
+    "rate_words",
     "registry",
     "rejected",
     "render",
     "run_rows",
     "runs_routes",
+    "script_asks",
+    "script_controls",
     "shifts",
     "significance",
     "spec_of",
     "stream_position",
     "strip",
+    "time_name",
     "timing_rows",
     "trusted_hosts",
     "warmed",
+    "worst_rows",
 ]

@@ -9,7 +9,7 @@ from inspector.bounds import TOKENS
 from inspector.capture import Capture, End, Event, Header
 from inspector.collector import collector_paused
 from inspector.deltas import CONTENT, REASONING, TEXT, Delta, tool_arguments, tool_index, tool_name
-from inspector.engines import OWN_IDS, Engine, engine_of
+from inspector.engines import OWN_IDS, Engine, contract_of, engine_of, says_engine
 from inspector.harmony.contract import Expected, expect
 from inspector.harmony.events import shifted
 from inspector.harmony.reconstruction import Reconstruction
@@ -184,6 +184,11 @@ class Reading:
         return engine_of(owned_by=self.header.owned_by, fingerprint=self.stream.fingerprint)
 
     @property
+    def engine_told(self) -> bool:
+        """False where nothing says which engine it is: `engine` is then the default, a guess."""
+        return says_engine(owned_by=self.header.owned_by, fingerprint=self.stream.fingerprint)
+
+    @property
     def server_version(self) -> str | None:
         """The server's version: as /version said it, or from `system_fingerprint` (`vllm-0.32.0-...`)."""
         return self.header.server_version or self.engine.version_of(self.stream.fingerprint)
@@ -273,7 +278,7 @@ class Reader:
             if tokens:  # before the first token nothing is certain, not even how the prompt ends
                 self._folds[choice.index] = fold
         transcript = fold.transcript
-        engine = engine_of(owned_by=self.header.owned_by, fingerprint=self.stream.fingerprint)
+        contract = contract_of(owned_by=self.header.owned_by, fingerprint=self.stream.fingerprint)
         new = tokens.ids[transcript.count :] if transcript.count else tokens.ids
         if new:
             transcript.receive(fold.tracker.receive(new), len(tokens.ids))
@@ -282,7 +287,7 @@ class Reader:
             evidence=evidence,
             tokens=tokens,
             transcript=transcript,
-            expected=expect(transcript, engine.contract),
+            expected=expect(transcript, contract),
             deltas=choice.deltas,
             finals=choice.item_finals if self.stream.final_event is None else choice.finals,
             finish_reason=choice.finish_reason,

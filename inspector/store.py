@@ -24,6 +24,7 @@ from inspector.errors import CaptureError, StoreError
 from inspector.importers import sniff_and_read
 
 __all__ = [
+    "APP",
     "FIXTURES",
     "LIMIT_BYTES",
     "Builtin",
@@ -38,8 +39,18 @@ __all__ = [
 LIMIT_BYTES: Final = 512 * 2**20
 """Size limit of a file, compressed and decompressed."""
 
-FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
-"""The built-in captures; exist only in a checkout, not in an installed package."""
+APP: Final = next(
+    (
+        folder
+        for folder in (Path(__file__).with_name("_app"), Path(__file__).parent.parent)
+        if (folder / "app.py").is_file()
+    ),
+    Path(__file__).parent.parent,
+)
+"""Where the dashboard and the built-in captures are: below the installed package, beside it in a checkout."""
+
+FIXTURES: Final = APP / "fixtures"
+"""The built-in captures."""
 
 _GZIP: Final = b"\x1f\x8b"
 _ZSTD: Final = b"\x28\xb5\x2f\xfd"
@@ -77,7 +88,7 @@ class Builtin:
 
 
 def builtin(folder: Path = FIXTURES) -> list[Builtin]:
-    """The built-in captures, in the order of their index; empty without a checkout."""
+    """The built-in captures, in the order of their index; empty where there are none."""
     index = folder / "index.toml"
     try:
         rows = tomllib.loads(index.read_text("utf-8"))["capture"]

@@ -12,6 +12,7 @@ _WHAT: Final = {
     "Replay": "What a gpt-oss model generated, token by token, above what the server delivered to the "
     "client. Open your own captures in the sidebar.",
     "Live": "Send a request to a server and check its response while the tokens arrive.",
+    "Probe": "Send many requests to a server, check every response, and see how many arrive damaged.",
     "Compare": "Two captures aligned by token: what differs, and which server is at fault.",
     "Diagnose": "The cause of an error message, a server log or a capture, and how to fix it.",
     "Matrix": "Which release of the server delivers which Harmony stream completely.",
@@ -25,6 +26,7 @@ page = st.navigation(
         "Watch": [
             st.Page("replay.py", title="Replay", icon=":material/play_circle:", default=True),
             st.Page("live.py", title="Live", icon=":material/sensors:"),
+            st.Page("probe.py", title="Probe", icon=":material/query_stats:"),
         ],
         "Understand": [
             st.Page("compare.py", title="Compare", icon=":material/compare_arrows:"),

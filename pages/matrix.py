@@ -18,6 +18,7 @@ if not runs:
 
 with st.container(horizontal=True, vertical_alignment="bottom", key="matrix_row"):
     choice = choosing.choose(runs)
+    example_of = choosing.choose_class()
     words, differing = choosing.choose_rows()
 
 columns = choosing.columns(runs, choice)
@@ -26,7 +27,9 @@ st.markdown(f"# {matrix.headline(list(columns.values()), scripts, endpoint)}")
 st.caption(matrix.legend())
 # Newest first: a narrow page cuts off the oldest releases, not those that people upgrade to.
 newest_first = dict(reversed(columns.items()))
-table = matrix.frame(newest_first, scripts, endpoint, words=words, only_differing=differing)
+table = matrix.frame(
+    newest_first, scripts, endpoint, words=words, only_differing=differing, example_of=example_of
+)
 if table.empty:
     st.info("No script matches this filter, or the releases do not differ for the scripts that match.")
     st.stop()

@@ -2,14 +2,38 @@
 
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
 
 from inspector.cli import main, parser
+from inspector.playback import Settings, playback_routes
+from inspector.store import builtin, load
+from tests.support.listening import listening
 
 ROOT = Path(__file__).parent.parent
 DOCS = sorted((ROOT / "docs").glob("*.md"))
+
+
+PLAYED = "http://localhost:8001"
+"""Where `play` serves the built-in captures in the docs."""
+
+
+@pytest.fixture(scope="module")
+def playback() -> Iterator[str]:
+    """The same without its pauses."""
+    captures = {one.name: load(one.path)[0] for one in builtin()}
+    routes = playback_routes(lambda: captures, prefix="", settings=Settings().changed({"speed": "inf"}))
+    with listening(Starlette(routes=routes)) as address:
+        yield address
+
+
+@pytest.fixture(autouse=True)
+def captures_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Examples keep their captures outside the checkout."""
+    monkeypatch.setenv("HARMONY_INSPECTOR_CAPTURES", str(tmp_path))
 
 
 def commands() -> list[str]:
@@ -72,11 +96,15 @@ def test_an_omission_in_the_docs_is_noticed_unless_they_say_so() -> None:
 
 @pytest.mark.parametrize(("command", "output"), examples(), ids=lambda text: text[:60])
 def test_examples_print_what_the_docs_show(
-    command: str, output: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    command: str,
+    output: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    playback: str,
 ) -> None:
     monkeypatch.chdir(ROOT)
     words = shlex.split(command)
     assert words[:3] == ["python", "-m", "inspector"], "console blocks show our commands"
-    main(words[3:])
-    printed = capsys.readouterr().out
+    main([word.replace(PLAYED, playback) for word in words[3:]])
+    printed = capsys.readouterr().out.replace(playback, PLAYED)
     assert shows(output, printed), f"the docs show\n{output}\nbut this is printed:\n{printed}"

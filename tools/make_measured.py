@@ -1,9 +1,13 @@
 """What the lab's matrix says of each known issue: `python -m tools.make_measured`.
 
 For every issue that the table of right causes (`inspector/lab/causes.yaml`) names on an endpoint, it gives
-the first release from which all streams of the class are delivered completely, at every step size. The class
-is the well-formed streams that show the issue, or the malformed ones where only those do. `calls` and
-`no calls` are the streams with and without function calls.
+the first release from which all streams of the class are delivered completely, at every step size, by front
+end. The class is the well-formed streams that show the issue, or the malformed ones where only those do; of
+an issue of one front end alone, the streams that have its form of tokens. `calls` and `no calls` are the
+streams with and without function calls.
+
+Releases are those with their own engine and those on the stand-in: it cuts every stream exactly as asked, so
+that what differs is the release's. A release counts only where it has a cell.
 """
 
 import json
@@ -12,48 +16,105 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from inspector.capture import Endpoint
+from inspector.capture import Capture, Endpoint, Header
+from inspector.diagnosis import catalogue
+from inspector.diagnosis.evidence import Evidence
+from inspector.diagnosis.forms import token_places
+from inspector.diagnosis.issue import Issue
 from inspector.diagnosis.steps import MEASURED_FILE
-from inspector.lab.causes import NONE
+from inspector.engines import DEFAULT
+from inspector.engines.vllm_rust import VLLM_RUST
+from inspector.lab.causes import NONE, CauseTable
 from inspector.lab.causes import load as load_causes
-from inspector.lab.results import Run, load_runs, version_key
+from inspector.lab.results import STAND_IN, Run, load_runs, version_key
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import Script
 from inspector.lab.scripts import load as load_scripts
+from inspector.reading import read
 from inspector.store import FIXTURES
 
 __all__ = ["main", "measured_table"]
 
 _CLASSES: Final = ("any", "calls", "no calls")
+_ENGINES: Final = {"python": DEFAULT.name, "rust": VLLM_RUST.name}
+"""Front end of a run to the engine of a reading."""
 _Cell = tuple[Endpoint, str, str]
 """Endpoint, script and release."""
+_Class = tuple[str, Endpoint]
+"""Issue and endpoint."""
 
 
 def measured_table(folder: Path) -> dict[str, Any]:
     """The content of measured.json."""
-    runs = load_runs(folder)
-    releases = sorted({run.version for run in runs}, key=version_key)
+    own = load_runs(folder)
+    by_engine: dict[str, list[Run]] = defaultdict(list)
+    for run in (*own, *load_runs(folder / STAND_IN)):
+        by_engine[_ENGINES[run.front_end]].append(run)
+    releases = {
+        engine: sorted({run.version for run in runs}, key=version_key) for engine, runs in by_engine.items()
+    }
     scripts = {script.name: script for script in load_scripts()}
-    wrong: dict[_Cell, bool] = defaultdict(bool)
-    shows: dict[tuple[str, Endpoint], set[str]] = defaultdict(set)
     causes = load_causes()
+    classes = _classes(own, scripts, causes)
+    issues: dict[str, dict[str, dict[str, Any]]] = defaultdict(lambda: defaultdict(dict))
+    for engine, runs in sorted(by_engine.items()):
+        wrong = _wrong(runs)
+        chosen = classes if engine == DEFAULT.name else {**classes, **_own_classes(engine, scripts)}
+        for (issue, endpoint), names in sorted(chosen.items()):
+            measured = {
+                kind: {
+                    "first_right": _first_right(endpoint, some, releases[engine], wrong),
+                    "streams": len(some),
+                }
+                for kind in _CLASSES
+                if (some := _of_class(kind, [scripts[name] for name in names]))
+                and any(wrong_endpoint is endpoint for wrong_endpoint, _, _ in wrong)
+            }
+            if measured:
+                issues[issue][endpoint.value][engine] = measured
+    return {"releases": releases, "issues": issues}
+
+
+def _classes(
+    runs: Iterable[Run], scripts: Mapping[str, Script], causes: CauseTable
+) -> dict[_Class, list[str]]:
+    """The streams that show each issue on the releases that the table of causes was written for."""
+    shows: dict[_Class, set[str]] = defaultdict(set)
     for run, endpoint, name in _cells(runs):
-        failed = run.scores[endpoint, name].outcome is not Outcome.WHOLE
-        wrong[endpoint, name, run.version] |= failed
-        right = causes.right(name, run.version, endpoint, run.stream_interval) if failed else None
+        if run.scores[endpoint, name].outcome is Outcome.WHOLE:
+            continue
+        right = causes.right(name, run.version, endpoint, run.stream_interval)
         if right is not None and right.cause != NONE and scripts[name].stream:
             shows[right.cause, endpoint].add(name)
-    issues: dict[str, dict[str, Any]] = defaultdict(dict)
-    for (issue, endpoint), names in sorted(shows.items()):
-        chosen = [scripts[name] for name in sorted(names) if name not in causes.models]
-        chosen = chosen or [scripts[name] for name in sorted(names)]
-        classes = {kind: _of_class(kind, chosen) for kind in _CLASSES}
-        issues[issue][endpoint.value] = {
-            kind: {"first_right": _first_right(endpoint, some, releases, wrong), "streams": len(some)}
-            for kind, some in classes.items()
-            if some
-        }
-    return {"releases": releases, "issues": issues}
+    return {
+        key: [name for name in sorted(names) if name not in causes.models] or sorted(names)
+        for key, names in shows.items()
+    }
+
+
+def _own_classes(engine: str, scripts: Mapping[str, Script]) -> dict[_Class, list[str]]:
+    """The streams with the form of tokens of an issue that one engine alone has."""
+    return {
+        (issue.id, endpoint): names
+        for issue in catalogue()
+        if issue.engines == {engine} and issue.tokens
+        if (names := [name for name, script in sorted(scripts.items()) if _has_form(issue, script)])
+        for endpoint in issue.endpoints
+    }
+
+
+def _has_form(issue: Issue, script: Script) -> bool:
+    empty = Capture(header=Header(endpoint=Endpoint.TOKENS), events=[])
+    one_turn = len(script.turns) == 1 and script.well_formed and script.stream
+    return one_turn and bool(token_places(issue, Evidence(read(empty, truth=script.sampled))))
+
+
+def _wrong(runs: Iterable[Run]) -> dict[_Cell, bool]:
+    """Whether a stream was not delivered completely at some step size."""
+    wrong: dict[_Cell, bool] = defaultdict(bool)
+    for run, endpoint, name in _cells(runs):
+        wrong[endpoint, name, run.version] |= run.scores[endpoint, name].outcome is not Outcome.WHOLE
+    return wrong
 
 
 def _cells(runs: Iterable[Run]) -> Iterable[tuple[Run, Endpoint, str]]:

@@ -70,6 +70,8 @@ class Extra:
     end: int | None = None
     last_event: int | None = None
     """Last event that brought some of it, if it came in several."""
+    separates: bool = False
+    """True for what the server puts between two messages of the field."""
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """A choice aligned as its request asks for it: what was echoed, where it stopped, which markers it shows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -46,23 +46,25 @@ def align_choice(reading: Reading, choice: ChoiceReading) -> Alignment | None:
         ),
         unstreamed=_unstreamed(reading, choice),
     )
-    laid.extras = _without_separators(choice, laid.extras)
+    _mark_separators(choice, laid.extras)
     return laid
 
 
-def _without_separators(choice: ChoiceReading, extras: list[Extra]) -> list[Extra]:
-    """What was delivered beyond the tokens, without what the server puts between messages by its contract."""
-    left: dict[str, int] = {}
-    kept = []
+def _mark_separators(choice: ChoiceReading, extras: Sequence[Extra]) -> None:
+    """Mark what the server puts between two messages of a field, once for each place between two."""
+    separator, events = choice.expected.separator, choice.tokens.events
+    gaps: dict[str, list[tuple[int, int]]] = {}
     for extra in extras:
-        if extra.text == choice.expected.separator:
-            if extra.field not in left:
-                left[extra.field] = choice.expected.separators(extra.field, choice.tokens.ids)
-            left[extra.field] -= 1
-            if left[extra.field] >= 0:
-                continue
-        kept.append(extra)
-    return kept
+        if not separator or extra.text != separator:
+            continue
+        if extra.field not in gaps:
+            found = choice.expected.gaps(extra.field, choice.tokens.ids)
+            gaps[extra.field] = [(events[end - 1], events[start]) for end, start in found]
+        left = gaps[extra.field]
+        gap = next((one for one in left if one[0] < 0 or one[0] <= extra.event <= one[1]), None)
+        if gap is not None:
+            left.remove(gap)
+            extra.separates, extra.start, extra.end = True, None, None
 
 
 def _skips_special(request: Mapping[str, Any], choice: ChoiceReading) -> bool:

@@ -98,6 +98,18 @@ def _unserved(findings: Sequence[Finding]) -> str:
     return "some generated text was not delivered"
 
 
+def _added(findings: Sequence[Finding]) -> str:
+    what = "line feed" if all(one.delivered == "\n" for one in findings) else "separator"
+    groups: dict[str | None, int] = {}
+    for one in findings:
+        groups[one.field] = groups.get(one.field, 0) + 1
+    places = [
+        f"{counted(number, what)} between messages of {field_words(field)}"
+        for field, number in groups.items()
+    ]
+    return f"the server added {joined(places)}"
+
+
 def _truncated(findings: Sequence[Finding]) -> str:
     first = findings[0]
     if first.code is Code.INCOMPLETE_BELOW_LIMIT:
@@ -154,6 +166,7 @@ def _server_error(findings: Sequence[Finding]) -> str:
 
 _WRITTEN: Final[Mapping[Kind, Callable[[Sequence[Finding]], str]]] = {
     Kind.UNSERVED: _unserved,
+    Kind.ADDED: _added,
     Kind.TRUNCATED: _truncated,
     Kind.COUNT_MISMATCH: _count_mismatch,
     Kind.INVALID_TOOL_ARGUMENTS: _invalid_arguments,

@@ -29,6 +29,8 @@ class FieldState(StrEnum):
     EQUAL = "equal"
     NO_FIELD = "text without an API field"
     """The field also has generated text for which the API has no field. Nothing was lost."""
+    ADDED = "separator added by the server"
+    """The server put something between two messages of the field. Nothing was lost."""
     LEFT_OUT = "text left out on purpose"
     """Special tokens, half a character or a stop string, which a server does not send as text."""
     DIFFERENT = "different"
@@ -68,6 +70,7 @@ def field_texts(reading: Reading, choice: ChoiceReading, findings: Sequence[Find
     known = choice.has_ids or choice.has_finals
     mine = [one for one in findings if one.choice == choice.index]
     told = {field for one in mine if one.kind in _TEXT for field in (one.field, one.delivered_in)}
+    added = {one.field for one in mine if one.kind is Kind.ADDED}
     by_final = choice.has_finals and any(one.facts.by_final for one in mine)
     found = []
     for field in {**generated, **delivered}:
@@ -82,6 +85,8 @@ def field_texts(reading: Reading, choice: ChoiceReading, findings: Sequence[Find
             state = FieldState.DIFFERENT
         elif ids_missing(reading):
             state = FieldState.UNKNOWN
+        elif field in added:
+            state = FieldState.ADDED
         else:
             state = FieldState.LEFT_OUT if _shorter(made, got) else FieldState.NO_FIELD
         found.append(

@@ -26,6 +26,7 @@ class Kind(StrEnum):
     DROPPED = "dropped"
     MISROUTED = "misrouted"
     DUPLICATED = "duplicated"
+    ADDED = "added"
     REORDERED = "reordered"
     GARBLED = "garbled"
     UNSERVED = "unserved"
@@ -65,6 +66,8 @@ class Code(StrEnum):
     TEXT_REPEATED = "text_repeated"
     TEXT_INVENTED = "text_invented"
     """Delivered text that no token generated there."""
+    SEPARATOR_ADDED = "separator_added"
+    """What a server puts between two messages of one field."""
     NO_FIELD = "no_field"
     """Generated where the endpoint has no field, and delivered nowhere."""
     NO_FIELD_DELIVERED = "no_field_delivered"
@@ -197,6 +200,13 @@ KINDS: Final[dict[Kind, KindInfo]] = {
         side=Side.TEXT,
         marks=True,
         when="delivered more often than generated",
+    ),
+    Kind.ADDED: KindInfo(
+        label="added",
+        severity=Severity.WARNING,
+        side=Side.STREAM,
+        marks=False,
+        when="text that the server adds on purpose: a line feed between two messages of one field",
     ),
     Kind.REORDERED: KindInfo(
         label="reordered",

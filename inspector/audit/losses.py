@@ -209,10 +209,12 @@ def _swallowed(choice: ChoiceReading, alignment: Alignment, *, told: bool) -> It
 
 def _extra_finding(choice: ChoiceReading, extra: Extra) -> Finding:
     repeats = extra.start is not None and extra.end is not None
+    kind = Kind.ADDED if extra.separates else Kind.DUPLICATED
+    code = Code.TEXT_REPEATED if repeats else Code.TEXT_INVENTED
     return Finding(
-        code=Code.TEXT_REPEATED if repeats else Code.TEXT_INVENTED,
-        kind=Kind.DUPLICATED,
-        severity=Severity.ERROR,
+        code=Code.SEPARATOR_ADDED if extra.separates else code,
+        kind=kind,
+        severity=KINDS[kind].severity,
         field=extra.field,
         token_start=extra.start,
         token_end=extra.end,

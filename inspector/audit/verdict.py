@@ -62,6 +62,7 @@ _WARNINGS: Final = (
     Kind.INVALID_TOOL_ARGUMENTS,
     Kind.SPECIAL_TOKEN_IN_BODY,
     Kind.NO_ANSWER,
+    Kind.ADDED,
     Kind.UNKNOWN_HEADER,
     Kind.PROTOCOL,
 )
@@ -256,7 +257,7 @@ def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | Non
             return f"The model's stream is well formed, so the loss is the server's.{json} {checked}"
     if any(one.kind is Kind.MISROUTED and one.event_start == reading.stream.final_event for one in findings):
         return f"The final object has it too: the server misread a header, or the model wrote a malformed one. {checked}"
-    if kinds and kinds <= {Kind.SPECIAL_TOKEN_IN_BODY, Kind.NO_ANSWER}:
+    if kinds and kinds <= {Kind.SPECIAL_TOKEN_IN_BODY, Kind.NO_ANSWER, Kind.ADDED}:
         return f"Nothing was lost. {checked}"
     if lost:
         return f"The final object is complete; only the streamed deltas lost text. {checked}"

@@ -66,6 +66,12 @@ def explain(finding: Finding) -> str:
             return f"{text} was delivered in {field} once more than it was generated; it repeats {span}."
         case Code.TEXT_INVENTED:
             return f"{text} was delivered in {field}, but no token generated it there."
+        case Code.SEPARATOR_ADDED:
+            what = "A line feed" if finding.delivered == "\n" else text
+            return (
+                f"{what} was delivered in {field} between two messages. No token generated it: the server separates "
+                "messages so."
+            )
         case Code.NO_FIELD:
             return f"{text}{where} is in {_message(facts)}. The endpoint has no field for it; it was not delivered."
         case Code.NO_FIELD_DELIVERED:

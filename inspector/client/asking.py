@@ -15,7 +15,7 @@ import openai
 
 from inspector.capture import STOPPED
 from inspector.client.address import Server
-from inspector.client.failures import connection_failure, refusal, said
+from inspector.client.failures import connection_failure, refusal, said, unfinished
 from inspector.client.ground_truth import answer_room, rendered_prompt
 from inspector.client.outcome import Outcome, OutcomeKind, Problem
 from inspector.client.plain import open_client, timeouts, transport_to
@@ -27,7 +27,6 @@ from inspector.client.transport import AsyncRecordingTransport, content_of, head
 from inspector.engines import engine_of
 from inspector.errors import ConnectionFailed
 from inspector.wire.endpoints import spec_of
-from inspector.wire.stream import loads
 
 __all__ = ["ask"]
 
@@ -146,7 +145,7 @@ class _Exchange:
             finally:
                 self.recorder.keep_open = False
                 self.recorder.close(problem.sentence if problem else STOPPED)
-        return None if self.refuses_ids else problem or self._ending()
+        return None if self.refuses_ids else problem or unfinished(self.recorder, self.server, self.spec)
 
     async def _consume(self, stream: AsyncIterator[object]) -> Problem | None:
         """Read the stream through the openai client; returns what went wrong, or None."""
@@ -227,18 +226,3 @@ class _Exchange:
             and any(sign in words for sign in (*self.left_out, *_UNKNOWN_KEY))
         )
         return self.refuses_ids
-
-    def _ending(self) -> Problem | None:
-        """The failure of a stream that ended without one being raised."""
-        recorder = self.recorder
-        if recorder.unread:
-            return Problem(OutcomeKind.UNREADABLE, f"{self.server.root}: {recorder.unread}")
-        if recorder.body:
-            answer = loads(recorder.body)
-            if not isinstance(answer, dict) or not {"choices", "output"} & answer.keys():
-                return refusal(recorder.status or 200, recorder.body, self.server, path=self.spec.path)
-            return None
-        if not recorder.done:
-            sentence = f"{self.server.root} ended the stream without {self.spec.end}"
-            return Problem(OutcomeKind.NO_TERMINAL_EVENT, sentence)
-        return None

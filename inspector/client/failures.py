@@ -12,10 +12,13 @@ import httpx
 
 from inspector.client.address import Server
 from inspector.client.outcome import OutcomeKind, Problem
+from inspector.client.recorder import Recorder
 from inspector.client.redirects import Redirected
 from inspector.formats import clip
+from inspector.wire.endpoints import EndpointSpec
+from inspector.wire.stream import loads
 
-__all__ = ["connection_failure", "is_timeout", "refusal", "said"]
+__all__ = ["connection_failure", "is_timeout", "refusal", "said", "unfinished"]
 
 _SAID_AT_MOST: Final = 300
 
@@ -93,6 +96,21 @@ def refusal(status: int, body: str, server: Server, *, path: str, model: str = "
     whose = "rejected the request" if status < 500 else "failed"
     kind = OutcomeKind.REQUEST_REJECTED if status < 500 else OutcomeKind.SERVER_FAILED
     return Problem(kind, f"{server.root} {whose} (HTTP {status}: {words})", words)
+
+
+def unfinished(recorder: Recorder, server: Server, spec: EndpointSpec) -> Problem | None:
+    """The failure of a response that ended without one being raised; None for one that is complete."""
+    if recorder.unread:
+        return Problem(OutcomeKind.UNREADABLE, f"{server.root}: {recorder.unread}")
+    if recorder.body:
+        answer = loads(recorder.body)
+        if not isinstance(answer, dict) or not {"choices", "output"} & answer.keys():
+            return refusal(recorder.status or 200, recorder.body, server, path=spec.path)
+        return None
+    if not recorder.done:
+        sentence = f"{server.root} ended the stream without {spec.end}"
+        return Problem(OutcomeKind.NO_TERMINAL_EVENT, sentence)
+    return None
 
 
 def said(body: str) -> str:

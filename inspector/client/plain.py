@@ -2,6 +2,7 @@
 
 import ssl
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,16 @@ from inspector.errors import ConnectionFailed
 from inspector.wire.endpoints import spec_of
 from inspector.wire.stream import loads
 
-__all__ = ["get_json", "list_models", "open_client", "owner_in", "timeouts", "transport_to", "trust"]
+__all__ = [
+    "get_json",
+    "list_models",
+    "open_client",
+    "owner_in",
+    "timeouts",
+    "transport_to",
+    "trust",
+    "version_and_owner",
+]
 
 
 def open_client(server: Server, inner: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
@@ -42,6 +52,23 @@ async def get_json(server: Server, address: str, client: httpx.AsyncClient) -> A
     if answer.status_code >= 400 or (found := loads(answer.text)) is None:
         raise RequestFailed(refusal(answer.status_code, answer.text, server, path=path))
     return found
+
+
+async def version_and_owner(
+    server: Server, model: str, client: httpx.AsyncClient
+) -> tuple[str | None, str | None]:
+    """The server's version and the owner of a model by its own word, None where it says nothing.
+
+    Raises ConnectionFailed if it does not answer at `/version`.
+    """
+    told = await get_json(server, f"{server.root}/version", client)
+    version = told.get("version") if isinstance(told, dict) else None
+    # The built-in server and proxies may answer with a word; only a number is a version.
+    version = version if isinstance(version, str) and version[:1].isdecimal() else None
+    owner = None
+    with suppress(ConnectionFailed):
+        owner = owner_in(await get_json(server, f"{server.v1}/models", client), model)
+    return version, owner
 
 
 def owner_in(models: object, model: str | None = None) -> str | None:

@@ -127,6 +127,12 @@ def _add_commands(lab: ArgumentParser) -> None:
     conform.add_argument("--json", action="store_true", help="print the scores as JSON")
     conform.add_argument("--html", type=Path, metavar="FILE", help="write the matrix as an HTML page")
     conform.add_argument(
+        "--publish",
+        type=Path,
+        metavar="DIR",
+        help="write static pages with an address for each cell, a feed of changes, and JSON",
+    )
+    conform.add_argument(
         "--changes", action="store_true", help="say what changed from each release to the next"
     )
     conform.add_argument("--rescore", action="store_true", help="score the stored captures again")
@@ -204,6 +210,12 @@ def _add_commands(lab: ArgumentParser) -> None:
     group = gate.add_mutually_exclusive_group(required=True)
     group.add_argument("--front-end", metavar="VERSION", help="an official release as the change")
     group.add_argument("--wheel", type=Path, metavar="FILE", help="a wheel of vLLM as the change")
+    group.add_argument(
+        "--source",
+        type=Path,
+        metavar="DIR",
+        help="a checkout of vLLM as the change: its Python files over those of the base",
+    )
     gate.add_argument("--rust", action="store_true", help="compare the Rust front ends of both")
     gate.add_argument(
         "--out", type=Path, metavar="DIR", help="folder of the results (default: in the lab's folder)"
@@ -211,6 +223,22 @@ def _add_commands(lab: ArgumentParser) -> None:
     gate.add_argument("--json", action="store_true", help="print the result as JSON")
     gate.add_argument("--markdown", type=Path, metavar="FILE", help="write the result for a pull request")
     _selection(gate)
+
+    watch = _command(
+        inner,
+        "watch",
+        lab_runs.watch_command,
+        "record the releases of the package index that are newer than the results, and say what changed",
+        "lab watch --markdown change.md --publish pages",
+    )
+    watch.add_argument("--rust", action="store_true", help="the Rust front end (default: the Python one)")
+    watch.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder of the results (default: in the lab's folder)"
+    )
+    watch.add_argument("--json", action="store_true", help="print the result as JSON")
+    watch.add_argument("--markdown", type=Path, metavar="FILE", help="write the change report")
+    watch.add_argument("--publish", type=Path, metavar="DIR", help="write the static pages of all results")
+    _selection(watch)
 
     listing = _command(inner, "scripts", lab_runs.scripts_command, "list the scripts", "lab scripts")
     listing.add_argument("--json", action="store_true", help="print the scripts with token IDs as JSON")

@@ -17,13 +17,15 @@ from inspector.lab.install import NEWEST, adopt, installed_versions
 from inspector.lab.load import load_row, load_sentence, run_load
 from inspector.lab.paths import LabPaths
 from inspector.lab.process import check_port
+from inspector.lab.publish import publish
 from inspector.lab.recording import Target
-from inspector.lab.results import Run, Shelf, load_runs
+from inspector.lab.results import Run, Shelf, every_run, load_runs
 from inspector.lab.server import ServerOptions
 from inspector.lab.session import LabSession
 from inspector.lab.shrink import asker, shrink, wanted
-from inspector.lab.standin.install import FRONT_END, RUST, use_wheel
+from inspector.lab.standin.install import FRONT_END, RUST, use_source, use_wheel
 from inspector.lab.standin.steps import RAGGED, schedule_of
+from inspector.lab.watch import record_new, report_lines, report_markdown
 from inspector.metrics import figures
 from inspector.reading import read
 
@@ -38,6 +40,7 @@ __all__ = [
     "scripts_command",
     "serve_command",
     "shrink_command",
+    "watch_command",
 ]
 
 
@@ -134,11 +137,13 @@ def matrix_command(arguments: Namespace) -> int:
         raise LabError(f"{folder}: no results; name the releases to record, for example: lab matrix 0.32.0")
     if arguments.html:
         write_text(str(arguments.html), html.page(runs, scripts.load()))
+    if arguments.publish:
+        tell(f"{len(publish(runs, scripts.load(), arguments.publish))} files in {arguments.publish}")
     if arguments.json:
         print_json([row for run in runs for row in reporting.score_rows(run)])
     elif arguments.changes:
         say(reporting.change_lines(runs, [Endpoint(name) for name in arguments.endpoint]))
-    elif not arguments.html:
+    elif not (arguments.html or arguments.publish):
         say(reporting.summary(runs))
     return 0
 
@@ -230,7 +235,13 @@ def gate_command(arguments: Namespace) -> int:
     """Compare a release or a wheel with a base."""
     folder: Path = arguments.out or LabPaths(arguments.lab).root / "matrix"
     lab = replace(_session(arguments), package=RUST if arguments.rust else FRONT_END, jobs=arguments.jobs)
-    change = arguments.front_end or use_wheel(lab.paths, arguments.wheel)
+    if arguments.source and arguments.rust:
+        raise LabError("--source has Python files only; compare the Rust front end of a wheel (--wheel)")
+    if arguments.source:
+        lab.prepare(arguments.base)
+        change = use_source(lab.paths, arguments.source, over=arguments.base)
+    else:
+        change = arguments.front_end or use_wheel(lab.paths, arguments.wheel)
     targets = matrix.targets_of(
         [Endpoint(name) for name in arguments.endpoint], scripts.named(arguments.script)
     )
@@ -249,6 +260,33 @@ def gate_command(arguments: Namespace) -> int:
     else:
         say(gate_lines(found))
     return int(not found.passed)
+
+
+def watch_command(arguments: Namespace) -> int:
+    """Record new releases, and say what they changed; exit code 1 if a result became worse."""
+    folder: Path = arguments.out or LabPaths(arguments.lab).root / "matrix"
+    lab = replace(_session(arguments), package=RUST if arguments.rust else FRONT_END, jobs=arguments.jobs)
+    steps = arguments.stream_interval or ["1", "3", RAGGED]
+    for step in steps:
+        schedule_of(step)
+    found = record_new(
+        lab,
+        releases(lab.package),
+        matrix.targets_of([Endpoint(name) for name in arguments.endpoint], scripts.named(arguments.script)),
+        folder=folder,
+        steps=steps,
+        known=every_run(),
+    )
+    if arguments.markdown:
+        write_text(str(arguments.markdown), report_markdown(found) + "\n")
+    if arguments.publish:
+        runs = {run.name: run for run in (*every_run(), *load_runs(folder))}
+        publish(list(runs.values()), scripts.load(), arguments.publish)
+    if arguments.json:
+        print_json({"recorded": list(found.recorded), "changes": [gate_row(one) for one in found.changes]})
+    else:
+        say(report_lines(found))
+    return int(not all(one.passed for one in found.changes))
 
 
 def scripts_command(arguments: Namespace) -> int:

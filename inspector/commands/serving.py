@@ -3,9 +3,11 @@
 import socket
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from threading import Thread
 from types import FrameType
+from typing import Literal
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -15,7 +17,14 @@ from inspector.errors import InspectorError
 from inspector.hosts import HOSTS_VARIABLE, TrustedHosts
 from inspector.sockets import without_delay
 
-__all__ = ["add_address_options", "port_number", "serve", "uvicorn_server"]
+__all__ = [
+    "add_address_options",
+    "add_host_options",
+    "port_number",
+    "serve",
+    "serving_beside",
+    "uvicorn_server",
+]
 
 
 def add_address_options(parser: ArgumentParser, *, port: int) -> None:
@@ -23,6 +32,11 @@ def add_address_options(parser: ArgumentParser, *, port: int) -> None:
     parser.add_argument(
         "--port", type=port_number, default=port, help=f"0 selects a free port (default: {port})"
     )
+    add_host_options(parser)
+
+
+def add_host_options(parser: ArgumentParser) -> None:
+    """Add the options that say on which address to listen, and to which hosts to answer."""
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
     parser.add_argument(
         "--allow-host",
@@ -51,23 +65,51 @@ def serve(
     Raises InspectorError if the address is in use or does not belong to this machine.
     """
     host, port = arguments.host, arguments.port
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        listening = socket.create_server((host, port), family=family, backlog=2048)
-    except OSError as error:
-        raise InspectorError(
-            f"cannot listen on {host}:{port} ({error.strerror or error}); choose another --port or --host"
-        ) from error
-    without_delay(listening)
+    listening = _listening(host, port, "--port")
     checked = TrustedHosts(app, bound=[host], also=arguments.allow_host, setting="--allow-host ")
     with listening:
-        shown = f"[{host}]" if family is socket.AF_INET6 else host
-        address = f"http://{shown}:{listening.getsockname()[1]}"
+        address = _address(listening, host)
         for line in lines:
             say(line.replace("{address}", address))
         sys.stdout.flush()
         with suppress(KeyboardInterrupt):  # the usual end; uvicorn has closed what was open
             uvicorn_server(checked, stopping=stopping).run(sockets=[listening])
+
+
+@contextmanager
+def serving_beside(app: ASGIApp, host: str, port: int, allowed: Sequence[str], setting: str) -> Iterator[str]:
+    """Serve a second app in a thread of its own while the context lasts; its address.
+
+    `setting` is the option that chose the port. Raises InspectorError if it cannot be served there.
+    """
+    listening = _listening(host, port, setting)
+    checked = TrustedHosts(app, bound=[host], also=allowed, setting="--allow-host ")
+    server = uvicorn_server(checked, lifespan="off")
+    thread = Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True, name="metrics")
+    with listening:
+        thread.start()
+        try:
+            yield _address(listening, host)
+        finally:
+            server.should_exit = True
+            thread.join(5)
+
+
+def _listening(host: str, port: int, setting: str) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise InspectorError(
+            f"cannot listen on {host}:{port} ({error.strerror or error}); choose another {setting} or --host"
+        ) from error
+    without_delay(listening)
+    return listening
+
+
+def _address(listening: socket.socket, host: str) -> str:
+    shown = f"[{host}]" if ":" in host else host
+    return f"http://{shown}:{listening.getsockname()[1]}"
 
 
 class _Server(uvicorn.Server):
@@ -80,7 +122,9 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
-def uvicorn_server(app: ASGIApp, *, stopping: Callable[[], None] = lambda: None) -> uvicorn.Server:
+def uvicorn_server(
+    app: ASGIApp, *, stopping: Callable[[], None] = lambda: None, lifespan: Literal["on", "off"] = "on"
+) -> uvicorn.Server:
     """A silent server for our apps, without date and server headers: a proxied response has its own."""
     return _Server(
         uvicorn.Config(
@@ -89,7 +133,7 @@ def uvicorn_server(app: ASGIApp, *, stopping: Callable[[], None] = lambda: None)
             access_log=False,
             server_header=False,
             date_header=False,
-            lifespan="on",
+            lifespan=lifespan,
             timeout_graceful_shutdown=2,
         ),
         stopping,

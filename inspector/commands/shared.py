@@ -21,6 +21,7 @@ __all__ = [
     "one_capture",
     "print_json",
     "printable",
+    "redraw",
     "say",
     "stdin_bytes",
     "tell",
@@ -81,6 +82,13 @@ def say(lines: str | Iterable[str]) -> None:
 def tell(line: str) -> None:
     """Print one line on standard error, at once: what went wrong, or how far it is."""
     print(printable(line), file=sys.stderr, flush=True)
+
+
+def redraw(line: str, width: int) -> int:
+    """Write a line on standard error over the one before, which had `width` characters; the new width."""
+    shown = printable(line)
+    print(f"\r{shown.ljust(width)}", end="", file=sys.stderr, flush=True)
+    return len(shown)
 
 
 def printable(text: str) -> str:

@@ -1,17 +1,21 @@
 """`tap`: a recording proxy in front of a server."""
 
-from argparse import Namespace, RawDescriptionHelpFormatter
-from collections.abc import AsyncIterator
+from argparse import ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
+from secrets import SystemRandom
 
 from starlette.applications import Starlette
 
 from inspector.client.address import Server
 from inspector.commands.serving import add_address_options, serve
 from inspector.commands.shared import Commands, tell
+from inspector.commands.watching import Watching, add_watch_options, watching
 from inspector.errors import InspectorError
 from inspector.tap import FolderSink, Tap, Upstream, tap_mount, tap_routes
+from inspector.watch import Keep
 
 __all__ = ["add_parser"]
 
@@ -23,6 +27,9 @@ _EXAMPLE = """example:
 All paths are forwarded byte for byte; responses of chat, Responses and completions are recorded. API keys
 are forwarded but never stored. Several servers: --upstream old=http://a:8000 --upstream new=http://b:8000;
 the base URLs are then http://localhost:8002/old/v1 and http://localhost:8002/new/v1.
+
+In production: --metrics 9464 --sample 0.05 --keep failing --keep-bytes 2GB audits one response in twenty,
+counts the findings for Prometheus, and keeps the captures of failing ones.
 """
 
 
@@ -49,13 +56,34 @@ def add_parser(commands: Commands) -> None:
         action="store_true",
         help="request token IDs, and for Responses its messages, and remove them from what clients receive",
     )
+    add_watch_options(parser)
+    parser.add_argument(
+        "--sample",
+        type=share,
+        default=1.0,
+        metavar="SHARE",
+        help="record this share of the responses, e.g. 0.01; the others pass untouched (default: 1)",
+    )
     parser.add_argument("--ca-file", metavar="FILE", help="trust the CA certificates in this file")
     parser.add_argument("--insecure", action="store_true", help="trust any TLS certificate of the server")
     parser.set_defaults(run=run)
 
 
+def share(text: str) -> float:
+    """Parse a share between 0 and 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise ArgumentTypeError(f"invalid share: {text[:40]!r} (expected a number from 0 to 1)")
+    return value
+
+
 def run(arguments: Namespace) -> int:
     """Serve until interrupted."""
+    if arguments.metrics is None and (arguments.keep is not Keep.ALL or _bounded(arguments)):
+        raise InspectorError("--keep, --keep-bytes and --keep-for need --metrics, which audits the captures")
     verify: bool | str = arguments.ca_file or True
     upstreams = []
     for text in arguments.upstream:
@@ -70,8 +98,20 @@ def run(arguments: Namespace) -> int:
     if len(set(names)) < len(names):
         raise InspectorError("give each --upstream a unique name, for example --upstream old=http://a:8000")
     folder = Path(arguments.captures)
-    sink = FolderSink(folder, say=tell)
-    taps = [Tap(one, sink) for one in upstreams]
+    FolderSink(folder)  # whether it can be written to, before anything is served
+    with watching(arguments, folder) as watched:
+        _serve(arguments, upstreams, folder, watched)
+    return 0
+
+
+def _bounded(arguments: Namespace) -> bool:
+    return arguments.keep_bytes is not None or arguments.keep_for is not None
+
+
+def _serve(
+    arguments: Namespace, upstreams: Sequence[Upstream], folder: Path, watched: Watching | None
+) -> None:
+    taps = [_tap(one, folder, watched, arguments.sample) for one in upstreams]
     alone = len(taps) == 1
     routes = [tap_mount("", taps[0])] if alone else tap_routes(taps, prefix="")
 
@@ -87,10 +127,28 @@ def run(arguments: Namespace) -> int:
         for one in upstreams
     ]
     lines.append(f"captures: {folder}; press Ctrl-C to stop")
+    if watched is not None:
+        lines.append(f"metrics: {watched.address}")
 
     def stopping() -> None:
         for tap in taps:
             tap.stop()
 
     serve(Starlette(routes=routes, lifespan=lifespan), arguments, lines, stopping=stopping)
-    return 0
+
+
+def _tap(upstream: Upstream, folder: Path, watched: Watching | None, part: float) -> Tap:
+    """The tap of an upstream; its recordings are audited where that was asked for."""
+    chance = SystemRandom().random
+    if watched is None:
+        return Tap(upstream, FolderSink(folder, say=tell), sampled=lambda: chance() < part)
+    watch = watched.watch
+
+    def sampled() -> bool:
+        chosen = chance() < part
+        if not chosen:
+            watch.passed(upstream.name)
+        return chosen
+
+    # Not told one by one: whoever scrapes metrics has many.
+    return Tap(upstream, FolderSink(folder, finished=partial(watch.ended, upstream.name)), sampled=sampled)

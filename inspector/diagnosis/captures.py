@@ -190,11 +190,12 @@ def _candidates(known: Sequence[Issue], reading: Reading, by_choice: Sequence[Ev
     found = []
     told = _BY_FINAL if any(one.told_messages for one in by_choice) else frozenset[Kind]()
     guessed = ENDPOINT_GUESSED in reading.notes
+    engine = reading.engine if reading.engine_told else None
     bounds = release_bounds(reading) if reading.server_version is None else Bounds()
     for issue in known:
         if issue.endpoints and reading.header.endpoint not in issue.endpoints and not guessed:
             continue
-        if issue.engines and reading.engine.name not in issue.engines:
+        if issue.engines and engine is not None and engine.name not in issue.engines:
             continue
         asked = request_holds(issue, reading.header.request)
         if asked is False or (asked is None and issue.request and not (issue.patterns or issue.may_match)):
@@ -206,7 +207,7 @@ def _candidates(known: Sequence[Issue], reading: Reading, by_choice: Sequence[Ev
             kinds=_kinds(issue, any(places.values()))
             | (told if any(form.message for form in issue.tokens) else set()),
             places=places,
-            version=version_reason(issue, reading.server_version, engine=reading.engine, bounds=bounds),
+            version=version_reason(issue, reading.server_version, engine=engine, bounds=bounds),
             asked=Reason(Because.REQUEST, f"the request has {words}") if asked else None,
         )
         if candidate.kinds:

@@ -1,7 +1,8 @@
 """What to do about a known issue on one server: the catalogue's steps, with measured upgrades.
 
-An upgrade names the first release of the lab's matrix that delivers this class of stream completely,
-and never one that the server has reached. Where the matrix has nothing for an issue, the upgrade says so.
+An upgrade names the first release of the lab's matrix that delivers this class of stream completely on this
+endpoint and front end, and never one that the server has reached. Where the matrix has nothing for an issue,
+the upgrade says so.
 `measured.json` is generated from fixtures/matrix by `python -m tools.make_measured`.
 """
 
@@ -49,8 +50,10 @@ class Measured:
 
     first_right: str | None
     """The first release from which on all of them are delivered whole; None where the newest still fails."""
+    oldest: str
+    """The oldest release measured of the engine."""
     newest: str
-    """The newest release measured."""
+    """The newest one."""
     streams: int
     """Scripts of the class."""
 
@@ -73,7 +76,7 @@ def steps_for(issue: Issue, situation: Situation) -> tuple[str, ...]:
     number = as_version(situation.version or "")
     left = [_told(step, seen) for step in issue.steps if not _reached(step, number)]
     if seen is not None and issue.sides[0] is Side.SERVER and not issue.general:
-        left = list(_by_measurement(seen, left, number))
+        left = list(_by_measurement(seen, left, number, situation.engine))
     if not left:
         release = situation.engine.labelled(situation.version)
         return (f"{release} already has the known fix: report this stream to its developers.",)
@@ -90,15 +93,15 @@ def measured(issue: str, situation: Situation) -> Measured | None:
 
     Where the endpoint is not known, every endpoint that has the issue must deliver them.
     """
-    if situation.engine is not DEFAULT:
-        return None
-    table = _table()
-    by_class = table.get(issue, {})
+    engine = situation.engine.name
+    by_class = _table().get(issue, {})
     if situation.endpoint is not None:
-        found = [by_class.get((situation.endpoint.value, _class(situation.calls)))]
-        found = [found[0] or by_class.get((situation.endpoint.value, _ANY))]
+        place = situation.endpoint.value
+        found = [
+            by_class.get((engine, place, _class(situation.calls))) or by_class.get((engine, place, _ANY))
+        ]
     else:
-        found = [seen for (_, kind), seen in by_class.items() if kind == _ANY]
+        found = [seen for (one, _, kind), seen in by_class.items() if (one, kind) == (engine, _ANY)]
     known = [seen for seen in found if seen is not None]
     if not known:
         return None
@@ -108,18 +111,20 @@ def measured(issue: str, situation: Situation) -> Measured | None:
     return max(known, key=lambda seen: as_version(seen.first_right or "") or ())
 
 
-def _by_measurement(seen: Measured, left: list[str], number: tuple[int, ...] | None) -> Iterator[str]:
+def _by_measurement(
+    seen: Measured, left: list[str], number: tuple[int, ...] | None, engine: Engine
+) -> Iterator[str]:
     """The steps left, with the measured upgrade in place of the catalogue's."""
     rest = [step for step in left if not _UPGRADE.match(step)]
     first = as_version(seen.first_right or "")
-    if first is not None and (number is None or number < first):
-        label = DEFAULT.labelled(seen.first_right)
-        yield f"Upgrade to {label} or newer, {_FIRST_RIGHT}."
+    needed = seen.first_right != seen.oldest  # what every release measured delivers needs no upgrade
+    if first is not None and needed and (number is None or number < first):
+        yield f"Upgrade to {engine.labelled(seen.first_right)} or newer, {_FIRST_RIGHT}."
         yield from rest
         return
     yield from rest
     if first is None:
-        yield f"No release measured delivers such streams completely, up to {DEFAULT.labelled(seen.newest)}."
+        yield f"No release measured delivers such streams completely, up to {engine.labelled(seen.newest)}."
 
 
 def _told(step: str, seen: Measured | None) -> str:
@@ -146,16 +151,19 @@ def _class(calls: bool | None) -> str:
 
 
 @cache
-def _table() -> Mapping[str, Mapping[tuple[str, str], Measured]]:
-    """By issue, then by endpoint and class of stream."""
+def _table() -> Mapping[str, Mapping[tuple[str, str, str], Measured]]:
+    """By issue, then by engine, endpoint and class of stream."""
     value = json.loads(MEASURED_FILE.read_text(encoding="utf-8"))
-    newest = value["releases"][-1]
     return {
         issue: {
-            (endpoint, kind): Measured(
-                first_right=seen["first_right"], newest=newest, streams=seen["streams"]
+            (engine, endpoint, kind): Measured(
+                first_right=seen["first_right"],
+                oldest=value["releases"][engine][0],
+                newest=value["releases"][engine][-1],
+                streams=seen["streams"],
             )
-            for endpoint, classes in by_endpoint.items()
+            for endpoint, by_engine in by_endpoint.items()
+            for engine, classes in by_engine.items()
             for kind, seen in classes.items()
         }
         for issue, by_endpoint in value["issues"].items()

@@ -8,6 +8,7 @@ from inspector.audit import Finding, Severity
 from inspector.capture import Endpoint
 from inspector.client.address import Server
 from inspector.client.outcome import OutcomeKind
+from inspector.client.questions import PROMPT, TOOL_PROMPT, WEATHER
 from inspector.client.request import LiveRequest
 from inspector.diagnosis.advice import first_advice
 from inspector.diagnosis.issue import Shown
@@ -22,22 +23,6 @@ from inspector.runs.run import Run
 
 __all__ = ["Streams"]
 
-PROMPT: Final = "Think briefly, then answer in one short sentence: what is 17 times 3?"
-TOOL_PROMPT: Final = (
-    "Call the function get_weather for Paris now. Do not answer in words: a call is the only correct answer."
-)
-_WEATHER: Final = {
-    "type": "function",
-    "function": {
-        "name": "get_weather",
-        "description": "Current weather of a city.",
-        "parameters": {
-            "type": "object",
-            "properties": {"city": {"type": "string"}},
-            "required": ["city"],
-        },
-    },
-}
 _MAX_TOKENS: Final = 512
 _ANSWER_WITHIN_S: Final = 120.0
 _TOOLS: Final = "tool calls"
@@ -78,7 +63,7 @@ class Streams:
 
     def _tool_calls(self, text: Run) -> Check:
         """A call is provoked by the prompt, and by `tool_choice` if the model makes none."""
-        asked = replace(self._text, prompt=TOOL_PROMPT, tools=[_WEATHER], tool_choice="auto")
+        asked = replace(self._text, prompt=TOOL_PROMPT, tools=[WEATHER], tool_choice="auto")
         run = self._ask(asked)
         if run.outcome.failed and not _came(run):
             if run.outcome.same_failure(text.outcome):

@@ -1,18 +1,33 @@
 """The table of engines: a new one is a module beside this one and a name in `ENGINES`."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from inspector.engines.engine import Engine
 from inspector.engines.vllm import VLLM
 from inspector.engines.vllm_rust import VLLM_RUST
+from inspector.harmony.contract import Contract
 
-__all__ = ["DEFAULT", "ENGINES", "OWN_IDS", "PACKAGES", "engine_of", "versions_in"]
+__all__ = [
+    "DEFAULT",
+    "ENGINES",
+    "OWN_IDS",
+    "PACKAGES",
+    "contract_of",
+    "engine_of",
+    "says_engine",
+    "versions_in",
+]
 
 ENGINES: Final = (VLLM, VLLM_RUST)
 
 DEFAULT: Final = VLLM
 """What a capture is taken to come from when nothing tells."""
+
+_UNTOLD: Final = replace(
+    DEFAULT.contract, separator=next(one.contract.separator for one in ENGINES if one.contract.separator)
+)
 
 PACKAGES: Final = tuple(engine.package for engine in ENGINES if engine.package)
 """Python packages of the engines, as tracebacks name them."""
@@ -29,6 +44,17 @@ def engine_of(*, owned_by: str | None = None, fingerprint: str | None = None) ->
         if owned_by in engine.owners:
             return engine
     return next((engine for engine in ENGINES if engine.version_of(fingerprint)), DEFAULT)
+
+
+def says_engine(*, owned_by: str | None = None, fingerprint: str | None = None) -> bool:
+    """True when the engine is known by its own word; else it may be any, and the default is assumed."""
+    return any(owned_by in engine.owners or engine.version_of(fingerprint) for engine in ENGINES)
+
+
+def contract_of(*, owned_by: str | None = None, fingerprint: str | None = None) -> Contract:
+    """The contract of the engine; where nothing tells which it is, any engine may have put its separators."""
+    told = says_engine(owned_by=owned_by, fingerprint=fingerprint)
+    return engine_of(owned_by=owned_by, fingerprint=fingerprint).contract if told else _UNTOLD
 
 
 def versions_in(line: str) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ promised.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final
 
 from inspector.deltas import CONTENT, REASONING, tool_arguments
@@ -77,17 +78,21 @@ class Expected:
     segments: tuple[Segment, ...]
     calls: tuple[ExpectedCall, ...]
     separator: str = ""
-    """What stands between two texts of one field."""
+    """What the server may put between two texts of one field."""
+
+    def texts(self, field: str, ids: Sequence[int]) -> list[str]:
+        """Generated texts of one field, one for each of its messages that has any."""
+        found = (text_of(ids[s.start : s.end]) for s in self.segments if s.field == field)
+        return [text for text in found if text]
 
     def text(self, field: str, ids: Sequence[int]) -> str:
-        """Generated text of one field, as the server promises it."""
-        texts = (text_of(ids[s.start : s.end]) for s in self.segments if s.field == field)
-        return self.separator.join(text for text in texts if text)
+        """Generated text of one field."""
+        return "".join(self.texts(field, ids))
 
-    def separators(self, field: str, ids: Sequence[int]) -> int:
-        """How many separators the server may put into a field."""
-        filled = sum(1 for s in self.segments if s.field == field and text_of(ids[s.start : s.end]))
-        return max(filled - 1, 0) if self.separator else 0
+    def gaps(self, field: str, ids: Sequence[int]) -> list[tuple[int, int]]:
+        """Where a separator may stand in a field: the end of a text and the start of the next one."""
+        filled = [s for s in self.segments if s.field == field and text_of(ids[s.start : s.end])]
+        return [(one.end, other.start) for one, other in pairwise(filled)]
 
 
 def expect(transcript: Transcript, contract: Contract = STANDARD) -> Expected:

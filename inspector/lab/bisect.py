@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from inspector.capture import Capture, Endpoint
+from inspector.deltas import CONTENT, REASONING
 from inspector.errors import LabError
 from inspector.lab.install import CPU_PACKAGE, GPU_PACKAGE
 from inspector.lab.recording import Target, record
@@ -25,7 +26,7 @@ from inspector.lab.session import LabSession
 from inspector.lab.standin.checking import chunking_fault
 from inspector.lab.standin.install import FRONT_END, OLDEST_FRONT_END, RUST
 from inspector.lab.standin.serving import StandinServer
-from inspector.reading import read
+from inspector.reading import Reading, read
 
 __all__ = ["Change", "Scorer", "Visit", "asking", "bisect", "endpoint_of", "releases", "script_of_capture"]
 
@@ -136,13 +137,19 @@ def script_of_capture(capture: Capture) -> Script:
         turns=(tuple(reading.choice.tokens.ids),),
         well_formed=not reading.choice.transcript.refusals,
         expect=Expectation(
-            reasoning=(Piece(generated.reasoning, required=True),),
-            content=(Piece(generated.content, required=True),),
+            reasoning=_pieces(reading, REASONING),
+            content=_pieces(reading, CONTENT),
             tool_calls=tuple(ToolCall(call.name, call.arguments) for call in generated.tool_calls),
         ),
         request=request,
         tools=names,
     )
+
+
+def _pieces(reading: Reading, field: str) -> tuple[Piece, ...]:
+    """One piece a message: what a server puts between them is its own."""
+    texts = reading.choice.expected.texts(field, reading.choice.tokens.ids)
+    return tuple(Piece(text, required=True) for text in texts)
 
 
 def asking(lab: LabSession, target: Target, *, steps: str, repeat: int = 3) -> Scorer:

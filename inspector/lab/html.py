@@ -12,12 +12,12 @@ from inspector.lab.results import STAND_IN, Run
 from inspector.lab.score import Outcome, Score
 from inspector.lab.scripts import Script
 
-__all__ = ["page"]
+__all__ = ["SHAPES", "STYLE", "page"]
 
 SHAPES: Final = {Outcome.WHOLE: "●", Outcome.TOLD: "▲", Outcome.SILENT: "✕"}
 """Readable without colour: a disc, a triangle, a cross."""
 
-_STYLE: Final = """
+STYLE: Final = """
 body{font:14px/1.45 system-ui,sans-serif;margin:2rem;color:#1c1c1c;background:#fff}
 table{border-collapse:collapse;margin:1rem 0 2rem}
 th,td{border:1px solid #ddd;padding:.2rem .5rem;text-align:left;vertical-align:top}
@@ -46,7 +46,7 @@ def page(runs: Sequence[Run], scripts: Sequence[Script]) -> str:
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8">'
         "<title>Harmony conformance of vLLM releases</title>"
-        f"<style>{_STYLE}</style><h1>Harmony conformance of vLLM releases</h1>"
+        f"<style>{STYLE}</style><h1>Harmony conformance of vLLM releases</h1>"
         "<p>Real vLLM servers emitted exactly the tokens of each script; "
         "a cell shows what the client received. "
         f"{legend}.</p>{tables}</html>\n"

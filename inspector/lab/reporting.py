@@ -108,6 +108,7 @@ def script_row(script: Script) -> dict[str, Any]:
     return {
         "name": script.name,
         "sentence": script.sentence,
+        "class": script.example_of.value,
         "well_formed": script.well_formed,
         "endpoints": [endpoint.value for endpoint in script.endpoints],
         "issues": list(script.issues),

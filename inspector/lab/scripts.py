@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -25,6 +26,7 @@ __all__ = [
     "Expectation",
     "Piece",
     "Script",
+    "ScriptClass",
     "ToolCall",
     "load",
     "named",
@@ -46,6 +48,7 @@ _KEYS: Final = frozenset(
     [
         "name",
         "sentence",
+        "class",
         "text",
         "turns",
         "well_formed",
@@ -60,6 +63,21 @@ _KEYS: Final = frozenset(
         "issues",
     ]
 )
+
+
+class ScriptClass(StrEnum):
+    """What a stream is an example of."""
+
+    TEXT = "text"
+    CALLS = "calls"
+    CUT = "cut off"
+    ENDS = "ends of messages"
+    """What is unusual or malformed stands around the end of a message."""
+    HEADERS = "headers"
+    """It stands in a header."""
+    BODIES = "bodies"
+    """It stands in a body: special tokens that are text there, half a character."""
+    TOOLS = "server-side tools"
 
 
 class Piece(NamedTuple):
@@ -99,6 +117,7 @@ class Script:
     turns: tuple[tuple[int, ...], ...]
     """Token ids a turn; one turn unless the server runs tools itself."""
     well_formed: bool
+    example_of: ScriptClass = ScriptClass.TEXT
     stops_early: bool = False
     """The ids go on after a stop token, and the server must not sample those."""
     expect: Expectation = field(default_factory=Expectation)
@@ -206,6 +225,7 @@ def _script(entry: dict[str, Any]) -> Script:
         sentence=entry["sentence"],
         turns=turns,
         well_formed=bool(entry["well_formed"]),
+        example_of=ScriptClass(entry["class"]),
         stops_early=bool(entry.get("stops_early")),
         expect=Expectation(
             reasoning=_pieces(expect.get("reasoning")),

@@ -10,7 +10,7 @@ import secrets
 import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -21,7 +21,7 @@ from typing import Any, Final
 from inspector.capture import End, Endpoint, Event, Header
 from inspector.client.address import Server
 from inspector.client.outcome import Outcome, OutcomeKind
-from inspector.client.plain import get_json, open_client, owner_in
+from inspector.client.plain import open_client, version_and_owner
 from inspector.client.request import LiveRequest, body
 from inspector.errors import ConnectionFailed, InspectorError
 from inspector.redaction import redact
@@ -166,6 +166,11 @@ class Registry:
             found.finish(Outcome(kind=OutcomeKind.BROKEN_OFF, failure=end.detail) if end.cut else Outcome())
             self._trim()
 
+    def path_of(self, run: str) -> Path | None:
+        """The complete file of a run; None where there is none."""
+        found = self.get(run)
+        return None if found is None or found.trouble else found.path
+
     # --- audits ---
 
     def audit_soon(self, run: Run) -> None:
@@ -208,7 +213,7 @@ class Registry:
     def _send(
         self, run: Run, server: Server, request: LiveRequest, gate: asyncio.Semaphore | None = None
     ) -> None:
-        future = self._submit(self._drive(run, server, request, gate))
+        future = self.submit(self._drive(run, server, request, gate))
         run.stop = lambda: _cancel(future)
         run.again = lambda: self.start(server, request)
 
@@ -237,19 +242,14 @@ class Registry:
             return known[1]
         try:
             async with open_client(server) as client:
-                told = await get_json(server, f"{server.root}/version", client)
-                version = told.get("version") if isinstance(told, dict) else None
-                # The built-in server and proxies may answer with a word; only a number is a version.
-                version = version if isinstance(version, str) and version[:1].isdecimal() else None
-                owner = None
-                with suppress(ConnectionFailed):
-                    owner = owner_in(await get_json(server, f"{server.v1}/models", client), model)
+                told = await version_and_owner(server, model, client)
         except ConnectionFailed:
             return None, None
-        self._versions[key] = (self._clock(), (version, owner))
-        return version, owner
+        self._versions[key] = (self._clock(), told)
+        return told
 
-    def _submit(self, work: Coroutine[Any, Any, None]) -> Future[None]:
+    def submit(self, work: Coroutine[Any, Any, None]) -> Future[None]:
+        """Run something in the event loop of all requests."""
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()

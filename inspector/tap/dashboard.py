@@ -5,16 +5,19 @@ paths. It is for programs, not for web pages: a request that a browser makes for
 vLLM itself allows every page to read its answers (`--allowed-origins`, by default all).
 """
 
+import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import cache
-from typing import Final
+from functools import cache, partial
+from pathlib import Path
+from typing import Final, Protocol
 
 from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from inspector.capture import End
 from inspector.client.address import AddressInvalid, Server
 from inspector.client.recorder import Sink
 from inspector.errors import InspectorError
@@ -24,6 +27,9 @@ from inspector.tap.proxy import Tap, Upstream
 __all__ = ["PREFIX", "UPSTREAMS_VARIABLE", "DashboardTap", "configured_upstreams", "parse_upstreams"]
 
 PREFIX: Final = "/tap"
+
+METRICS: Final = "/metrics"
+"""Where Prometheus reads what the audits of tapped responses found."""
 
 UPSTREAMS_VARIABLE: Final = "HARMONY_INSPECTOR_UPSTREAMS"
 """Environment variable that names the upstreams; see `parse_upstreams`. Without it there is no tap."""
@@ -71,16 +77,47 @@ def configured_upstreams() -> tuple[Upstream, ...]:
     return parse_upstreams(os.environ.get(UPSTREAMS_VARIABLE, ""))
 
 
-class DashboardTap:
-    """Taps beside a dashboard: its `middleware` and its `lifespan`; both do nothing without upstreams."""
+class Ended(Protocol):
+    """Who is told of each stream that ended; see `inspector.watch.Watch`."""
 
-    def __init__(self, upstreams: Sequence[Upstream], sink: Sink) -> None:
-        self._taps = {one.name: Tap(one, sink) for one in upstreams}
+    def ended(self, upstream: str, path: Path, /) -> None:
+        """A recording is complete on disk."""
+
+    def close(self) -> None:
+        """No more will end."""
+
+
+class DashboardTap:
+    """Taps beside a dashboard: its `middleware` and its `lifespan`; both do nothing without upstreams.
+
+    `watching` makes who is told of recordings that ended; `metrics` is the ASGI app that answers at
+    `/metrics`.
+    """
+
+    def __init__(
+        self,
+        upstreams: Sequence[Upstream],
+        sink: Sink,
+        *,
+        path_of: Callable[[str], Path | None] = lambda _: None,
+        watching: Callable[[], Ended] | None = None,
+        metrics: ASGIApp | None = None,
+    ) -> None:
+        self._watching = watching
+        self._watch: Ended | None = None
+        self._metrics = metrics
+        self._taps = {
+            one.name: Tap(one, _Told(sink, partial(self._ended, one.name), path_of)) for one in upstreams
+        }
 
     @property
     def middleware(self) -> list[Middleware]:
         """Middleware to put before all other."""
-        return [Middleware(_Before, taps=self._taps)] if self._taps else []
+        return [Middleware(_Before, taps=self._taps, metrics=self._metrics)] if self._taps else []
+
+    def _ended(self, upstream: str, path: Path) -> None:
+        if self._watch is not None:
+            self._watch.ended(upstream, path)
 
     def stop(self) -> None:
         """Say that the program ends: what is cut from now on is not the clients' doing."""
@@ -90,18 +127,47 @@ class DashboardTap:
     @asynccontextmanager
     async def lifespan(self, _: object) -> AsyncIterator[None]:
         """Closes the connections to the upstreams when the dashboard ends."""
+        if self._taps and self._watching is not None:
+            self._watch = self._watching()
         yield
         for tap in self._taps.values():
             await tap.aclose()
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            await asyncio.to_thread(watch.close)
+
+
+class _Told:
+    """A sink that says which files are complete."""
+
+    def __init__(
+        self, sink: Sink, finished: Callable[[Path], None], path_of: Callable[[str], Path | None]
+    ) -> None:
+        self._sink = sink
+        self._finished = finished
+        self._path_of = path_of
+        self.opened = sink.opened
+        self.event = sink.event
+
+    def ended(self, run: str, end: End, /) -> None:
+        """Pass it on, and say so."""
+        self._sink.ended(run, end)
+        path = self._path_of(run)
+        if path is not None:
+            self._finished(path)
 
 
 class _Before:
-    def __init__(self, app: ASGIApp, *, taps: Mapping[str, Tap]) -> None:
+    def __init__(self, app: ASGIApp, *, taps: Mapping[str, Tap], metrics: ASGIApp | None) -> None:
         self._app = app
         self._taps = taps
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope.get("path", "")
+        if self._metrics is not None and scope["type"] == "http" and path == METRICS:
+            await self._metrics(scope, receive, send)
+            return
         if scope["type"] not in {"http", "websocket"} or not path.startswith(f"{PREFIX}/"):
             await self._app(scope, receive, send)
             return

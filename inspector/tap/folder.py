@@ -30,12 +30,21 @@ class _Open:
 class FolderSink:
     """Writes each response to a file of its own in `folder`; `say` is told of each end and each refusal.
 
+    `finished` is given each file that holds all of its recording.
+
     Raises StoreError when the folder cannot be made or written to.
     """
 
-    def __init__(self, folder: Path, *, say: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        say: Callable[[str], None] = lambda _: None,
+        finished: Callable[[Path], None] = lambda _: None,
+    ) -> None:
         self._folder = folder
         self._say = say
+        self._finished = finished
         self._open: dict[str, _Open] = {}
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -86,6 +95,7 @@ class FolderSink:
             return
         how = f"connection broken: {end.detail}" if end.cut else "complete"
         self._say(f"{found.path}: {found.events:,} events, {how}")
+        self._finished(found.path)
 
     def _write(self, found: _Open) -> None:
         events, found.waiting = found.waiting, []

@@ -8,7 +8,7 @@ import asyncio
 import re
 import ssl
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -78,10 +78,18 @@ def tap_mount(path: str, tap: "Tap") -> Mount:
 
 
 class Tap:
-    """An ASGI app that passes all that comes to one upstream and records its answers into a sink."""
+    """An ASGI app that passes all that comes to one upstream and records its answers into a sink.
+
+    A response for which `sampled()` is false passes as if it were of no endpoint that is recorded.
+    """
 
     def __init__(
-        self, upstream: Upstream, sink: Sink, *, transport: httpx.AsyncBaseTransport | None = None
+        self,
+        upstream: Upstream,
+        sink: Sink,
+        *,
+        transport: httpx.AsyncBaseTransport | None = None,
+        sampled: Callable[[], bool] = lambda: True,
     ) -> None:
         self.upstream = upstream
         self.version: str | None = None
@@ -90,6 +98,7 @@ class Tap:
         """The server's own word at `/v1/models`, where it answers without a key."""
         server = upstream.server
         self._sink = sink
+        self.sampled = sampled
         # No client on top: it would keep cookies, follow redirects and add headers of its own.
         self._transport = transport or httpx.AsyncHTTPTransport(
             verify=_trust(server.verify),
@@ -237,6 +246,8 @@ class _Exchange:
             drop.append(b"content-length")  # RFC 9112, section 6.3: the length does not count then
         forwarded = end_to_end(headers, drop=drop)
         endpoint = _endpoint(scope, target)
+        if endpoint is not None and not tap.sampled():
+            endpoint = None
         rewrites: EndpointSpec | None = None
         if endpoint is None:
             content: bytes | AsyncIterator[bytes] | None = aiter(self._body) if _has_body(headers) else None

@@ -74,6 +74,8 @@ class Session:
     """True until the widgets have taken over `form`: a run with a request of its own was opened."""
     trial: str | None = None
     """Id of the trial that the Compare page shows."""
+    probe: str | None = None
+    """Id of the probe that the Probe page shows."""
     strips: dict[str, "Session"] = field(default_factory=dict)
     """Places in strips other than the chosen capture's, by page."""
     opened: dict[str, Opened] = field(default_factory=dict)

@@ -176,5 +176,6 @@ def test_a_separator_more_than_there_are_messages_to_separate_is_text_from_nowhe
     capture = chat(steps)
     found = aligned(replace(capture, header=replace(capture.header, owned_by="vllm-frontend-rs")))
     assert found is not None
-    assert [one.text for one in found.extras] == extra
+    assert [one.text for one in found.extras if not one.separates] == extra
+    assert sum(one.separates for one in found.extras) == min(feeds, 2)
     assert {fate.state for fate in found.fates} == {FateState.OK}

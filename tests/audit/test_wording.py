@@ -18,6 +18,7 @@ WORDS: Mapping[str, Sequence[Mapping[str, str]]] = read_yaml(
 
 
 WARNINGS = {
+    Kind.ADDED,
     Kind.UNSERVED,
     Kind.TRUNCATED,
     Kind.COUNT_MISMATCH,

@@ -74,7 +74,7 @@ def started(folder: Path, script: str, *, base: str = "") -> Iterator[str]:
             env={**os.environ, "HARMONY_INSPECTOR_CAPTURES": str(log.parent / "captures")},
         )
         try:
-            _wait(server, f"{address}_stcore/health", log)
+            waited(server, f"{address}_stcore/health", log)
             yield address
         finally:
             server.terminate()
@@ -104,7 +104,7 @@ def pick(page: Page, box: Locator, words: str, *, typed: str = "") -> None:
     pytest.fail(f"no option with {words!r} stays open long enough to be chosen")
 
 
-def _wait(server: "subprocess.Popen[bytes]", address: str, log: Path) -> None:
+def waited(server: "subprocess.Popen[bytes]", address: str, log: Path) -> None:
     """Until the app answers: each try waits on the connection, an exit of the process ends it."""
     for _ in range(STARTS_WITHIN_S * 5):
         try:

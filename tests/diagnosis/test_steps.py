@@ -11,8 +11,8 @@ from inspector.diagnosis import Situation, catalogue, first_step, issues, situat
 from inspector.diagnosis.catalogue import read_catalogue
 from inspector.diagnosis.steps import MEASURED_FILE, measured
 from inspector.diagnosis.versions import as_version
-from inspector.engines import ENGINES
-from inspector.lab.results import load_runs, version_key
+from inspector.engines import DEFAULT, ENGINES
+from inspector.lab.results import STAND_IN, load_runs, version_key
 from inspector.reading import Reader, read
 from inspector.store import FIXTURES, builtin, load
 from tests.support.entries import ENTRY, written
@@ -63,19 +63,19 @@ def test_an_upgrade_is_the_first_release_measured_right_for_the_class_of_stream(
     def told(**known: object) -> str:
         return first_step(issue, Situation(**known))  # type: ignore[arg-type]
 
-    with_calls = "Upgrade to vLLM 0.27.1 or newer, the first release measured"
+    with_calls = "Upgrade to vLLM 0.24.0 or newer, the first release measured"
     assert told(version="0.14.1", endpoint=Endpoint.CHAT, calls=True).startswith(with_calls)
     assert told(version="0.14.1", endpoint=Endpoint.CHAT).startswith(with_calls)
     assert told(version="0.14.1").startswith(with_calls)
     without = told(version="0.14.1", endpoint=Endpoint.CHAT, calls=False)
-    assert without.startswith("Upgrade to vLLM 0.18.0 or newer, the first release measured")
+    assert without.startswith("Upgrade to vLLM 0.15.1 or newer, the first release measured")
 
 
 def test_responses_are_told_to_upgrade_past_the_releases_that_still_lose() -> None:
     for name in ("responses-stream-missing-tokens", "responses-stream-cross-channel"):
         for version in (None, "0.12.0", "0.14.1", "0.23.0"):
             told = first_step(issues()[name], Situation(version=version, endpoint=Endpoint.RESPONSES))
-            assert told.startswith("Upgrade to vLLM 0.27.1 or newer, the first release measured"), (
+            assert told.startswith("Upgrade to vLLM 0.25.1 or newer, the first release measured"), (
                 name,
                 version,
             )
@@ -88,13 +88,45 @@ def test_what_no_release_delivers_is_not_cured_by_an_upgrade() -> None:
     assert told[-1].startswith("No release measured delivers such streams completely")
 
 
-def test_what_the_matrix_measured_is_no_measurement_of_another_engine() -> None:
+def test_each_front_end_is_told_what_was_measured_of_itself() -> None:
     [rust] = [engine for engine in ENGINES if engine.name == "vllm-rust"]
-    assert measured(CROSSING, Situation(endpoint=Endpoint.CHAT, engine=rust)) is None
+    found = {
+        engine.name: measured(
+            "unknown-role-duplicated-channel", Situation(endpoint=Endpoint.CHAT, engine=engine)
+        )
+        for engine in (DEFAULT, rust)
+    }
+    assert {name: seen and seen.first_right for name, seen in found.items()} == {
+        "vllm": "0.31.0",
+        "vllm-rust": "0.26.0",
+    }
+    assert measured("responses-stream-missing-tokens", Situation(engine=rust)) is None
+
+
+def test_what_every_release_of_a_front_end_delivers_needs_no_upgrade() -> None:
+    [rust] = [engine for engine in ENGINES if engine.name == "vllm-rust"]
+    seen = measured(CROSSING, Situation(endpoint=Endpoint.CHAT, engine=rust))
+    assert seen is not None
+    assert seen.first_right == seen.oldest
+    assert not any(
+        "Upgrade to vLLM (Rust" in step for step in steps_for(issues()[CROSSING], Situation(engine=rust))
+    )
+
+
+def test_the_lost_call_of_the_rust_front_end_has_no_upgrade_up_to_its_newest_release() -> None:
+    [rust] = [engine for engine in ENGINES if engine.name == "vllm-rust"]
+    told = steps_for(
+        issues()["rust-call-without-arguments"],
+        Situation(version="0.31.0", endpoint=Endpoint.CHAT, calls=True, engine=rust),
+    )
+    assert told[-1] == (
+        "No release measured delivers such streams completely, up to vLLM (Rust front end) 0.33.0."
+    )
 
 
 def test_every_upgrade_that_is_told_is_measured_or_says_that_it_is_not() -> None:
-    releases = [as_version(run.version) for run in load_runs(FIXTURES / "matrix")]
+    folders = (FIXTURES / "matrix", FIXTURES / "matrix" / STAND_IN)
+    releases = [as_version(run.version) for folder in folders for run in load_runs(folder)]
     wrong = []
     for issue in catalogue():
         for endpoint in (None, *Endpoint):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from inspector.audit import Kind
+from inspector.audit import Code, Kind, Severity
 from inspector.capture import Capture, Endpoint, Event, parse, render
 from inspector.client.address import Server
 from inspector.client.plain import owner_in
@@ -19,6 +19,7 @@ from inspector.engines.vllm import VLLM
 from inspector.engines.vllm_rust import VLLM_RUST
 from inspector.inspection import Inspection, inspect
 from inspector.reading import Reading, read
+from inspector.views.rows import field_rows
 from inspector.wire.chat import ChatReader
 from inspector.wire.endpoints import ASKED, spec_of
 from inspector.wire.stream import Stream
@@ -144,18 +145,36 @@ def test_ids_in_a_place_of_the_servers_own_are_read() -> None:
 
 
 def test_a_line_feed_between_messages_of_one_field_is_the_rust_front_ends_contract() -> None:
-    rust = seen(TWO_ANALYSES)
-    made = rust.reading.choice.generated()
-    assert made is not None
-    assert made.reasoning == rust.reading.choice.delivered().reasoning == "First.\nSecond."
-    assert rust.findings == []
     python = seen(TWO_ANALYSES, owner="vllm")
     assert [one.kind for one in python.findings] == [Kind.DUPLICATED], "there nobody promises it"
+    for owner in (OWNER, None):  # without an owner it may be the Rust front end
+        rust = seen(TWO_ANALYSES, owner=owner)
+        made, got = rust.reading.choice.generated(), rust.reading.choice.delivered()
+        assert made is not None
+        assert (made.reasoning, got.reasoning) == ("First.Second.", "First.\nSecond.")
+        (added,) = rust.findings
+        assert (added.kind, added.code, added.severity) == (
+            Kind.ADDED,
+            Code.SEPARATOR_ADDED,
+            Severity.WARNING,
+        )
+        assert (added.field, added.delivered, added.known_issues) == (
+            "reasoning",
+            "\n",
+            ("rust-line-feed-between-messages",),
+        )
+        assert rust.verdict.why.startswith("Nothing was lost.")
+        rows = field_rows(rust)
+        assert {one["equal"] for one in rows} == {True}
+        assert [one["state"] for one in rows] == ["separator added by the server", "equal"]
 
 
 def test_a_line_feed_that_separates_nothing_is_a_finding_there_too() -> None:
     steps = [*TWO_ANALYSES[:-1], ("<|return|>", {"content": "\n"})]
-    assert [one.kind for one in seen(steps).findings] == [Kind.DUPLICATED]
+    assert [(one.kind, one.field) for one in seen(steps).findings] == [
+        (Kind.DUPLICATED, "content"),
+        (Kind.ADDED, "reasoning"),
+    ]
 
 
 def test_a_recipient_on_the_final_channel_makes_no_call_there() -> None:
@@ -173,7 +192,15 @@ def test_a_call_without_arguments_is_lost_there_and_no_flag_is_blamed() -> None:
     rust, python = seen(steps, finish="tool_calls"), seen(steps, owner="vllm", finish="tool_calls")
     assert [one.kind for one in rust.findings] == [one.kind for one in python.findings] == [Kind.DROPPED]
     assert "tool-parser-flags-missing" in python.findings[0].known_issues
-    assert "tool-parser-flags-missing" not in rust.findings[0].known_issues
+    assert rust.findings[0].known_issues == ("rust-call-without-arguments",)
+    assert "rust-call-without-arguments" not in python.findings[0].known_issues
+
+
+def test_a_call_with_arguments_that_is_lost_there_is_another_matter() -> None:
+    steps: list[Step] = [("<|channel|>commentary to=functions.f<|message|>{}", {}), ("<|call|>", {})]
+    (lost,) = seen(steps, finish="tool_calls").findings
+    assert (lost.code, lost.generated) == (Code.CALL_LOST, "{}")
+    assert "rust-call-without-arguments" not in lost.known_issues
 
 
 def test_the_token_that_it_rejects_is_placed_after_the_stream() -> None:
@@ -224,7 +251,10 @@ def test_doctor_tells_the_rust_front_end_and_asks_it_for_no_responses() -> None:
     checks = {one.name: one for one in found.checks}
     assert found.engine is VLLM_RUST
     assert checks["front end"].says == "vLLM's Rust front end answers (owned_by: vllm-frontend-rs)."
-    assert found.faults == ()
+    assert [one.id for one in found.faults] == [
+        "rust-call-without-arguments",
+        "rust-line-feed-between-messages",
+    ]
     assert checks["responses"].state is CheckState.UNKNOWN
     assert "no Responses endpoint" in checks["responses"].says
     assert not any("vllm serve" in one.change or "--tool-call-parser" in one.change for one in found.checks)

@@ -1,31 +1,17 @@
 """A change against a base: what became worse, in words, as Markdown, and as a verdict."""
 
-from dataclasses import replace
-
 import pytest
 
-from inspector.capture import Endpoint
 from inspector.errors import LabError
 from inspector.lab.gate import gate, gate_lines, gate_markdown, gate_row, gate_sentence
-from inspector.lab.results import Run
-from inspector.lab.score import Outcome, Score
-from tests.support.results import made_run
+from inspector.lab.score import Outcome
+from tests.support.results import front_end_run
 
 SILENT, TOLD, WHOLE = Outcome.SILENT, Outcome.TOLD, Outcome.WHOLE
 
 
-def side(version: str, interval: int, **outcomes: Outcome) -> Run:
-    scores = {
-        (Endpoint.CHAT, name): Score(
-            outcome=outcome, differences=("a | b\nc",) * (outcome is SILENT), kinds=()
-        )
-        for name, outcome in outcomes.items()
-    }
-    return replace(made_run(version, interval), package="vllm-frontend", scores=scores)
-
-
-BASE = [side("0.31.0", step, plain=WHOLE, emoji=TOLD, cjk=SILENT) for step in (1, 3)]
-CHANGE = [side("0.32.0", step, plain=WHOLE, emoji=SILENT, cjk=WHOLE) for step in (1, 3)]
+BASE = [front_end_run("0.31.0", step, plain=WHOLE, emoji=TOLD, cjk=SILENT) for step in (1, 3)]
+CHANGE = [front_end_run("0.32.0", step, plain=WHOLE, emoji=SILENT, cjk=WHOLE) for step in (1, 3)]
 
 
 def test_worse_and_better_cells_are_counted_and_losing_scripts_named_once() -> None:

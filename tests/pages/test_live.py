@@ -62,6 +62,7 @@ def test_a_server_s_models_are_listed_and_start_is_ready() -> None:
         ("no address", "invalid server address"),
         ("http://me:pw@host", "an address with a password in it"),
     ],
+    ids=["nobody listens", "no address", "password"],  # a free port is another one in each process
 )
 def test_what_is_wrong_with_an_address_is_said_in_one_sentence(address: str, words: str) -> None:
     app = shown(address)

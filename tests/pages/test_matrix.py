@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 from inspector import Endpoint, dashboard
 from inspector.lab.results import all_runs
 from pages.parts.matrix import body as matrix
+from pages.parts.matrix import choosing
 
 PAGE = str(Path(__file__).parents[2] / "pages" / "matrix.py")
 
@@ -74,8 +75,9 @@ def test_a_range_of_releases_and_ragged_steps_are_chosen_in_the_address_bar() ->
 
 def test_what_changed_between_two_releases_is_a_sentence_with_its_scripts() -> None:
     app = page(interval="3")
-    app.selectbox[0].set_value("0.31.0")
-    app.selectbox[1].set_value("0.32.0").run()
+    before, after = (one for one in app.selectbox if one.label in {"From", "To"})
+    before.set_value("0.31.0")
+    after.set_value("0.32.0").run()
     assert not app.exception
     [sentence] = [text.value for text in app.text if text.value.startswith("0.31.0 to 0.32.0: ")]
     assert sentence == (
@@ -102,6 +104,26 @@ def test_words_and_differences_narrow_the_table() -> None:
     app.text_input[0].input("").run()
     app.toggle[0].set_value(True).run()
     assert 0 < len(app.dataframe[0].value) < everything
+
+
+def test_a_class_of_script_is_chosen_and_kept_in_the_address_bar() -> None:
+    app = page(**{"class": "headers"})
+    [picker] = [one for one in app.selectbox if one.label == "Class of script"]
+    assert picker.value == dashboard.ScriptClass.HEADERS
+    shown = set(app.dataframe[0].value.index)
+    assert "assistantary" in shown
+    assert not {"plain", "two_calls", "return_after_end"} & shown
+    picker.set_value("calls").run()
+    assert app.query_params["class"] == "calls"
+    assert "two_calls" in app.dataframe[0].value.index
+    picker.set_value("all").run()
+    assert "class" not in app.query_params
+    assert {"plain", "assistantary"} <= set(app.dataframe[0].value.index)
+    assert page(**{"class": "nonsense"}).dataframe[0].value.index.tolist()
+
+
+def test_every_class_of_script_has_a_name_and_a_script() -> None:
+    assert set(choosing.CLASSES) == {script.example_of for script in dashboard.lab_scripts()}
 
 
 def test_a_cell_names_its_script_and_release_and_the_name_column_none() -> None:

@@ -176,6 +176,16 @@ CAPTURES: Final[Mapping[Code, Sequence[Capture]]] = {
         chat([(_FINAL + "Yes", {"content": "Yes"}), (" sir", {"content": " sir sir"}), GOOD[3]])
     ],
     Code.TEXT_INVENTED: [chat([*GOOD[:3], ("<|return|>", {"content": "Bye!"})])],
+    Code.SEPARATOR_ADDED: [
+        chat(
+            [
+                (_THINK + "One.", {"reasoning": "One."}),
+                ("<|end|><|start|>assistant" + _THINK + "Two.", {"reasoning": "\nTwo."}),
+                ("<|end|><|start|>assistant" + _FINAL + "Yes", {"content": "Yes"}),
+                ("<|return|>", {}),
+            ]
+        )
+    ],
     Code.NO_FIELD: [
         chat([("<|channel|>analysis to=python code<|message|>print(1)<|call|>", {})], finish="stop"),
         chat([*GOOD[:2], ("<|start|>tool<|message|>Rain<|end|>", {}), *GOOD[2:]]),

@@ -1,10 +1,12 @@
 """Results of the lab, made by hand."""
 
+from dataclasses import replace
+
 from inspector.capture import Endpoint
 from inspector.lab.results import Run
 from inspector.lab.score import Outcome, Score
 
-__all__ = ["made_run"]
+__all__ = ["front_end_run", "made_run"]
 
 
 def made_run(version: str, interval: int) -> Run:
@@ -22,3 +24,14 @@ def made_run(version: str, interval: int) -> Run:
         packages={"torch": "2.13.0"},
         scores=scores,
     )
+
+
+def front_end_run(version: str, interval: int, **outcomes: Outcome) -> Run:
+    """Chat of a Python front end on the stand-in engine: an outcome for each script."""
+    scores = {
+        (Endpoint.CHAT, name): Score(
+            outcome=outcome, differences=("a | b\nc",) * (outcome is Outcome.SILENT), kinds=()
+        )
+        for name, outcome in outcomes.items()
+    }
+    return replace(made_run(version, interval), package="vllm-frontend", scores=scores)

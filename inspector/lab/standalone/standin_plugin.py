@@ -18,7 +18,20 @@ __all__ = ["observe", "platform"]
 
 def platform() -> str:
     """Name the platform class."""
+    _answer_for_torch()
     return "vllm.platforms.cpu.CpuPlatform"
+
+
+def _answer_for_torch() -> None:
+    """Give torch a function that 0.17 asks for and later versions of torch lack.
+
+    vLLM chooses by it among compiled parts of its own, all of which are absent.
+    """
+    import torch  # type: ignore[import-not-found]  # noqa: PLC0415
+
+    parts = torch._C._cpu
+    if not hasattr(parts, "_is_avx512_supported"):
+        parts._is_avx512_supported = lambda: False
 
 
 def observe() -> None:

@@ -25,7 +25,7 @@ from inspector.errors import LabError
 from inspector.lab.install import Environment, Say, check_disk, installed, packages_of, run, write_record
 from inspector.lab.paths import LabPaths
 from inspector.lab.requirements import front_end_requirements
-from inspector.lab.standin.layouts import layouts_of
+from inspector.lab.standin.layouts import SOURCE, layouts_of
 from inspector.lab.standin.plugin import plugin_folder
 from inspector.lab.standin.wheel import Parts, parts_of, take_apart
 
@@ -38,6 +38,7 @@ __all__ = [
     "RUST",
     "engine_path",
     "prepare_official",
+    "use_source",
     "use_wheel",
 ]
 
@@ -117,6 +118,39 @@ def use_wheel(paths: LabPaths, wheel: Path) -> str:
     if parts_of(folder) is None:
         paths.wheels.mkdir(parents=True, exist_ok=True)
         take_apart(wheel, folder)
+    return version
+
+
+def use_source(paths: LabPaths, source: Path, *, over: str) -> str:
+    """Lay the Python files of a checkout over an installed release; returns the version to install it under.
+
+    That is the release's version with a part of the hash of those files. What only the wheel has (generated
+    and compiled files, packages that it bundles) stays the release's, and so does a file that the checkout
+    deleted.
+    Raises LabError when the folder is no checkout of vLLM, or the release has not been installed.
+    """
+    package = source / "vllm"
+    if not (package / "__init__.py").is_file() or not (source / SOURCE).is_file():
+        raise LabError(f"{source} is no checkout of vLLM; it has no {SOURCE}")
+    release = parts_of(paths.wheels / f"official-{over}")
+    if release is None:
+        raise LabError(f"vLLM {over} is not installed; run lab install --front-end {over} first")
+    files = sorted(path for path in package.rglob("*.py") if path.is_file())
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(str(path.relative_to(source)).encode() + b"\0" + path.read_bytes() + b"\0")
+    version = f"{over}{'.' if '+' in over else '+'}s{digest.hexdigest()[:8]}"
+    folder = paths.wheels / f"official-{version}"
+    if parts_of(folder) is None:
+        partial = folder.with_name(f"{folder.name}.part")
+        shutil.rmtree(partial, ignore_errors=True)
+        shutil.copytree(release.folder, partial, copy_function=_link)
+        for path in files:
+            target = partial / "site" / path.relative_to(source)
+            target.unlink(missing_ok=True)  # not written into: it is the release's own file too
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+        partial.rename(folder)
     return version
 
 
@@ -262,11 +296,11 @@ def _torch_folders() -> list[str]:
     return [folder for folder in named if any(Path(folder).glob(f"torch-{TORCH}+cpu-*.whl"))]
 
 
-def _link(source: Path, target: Path) -> None:
+def _link(source: str | Path, target: str | Path) -> None:
     """The same file in a second place; a copy where the disk has no hard links."""
-    if target.exists():
+    if Path(target).exists():
         return
-    target.parent.mkdir(parents=True, exist_ok=True)
+    Path(target).parent.mkdir(parents=True, exist_ok=True)
     try:
         os.link(source, target)
     except OSError:

@@ -54,6 +54,8 @@ class Served:
 
 def is_request(engine_id: str, own: str) -> bool:
     """Whether an id of the engine belongs to a server's own one: with a choice before it, a suffix behind."""
+    if own not in engine_id:  # of hundreds of requests all but one
+        return False
     return bool(re.fullmatch(rf"(?:\d+_)?{re.escape(own)}(?:[-_].*)?", engine_id))
 
 
@@ -108,6 +110,13 @@ class EngineProcess:
             return ""
         lines = self.errors.read_text(encoding="utf-8", errors="replace").splitlines()
         return lines[-1].removeprefix("LabError: ") if lines else "the engine ended without a word"
+
+    def ended(self, timeout_s: float) -> str:
+        """What it said before it ended; waits for that, and is empty where it still runs then."""
+        if self._process is not None:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout_s)
+        return self.failure
 
     def set_steps(self, schedule: str) -> None:
         """Change the schedule of requests that name none; returns when the engine has taken it."""

@@ -8,7 +8,7 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 
 from inspector import Capture, Endpoint, dashboard
-from inspector.dashboard import MatrixRun, Outcome, Script
+from inspector.dashboard import MatrixRun, Outcome, Script, ScriptClass
 from pages.parts.matrix.choosing import label_of
 from pages.ui import captures, pickers, state
 from pages.ui.palette import shade
@@ -59,12 +59,14 @@ def frame(
     *,
     words: str = "",
     only_differing: bool = False,
+    example_of: ScriptClass | None = None,
 ) -> pd.DataFrame:
     """Scripts down, releases across; a cell is a shape and its word."""
     rows: dict[str, list[str]] = {}
     for script in scripts:
         if (
             endpoint not in script.endpoints
+            or example_of not in (None, script.example_of)
             or words.casefold() not in f"{script.name} {script.sentence}".casefold()
         ):
             continue

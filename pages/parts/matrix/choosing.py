@@ -6,13 +6,36 @@ from typing import Final, NamedTuple
 import streamlit as st
 
 from inspector import Endpoint, dashboard
-from inspector.dashboard import MatrixRun
+from inspector.dashboard import MatrixRun, ScriptClass
 
-__all__ = ["BOTH", "ENDPOINTS", "Choice", "choose", "choose_rows", "columns", "label_of"]
+__all__ = [
+    "BOTH",
+    "CLASSES",
+    "ENDPOINTS",
+    "Choice",
+    "choose",
+    "choose_class",
+    "choose_rows",
+    "columns",
+    "label_of",
+]
 
 ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
 
 BOTH: Final = "both"
+
+CLASSES: Final = {
+    ScriptClass.TEXT: "text",
+    ScriptClass.CALLS: "tool calls",
+    ScriptClass.CUT: "cut off",
+    ScriptClass.TOOLS: "server-side tools",
+    ScriptClass.ENDS: "unusual ends of messages",
+    ScriptClass.HEADERS: "unusual headers",
+    ScriptClass.BODIES: "unusual bodies",
+}
+"""The classes of scripts, as the picker names them."""
+
+_ALL: Final = "all"
 
 _FRONT_ENDS: Final = {"python": "Python", "rust": "Rust", BOTH: "Both"}
 
@@ -50,6 +73,26 @@ def choose(runs: Sequence[MatrixRun]) -> Choice:
         else:
             kept[name] = version
     return Choice(Endpoint(endpoint), step, front_end, oldest, newest)
+
+
+def choose_class() -> ScriptClass | None:
+    """Draw the picker of the class of script; None for all of them."""
+    kept = st.query_params
+    names = [_ALL, *(one.value for one in CLASSES)]
+    asked = kept.get("class", _ALL)
+    chosen: str = st.selectbox(
+        "Class of script",
+        names,
+        index=names.index(asked) if asked in names else 0,
+        format_func=lambda name: CLASSES[ScriptClass(name)] if name != _ALL else _ALL,
+        key="matrix class",
+        width=220,
+    )
+    if chosen == _ALL:
+        kept.pop("class", None)
+        return None
+    kept["class"] = chosen
+    return ScriptClass(chosen)
 
 
 def choose_rows() -> tuple[str, bool]:

@@ -9,7 +9,13 @@ import pytest
 from inspector.errors import LabError
 from inspector.lab.install import installed, write_record
 from inspector.lab.paths import LabPaths
-from inspector.lab.standin.install import ENGINE_REQUIREMENTS, FRONT_END, RUST, prepare_official
+from inspector.lab.standin.install import (
+    ENGINE_REQUIREMENTS,
+    FRONT_END,
+    RUST,
+    prepare_official,
+    use_source,
+)
 from inspector.lab.standin.plugin import plugin_folder
 
 ROOT = Path(__file__).parents[3]
@@ -72,6 +78,43 @@ def test_a_python_that_does_not_exist_is_told(tmp_path: Path) -> None:
             say=silent,
             needed_bytes=0,
         )
+
+
+def files(folder: Path, **texts: str) -> Path:
+    for name, text in texts.items():
+        path = folder / f"{name.replace('__', '/')}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_a_checkout_lies_over_a_release_that_keeps_its_own_files(tmp_path: Path) -> None:
+    paths = LabPaths(tmp_path / "lab")
+    release = files(paths.wheels / "official-0.33.0" / "site", vllm__parser="old", vllm__generated="1")
+    checkout = files(tmp_path / "checkout", vllm__parser="new", vllm__added="2", vllm__v1__engine__x="3")
+    for name in ("vllm/__init__.py", "vllm/v1/engine/__init__.py"):
+        (checkout / name).write_text("", encoding="utf-8")
+    version = use_source(paths, checkout, over="0.33.0")
+    site = paths.wheels / f"official-{version}" / "site" / "vllm"
+    assert version.startswith("0.33.0+s")
+    assert [(site / f"{name}.py").read_text("utf-8") for name in ("parser", "added", "generated")] == [
+        *("new", "2", "1")
+    ]
+    assert (release / "vllm" / "parser.py").read_text("utf-8") == "old"
+    assert use_source(paths, checkout, over="0.33.0") == version
+    files(checkout, vllm__parser="newer")
+    assert use_source(paths, checkout, over="0.33.0") != version
+
+
+def test_what_is_no_checkout_or_has_no_release_below_it_is_refused(tmp_path: Path) -> None:
+    paths = LabPaths(tmp_path / "lab")
+    with pytest.raises(LabError, match="is no checkout of vLLM; it has no vllm/v1/engine"):
+        use_source(paths, files(tmp_path / "other", vllm__parser="x"), over="0.33.0")
+    checkout = files(tmp_path / "checkout", vllm__x="1", vllm__v1__engine__x="2")
+    for name in ("vllm/__init__.py", "vllm/v1/engine/__init__.py"):
+        (checkout / name).write_text("", encoding="utf-8")
+    with pytest.raises(LabError, match=r"vLLM 0\.33\.0 is not installed; run lab install"):
+        use_source(paths, checkout, over="0.33.0")
 
 
 def test_the_plugins_are_found_by_their_entry_points_alone(tmp_path: Path) -> None:

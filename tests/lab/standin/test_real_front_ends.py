@@ -8,7 +8,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -221,10 +220,7 @@ def test_an_engine_that_dies_ends_the_stream_and_the_server_says_that_it_is_unwe
     # The last test of its server.
     with suppress(httpx.RemoteProtocolError):  # the connection may be cut
         assert finish(streamed(server, "[[steps 1+die@6]] [[script plain]]")) == []
-    until = time.monotonic() + 30
-    while not server.engine.failure and time.monotonic() < until:
-        time.sleep(0.1)
-    assert server.engine.failure == "the engine died, as the schedule asked"
+    assert server.engine.ended(timeout_s=30) == "the engine died, as the schedule asked"
     with pytest.raises(LabError, match="the engine has ended: the engine died, as the schedule asked"):
         server.engine.set_steps("3")
 

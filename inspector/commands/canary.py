@@ -1,0 +1,75 @@
+"""`canary`: a few requests by schedule, audited and counted for Prometheus."""
+
+import signal
+import time
+from argparse import Namespace, RawDescriptionHelpFormatter
+from pathlib import Path
+from threading import Event
+from types import FrameType
+
+from inspector.commands.record import add_request_options, add_server_options, request_of, server_of
+from inspector.commands.serving import add_host_options
+from inspector.commands.shared import Commands, say, tell
+from inspector.commands.watching import add_watch_options, seconds, watching
+from inspector.tap import FolderSink
+from inspector.watch.canary import Canary, usual_requests
+
+__all__ = ["add_parser"]
+
+_EXAMPLE = """example:
+  python -m inspector canary --base-url http://localhost:8000/v1 --model openai/gpt-oss-20b \\
+      --every 60s --captures canary --keep failing --keep-bytes 500MB --metrics 9464
+
+Without --prompt or --messages each round has three requests: reasoning with an answer on chat and on
+Responses, and a tool call on chat. docs/canary.md describes the metrics; monitoring/ has a Grafana dashboard
+and alert rules.
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "canary",
+        help="send a few requests by schedule, and serve what they show as metrics",
+        description="Send a few requests at fixed intervals, audit the responses, and serve metrics.",
+        epilog=_EXAMPLE,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    add_server_options(parser)
+    parser.add_argument("--model", required=True, help="a model name from the server's /v1/models")
+    parser.add_argument(
+        "--every", type=seconds, default=60.0, metavar="TIME", help="from round to round (default: 60s)"
+    )
+    parser.add_argument("--captures", required=True, metavar="DIR", help="folder in which captures are saved")
+    add_host_options(parser)
+    add_watch_options(parser, required=True)
+    add_request_options(parser, required=False)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: Namespace) -> int:
+    """Send rounds of requests until interrupted."""
+    folder = Path(arguments.captures)
+    FolderSink(folder)  # makes it, and says so if it cannot be written to
+    asked = arguments.prompt or arguments.messages
+    model = arguments.model
+    requests = [request_of(arguments, model)] if asked else usual_requests(model)
+    server = server_of(arguments)
+    with watching(arguments, folder) as watched:
+        assert watched is not None  # noqa: S101 -- --metrics is required
+        canary = Canary(server, requests, folder, watched.watch, watched.metrics, say=tell)
+        say(f"{len(requests)} requests to {server.v1} every {arguments.every:g} s; press Ctrl-C to stop")
+        say(f"metrics: {watched.address}")
+        stopping = Event()
+
+        def stop(_: int, __: FrameType | None) -> None:
+            stopping.set()
+            canary.stop()
+
+        signal.signal(signal.SIGINT, stop)
+        signal.signal(signal.SIGTERM, stop)
+        while not stopping.is_set():
+            began = time.monotonic()
+            canary.once()
+            stopping.wait(max(0.0, arguments.every - (time.monotonic() - began)))
+    return 0

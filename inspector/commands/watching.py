@@ -1,0 +1,94 @@
+"""Shared by commands that watch a server: metrics on a port, and which captures stay on disk."""
+
+import re
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import inf
+from pathlib import Path
+from typing import Final
+
+from inspector.commands.serving import port_number, serving_beside
+from inspector.watch import Keep, Keeping, Metrics, Watch, metrics_app
+
+__all__ = ["Watching", "add_watch_options", "seconds", "watching"]
+
+_SIZE: Final = re.compile(r"(\d{1,12}(?:\.\d{1,3})?)([kMGT]?)B?")
+_UNITS: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_TIME: Final = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)(ms|s|min|h|d)?")
+_SECONDS: Final = {None: 1.0, "ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def size(text: str) -> int:
+    """Parse a number of bytes, e.g. `500MB`."""
+    found = _SIZE.fullmatch(text)
+    if found is None:
+        raise ArgumentTypeError(f"invalid size: {text[:40]!r} (expected bytes, for example 500MB or 2GB)")
+    return int(float(found[1]) * _UNITS[found[2]])
+
+
+def seconds(text: str) -> float:
+    """Parse a time, e.g. `60s`, `10min`, `7d`."""
+    found = _TIME.fullmatch(text)
+    if found is None or not 0 < float(found[1]) < inf:
+        raise ArgumentTypeError(f"invalid time: {text[:40]!r} (expected for example 60s, 10min or 7d)")
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def add_watch_options(parser: ArgumentParser, *, required: bool = False) -> None:
+    """Add the options for metrics and for what is kept."""
+    parser.add_argument(
+        "--metrics",
+        type=port_number,
+        required=required,
+        metavar="PORT",
+        help="audit each response when it ends, and serve Prometheus metrics on this port at /metrics",
+    )
+    parser.add_argument(
+        "--keep",
+        type=Keep,
+        choices=list(Keep),
+        default=Keep.ALL,
+        metavar="WHICH",
+        help="captures that stay after their audit: all, failing or none (default: all)",
+    )
+    parser.add_argument(
+        "--keep-bytes",
+        type=size,
+        metavar="SIZE",
+        help="remove the oldest captures beyond this size, e.g. 2GB",
+    )
+    parser.add_argument(
+        "--keep-for", type=seconds, metavar="TIME", help="remove captures that are older, e.g. 7d"
+    )
+
+
+class Watching:
+    """What audits and counts while a command runs."""
+
+    def __init__(self, watch: Watch, metrics: Metrics, address: str) -> None:
+        self.watch = watch
+        self.metrics = metrics
+        self.address = address
+        """Where Prometheus reads."""
+
+
+@contextmanager
+def watching(arguments: Namespace, folder: Path) -> Iterator[Watching | None]:
+    """Audit and serve metrics while the context lasts, if that was asked for; else None.
+
+    Raises InspectorError if the port is taken.
+    """
+    if arguments.metrics is None:
+        yield None
+        return
+    metrics = Metrics()
+    keeping = Keeping(folder, arguments.keep, most_bytes=arguments.keep_bytes, most_s=arguments.keep_for)
+    watch = Watch(metrics, keeping)
+    allowed = arguments.allow_host
+    beside = serving_beside(metrics_app(metrics), arguments.host, arguments.metrics, allowed, "--metrics")
+    with beside as address:
+        try:
+            yield Watching(watch, metrics, f"{address}/metrics")
+        finally:
+            watch.close()

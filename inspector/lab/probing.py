@@ -1,0 +1,41 @@
+"""The lab's scripts as requests of a probe."""
+
+from collections.abc import Sequence
+
+from inspector.capture import Endpoint
+from inspector.errors import LabError
+from inspector.lab.asking import body
+from inspector.lab.scripts import named
+from inspector.probe import Ask
+
+__all__ = ["script_asks", "script_controls"]
+
+
+def script_asks(names: Sequence[str], endpoints: Sequence[Endpoint]) -> list[Ask]:
+    """The requests that make a lab server sample scripts; each endpoint takes its turn.
+
+    Raises LabError for a name that is no script's, or where no endpoint can ask for it.
+    """
+    found = [
+        Ask(label=script.name, endpoint=endpoint, body=body(endpoint, script), script=script.sampled)
+        for script in named(names)
+        for endpoint in endpoints
+        if endpoint in script.endpoints
+    ]
+    if not found:
+        raise LabError(f"no script of these can be asked at {endpoints[0].value}; choose another --endpoint")
+    return found
+
+
+def script_controls(names: Sequence[str]) -> dict[str, Ask]:
+    """The same scripts on completions, which no parser reads, by name."""
+    return {
+        script.name: Ask(
+            label=script.name,
+            endpoint=Endpoint.COMPLETIONS,
+            body=body(Endpoint.COMPLETIONS, script),
+            script=script.sampled,
+        )
+        for script in named(names)
+        if Endpoint.COMPLETIONS in script.endpoints
+    }

@@ -1,0 +1,50 @@
+"""Many streams of a server, each recorded and audited as it ends: how many arrive damaged, under which load.
+
+    mix = Mix(await asks_of(prompts, [Endpoint.CHAT], side))
+    probe = Probe([side], mix, Load(concurrency=8), Budget(requests=500))
+    await probe.run()
+    print(summary(probe.rows).sentence)
+
+The command `probe` and the Probe page show the same rows (`views`) of the same run.
+"""
+
+from inspector.probe.asks import asks_of
+from inspector.probe.exports import csv_text, junit_text, sarif_text
+from inspector.probe.judging import Result, Row
+from inspector.probe.loads import Budget, Load, Progress, Sweep
+from inspector.probe.mix import Ask, Mix
+from inspector.probe.planning import Plan
+from inspector.probe.prompts import Prompt, prompts_of_file, prompts_of_text
+from inspector.probe.reporting import probe_lines, probe_row
+from inspector.probe.running import Probe
+from inspector.probe.sending import Side, side_of
+from inspector.probe.shelf import ProbeShelf
+from inspector.probe.summary import Group, Summary, summary
+
+__all__ = [
+    "Ask",
+    "Budget",
+    "Group",
+    "Load",
+    "Mix",
+    "Plan",
+    "Probe",
+    "ProbeShelf",
+    "Progress",
+    "Prompt",
+    "Result",
+    "Row",
+    "Side",
+    "Summary",
+    "Sweep",
+    "asks_of",
+    "csv_text",
+    "junit_text",
+    "probe_lines",
+    "probe_row",
+    "prompts_of_file",
+    "prompts_of_text",
+    "sarif_text",
+    "side_of",
+    "summary",
+]

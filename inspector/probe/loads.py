@@ -1,0 +1,110 @@
+"""How much is sent and how: workers or a rate, budgets, levels of a sweep; how far a run is. No I/O."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Final
+
+from inspector.errors import InspectorError
+from inspector.probe.judging import Result, Row
+from inspector.probe.rates import streams_needed
+
+__all__ = ["Budget", "Load", "Progress", "Sweep", "levels_of"]
+
+CONCURRENCY_AT_MOST: Final = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """How requests are sent. Raises InspectorError for numbers that cannot be."""
+
+    concurrency: int = 1
+    """Workers that send one request after the other; with `rate`, the most requests in flight."""
+    rate: float | None = None
+    """Requests per second that arrive independently of each other; None for workers."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.concurrency <= CONCURRENCY_AT_MOST:
+            raise InspectorError(
+                f"invalid concurrency: {self.concurrency}; choose 1 to {CONCURRENCY_AT_MOST:,}"
+            )
+        if self.rate is not None and not 0 < self.rate < inf:
+            raise InspectorError(
+                f"invalid rate: {self.rate:g}; choose a positive number of requests per second"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What ends a run; None is no bound. Requests count for each server."""
+
+    requests: int | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("requests", self.requests), ("tokens", self.tokens), ("seconds", self.seconds)):
+            if value is not None and not 0 < value < inf:
+                raise InspectorError(f"invalid budget: {value} {name}; choose a positive number")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """Levels of workers, each until its answer is certain."""
+
+    limit: int = 64
+    """The highest level."""
+    smallest: float = 0.01
+    """The loss rate that is to be ruled out, with 95 % confidence, before a level counts as free of loss."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.limit <= CONCURRENCY_AT_MOST:
+            raise InspectorError(f"invalid limit: {self.limit}; choose 1 to {CONCURRENCY_AT_MOST:,}")
+        if not 0.0001 <= self.smallest <= 0.5:
+            raise InspectorError(f"invalid smallest rate: {self.smallest:g}; choose 0.0001 to 0.5")
+
+    @property
+    def streams(self) -> int:
+        """Streams of one level without a loss that end it."""
+        return streams_needed(self.smallest)
+
+    def certain(self, level: int, rows: Sequence[Row]) -> bool:
+        """True when more streams of a level would not change its answer.
+
+        One loss decides, as a sound server has none. Then twice as many streams as the level has workers are
+        waited for, as those that end first are not typical, and 20 for an interval.
+        """
+        checked = [row for row in rows if row.result in {Result.OK, Result.DAMAGED} and not row.control]
+        if any(row.result is Result.DAMAGED for row in checked):
+            return len(rows) >= max(2 * level, 20)
+        return len(checked) >= self.streams
+
+
+def levels_of(sweep: Sweep) -> Iterator[int]:
+    """1, 2, 4 and so on to the limit."""
+    level = 1
+    while level < sweep.limit:
+        yield level
+        level *= 2
+    yield sweep.limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far a run is."""
+
+    done: int
+    total: int | None
+    """Requests in all, where they are counted."""
+    in_flight: int
+    level: int
+    per_s: float | None
+    """Requests that ended per second, lately."""
+    left_s: float | None
+    """By that rate, or by the budget of time."""
+    damaged: int
+    failed: int
+    unknown: int
+    waited_s: float
+    """How long servers asked to wait."""
+    elapsed_s: float

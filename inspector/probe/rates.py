@@ -1,0 +1,95 @@
+"""Rates with their intervals, and percentiles that leave nobody out. Pure arithmetic."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, exp, inf, log, sqrt
+from typing import Final
+
+__all__ = ["Gaps", "Rate", "bucket_of", "gap_percentile", "percent", "percentile", "rate", "streams_needed"]
+
+_Z: Final = 1.959963984540054
+"""Of the 95 % interval."""
+_SPAN: Final = log(1.02)
+"""Width of a bucket of waits: a percentile is at most 1 % off."""
+_LEAST_S: Final = 1e-6
+
+Gaps = Mapping[int, int]
+"""Waits by bucket (see `bucket_of`), and how many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How many of how many, with the Wilson interval of 95 %."""
+
+    count: int
+    of: int
+    low: float
+    high: float
+
+    @property
+    def share(self) -> float | None:
+        """The share that was seen; None of nothing."""
+        return self.count / self.of if self.of else None
+
+    @property
+    def words(self) -> str:
+        """The share and its interval, e.g. `0.6% (95% interval 0.2% to 1.7%)`."""
+        if not self.of:
+            return "unknown"
+        return f"{percent(self.count / self.of)} (95% interval {percent(self.low)} to {percent(self.high)})"
+
+
+def rate(count: int, of: int) -> Rate:
+    """The rate of `count` in `of`; everything is possible of nothing."""
+    if of == 0:
+        return Rate(0, 0, 0.0, 1.0)
+    share, square = count / of, _Z * _Z
+    middle = share + square / (2 * of)
+    spread = _Z * sqrt(share * (1 - share) / of + square / (4 * of * of))
+    whole = 1 + square / of
+    low, high = (middle - spread) / whole, (middle + spread) / whole
+    return Rate(count, of, 0.0 if count == 0 else low, 1.0 if count == of else high)
+
+
+def percent(share: float) -> str:
+    """A share as people read it: two digits that count, and no more than that."""
+    value = 100 * share
+    if value == 0 or value >= 99.95:
+        return f"{value:.0f}%"
+    digits = 0 if value >= 10 else 1 if value >= 1 else 2
+    return f"{value:.{digits}f}%" if value >= 0.01 else "<0.01%"
+
+
+def streams_needed(smallest: float) -> int:
+    """Streams without a loss after which a rate of `smallest` or more is ruled out (95 % confidence)."""
+    return ceil(log(0.05) / log(1 - smallest))
+
+
+def percentile(values: Sequence[float], share: float) -> float | None:
+    """The smallest value that `share` of all values do not exceed; None if that is infinite, or of nothing.
+
+    What never came counts as infinite, so that failures make a percentile worse and never better.
+    """
+    if not values:
+        return None
+    found = sorted(values)[max(ceil(share * len(values)) - 1, 0)]
+    return None if found == inf else found
+
+
+def bucket_of(seconds: float) -> int:
+    """The bucket of a wait."""
+    return round(log(max(seconds, _LEAST_S)) / _SPAN)
+
+
+def gap_percentile(some: Iterable[Gaps], share: float) -> float | None:
+    """The percentile of waits in buckets; None of nothing."""
+    counts: dict[int, int] = {}
+    for one in some:
+        for bucket, count in one.items():
+            counts[bucket] = counts.get(bucket, 0) + count
+    place, seen = ceil(share * sum(counts.values())), 0
+    for bucket in sorted(counts):
+        seen += counts[bucket]
+        if seen >= place:
+            return exp(bucket * _SPAN)
+    return None

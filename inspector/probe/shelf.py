@@ -1,0 +1,142 @@
+"""A folder of one probe: what was asked, a row for each request, and the captures that are kept.
+
+A row is written when its request has ended, so a run that is stopped, or dies, goes on where it was. The last
+row may be cut by that; it is left out, and its request is sent again.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+from inspector.capture import Capture, Endpoint
+from inspector.errors import InspectorError, StoreError
+from inspector.probe.judging import Judged, Result, Row
+from inspector.store import load, save
+
+__all__ = ["ProbeShelf", "row_of", "row_values"]
+
+CAPTURES_AT_MOST: Final = 1000
+"""Captures that one probe keeps; the rows say everything of the others."""
+
+_PLAN: Final = "probe.json"
+_ROWS: Final = "rows.jsonl"
+
+
+class ProbeShelf:
+    """The folder; raises StoreError when it cannot be written, or belongs to another probe."""
+
+    def __init__(self, folder: Path, plan: Mapping[str, Any], *, keep_clean: float = 0.0) -> None:
+        self.folder = folder
+        self._keep_clean = keep_clean
+        self._kept = 0
+        self._file: TextIO | None = None
+        plan = json.loads(json.dumps(plan))
+        self.rows = self._begun(plan)
+        self.captures = folder / "captures"
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # rows quote what a model said
+            self.captures.mkdir(mode=0o700, exist_ok=True)
+            (folder / _PLAN).write_text(json.dumps(plan, indent=1) + "\n", encoding="utf-8")
+            self._file = (folder / _ROWS).open("w", encoding="utf-8")
+            for row in self.rows:
+                self._file.write(_line(row))
+            self._file.flush()
+        except OSError as error:
+            raise StoreError(
+                f"{folder}: cannot be written ({error.strerror}); choose another --out"
+            ) from error
+        self._kept = sum(bool(row.capture) for row in self.rows)
+
+    def _begun(self, plan: Mapping[str, Any]) -> list[Row]:
+        """The rows of an earlier run of the same plan."""
+        try:
+            before = json.loads((self.folder / _PLAN).read_text("utf-8"))
+            lines = (self.folder / _ROWS).read_text("utf-8").splitlines()
+        except FileNotFoundError:
+            if self.folder.is_dir() and any(self.folder.iterdir()):
+                raise StoreError(
+                    f"{self.folder}: is not empty and no probe's folder; choose another --out"
+                ) from None
+            return []
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{self.folder}: the earlier run cannot be read ({error})") from error
+        if before != plan:
+            changed = sorted(key for key in {*before, *plan} if before.get(key) != plan.get(key))
+            raise StoreError(
+                f"{self.folder}: holds a probe with other {changed[0]}; choose another --out, or ask the same"
+            )
+        found = []
+        for line in lines:
+            try:
+                found.append(row_of(json.loads(line)))
+            except (ValueError, KeyError, TypeError, AttributeError):
+                continue
+        return found
+
+    def keep(self, row: Row, capture: Capture) -> Row:
+        """Write a row, and its capture if it is worth keeping; the row with the file's name."""
+        if self._wanted(row):
+            side = f"-{row.side}" if row.side else ""
+            level = f"-{row.level}" if row.level else ""
+            name = f"{row.result.value}-{row.endpoint.value}{side}{level}-{row.number + 1:05}.jsonl"
+            try:
+                save(capture, self.captures / name)
+            except InspectorError as error:
+                raise StoreError(f"the capture was not kept: {error}") from error
+            self._kept += 1
+            row = replace(row, capture=f"captures/{name}")
+        assert self._file is not None  # noqa: S101 -- opened with the shelf
+        try:
+            self._file.write(_line(row))
+            self._file.flush()
+        except OSError as error:
+            raise StoreError(
+                f"{self.folder}: cannot be written ({error.strerror}); free some space"
+            ) from error
+        return row
+
+    def _wanted(self, row: Row) -> bool:
+        if self._kept >= CAPTURES_AT_MOST:
+            return False
+        if row.result is not Result.OK:
+            return True
+        return int((row.number + 1) * self._keep_clean) > int(row.number * self._keep_clean)
+
+    def capture(self, row: Row) -> Capture | None:
+        """The capture of a row; None where it was not kept, or is gone."""
+        if not row.capture:
+            return None
+        try:
+            return load(self.folder / row.capture)[0]
+        except InspectorError:
+            return None
+
+    def close(self) -> None:
+        """Nothing more will be written."""
+        if self._file is not None:
+            self._file.close()
+
+
+def row_values(row: Row) -> dict[str, Any]:
+    """A row as JSON has it: flat, its waits by channel and bucket."""
+    values = {key: getattr(row, key) for key in Row.__dataclass_fields__ if key != "judged"}
+    return {**values, **asdict(row.judged)}
+
+
+def _line(row: Row) -> str:
+    return json.dumps(row_values(row), ensure_ascii=True) + "\n"
+
+
+def row_of(values: Mapping[str, Any]) -> Row:
+    """The row of `row_values`."""
+    told = dict(values)
+    inner = {key: told.pop(key) for key in Judged.__dataclass_fields__}
+    inner["result"] = Result(inner["result"])
+    inner["kinds"] = tuple(inner["kinds"])
+    inner["gaps"] = {
+        channel: {int(bucket): int(count) for bucket, count in some.items()}
+        for channel, some in inner["gaps"].items()
+    }
+    return Row(**{**told, "endpoint": Endpoint(told["endpoint"]), "judged": Judged(**inner)})

@@ -1,0 +1,86 @@
+"""The probes of this process: each goes on while pages come and go, in the event loop of all requests."""
+
+import secrets
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cache
+from threading import Lock
+from typing import Final
+
+from inspector.errors import InspectorError
+from inspector.probe import Plan, Probe
+from inspector.runs.registry import Registry, registry
+
+__all__ = ["ProbeRun", "Probes", "probes"]
+
+KEPT: Final = 8
+"""Probes that can be asked for by id, with all their rows; the oldest that has ended gives way."""
+
+
+class ProbeRun:
+    """One probe of a page."""
+
+    def __init__(self, name: str) -> None:
+        self.id = name
+        self.probe: Probe | None = None
+        """None while its servers are asked what they are."""
+        self.trouble = ""
+        """Why it never began; empty otherwise."""
+        self.ended = False
+        self.stop: Callable[[], None] = lambda: None
+        """End it; what is done stays."""
+
+
+class Probes:
+    """Every method may be called from any thread."""
+
+    def __init__(self, runs: Registry) -> None:
+        self._runs = runs
+        self._lock = Lock()
+        self._known: dict[str, ProbeRun] = {}
+
+    def start(self, plan: Plan) -> ProbeRun:
+        """Begin a probe; without a folder in the plan it gets one beside the captures of live runs."""
+        moment = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+        run = ProbeRun(f"{moment}-{secrets.token_hex(2)}")
+        if plan.folder is None and self._runs.folder is not None:
+            plan = replace(plan, folder=self._runs.folder / f"probe-{run.id}")
+        with self._lock:
+            self._known[run.id] = run
+            ended = [name for name, one in self._known.items() if one.ended]
+            for name in ended[: max(0, len(self._known) - KEPT)]:
+                del self._known[name]
+        future: Future[None] = self._runs.submit(self._drive(run, plan))
+        run.stop = lambda: _cancel(future)
+        return run
+
+    def get(self, name: str) -> ProbeRun | None:
+        """The probe of that id; None when it is not known (any more)."""
+        with self._lock:
+            return self._known.get(name)
+
+    def latest(self) -> ProbeRun | None:
+        """The probe that began last."""
+        with self._lock:
+            return next(reversed(self._known.values()), None)
+
+    async def _drive(self, run: ProbeRun, plan: Plan) -> None:
+        try:
+            run.probe = await plan.prepared()
+            await run.probe.run()
+        except InspectorError as error:
+            run.trouble = str(error)
+        finally:
+            run.ended = True
+
+
+def _cancel(future: "Future[None]") -> None:
+    future.cancel()
+
+
+@cache
+def probes() -> Probes:
+    """The probes of this process."""
+    return Probes(registry())

@@ -1,0 +1,95 @@
+"""Recordings that ended go to a process that audits them; what it says goes into the metrics."""
+
+import multiprocessing
+import time
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+from inspector.watch.keeping import Keeping
+from inspector.watch.metrics import Metrics
+from inspector.watch.summary import Summary, of_file, prepare, prepared
+
+__all__ = ["WAITING_AT_MOST", "Watch"]
+
+WAITING_AT_MOST: Final = 2000
+"""Audits that wait; a stream that ends while so many do is counted as `backlog` and stays on disk."""
+
+
+class Watch:
+    """Audits recordings as they end; every method may be called from any thread.
+
+    `keeping` decides which stay on disk. The process that audits starts at once.
+    """
+
+    def __init__(
+        self, metrics: Metrics, keeping: Keeping, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._metrics = metrics
+        self._keeping = keeping
+        self._clock = clock
+        self._lock = Lock()
+        self._pool: ProcessPoolExecutor | None = None
+        self._waiting = 0
+        self._closed = False
+        self._started().submit(prepared)
+
+    def ended(self, upstream: str, path: Path) -> None:
+        """A recording is complete on disk."""
+        with self._lock:
+            full = self._waiting >= WAITING_AT_MOST
+            if not full and not self._closed:
+                done = partial(self._done, upstream, path, self._clock())
+                try:
+                    future = self._started().submit(of_file, str(path))
+                except BrokenProcessPool:
+                    self._pool = None
+                    future = self._started().submit(of_file, str(path))
+                self._waiting += 1
+                self._told()
+        if full:
+            self._metrics.unaudited(upstream, "backlog")
+        elif not self._closed:
+            future.add_done_callback(done)
+
+    def passed(self, upstream: str) -> None:
+        """A response went by that the sample leaves out."""
+        self._metrics.unaudited(upstream, "not sampled")
+
+    def close(self) -> None:
+        """Finish the audits that wait, and end the process."""
+        with self._lock:
+            self._closed = True
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=True)
+
+    def _started(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            # Not forked: the event loop's threads and sockets stay where they are.
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=prepare)
+        return self._pool
+
+    def _done(self, upstream: str, path: Path, ended_s: float, future: "Future[Summary]") -> None:
+        try:
+            one = future.result()
+        except (Exception, CancelledError):  # unreadable, removed, or more than the process could hold
+            with self._lock:
+                self._waiting -= 1
+                self._told()
+            self._metrics.unaudited(upstream, "audit failed")
+            return
+        with self._lock:
+            kept = self._keeping.decide(path, failing=one.failing)
+            self._waiting -= 1
+            self._told()
+        lag_s = self._clock() - ended_s
+        self._metrics.audited(upstream, one, lag_s=lag_s, capture=path.name if kept else "")
+
+    def _told(self) -> None:
+        self._metrics.waiting(self._waiting, self._keeping.bytes)

@@ -1,0 +1,108 @@
+"""Which recordings stay on disk: all, failing ones, or none; bounded in bytes and age.
+
+Only files that are named as the tap names them are ever removed.
+"""
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final, assert_never
+
+__all__ = ["Keep", "Keeping"]
+
+_OURS: Final = re.compile(r"\d{8}-\d{6}-[a-z]+-[0-9a-f]{6}\.jsonl")
+
+
+class Keep(StrEnum):
+    """Which recordings stay; failing ones have a finding of severity error."""
+
+    ALL = "all"
+    FAILING = "failing"
+    NONE = "none"
+
+    def keeps(self, *, failing: bool) -> bool:
+        """Whether a recording stays after its audit."""
+        match self:
+            case Keep.ALL:
+                return True
+            case Keep.FAILING:
+                return failing
+            case Keep.NONE:
+                return False
+        assert_never(self)
+
+
+@dataclass(slots=True)
+class _Kept:
+    path: Path
+    size: int
+    at_s: float
+    """Wall-clock time of its last change."""
+
+
+class Keeping:
+    """The recordings of a folder, oldest first; those over the bounds are removed when another is kept.
+
+    `most_bytes` and `most_s` (age in seconds) None mean no bound. Recordings that an earlier process
+    left in the folder count too, where it is named.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None,
+        keep: Keep = Keep.ALL,
+        *,
+        most_bytes: int | None = None,
+        most_s: float | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.keep = keep
+        self._most_bytes = most_bytes
+        self._most_s = most_s
+        self._clock = clock
+        names = [] if folder is None else folder.glob("*.jsonl")
+        found = [_kept(path) for path in names if _OURS.fullmatch(path.name)]
+        self._kept = sorted((one for one in found if one is not None), key=lambda one: one.at_s)
+        self.bytes = sum(one.size for one in self._kept)
+        """Size of all that is kept."""
+        self._bound()
+
+    def decide(self, path: Path, *, failing: bool) -> bool:
+        """Keep or remove a recording that was audited; whether it stays."""
+        if not self.keep.keeps(failing=failing):
+            _remove(path)
+            return False
+        one = _kept(path)
+        if one is not None:
+            self._kept.append(one)
+            self.bytes += one.size
+        self._bound()
+        return path.exists()
+
+    def _bound(self) -> None:
+        while self._kept and self._over(self._kept[0]):
+            oldest = self._kept.pop(0)
+            self.bytes -= oldest.size
+            _remove(oldest.path)
+
+    def _over(self, oldest: _Kept) -> bool:
+        old = self._most_s is not None and self._clock() - oldest.at_s > self._most_s
+        return old or (self._most_bytes is not None and self.bytes > self._most_bytes)
+
+
+def _kept(path: Path) -> _Kept | None:
+    try:
+        told = path.stat()
+    except OSError:
+        return None
+    return _Kept(path, told.st_size, told.st_mtime)
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        return

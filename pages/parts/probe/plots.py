@@ -1,0 +1,80 @@
+"""The plots of a probe: damaged responses by load with their intervals, and percentiles of times."""
+
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from inspector.dashboard import Group, ProbeSummary, time_name
+from pages.ui.palette import channel_hue, shade
+
+__all__ = ["losses", "times"]
+
+_MARKS = {"p50": "circle", "p90": "diamond", "p99": "triangle-up"}
+
+
+def losses(groups: Sequence[Group], title: str, theme: str) -> go.Figure | None:
+    """The share of damaged responses of each group with its interval; None for fewer than two groups."""
+    groups = [group for group in groups if group.loss.of]
+    if len(groups) < 2:
+        return None
+    shares = [100 * (group.loss.share or 0.0) for group in groups]
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[group.name for group in groups],
+        y=shares,
+        mode="markers",
+        marker={"color": shade("loss", theme), "size": 9},
+        error_y={
+            "type": "data",
+            "symmetric": False,
+            "array": [100 * group.loss.high - share for group, share in zip(groups, shares, strict=True)],
+            "arrayminus": [share - 100 * group.loss.low for group, share in zip(groups, shares, strict=True)],
+            "thickness": 1.5,
+            "width": 6,
+        },
+        text=[f"{group.damaged:,} of {group.loss.of:,}" for group in groups],
+        hovertemplate="%{text}<br>%{y:.2f}%<extra></extra>",
+    )
+    figure.update_xaxes(title_text=title, type="category")
+    figure.update_yaxes(title_text="damaged, %", rangemode="tozero")
+    return _framed(figure)
+
+
+def times(found: ProbeSummary, theme: str) -> go.Figure | None:
+    """Percentiles on a logarithmic axis, a line for each time; None without any."""
+    shown = [one for one in found.times if one.p50 is not None][::-1]
+    if not shown:
+        return None
+    names = [time_name(one) for one in shown]
+    figure = go.Figure()
+    for name, mark in _MARKS.items():
+        values = [getattr(one, name) for one in shown]
+        known = [place for place, value in enumerate(values) if value is not None]
+        figure.add_scatter(
+            x=[1000 * values[place] for place in known],
+            y=[_plain(names[place]) for place in known],
+            name=name,
+            mode="markers",
+            marker={
+                "symbol": mark,
+                "size": 10,
+                "color": [channel_hue(shown[place].name, theme) for place in known],
+            },
+            hovertemplate="%{x:,.1f} ms",
+        )
+    figure.update_xaxes(title_text="ms", type="log")
+    return _framed(figure)
+
+
+def _plain(channel: str) -> str:
+    """A channel as Plotly may show it: it reads tags in texts, and a channel may be anything."""
+    return "".join(char for char in channel if char.isalnum() or char in "-_ [](),.")[:32]
+
+
+def _framed(figure: go.Figure) -> go.Figure:
+    figure.update_layout(
+        height=300,
+        margin={"l": 8, "r": 8, "t": 24, "b": 8},
+        legend={"orientation": "h", "y": 1.12, "x": 0},
+    )
+    return figure

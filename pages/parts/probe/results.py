@@ -1,0 +1,207 @@
+"""How far a probe is, and what it came to: the sentence first, then tables and plots."""
+
+from typing import Final
+
+import pandas as pd
+import streamlit as st
+
+from inspector import dashboard
+from inspector.dashboard import Group, Probe, ProbeRow, ProbeRun, ProbeSummary, Result
+from pages.parts.probe import plots
+from pages.ui.pickers import plain
+from pages.ui.state import Opened, Session
+
+__all__ = ["progress", "results", "watched"]
+
+_EACH_S: Final = 0.5
+_ROWS: Final = 500
+_WORDS: Final = {
+    Result.OK: "● ok",
+    Result.DAMAGED: "✕ silently damaged",
+    Result.FAILED: "▲ failed",
+    Result.UNKNOWN: "? unknown",
+}
+"""Readable without colour, as on the Matrix page."""
+
+
+def watched(session: Session) -> ProbeRun | None:
+    """The probe that the page shows, if it is still known."""
+    name = session.probe or st.query_params.get("probe")
+    run = dashboard.probes().get(name) if name else None
+    if run is None and name:
+        st.warning(
+            "This probe is no longer in memory. Its rows and captures are in the folder of live captures.",
+            icon=":material/link_off:",
+        )
+    session.probe = None if run is None else run.id
+    if run is not None:
+        session.address({"probe": run.id})
+    return run
+
+
+def progress(run: ProbeRun) -> None:
+    """How far it is, drawn again while it goes on."""
+    st.fragment(_progress, run_every=_EACH_S)(run)
+
+
+def _progress(run: ProbeRun) -> None:
+    if run.ended:
+        st.rerun()
+    if run.probe is None:
+        st.caption("Asking the server for its version and models.")
+        return
+    far = run.probe.progress()
+    share = min(1.0, far.done / far.total) if far.total else None
+    at_once = f"{far.level} at once · " if run.probe.sweep is not None else ""
+    words = plain(at_once + dashboard.progress_line(far))
+    if share is None:
+        st.caption(words)
+    else:
+        st.progress(share, words)
+    if far.done:
+        found = dashboard.probe_summary(run.probe.rows, swept=run.probe.sweep is not None)
+        st.markdown(f"# {plain(found.sentence)}")
+        _groups(found)
+
+
+def results(session: Session, run: ProbeRun) -> None:
+    """What a probe that has ended came to."""
+    probe = run.probe
+    if probe is None or (run.trouble and not probe.rows):
+        st.error(
+            plain(run.trouble or "Stopped before the first request was sent."), icon=":material/link_off:"
+        )
+        return
+    found = dashboard.probe_summary(probe.rows, swept=probe.sweep is not None)
+    st.markdown(f"# {plain(found.sentence)}")
+    for note in (*found.notes, *dashboard.probe_endings(probe)):
+        st.markdown(plain(note))
+    servers = "; ".join(f"{side.name} {side.label} ({side.model})".strip() for side in probe.sides)
+    st.caption(plain(f"{servers} · {dashboard.progress_line(probe.progress())}"))
+    _groups(found)
+    theme = "dark" if st.context.theme.type == "dark" else "light"
+    left, right = st.columns(2, gap="medium")
+    with left:
+        for title, groups in (
+            ("streams at once", found.by_load),
+            ("tokens per event", found.by_tokens_per_event),
+        ):
+            figure = plots.losses(groups, title, theme)
+            if figure is not None:
+                st.header(f"Damaged responses by {title}", anchor=False)
+                alt = f"Share of damaged responses by {title}, with 95% intervals"
+                st.plotly_chart(figure, key=f"probe_losses_{title}", alt=alt)
+    with right:
+        figure = plots.times(found, theme)
+        if figure is not None:
+            st.header("Times", anchor=False)
+            st.plotly_chart(
+                figure, key="probe_times", alt="Percentiles of the first token and of gaps by channel"
+            )
+            st.caption(
+                "Failed requests count as never, so they raise a percentile. Missing marks mean never."
+            )
+    _found(found)
+    _streams(session, run, probe)
+
+
+def _groups(found: ProbeSummary) -> None:
+    """All requests, and the same by server, endpoint, load and tokens per event."""
+    rows = [_cells("all requests", found.total)]
+    for title, groups in (
+        ("server", found.sides),
+        ("endpoint", found.by_endpoint),
+        ("streams at once", found.by_load),
+        ("tokens per event", found.by_tokens_per_event),
+    ):
+        if len(groups) > 1:
+            rows += [_cells(f"{title}: {group.name}", group) for group in groups]
+    if found.control is not None:
+        rows.append(_cells("control on completions", found.control))
+    st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        width="stretch",
+        key="probe_groups",
+        alt="Requests by result, and rates with 95% intervals",
+    )
+
+
+def _cells(name: str, group: Group) -> dict[str, str | int]:
+    return {
+        "requests": name,
+        "sent": group.requests,
+        "ok": group.ok,
+        "failed": group.failed,
+        "silently damaged": group.damaged,
+        "unknown": group.unknown,
+        "damaged rate (95%)": dashboard.rate_words(group.loss),
+        "failed rate (95%)": dashboard.rate_words(group.failure),
+    }
+
+
+def _found(found: ProbeSummary) -> None:
+    """Kinds of findings, causes, and how requests failed."""
+    if found.causes:
+        st.header("Causes", anchor=False)
+        for key, title, amount in found.causes:
+            st.markdown(f"{amount:,} × {plain(title)} (`{key}`)")
+    if found.kinds:
+        listed = ", ".join(f"{kind.replace('_', ' ')} ({amount:,})" for kind, amount in found.kinds)
+        st.caption(plain(f"Findings, by streams that have one: {listed}"))
+    for _, amount, sentence in found.failures[:3]:
+        st.caption(plain(f"Failed {amount:,} ×: {sentence}"))
+
+
+def _streams(session: Session, run: ProbeRun, probe: Probe) -> None:
+    """The streams that are not ok; a selected one opens in Replay."""
+    worst = dashboard.worst_rows(probe.rows)
+    st.header("Damaged, failed and unknown responses", anchor=False)
+    if not worst:
+        st.caption("None.")
+        return
+    shown = worst[:_ROWS]
+    chosen = st.dataframe(
+        pd.DataFrame([_stream(row) for row in shown]),
+        hide_index=True,
+        width="stretch",
+        on_select="rerun",
+        selection_mode="single-row",
+        key=f"probe_streams_{run.id}",
+        alt="Responses that were damaged, failed, or could not be checked",
+    )["selection"]["rows"]
+    row = shown[chosen[0] if chosen and chosen[0] < len(shown) else 0]
+    _open(session, run, probe, row)
+    if len(worst) > len(shown):
+        st.caption(f"The first {len(shown):,} of {len(worst):,}; the folder of the probe has all rows.")
+
+
+def _stream(row: ProbeRow) -> dict[str, str | int]:
+    return {
+        "request": row.number + 1,
+        "result": _WORDS[row.result],
+        "endpoint": row.endpoint.value,
+        "server": row.side or "–",
+        "at once": row.in_flight,
+        "verdict": row.judged.sentence,
+    }
+
+
+def _open(session: Session, run: ProbeRun, probe: Probe, row: ProbeRow) -> None:
+    capture = None if probe.shelf is None else probe.shelf.capture(row)
+    words = f"Request {row.number + 1:,}{f' to server {row.side}' if row.side else ''}: {row.judged.sentence}"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="probe_open_row"):
+        pressed = st.button(
+            "Open in Replay",
+            icon=":material/play_circle:",
+            type="primary",
+            key="probe_open",
+            disabled=capture is None,
+        )
+        st.markdown(plain(words), width=900)
+    if capture is None:
+        st.caption("Its capture was not kept.")
+    elif pressed:
+        name = row.capture.rpartition("/")[2]
+        session.open([Opened(name=name, digest=f"{run.id} {name}", capture=capture)])
+        st.switch_page("replay.py")

@@ -1,0 +1,15 @@
+"""Probe: many requests to a server, each response audited, and the share of them that arrives damaged."""
+
+from pages.parts import probe
+from pages.ui import state
+
+session = state.current()
+run = probe.watched(session)
+going = run is not None and not run.ended
+probe.form(session, run if going else None)
+if run is None:
+    probe.invitation()
+elif going:
+    probe.progress(run)
+else:
+    probe.results(session, run)

@@ -1,0 +1,88 @@
+"""The wheel in an environment of its own, away from the checkout: commands, the dashboard, the probe."""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import venv
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from inspector.lab.process import free_port
+from tests.browser.conftest import ROOT, waited
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The installed program. What it needs comes from the environment of the tests, nothing is downloaded."""
+    folder = tmp_path_factory.mktemp("installed")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    built = ["wheel", "--no-build-isolation", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
+    subprocess.run([*pip, *built], check=True)
+    [wheel] = folder.glob("*.whl")
+    home = folder / "environment"
+    venv.create(home, with_pip=False)
+    python = home / "bin" / "python"
+    where = [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    packages = Path(subprocess.run(where, capture_output=True, text=True, check=True).stdout.strip())
+    subprocess.run(
+        [*pip, "--python", str(python), "install", "--no-deps", "--no-compile", str(wheel)], check=True
+    )
+    top = {path.name for path in packages.iterdir() if not path.name.endswith(".dist-info")}
+    assert top == {"inspector"}, "one top-level package, no pages or fixtures where others may have theirs"
+    (packages / "needed.pth").write_text(sysconfig.get_path("purelib"))
+    return home / "bin" / "harmony-inspector"
+
+
+@pytest.fixture(scope="module")
+def installed(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of the installed dashboard, started in an empty folder."""
+    folder, port = tmp_path_factory.mktemp("elsewhere"), free_port()
+    log = folder / "log.txt"
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    with log.open("wb") as out:
+        command = [str(program), "ui", "--port", str(port)]
+        server = subprocess.Popen(command, cwd=folder, stdout=out, stderr=subprocess.STDOUT, env=environment)
+        try:
+            waited(server, f"http://127.0.0.1:{port}/_stcore/health", log)
+            yield f"http://127.0.0.1:{port}/"
+        finally:
+            server.terminate()
+            server.wait(15)
+
+
+def test_the_dashboard_shows_a_built_in_capture_and_the_matrix_opens_one_of_its_own(
+    installed: str, open_page: Callable[..., Page]
+) -> None:
+    page = open_page()
+    page.goto(installed)
+    expect(page.locator(".hi[data-ready]")).to_be_visible()
+    page.get_by_role("link", name="Matrix").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("has the best result")
+
+
+def test_the_commands_know_the_built_in_captures_and_probe_the_installed_server(
+    installed: str, program: Path, tmp_path: Path
+) -> None:
+    def run(*words: str) -> "subprocess.CompletedProcess[str]":
+        command = [str(program), *words]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+
+    model = "chat-tool-call-leak-vllm-0.14.1"
+    done = run(
+        *("probe", "--base-url", f"{installed}playback/v1", "--model", model, "--prompt", "Hello"),
+        *("--requests", "3", "--out", "probe", "--json", "--quiet"),
+    )
+    assert done.returncode == 1, done.stderr
+    found = json.loads(done.stdout)
+    assert found["total"]["damaged"] == 3
+    capture = found["not_ok"][0]["capture"]
+    audited = run("audit", f"probe/{capture}")
+    assert audited.returncode == 1
+    assert "The server leaked 2 reasoning tokens into the answer" in audited.stdout

@@ -1,0 +1,28 @@
+"""The lab's scripts as requests of a probe."""
+
+import pytest
+
+from inspector.capture import Endpoint
+from inspector.errors import LabError
+from inspector.lab.probing import script_asks, script_controls
+
+
+def test_scripts_and_endpoints_take_turns() -> None:
+    asks = script_asks(["plain", "emoji"], [Endpoint.CHAT, Endpoint.RESPONSES])
+    assert [(ask.label, ask.endpoint.value) for ask in asks] == [
+        ("plain", "chat"),
+        ("plain", "responses"),
+        ("emoji", "chat"),
+        ("emoji", "responses"),
+    ]
+    assert "[[script plain]]" in str(asks[0].body)
+    assert all(ask.streamed and ask.script for ask in asks)
+
+
+def test_the_control_is_the_same_script_on_completions() -> None:
+    assert {ask.endpoint for ask in script_controls(["plain"]).values()} == {Endpoint.COMPLETIONS}
+
+
+def test_a_script_that_is_none_is_named() -> None:
+    with pytest.raises(LabError, match="no script named no_such"):
+        script_asks(["no_such"], [Endpoint.CHAT])

@@ -1,0 +1,155 @@
+"""The Probe page without a browser: the form, a probe of a real server, and its result."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.applications import Starlette
+from streamlit.testing.v1 import AppTest
+
+from inspector import dashboard
+from inspector.lab.process import free_port
+from inspector.playback import Settings, playback_routes
+from pages.parts.probe import plots
+from pages.ui.state import Session
+from tests.support.builtin import CAPTURES, TOOL
+from tests.support.listening import listening
+from tests.support.probes import row, rows
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def playback() -> Iterator[str]:
+    fast = Settings().changed({"speed": "inf"})
+    with listening(Starlette(routes=playback_routes(lambda: CAPTURES, prefix="", settings=fast))) as address:
+        yield f"{address}/v1"
+
+
+@pytest.fixture(autouse=True)
+def anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("HARMONY_INSPECTOR_CAPTURES", str(tmp_path / "captures"))
+    for kept in (dashboard.registry, dashboard.probes):
+        kept.cache_clear()
+    yield
+    for kept in (dashboard.registry, dashboard.probes):
+        kept.cache_clear()
+
+
+def shown(address: str, **values: object) -> AppTest:
+    app = AppTest.from_file(ROOT / "pages" / "probe.py", default_timeout=60)
+    app.session_state["probe_address"] = address
+    for key, value in values.items():
+        app.session_state[key] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def ended(app: AppTest) -> AppTest:
+    run = dashboard.probes().latest()
+    assert run is not None
+    until = time.monotonic() + 30
+    while not run.ended:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    app.run()
+    assert not app.exception
+    return app
+
+
+def test_a_probe_says_its_result_first_and_its_streams_open_in_replay(playback: str) -> None:
+    app = shown(playback, **{f"probe_model_{playback}": TOOL, "probe_requests": 6})
+    assert next(one.value for one in app.info).startswith("Press **Start**")
+    app.button(key="probe_start").click().run()
+    ended(app)
+    headings = [one.value for one in app.markdown if one.value.startswith("# ")]
+    [heading] = [one.replace("\\", "") for one in headings]
+    assert heading == "# 6 of 6 checked responses were silently damaged: 100% (95% interval 61% to 100%)."
+    groups, streams = (one.value for one in app.dataframe)
+    assert groups.iloc[0].to_dict() | {"sent": 6} == {
+        "requests": "all requests",
+        "sent": 6,
+        "ok": 0,
+        "failed": 0,
+        "silently damaged": 6,
+        "unknown": 0,
+        "damaged rate (95%)": "100% (61%-100%)",
+        "failed rate (95%)": "0% (0%-39%)",
+    }
+    assert list(streams["result"]) == ["✕ silently damaged"] * 6
+    assert any("Text of an engine step that spans two messages" in one.value for one in app.markdown)
+    assert app.button(key="probe_open").disabled is False
+    assert app.query_params["probe"]
+
+
+def test_the_load_decides_which_numbers_are_asked_for(playback: str) -> None:
+    app = shown(playback)
+    assert {one.label for one in app.number_input} >= {"Workers", "Requests", "Minutes at most"}
+    app.session_state["probe_load"] = "Sweep"
+    app.run()
+    assert "Up to, streams at once" in {one.label for one in app.number_input}
+    app.session_state["probe_load"] = "Fixed rate"
+    app.run()
+    assert "Requests per second" in {one.label for one in app.number_input}
+    assert not app.exception
+
+
+def test_a_second_server_a_control_and_a_rate_reach_the_plan(playback: str) -> None:
+    app = shown(
+        playback,
+        **{f"probe_model_{playback}": TOOL},
+        probe_second=playback,
+        probe_load="Fixed rate",
+        probe_rate=200.0,
+        probe_requests=8,
+        probe_control=25,
+    )
+    app.button(key="probe_start").click().run()
+    ended(app)
+    run = dashboard.probes().latest()
+    assert run is not None
+    assert run.probe is not None
+    assert [side.name for side in run.probe.sides] == ["A", "B"]
+    assert sum(one.control for one in run.probe.rows) == 4
+    assert {one.level for one in run.probe.rows} == {0}
+
+
+def test_what_goes_wrong_is_one_sentence() -> None:
+    app = shown("no address")
+    assert "invalid server address" in app.error[0].value.replace("\\", "")
+    assert app.button(key="probe_start").disabled
+    app = shown(f"http://127.0.0.1:{free_port()}")
+    assert "connection refused" in app.error[0].value.replace("\\", "")
+    assert app.button(key="probe_start").disabled
+
+
+def test_a_server_that_has_gone_since_is_said(playback: str) -> None:
+    app = shown(playback, **{f"probe_model_{playback}": TOOL}, probe_second=f"http://127.0.0.1:{free_port()}")
+    app.button(key="probe_start").click().run()
+    assert "connection refused" in ended(app).error[-1].value.replace("\\", "")
+
+
+def test_a_probe_that_is_not_known_any_more_is_said() -> None:
+    app = AppTest.from_file(ROOT / "pages" / "probe.py", default_timeout=60)
+    app.session_state["probe_address"] = "no address"
+    app.session_state["inspector"] = Session(probe="gone")
+    app.run()
+    assert "no longer in memory" in app.warning[0].value
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_plots_have_an_interval_for_each_load_and_no_markup_of_channels(theme: str) -> None:
+    some = [*rows(ok=6, damaged=2), row(9, in_flight=1), row(10, first_s={"<b>x</b>": 0.5})]
+    found = dashboard.probe_summary(some)
+    figure = plots.losses(found.by_load, "streams at once", theme)
+    assert figure is not None
+    [series] = figure.data
+    assert list(series.x) == ["1", "3-4"]
+    assert all(low >= 0 for low in series.error_y.arrayminus)
+    assert plots.losses(found.by_load[:1], "streams at once", theme) is None
+    times = plots.times(found, theme)
+    assert times is not None
+    assert "first token, bxb" in {name for one in times.data for name in one.y}
+    assert plots.times(dashboard.probe_summary([]), theme) is None
