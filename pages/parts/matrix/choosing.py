@@ -96,7 +96,7 @@ def choose_class() -> ScriptClass | None:
 
 
 def choose_rows() -> tuple[str, bool]:
-    """Draw the filter of the scripts: its words, and whether only those are shown in which releases differ."""
+    """Draw the filter of the scripts: words, and whether only those in which releases differ are shown."""
     kept = st.query_params
     words = st.text_input(
         "Filter scripts",
