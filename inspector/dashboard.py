@@ -45,7 +45,7 @@ from inspector.probe import Row as ProbeRow
 from inspector.probe import Summary as ProbeSummary
 from inspector.probe import summary as probe_summary
 from inspector.probe.planning import SWEEP_WARM_UP
-from inspector.probe.reporting import probe_endings, progress_line, rate_words, worst_rows
+from inspector.probe.reporting import probe_endings, progress_line, rate_words, time_name, worst_rows
 from inspector.prompt import FirstDifference, Prompt, prompt_of
 from inspector.reading import ChoiceReading
 from inspector.runs.feed import runs_routes
@@ -181,6 +181,7 @@ __all__ = [
     "spec_of",
     "stream_position",
     "strip",
+    "time_name",
     "timing_rows",
     "trusted_hosts",
     "warmed",

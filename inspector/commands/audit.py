@@ -6,13 +6,14 @@ from typing import Any
 
 from inspector.audit import Finding, Severity
 from inspector.capture import Capture
-from inspector.commands.shared import Commands, captures, one_capture, print_json, say, tell
+from inspector.commands.shared import Commands, captures, one_capture, print_json, say, tell, write_text
 from inspector.errors import InspectorError
 from inspector.formats import count, duration
 from inspector.inspection import Inspection, inspect
 from inspector.metrics import figures
 from inspector.reading import read
 from inspector.views.rows import audit_row, finding_words
+from inspector.views.sarif import audit_sarif
 
 __all__ = ["add_parser"]
 
@@ -42,6 +43,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object, or an array for several files"
     )
+    parser.add_argument("--sarif", metavar="FILE", help="also write the findings for code scanning")
     parser.add_argument(
         "--fail-on",
         choices=("error", "warning", "never"),
@@ -78,6 +80,8 @@ def run(arguments: Namespace) -> int:
     elif seen:
         for number, one in enumerate(seen):
             say(["", *_lines(one)] if number else _lines(one))
+    if arguments.sarif is not None:
+        write_text(arguments.sarif, audit_sarif(seen))
     if unread:
         return 2
     return int(any(_fails(finding, arguments.fail_on) for one in seen for finding in one.findings))

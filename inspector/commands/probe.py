@@ -26,8 +26,8 @@ _EXAMPLE: Final = """example:
   python -m inspector probe --base-url http://prod:8000/v1 --prompts prompts.txt --rate 40 --share 0.01 \\
       --budget 1h
 
-Each response is recorded and audited as it ends. Captures of responses that are not in order are kept in the
-folder of --out, with a row for each request; the same command goes on there where it was stopped.
+Each response is recorded and audited as it ends. Captures of responses that are not ok are kept in the folder
+of --out, with a row for each request; the same command goes on there where it was stopped.
 
 exit codes: 0 nothing at the level of --fail-on, 1 something, 2 a server or file failed, or you stopped it
 """
@@ -192,7 +192,7 @@ def _output(parser: ArgumentParser) -> None:
         type=_share,
         default=0.0,
         metavar="SHARE",
-        help="also keep this share of the captures that are in order",
+        help="also keep this share of the captures that are ok",
     )
     group.add_argument("--json", action="store_true", help="print the result as JSON")
     for name, words in (

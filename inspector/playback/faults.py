@@ -4,8 +4,10 @@
 tokens and payloads, `sending` changes bytes and times.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import repeat
+from random import Random
 from typing import Any, Final, NamedTuple
 
 from inspector.errors import InspectorError
@@ -19,6 +21,7 @@ MIDDLE: Final = -1
 _EVENTS_AT_MOST: Final = 10**6
 _STALL_AT_MOST_S: Final = 3600.0
 _TEXT_AT_MOST: Final = 2000
+_RAGGED_AT_MOST: Final = 8
 
 
 class Stall(NamedTuple):
@@ -34,6 +37,8 @@ class Faults:
 
     merge: int = 1
     """Events with tokens that become one, as an engine does that yields several tokens at once."""
+    ragged: int | None = None
+    """Seed of a schedule in which 1 to 8 events with tokens become one, as with speculative decoding."""
     last_token_only: bool = False
     """Of each event only the last token's text is delivered (vLLM 0.10 chat, 0.13 Responses)."""
     split_utf8: bool = False
@@ -61,6 +66,19 @@ class Faults:
     """This event loses its second half, so it is not JSON."""
     no_done: bool = False
     """The terminal event is missing: `[DONE]`, `response.completed`."""
+
+    @property
+    def merges(self) -> bool:
+        """True when events with tokens are merged."""
+        return self.merge > 1 or self.ragged is not None
+
+    def sizes(self) -> Iterator[int]:
+        """How many events become one, again and again; without end."""
+        if self.ragged is None:
+            yield from repeat(self.merge)
+        draw = Random(self.ragged)  # noqa: S311 -- the same for the same seed, no secret
+        while True:
+            yield draw.randint(1, _RAGGED_AT_MOST)
 
     @property
     def tokens_change(self) -> bool:
@@ -128,6 +146,12 @@ def _field(name: str, read: Callable[[str], object]) -> Callable[[str], Mapping[
 FAULTS: Final[Mapping[str, Fault]] = {
     "merge": Fault(
         "merge N events with tokens into one", "N", "merge=4", _field("merge", _number(2, 10_000, 3))
+    ),
+    "ragged": Fault(
+        "merge 1 to 8 events with tokens into one, by a seed, as speculative decoding does",
+        "SEED",
+        "ragged=7",
+        _field("ragged", _number(0, 10**9 - 1, 0)),
     ),
     "last-token-only": Fault(
         "deliver only the text of each event's last token",

@@ -4,7 +4,7 @@ What is delivered changes as that server's rules say, token ids stay what the mo
 audit of the answer finds what was put in. Raises InspectorError where a capture cannot show a fault.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -52,7 +52,7 @@ def reshape(capture: Capture, faults: Faults) -> list[Event]:
     """The events of a stream with the faults that concern tokens and payloads."""
     events = list(capture.events)
     spec = spec_of(capture.header.endpoint)
-    plain = faults.merge == 1 and not (faults.last_token_only or faults.split_utf8 or faults.tokens_change)
+    plain = not (faults.merges or faults.last_token_only or faults.split_utf8 or faults.tokens_change)
     if plain:
         return events
     if spec.final_object:
@@ -62,8 +62,8 @@ def reshape(capture: Capture, faults: Faults) -> list[Event]:
     if serve_again:
         _check_tokens(chunks, spec, faults)
         _change_tokens(chunks, faults)
-    if faults.merge > 1:
-        chunks = _merged(chunks, faults.merge)
+    if faults.merges:
+        chunks = _merged(chunks, faults.sizes())
     if serve_again:
         served = _served_chat if spec.parsed else _served_text
         chunks = served(chunks, capture, faults)
@@ -188,13 +188,16 @@ def _recount(chunks: Sequence[_Chunk], more: int) -> None:
                     usage[key] += more
 
 
-def _merged(chunks: Sequence[_Chunk], size: int) -> list[_Chunk]:
+def _merged(chunks: Sequence[_Chunk], sizes: Iterator[int]) -> list[_Chunk]:
     merged: list[_Chunk] = []
+    size = next(sizes)
     waiting: dict[object, list[_Chunk]] = {}
 
     def flush(index: object) -> None:
+        nonlocal size
         if group := waiting.pop(index, []):
             merged.append(_one(group))
+            size = next(sizes)
 
     for chunk in chunks:
         choice = chunk.choice
@@ -205,7 +208,7 @@ def _merged(chunks: Sequence[_Chunk], size: int) -> list[_Chunk]:
             continue
         index = choice.get("index")
         waiting.setdefault(index, []).append(chunk)
-        if len(waiting[index]) == size or choice.get("finish_reason") is not None:
+        if len(waiting[index]) >= size or choice.get("finish_reason") is not None:
             flush(index)
     for index in list(waiting):
         flush(index)

@@ -3,7 +3,7 @@
 The final object stays whole, as vLLM's does: it is built from the parser's messages, not from deltas.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from inspector.capture import Event
@@ -27,8 +27,8 @@ def reshape_responses(events: Sequence[Event], faults: Faults) -> list[Event]:
             "/v1/chat/completions or /v1/completions for this fault"
         )
     found = [(event, payload(event)) for event in events]
-    if faults.merge > 1:
-        found = _merged(found, faults.merge, last_only=faults.last_token_only)
+    if faults.merges:
+        found = _merged(found, faults.sizes(), last_only=faults.last_token_only)
     if faults.split_utf8:
         _split_utf8(found)
     number = 0
@@ -42,13 +42,16 @@ def reshape_responses(events: Sequence[Event], faults: Faults) -> list[Event]:
 
 
 def _merged(
-    events: Sequence[tuple[Event, dict[str, Any] | None]], size: int, *, last_only: bool
+    events: Sequence[tuple[Event, dict[str, Any] | None]], sizes: Iterator[int], *, last_only: bool
 ) -> list[tuple[Event, dict[str, Any] | None]]:
     merged: list[tuple[Event, dict[str, Any] | None]] = []
     group: list[tuple[Event, dict[str, Any]]] = []
+    size = next(sizes)
 
     def flush() -> None:
+        nonlocal size
         if group:
+            size = next(sizes)
             event, value = group[-1]
             texts = [str(one["delta"]) for _, one in group]
             merged.append((event, {**value, "delta": texts[-1] if last_only else "".join(texts)}))
@@ -60,7 +63,7 @@ def _merged(
             flush()
         if is_delta and value is not None and isinstance(value.get("delta"), str):
             group.append((event, value))
-            if len(group) == size:
+            if len(group) >= size:
                 flush()
         else:
             merged.append((event, value))

@@ -2,14 +2,13 @@
 
 import csv
 import io
-import json
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, assert_never
 from xml.sax.saxutils import escape, quoteattr
 
-from inspector.audit.kinds import KINDS, Kind
 from inspector.probe.judging import Result, Row
 from inspector.probe.reporting import worst_rows
+from inspector.views.sarif import RESULTS_AT_MOST, kind_words, sarif, sarif_result
 
 __all__ = ["COLUMNS", "csv_text", "junit_text", "sarif_text"]
 
@@ -41,7 +40,6 @@ COLUMNS: Final = (
 """The columns of the CSV: added to at the end, never renamed."""
 
 _TOOL: Final = "Harmony Inspector probe"
-_RESULTS_AT_MOST: Final = 5000
 _RISKY: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -111,6 +109,8 @@ def _case(row: Row, suite: str) -> list[str]:
             inner = f"<error type={kind} message={message}>{place}</error>"
         case Result.UNKNOWN:
             inner = f"<skipped message={message}/>"
+        case _:
+            assert_never(row.result)
     return [f"{head}>", f"      {inner}", "    </testcase>"]
 
 
@@ -126,37 +126,28 @@ def _plain(text: str) -> str:
 def sarif_text(rows: Sequence[Row]) -> str:
     """SARIF 2.1.0: a rule for each kind of finding and failure, a result for each request that has one."""
     results: list[dict[str, Any]] = []
-    for row in worst_rows(rows)[:_RESULTS_AT_MOST]:
+    for row in worst_rows(rows)[:RESULTS_AT_MOST]:
         if row.result is Result.UNKNOWN:
             continue
         for rule in row.judged.kinds or (_slug(row.judged.failure),):
             results.append(_result(row, rule))
-    rules = [
-        {"id": rule, "shortDescription": {"text": _rule_words(rule)}}
-        for rule in sorted({one["ruleId"] for one in results})
-    ]
-    run = {
-        "tool": {"driver": {"name": _TOOL, "rules": rules}},
-        "results": results,
-        "columnKind": "unicodeCodePoints",
-    }
-    schema = "https://json.schemastore.org/sarif-2.1.0.json"
-    return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
+    return sarif(_TOOL, results, _rule_words)
 
 
 def _result(row: Row, rule: str) -> dict[str, Any]:
-    place = row.capture or f"request-{row.number + 1}"
-    return {
-        "ruleId": rule,
-        "level": "error",
-        "message": {"text": f"{row.endpoint.value}, {row.prompt}: {row.judged.sentence}"},
-        "locations": [{"physicalLocation": {"artifactLocation": {"uri": place}}}],
-        "properties": {"result": row.result.value, "side": row.side, "cause": row.judged.cause},
-    }
+    return sarif_result(
+        rule,
+        "error",
+        f"{row.endpoint.value}, {row.prompt}: {row.judged.sentence}",
+        row.capture or f"request-{row.number + 1}",
+        result=row.result.value,
+        side=row.side,
+        cause=row.judged.cause,
+    )
 
 
 def _rule_words(rule: str) -> str:
-    return KINDS[Kind(rule)].when if rule in {kind.value for kind in Kind} else f"The request failed: {rule}."
+    return kind_words(rule) or f"The request failed: {rule}."
 
 
 def _slug(words: str) -> str:

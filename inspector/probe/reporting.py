@@ -8,7 +8,7 @@ from inspector.probe.judging import Result, Row
 from inspector.probe.loads import Progress
 from inspector.probe.rates import Rate, percent
 from inspector.probe.running import Probe
-from inspector.probe.summary import Group, Summary, Times, summary
+from inspector.probe.summary import FIRST_TOKEN, WHOLE_RESPONSE, Group, Summary, Times, summary
 
 __all__ = [
     "group_cells",
@@ -18,6 +18,7 @@ __all__ = [
     "progress_line",
     "rate_words",
     "time_cells",
+    "time_name",
     "worst_rows",
 ]
 
@@ -96,13 +97,16 @@ def _table(name: str, groups: Sequence[Group]) -> list[str]:
     return _aligned([(name, *_HEAD), *(group_cells(group) for group in groups)])
 
 
+def time_name(times: Times) -> str:
+    """What a time is called in a table or plot."""
+    if times.what == "gap":
+        return f"gap, {times.name}"
+    return times.name if times.name in {FIRST_TOKEN, WHOLE_RESPONSE} else f"first token, {times.name}"
+
+
 def time_cells(times: Times) -> tuple[str, ...]:
     """Percentiles as cells; `never` where so many requests had no token at all."""
-    if times.what == "gap":
-        name = f"gap, {times.name}"
-    else:
-        name = times.name if " " in times.name and times.name != "tool call" else f"first token, {times.name}"
-    return (name, *(fine_duration(one, "never") for one in (times.p50, times.p90, times.p99)))
+    return (time_name(times), *(fine_duration(one, "never") for one in (times.p50, times.p90, times.p99)))
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -123,11 +127,16 @@ def progress_line(progress: Progress) -> str:
     if progress.per_s is not None:
         parts.append(f"{number(progress.per_s, 1)} per second")
     if progress.left_s is not None:
-        parts.append(f"{duration(progress.left_s)} left")
+        parts.append(f"{_about(progress.left_s)} left")
     parts.append(f"{number(progress.damaged)} damaged, {number(progress.failed)} failed")
     if progress.waited_s:
-        parts.append(f"waited {duration(progress.waited_s)} as the server asked")
+        parts.append(f"waited {_about(progress.waited_s)} as the server asked")
     return " · ".join(parts)
+
+
+def _about(seconds: float) -> str:
+    """A time that need not be exact: whole seconds, then minutes."""
+    return f"{seconds:.0f} s" if seconds < 600 else duration(seconds)
 
 
 def probe_row(probe: Probe) -> dict[str, Any]:

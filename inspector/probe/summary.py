@@ -11,8 +11,10 @@ from inspector.formats import count, number, plural
 from inspector.probe.judging import Result, Row
 from inspector.probe.rates import Rate, gap_percentile, percent, percentile, rate
 
-__all__ = ["Group", "Summary", "Times", "Verdict", "grouped", "summary"]
+__all__ = ["FIRST_TOKEN", "WHOLE_RESPONSE", "Group", "Summary", "Times", "Verdict", "grouped", "summary"]
 
+FIRST_TOKEN: Final = "first token"
+WHOLE_RESPONSE: Final = "whole response"
 _LEVEL: Final = 0.05
 _SHARES: Final = (0.5, 0.9, 0.99)
 
@@ -202,14 +204,14 @@ def _times(rows: Sequence[Row]) -> list[Times]:
         inf if row.judged.duration_s is None or row.result is Result.FAILED else row.judged.duration_s
         for row in streamed
     ]
-    found = [of("first token", first)]
+    found = [of(FIRST_TOKEN, first)]
     channels = sorted({channel for row in streamed for channel in row.judged.first_s})
     for channel in channels:
         # Only some responses have a tool call: of a channel those count that have it.
         found.append(
             of(channel, [row.judged.first_s[channel] for row in streamed if channel in row.judged.first_s])
         )
-    found.append(of("whole response", whole))
+    found.append(of(WHOLE_RESPONSE, whole))
     for channel in channels:
         gaps = [row.judged.gaps[channel] for row in streamed if channel in row.judged.gaps]
         if gaps:

@@ -114,6 +114,19 @@ def test_compare_and_matrix_have_no_violation_of_ours(
     assert violations(page) == []
 
 
+def test_probe_has_no_violation_of_ours_and_opens_a_damaged_stream_in_replay(
+    app: str, open_page: Open
+) -> None:
+    page = open_page(color_scheme="dark")
+    page.goto(f"{app}probe")
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_role("heading", name="Damaged, failed and unknown responses")).to_be_visible()
+    assert violations(page) == []
+    page.get_by_role("button", name="Open in Replay").click()
+    expect(page.locator(".hi[data-ready]")).to_be_visible()
+    assert "capture=damaged-chat-4-00001.jsonl" in page.url
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_diagnose_has_no_violation_of_ours(app: str, open_page: Open, theme: str) -> None:
     page = open_page(color_scheme=theme)

@@ -151,5 +151,5 @@ def test_plots_have_an_interval_for_each_load_and_no_markup_of_channels(theme: s
     assert plots.losses(found.by_load[:1], "streams at once", theme) is None
     times = plots.times(found, theme)
     assert times is not None
-    assert "bxb" in {name for one in times.data for name in one.y}
+    assert "first token, bxb" in {name for one in times.data for name in one.y}
     assert plots.times(dashboard.probe_summary([]), theme) is None

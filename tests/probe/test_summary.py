@@ -1,7 +1,8 @@
 """What rows come to, in counts and in sentences."""
 
 from inspector.capture import Endpoint
-from inspector.probe import Result, summary
+from inspector.probe import Progress, Result, summary
+from inspector.probe.reporting import progress_line
 from tests.support.probes import row, rows
 
 
@@ -91,4 +92,24 @@ def test_two_servers_are_compared_by_fisher_s_test() -> None:
 def test_requests_that_were_sent_later_are_said() -> None:
     assert summary([row(0, deferred=2)]).notes == (
         "The server asked 2 times to send a request later (HTTP 429 or 503).",
+    )
+
+
+def test_progress_is_one_line_with_what_is_left_and_what_was_lost() -> None:
+    far = Progress(
+        done=1200,
+        total=5000,
+        in_flight=8,
+        level=8,
+        per_s=24.06,
+        left_s=3.4,
+        damaged=3,
+        failed=1,
+        unknown=0,
+        waited_s=61.0,
+        elapsed_s=50.0,
+    )
+    assert progress_line(far) == (
+        "1,200 of 5,000 requests · 24.1 per second · 3 s left · 3 damaged, 1 failed · "
+        "waited 61 s as the server asked"
     )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from inspector.dashboard import Group, ProbeSummary
+from inspector.dashboard import Group, ProbeSummary, time_name
 from pages.ui.palette import channel_hue, shade
 
 __all__ = ["losses", "times"]
@@ -45,7 +45,7 @@ def times(found: ProbeSummary, theme: str) -> go.Figure | None:
     shown = [one for one in found.times if one.p50 is not None][::-1]
     if not shown:
         return None
-    names = [f"gap, {one.name}" if one.what == "gap" else one.name for one in shown]
+    names = [time_name(one) for one in shown]
     figure = go.Figure()
     for name, mark in _MARKS.items():
         values = [getattr(one, name) for one in shown]

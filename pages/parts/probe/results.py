@@ -154,9 +154,9 @@ def _found(found: ProbeSummary) -> None:
 
 
 def _streams(session: Session, run: ProbeRun, probe: Probe) -> None:
-    """The streams that are not in order; a selected one opens in Replay."""
+    """The streams that are not ok; a selected one opens in Replay."""
     worst = dashboard.worst_rows(probe.rows)
-    st.header("Responses that are not in order", anchor=False)
+    st.header("Damaged, failed and unknown responses", anchor=False)
     if not worst:
         st.caption("None.")
         return

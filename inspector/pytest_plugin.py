@@ -1,0 +1,121 @@
+"""A pytest plugin: fixtures that serve and record gpt-oss streams, and a report of what was recorded.
+
+Loaded by pytest wherever the package is installed, so it imports what it needs when a test asks for it.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    import httpx
+
+    from inspector.capture import Capture
+    from inspector.testing import HarmonyServer
+
+__all__ = ["Recording"]
+
+_ROWS = pytest.StashKey[list[dict[str, Any]]]()
+_RECORDING = pytest.StashKey["Recording"]()
+_WORKER = "harmony_rows"
+
+
+class Recording:
+    """What the clients of one test received, as captures with chunk boundaries and times."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def http_client(self, **options: Any) -> "httpx.Client":
+        """For `OpenAI(http_client=...)`; `options` are those of httpx.Client."""
+        from inspector.client.transport import recording_client
+
+        return recording_client(self._folder / "sync.jsonl", **options)
+
+    def async_http_client(self, **options: Any) -> "httpx.AsyncClient":
+        """For `AsyncOpenAI(http_client=...)`; `options` are those of httpx.AsyncClient."""
+        from inspector.client.transport import async_recording_client
+
+        return async_recording_client(self._folder / "async.jsonl", **options)
+
+    @property
+    def captures(self) -> "list[Capture]":
+        """All responses so far, in the order in which they ended."""
+        from inspector.store import load
+
+        files = sorted(self._folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
+        return [capture for path in files for capture in load(path)]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option."""
+    group = parser.getgroup("harmony", "gpt-oss (Harmony) streams")
+    group.addoption(
+        "--harmony-report",
+        metavar="FILE",
+        help="write the audit of every response that harmony_recording recorded, by test, as JSON",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Prepare the report."""
+    config.stash[_ROWS] = []
+
+
+@pytest.fixture(scope="session")
+def _harmony_server() -> "Iterator[HarmonyServer]":
+    from inspector.testing import serving
+
+    with serving() as server:
+        yield server
+
+
+@pytest.fixture
+def harmony_server(_harmony_server: "HarmonyServer") -> "HarmonyServer":
+    """An OpenAI-compatible server on this machine that replays a gpt-oss stream, with faults if told to."""
+    _harmony_server.reset()
+    return _harmony_server
+
+
+@pytest.fixture
+def harmony_recording(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    """Clients that record every response as a capture."""
+    recording = Recording(tmp_path_factory.mktemp("harmony"))
+    request.node.stash[_RECORDING] = recording
+    return recording
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    """Keep what a test recorded, with how it went."""
+    report: pytest.TestReport = yield  # type: ignore[assignment]
+    if call.when == "call" and _RECORDING in item.stash and item.config.getoption("--harmony-report"):
+        from inspector.inspection import inspect
+        from inspector.views.rows import audit_row
+
+        rows = [audit_row("", inspect(capture)) for capture in item.stash[_RECORDING].captures]
+        found = {"test": item.nodeid, "outcome": report.outcome, "captures": rows}
+        item.config.stash[_ROWS].append(found)
+    return report  # type: ignore[return-value]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the report, or hand it to the process that started this worker (pytest-xdist)."""
+    path, rows = session.config.getoption("--harmony-report"), session.config.stash[_ROWS]
+    if path is None:
+        return
+    handed = getattr(session.config, "workeroutput", None)
+    if handed is not None:
+        handed[_WORKER] = json.dumps(rows)
+        return
+    Path(path).write_text(json.dumps({"tests": rows}, indent=1) + "\n", "utf-8")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take the rows of a worker that ended."""
+    rows = json.loads(getattr(node, "workeroutput", {}).get(_WORKER, "[]"))
+    node.config.stash[_ROWS].extend(rows)

@@ -1,0 +1,69 @@
+"""Findings as SARIF 2.1.0, which code scanning reads: a rule for each kind, a result for each finding."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+from urllib.parse import quote
+
+from inspector.audit import Severity, explain
+from inspector.audit.kinds import KINDS, Kind
+from inspector.inspection import Inspection
+
+__all__ = ["RESULTS_AT_MOST", "audit_sarif", "kind_words", "sarif", "sarif_result"]
+
+RESULTS_AT_MOST: Final = 5000
+"""Code scanning takes no more of one run."""
+
+_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS: Final = {Severity.ERROR: "error", Severity.WARNING: "warning"}
+
+
+def sarif(tool: str, results: Sequence[dict[str, Any]], rule_words: Callable[[str], str]) -> str:
+    """A document of one run; `rule_words` says what a rule stands for."""
+    results = results[:RESULTS_AT_MOST]
+    rules = [
+        {"id": rule, "shortDescription": {"text": rule_words(rule)}}
+        for rule in sorted({one["ruleId"] for one in results})
+    ]
+    run = {
+        "tool": {"driver": {"name": tool, "rules": rules}},
+        "results": list(results),
+        "columnKind": "unicodeCodePoints",
+    }
+    return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
+
+
+def sarif_result(rule: str, level: str, words: str, place: str, **properties: object) -> dict[str, Any]:
+    """One result; `place` is a file, relative where code scanning is to find it."""
+    uri = quote(place, safe="/:#")
+    return {
+        "ruleId": rule,
+        "level": level,
+        "message": {"text": words},
+        "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri}}}],
+        "properties": properties,
+    }
+
+
+def kind_words(rule: str) -> str:
+    """What a kind of finding stands for; empty for another rule."""
+    return KINDS[Kind(rule)].when if rule in {kind.value for kind in Kind} else ""
+
+
+def audit_sarif(seen: Sequence[Inspection]) -> str:
+    """The findings of several captures."""
+    results = [
+        sarif_result(
+            str(finding.kind),
+            _LEVELS[finding.severity],
+            explain(finding),
+            one.name,
+            code=str(finding.code),
+            cause=None if cause is None else cause.id,
+            token_start=finding.token_start,
+            token_end=finding.token_end,
+        )
+        for one in seen
+        for finding, cause in zip(one.findings, one.causes, strict=True)
+    ]
+    return sarif("Harmony Inspector", results, kind_words)
