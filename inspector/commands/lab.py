@@ -159,6 +159,11 @@ def _add_commands(lab: ArgumentParser) -> None:
         metavar="N",
         help="send the request N times; the worst outcome counts (default: 3)",
     )
+    search.add_argument(
+        "--again",
+        action="store_true",
+        help="stand-in engine: also run releases for which the matrix has the result",
+    )
     search.add_argument("--json", action="store_true", help="print the result as JSON")
 
     smaller = _command(

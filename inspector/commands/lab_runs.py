@@ -11,7 +11,14 @@ from inspector.capture import Endpoint
 from inspector.commands.shared import one_capture, print_json, say, tell, write_text
 from inspector.errors import LabError
 from inspector.lab import html, matrix, reporting, scripts
-from inspector.lab.bisect import asking, bisect, endpoint_of, releases, script_of_capture
+from inspector.lab.bisect import (
+    asking,
+    bisect,
+    endpoint_of,
+    recorded_scores,
+    releases,
+    script_of_capture,
+)
 from inspector.lab.gate import gate, gate_lines, gate_markdown, gate_row
 from inspector.lab.install import NEWEST, adopt, installed_versions
 from inspector.lab.load import load_row, load_sentence, run_load
@@ -179,7 +186,15 @@ def bisect_command(arguments: Namespace) -> int:
     lab, target = _session(arguments), Target(endpoint, script)
     schedule_of(arguments.stream_interval)
     scorer = asking(lab, target, steps=arguments.stream_interval, repeat=arguments.repeat)
-    change = bisect(lab, scorer, releases(lab.package), good=arguments.good, bad=arguments.bad)
+    known = every_run() if script.name != "capture" and not arguments.again else []
+    change = bisect(
+        lab,
+        scorer,
+        releases(lab.package),
+        good=arguments.good,
+        bad=arguments.bad,
+        recorded=recorded_scores(known, lab.package, target, arguments.stream_interval),
+    )
     if arguments.json:
         print_json(reporting.change_row(change))
     else:

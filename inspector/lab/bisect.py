@@ -3,14 +3,18 @@
 The two ends are tested first; they must differ. Then the middle of the remaining range is installed, started
 and tested, until two neighbours differ. A script may be run several times, because old releases lose tokens
 only when the engine is faster than the API process; the worst outcome counts.
+
+On the stand-in engine every stream is cut as asked, so a recorded cell of the matrix is as good as a new one:
+releases that have one are not started.
 """
 
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from inspector.capture import Capture, Endpoint
@@ -18,7 +22,7 @@ from inspector.deltas import CONTENT, REASONING
 from inspector.errors import LabError
 from inspector.lab.install import CPU_PACKAGE, GPU_PACKAGE
 from inspector.lab.recording import Target, record
-from inspector.lab.results import version_key
+from inspector.lab.results import STAND_IN, Run, version_key
 from inspector.lab.score import Outcome, Score, score
 from inspector.lab.scripts import Expectation, Piece, Script, ToolCall
 from inspector.lab.server import ServerOptions
@@ -28,7 +32,17 @@ from inspector.lab.standin.install import FRONT_END, OLDEST_FRONT_END, RUST
 from inspector.lab.standin.serving import StandinServer
 from inspector.reading import Reading, read
 
-__all__ = ["Change", "Scorer", "Visit", "asking", "bisect", "endpoint_of", "releases", "script_of_capture"]
+__all__ = [
+    "Change",
+    "Scorer",
+    "Visit",
+    "asking",
+    "bisect",
+    "endpoint_of",
+    "recorded_scores",
+    "releases",
+    "script_of_capture",
+]
 
 _WORST: Final = (Outcome.WHOLE, Outcome.TOLD, Outcome.SILENT)
 
@@ -72,19 +86,40 @@ def releases(package: str = CPU_PACKAGE, *, python: str = sys.executable) -> lis
     return sorted(known, key=version_key)
 
 
-def bisect(lab: LabSession, scorer: Scorer, available: Sequence[str], *, good: str, bad: str) -> Change:
+def recorded_scores(runs: Iterable[Run], package: str, target: Target, steps: str) -> dict[str, Score]:
+    """What the matrix has of a script under the same conditions, by release; nothing for a real engine."""
+    key = target.endpoint, target.script.name
+    return {
+        run.version: run.scores[key]
+        for run in runs
+        if run.engine == STAND_IN and (run.package, run.step) == (package, steps) and key in run.scores
+    }
+
+
+def bisect(
+    lab: LabSession,
+    scorer: Scorer,
+    available: Sequence[str],
+    *,
+    good: str,
+    bad: str,
+    recorded: Mapping[str, Score] = MappingProxyType({}),
+) -> Change:
     """Find the first release after which the verdict is the other end's.
 
-    Raises LabError when an end is no release or when both ends do the same.
+    `recorded` are scores that need no server; releases with one are looked at first. Raises LabError when an
+    end is no release or when both ends do the same.
     """
     judged: dict[str, Visit] = {}
 
     def visit(version: str) -> Visit:
         if version not in judged:
-            judged[version] = Visit(version=version, score=scorer(version))
+            known = recorded.get(version)
+            judged[version] = Visit(version=version, score=scorer(version) if known is None else known)
             found = judged[version].score
             lab.say(
                 f"{version}: {found.outcome.words}{'; ' + found.differences[0] if found.differences else ''}"
+                f"{'' if known is None else ' (recorded)'}"
             )
         return judged[version]
 
@@ -104,7 +139,9 @@ def bisect(lab: LabSession, scorer: Scorer, available: Sequence[str], *, good: s
         )
     lab.say(f"{high - low - 1} releases between {between[low]} and {between[high]}")
     while high - low > 1:
-        middle = (low + high) // 2
+        inside = range(low + 1, high)
+        cheap = [place for place in inside if between[place] in recorded] or inside
+        middle = min(cheap, key=lambda place: abs(2 * place - low - high))
         if visit(between[middle]).score.outcome is last_outcome:
             high = middle
         else:

