@@ -154,7 +154,7 @@ def facts(found: Comparison) -> list[tuple[str, str, str]]:
     sides = (
         (findings.only_left, "only left"),
         (findings.only_right, "only right"),
-        (findings.both, "on both"),
+        (findings.both, "on both sides"),
     )
     told += [
         ("", f"{len(some):,}", f"{dashboard.plural(len(some), 'finding')} {words}")
