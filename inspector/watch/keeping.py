@@ -74,11 +74,13 @@ class Keeping:
         """Keep or remove a recording that was audited; whether it stays."""
         if not self.keep.keeps(failing=failing):
             _remove(path)
+            self._bound()
             return False
         one = _kept(path)
         if one is not None:
-            self._kept.append(one)
             self.bytes += one.size
+            if self._most_bytes is not None or self._most_s is not None:  # else a list without end
+                self._kept.append(one)
         self._bound()
         return path.exists()
 

@@ -51,6 +51,16 @@ def test_old_recordings_are_removed(tmp_path: Path) -> None:
     assert young.exists()
 
 
+def test_old_recordings_are_removed_when_one_ends_that_is_not_kept(tmp_path: Path) -> None:
+    now_s = [NOW_S]
+    old = recorded(tmp_path, 1, age_s=60)
+    keeping = Keeping(tmp_path, Keep.FAILING, most_s=600, clock=lambda: now_s[0])
+    assert old.exists()
+    now_s[0] += 3600
+    assert not keeping.decide(recorded(tmp_path, 2), failing=False)
+    assert not old.exists()
+
+
 def test_a_recording_larger_than_the_bound_is_not_kept(tmp_path: Path) -> None:
     keeping = Keeping(tmp_path, Keep.FAILING, most_bytes=10, clock=lambda: NOW_S)
     assert not keeping.decide(recorded(tmp_path, 1), failing=True)
