@@ -19,8 +19,7 @@ if not runs:
 with st.container(horizontal=True, vertical_alignment="bottom", key="matrix_row"):
     choice = choosing.choose(runs)
     example_of = choosing.choose_class()
-    words = st.text_input("Filter scripts", placeholder="tool, emoji, assistantary", width=240)
-    differing = st.toggle("Only where releases differ")
+    words, differing = choosing.choose_rows()
 
 columns = choosing.columns(runs, choice)
 endpoint = choice.endpoint

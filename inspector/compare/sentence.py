@@ -75,6 +75,8 @@ def labels(left: Inspection, right: Inspection) -> tuple[str, str]:
 def judge(pair: Pair) -> Judgement:
     """The outcome in words."""
     known = [one.same_generated for one in pair.choices]
+    if (nothing := _nothing(pair)) is not None:
+        return nothing
     if None in known or (False in known and not pair.by_token):
         return _untold(pair, known)
     if False in known:
@@ -240,6 +242,26 @@ def _token(one: Inspection, place: Divergence) -> str | None:
         return None
     token_id = choice.tokens.ids[place.token]
     return quote(text_of([token_id]) or str(token_id), 24)
+
+
+def _nothing(pair: Pair) -> Judgement | None:
+    """Responses of which one failed before its first token: there is nothing to compare it with."""
+    names = ("left", "right")
+    empty = [
+        (name, one)
+        for name, one in zip(names, (pair.left, pair.right), strict=True)
+        if any(finding.kind in _BROKEN_OFF for finding in one.findings)
+        and not any(choice.tokens or choice.deltas or choice.finals for choice in one.reading.choices)
+    ]
+    if not empty or any(one.same_generated is not None for one in pair.choices):
+        return None
+    who = "Neither server" if len(empty) == 2 else f"The {empty[0][0]} server"
+    verb = "delivered anything" if len(empty) == 2 else "delivered nothing"
+    return Judgement(
+        Outcome.UNKNOWN,
+        f"{who} {verb}, so there is nothing to compare.",
+        " ".join(f"{name.capitalize()}: {one.verdict.sentence}" for name, one in empty),
+    )
 
 
 def _untold(pair: Pair, known: Sequence[bool | None]) -> Judgement:

@@ -122,6 +122,7 @@ def _issue(entry: object) -> Issue:
         needs=fields.take("needs", several(anywhere), ()),
         unless=fields.take("unless", several(anywhere), ()),
         in_server=fields.take("in_server", word(Texts), None),
+        any_model=fields.take("any_model", flag, False),
         any_server=fields.take("any_server", flag, False),
         symptoms=fields.take("symptoms", several(symptom), ()),
         settle=fields.take("settle", text, ""),

@@ -198,6 +198,8 @@ class Issue:
     """Words that speak of another program or of a healthy response; nothing leads to the entry then."""
     in_server: Texts | None = None
     """Texts that count in a vLLM frame, log line or error payload only; any program may print them."""
+    any_model: bool = False
+    """The symptoms count whatever model is served: the request or the client is at fault."""
     any_server: bool = False
     """The text counts whatever server is behind it."""
     symptoms: tuple[tuple[re.Pattern[str], ...], ...] = ()

@@ -102,11 +102,12 @@ _ERROR: Final = re.compile(
 )
 _COMPLAINT: Final = re.compile(
     r"(?i)(?<![\w-])(?:not working|(?:does|do|did|is|are|was|can|could|will|would)(?:n[o']t|n't"
-    r"| not)\b|cannot|fails?\b|failed\b|failing\b"
+    r"| not)\b|cannot|fails?\b|failed\b(?!\s+requests?\W+0\b)|failing\b"
     r"|failure|broken|bug\b|missing\b|lost\b|drop(?:s|ped)\b|wrong(?:ly)?\b|incorrect(?:ly)?\b|empty\b|null\b|none\b|hangs?\b"
     r"|stuck\b|stops?\b|truncat\w+|cut off\b|ignor(?:e|es|ed|ing)\b|errors?\b|problem|issue\b"
     r"|unable\b|never\b|nothing\b"
-    r"|crash(?:es|ed|ing)?\b|(?:can|won|don|isn|aren|doesn|didn)'?t\b"
+    r"|crash(?:es|ed|ing)?\b|crash ?loop|restart\w*\b.{0,20}\bloop|\btoo old\b"
+    r"|\binsufficient\b|(?:can|won|don|isn|aren|doesn|didn)'?t\b"
     r"|not (?:getting|able|supported|receiv\w+|return\w*|show\w*|respond\w*|call\w*)\b"
     r"|no longer\b|garbage|gibberish|leak\w*|malformed|too large|returns? none"
     r"|instead of\b|vanish\w*|disappear\w*|absent\b|lacks?\b|blank\b|halts?\b|garbled|corrupt\w*"

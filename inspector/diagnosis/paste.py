@@ -28,7 +28,9 @@ def messages_of(issue: Issue) -> Iterator[tuple[str, bool]]:
     for example in issue.examples:
         for patterns, own in ((issue.patterns, True), (issue.may_match, False)):
             for pattern in patterns:
-                if found := pattern.expression.search(example):
+                found = pattern.expression.search(example)
+                if found is not None and not found[0].startswith("--"):
+                    # A flag by itself is no beginning of a message about it.
                     yield found[0], own
 
 

@@ -92,6 +92,9 @@ _QUIET: Final = frozenset({"DEBUG", "INFO", "WARNING", "WARN"})
 _LOUD: Final = frozenset({"ERROR", "CRITICAL", "FATAL"})
 _FRONT: Final = 6144
 _BACK: Final = LONGEST - _FRONT
+_KEPT_LINES: Final = 4096
+_KEPT_AT_MOST: Final = 512
+"""Lines whose parts are remembered, and their length: 2 MiB at most."""
 _PASTED: Final = 600
 """A text of so many lines was pasted by a person: wrapped and broken-off messages are looked for in it."""
 _STATUSES: Final = 40
@@ -168,10 +171,10 @@ class Scan:
             some = [_shortened(line) for line in some]
             block = "\n".join(some)
             if is_altered(block):
-                some = [cleaned(line) for line in some]
+                some = [_cleaned_once(line) if len(line) <= _KEPT_AT_MOST else cleaned(line) for line in some]
                 block = "\n".join(some)
             wanted = self._wanted if self.lines >= _PASTED else self._wanted_in_a_paste
-            starts = any(word in block for word in _START_UP)
+            starts = [word for word in _START_UP if word in block]
             for line, size, said in zip(some, sizes, wanted.said_in(some, block), strict=True):
                 self.characters += size
                 self._receive(line, said=said, starts=starts)
@@ -194,15 +197,18 @@ class Scan:
                 self._fail(Match(text, match.issues), Split("", "", None), line)
                 self.messages[text].first_line, self.messages[text].count = first, times
 
-    def _receive(self, line: str, *, said: bool, starts: bool) -> None:
+    def _receive(self, line: str, *, said: bool, starts: Sequence[str]) -> None:
         self.lines += 1
         line = line.rstrip("\r\n")
         if self.lines <= _HEAD_LINES and self._head_characters < _HEAD_CHARACTERS:
             self.head.append(line)
             self._head_characters += len(line)
             self._see_versions(line)
-        elif starts and any(word in line for word in _START_UP):
-            self._see_versions(line)
+        else:
+            for word in starts:
+                if word in line:
+                    self._see_versions(line)
+                    break
         if minute := minute_of(line):
             self._minute = minute
             self.stamped += 1
@@ -238,8 +244,8 @@ class Scan:
 
     def _look_at(self, line: str) -> None:
         """Take a line that belongs to a failure, or may."""
-        parts = split(line)
-        if self._in_traceback(parts):
+        parts, place = _parted_once(line) if len(line) <= _KEPT_AT_MOST else _parted(line)
+        if self._in_traceback(parts, place):
             return
         match = self._match(parts.rest)
         if not match.issues:
@@ -257,14 +263,13 @@ class Scan:
                 self._version = version
             return
 
-    def _in_traceback(self, parts: Split) -> bool:
+    def _in_traceback(self, parts: Split, place: Anchor | None) -> bool:
         """Take a line of a traceback; True when the line says nothing but the way."""
         if parts.rest.startswith("Traceback"):
             self._traceback = set()
             if parts.anchor is not None:
                 self._traceback.add(parts.anchor)
             return True
-        place = anchor_of(parts.rest)
         if place is not None:
             if self._traceback is None:
                 self._traceback = set()
@@ -299,7 +304,7 @@ class Scan:
         for piece in reversed(list(segments(parts.rest))):
             if text := exception_of(piece):
                 return text[:_KEY]
-        return error_of(parts.rest)[:_KEY]
+        return _error_once(parts.rest)[:_KEY]
 
     def _match_uncached(self, rest: str) -> Match:
         """The issues that make a line, and the part of it that they match."""
@@ -344,6 +349,18 @@ class Scan:
         self.timeline.add(self._minute, message.text, self._version)
 
 
+def _parted(line: str) -> tuple[Split, Anchor | None]:
+    """A line without its prefix, and the place that it names as a frame of a traceback."""
+    parts = split(line)
+    return parts, anchor_of(parts.rest)
+
+
+# Failures repeat themselves: the same frames of the same tracebacks, without a time in them.
+_parted_once = lru_cache(_KEPT_LINES)(_parted)
+_cleaned_once = lru_cache(_KEPT_LINES)(cleaned)
+_error_once = lru_cache(512)(error_of)
+
+
 def _is_ours(file: str) -> bool:
     path = file.replace("\\", "/")
     return any(f"/{package}/" in path for package in PACKAGES)
@@ -356,7 +373,7 @@ def _shortened(line: str) -> str:
 
 def _worded(rest: str) -> str:
     """A log's error without the marks of its logger."""
-    return error_of(rest) or rest.strip()
+    return _error_once(rest) or rest.strip()
 
 
 @cache

@@ -8,7 +8,7 @@ from inspector.diagnosis.issue import Issue
 from inspector.diagnosis.lines import access_of, complaint_of, exception_of, level_of, minute_of, split
 from inspector.diagnosis.routes import names_ours
 
-__all__ = ["complaint", "is_about", "prose", "statements", "symptom_of"]
+__all__ = ["complaint", "headline", "is_about", "is_of_other_model", "prose", "statements", "symptom_of"]
 
 _MOST: Final = 16_000
 """Characters of prose that are read."""
@@ -26,6 +26,8 @@ _ABOUT: Final = re.compile(
 _CLOSE: Final = re.compile(
     r"(?i)gpt[-_ ]?oss|harmony|<\|(?:channel|start|call|end|return|message|constrain)\|>"
 )
+_MODEL: Final = re.compile(r"(?i)[\"']model[\"']\s?:\s?[\"'][^\"']{0,80}gpt[-_]?oss")
+"""The model in a request or a response."""
 _ELSEWHERE: Final = re.compile(
     r"(?i)\b(?:aws bedrock|bedrock|vertex ?ai|azure|openrouter|groq|fireworks|cerebras|together\.?ai"
     r"|gemini)\b"
@@ -33,9 +35,17 @@ _ELSEWHERE: Final = re.compile(
 """Services that run gpt-oss on servers of their own."""
 _OTHER_MODEL: Final = re.compile(
     r"(?i)\b(?:gpt-(?:3\.5|4|5)[\w.]*(?:-\w+)*|o[134]-(?:mini|pro|preview)"
-    r"|claude(?:[- ](?:\d|opus|sonnet|haiku)[\w.-]*)|kimi-k\d[\w.]*)"
+    r"|claude(?:[- ](?:\d|opus|sonnet|haiku)[\w.-]*))"
 )
 """Models that nobody serves with Harmony: beside no word of ours, a text is about them."""
+_OPEN_MODEL: Final = re.compile(
+    r"(?i)(?<![a-z])(?:qwe?n-?\d|qwen|qwq|qwopus|deepseek|kimi|(?:chat)?glm-?[3-9]|gemma|(?:meta-)?llama-?\s?[234](?![\w.]*cpp)"
+    r"|mi[sx]tral|devstral|ministral|magistral|pixtral|minimax|nemotron|granite|phi-?[1-4]\b|hunyuan|xlam"
+    r"|vicuna|olmo|seed-?oss|ernie|step-?3|internlm|intern-s\d|command-?[ar]\b|baichuan|laguna|apertus|mimo)"
+)
+"""Models with formats of their own, which vLLM serves too."""
+_ABOVE: Final = 2
+"""Lines that a person writes above a log."""
 _SHORT: Final = 300
 _DATA: Final = re.compile(
     r"\s*(?:[{}\]]|\[\s*[\]{\"'\d\[]|\[$|data:|event:|[\"'][\w.-]+[\"']\s?:|[A-Z]\w+\(\w+=|[a-z_.]+\("
@@ -75,8 +85,11 @@ def _is_data(piece: str) -> bool:
     return _DATA.match(piece) is not None or len(_MARKS.findall(piece)) > max(len(piece) * _MOST_MARKS, 6)
 
 
-def is_about(sentences: Sequence[str]) -> bool:
-    """Whether a text is about the responses of a model, or so short that nothing says it is not."""
+def is_about(sentences: Sequence[str], whole: str = "") -> bool:
+    """Whether a text is about the responses of a model, or so short that nothing says it is not.
+
+    A payload in the `whole` text may name the model that the sentences are about.
+    """
     content = "\n".join(sentences)
     if _ELSEWHERE.search(content) and not names_ours(content):
         return False
@@ -84,9 +97,15 @@ def is_about(sentences: Sequence[str]) -> bool:
         return False
     return (
         _CLOSE.search(content) is not None
+        or _MODEL.search(whole) is not None
         or names_ours(content)
         or (len(content) <= _SHORT and _ABOUT.search(content) is not None)
     )
+
+
+def is_of_other_model(content: str) -> bool:
+    """Whether a text names a model with a format of its own, and neither gpt-oss nor Harmony."""
+    return _OPEN_MODEL.search(content) is not None and _CLOSE.search(content) is None
 
 
 _QUESTION: Final = re.compile(
@@ -125,6 +144,12 @@ def complaint(sentences: Sequence[str]) -> str:
     if not any(_ABOUT.search(one) or _CLOSE.search(one) or names_ours(one) for one in sentences):
         return ""
     return next((said for one in sentences if (said := complaint_of(one))), "")
+
+
+def headline(lines: Sequence[str]) -> str:
+    """What a person wrote above a log, if it says that something is wrong."""
+    above = [line for line in lines[:_ABOVE] if not level_of(line) and not minute_of(line)]
+    return next((said for one in prose(above) if (said := complaint_of(one))), "")
 
 
 def _windows(sentences: Sequence[str]) -> Iterator[str]:

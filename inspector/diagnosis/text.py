@@ -19,10 +19,18 @@ from inspector.diagnosis.lines import complaint_of
 from inspector.diagnosis.message import Message
 from inspector.diagnosis.ranking import Answer, Because, Reason, ranked, sides, version_reason
 from inspector.diagnosis.result import Diagnosis, Failure, paste_next, sentence
-from inspector.diagnosis.routes import Route, find_server, find_startup, names_ours
+from inspector.diagnosis.routes import Route, find_server, find_startup, names_ours, runs_ours
 from inspector.diagnosis.scan import Scan, VersionSeen
 from inspector.diagnosis.steps import Situation
-from inspector.diagnosis.symptoms import complaint, is_about, prose, statements, symptom_of
+from inspector.diagnosis.symptoms import (
+    complaint,
+    headline,
+    is_about,
+    is_of_other_model,
+    prose,
+    statements,
+    symptom_of,
+)
 from inspector.engines import DEFAULT, ENGINES, PACKAGES
 from inspector.wire.endpoints import ASKED
 
@@ -118,7 +126,7 @@ class _Diagnosing:
         anywhere = bool(answers) and answers[0].issue.any_server
         precise = anywhere or (known and not answers[0].issue.general)
         said_wrong = any(map(complaint_of, self.sentences))
-        quiet = self.is_log and not failures and not answers and not complaint(self.sentences)
+        quiet = self.is_log and not failures and not answers and not self._complaint()
         server = find_server(self.whole)
         wrong = bool(failures or answers) or said_wrong
         if server is not None and not quiet and (wrong or is_about(self.sentences)):
@@ -130,9 +138,14 @@ class _Diagnosing:
         failing = wrong and not (answers and answers[0].by_symptom)
         return find_startup(self.whole, failing=failing) if wrong or not self.is_log else None
 
+    def _complaint(self) -> str:
+        """The first sentence of a person that says that something is wrong."""
+        return complaint(self.sentences) or (headline(self.scan.head) if runs_ours(self.whole) else "")
+
     def _complaints(self) -> list[Failure]:
         """What a person says is wrong, as a failure that nobody knows."""
-        if self.is_log or not (said := complaint(self.sentences)):
+        said = headline(self.scan.head) if self.is_log else self._complaint()
+        if not said:
             return []
         line = next((number for number, one in enumerate(self.scan.head, 1) if said in one), 1)
         return [
@@ -141,12 +154,13 @@ class _Diagnosing:
 
     def _symptoms(self) -> list[Answer]:
         """Entries whose symptoms a person describes; none that the server's version excludes."""
-        if not is_about(self.sentences):
+        if not is_about(self.sentences, self.whole):
             return []
         found = []
         said_so = statements(self.sentences)
+        elsewhere = is_of_other_model(self.whole)
         for issue in self.known.values():
-            if not self._may(issue):
+            if not self._may(issue) or (elsewhere and not issue.any_model):
                 continue
             if said := symptom_of(issue, said_so):
                 reasons = [

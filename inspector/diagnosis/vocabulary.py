@@ -12,6 +12,12 @@ __all__ = ["expanded"]
 
 _GAP: Final = r"[`'\"]?\W+(?:(?!reason|think|analys|with\b)[\w'-]+[`'\"]?\W+){0,3}?[`'\"]?"
 """At most three words between two, none of which is another field."""
+_CALL_GAP: Final = _GAP.replace(
+    "with", r"arguments?|params?|parameters?|names?|ids?|results?|inputs?|schemas?|with"
+)
+"""The same behind a tool call, where what is empty may be only a part of the call."""
+_OF: Final = r"(?:\s(?:of|from|by|via|in|with|on|through) (?:the |our |my )?[\w./-]+){0,3}"
+"""Where something comes from: "the answer of the model on our server is ..."."""
 _NOT: Final = r"(?:never|not|\w+n['’]t)"
 _MAKES: Final = (
     r"(?:produc|return|giv|get|generat|emit|send|deliver|writ|show|receiv|see|output|yield|provid|hav|ha[sd]\b"
@@ -29,7 +35,7 @@ _ABSENT: Final = (
 )
 _ANSWER: Final = (
     r"(?:contents?|(?:final|actual|visible) (?:answers?|messages?|responses?|text|output|channel|content)"
-    r"|answers?|repl(?:y|ies)|responses?|completions?|bubble"
+    r"|answers?|repl(?:y|ies)|responses?|(?<!chat )(?<!/)completions?|bubble"
     r"|assistant (?:messages?|repl(?:y|ies)|turns?)|final(?=\W*(?:$|[.,;:!?)\n]|or\b|and\b)))"
 )
 _CALL: Final = (
@@ -45,6 +51,14 @@ _TEXT: Final = (
     r"|responses?|outputs?|reasoning)"
 )
 _WORKS: Final = r"(?:works?|fine|ok|there|present|returned|correct\w*)"
+_LACKS: Final = (
+    r"(?:miss(?:es|ing|ed)?|los(?:es?|t|ing)|lacks?|lacking|drop(?:s|ped|ping)?|skip(?:s|ped|ping)?"
+    r"|omit(?:s|ted)?|swallow\w*|cut|absent|gone|incomplete|truncated|garbled)"
+)
+_PIECES: Final = (
+    r"(?:words?|letters?|tokens?(?! (?:per|limit|budget|count|usage))|characters?|chars?|text|spaces?"
+    r"|parts? of the (?:text|answer|output|sentence)s?)"
+)
 _UNSTREAMED: Final = r"(?:\bwithout stream\w*|\bnon-?stream\w*|\bstream(?:ing)?\s?=\s?false)"
 _WORDS: Final = {
     "think": rf"\b{_THINK}\b",
@@ -53,13 +67,13 @@ _WORDS: Final = {
         (r"gpt[-_ ]?oss", r"\bharmony\b", *(one.named.pattern for one in ENGINES if one.named is not None))
     ),
     "no-answer": (
-        rf"(?<!reasoning )(?<!thinking )(?<!tool )\b{_ANSWER}\b{_GAP}\b{_ABSENT}(?![\w-])"
+        rf"(?<!reasoning )(?<!thinking )(?<!tool )\b{_ANSWER}\b{_OF}{_GAP}\b{_ABSENT}(?![\w-])"
         rf"|\b(?:{_WITHOUT}|{_NEVER}){_GAP}\b{_ANSWER}\b"
         r"(?!['_-]| (?:filter|type|length|polic|warning|safety))"
         r"|\bcontent\W{1,4}(?:is |was |== ?)?(?:''|\"\")"
     ),
     "no-call": (
-        rf"\b{_CALL}{_GAP}(?:{_ABSENT}|{_BROKEN})(?![\w-])"
+        rf"\b{_CALL}{_CALL_GAP}(?:{_ABSENT}|{_BROKEN})(?![\w-])"
         rf"|\b(?:{_WITHOUT}|{_NEVER}|drops?|loses?){_GAP}{_CALL}"
     ),
     "call-as-text": (
@@ -71,6 +85,8 @@ _WORDS: Final = {
         rf"(?:\W+[\w'-]+){{0,3}}?\W+{_THINK}\b"
         rf"|\bafter(?:\W+[\w'-]+){{0,2}}?\W+{_THINK}\b(?:\W+[\w'-]+){{0,4}}?\W+{_END}"
     ),
+    "lacks": _LACKS,
+    "text-lost": rf"\b{_LACKS}\b.{{0,30}}\b{_PIECES}\b|\b{_PIECES}\b.{{0,40}}\b{_LACKS}\b",
     "works-unstreamed": (rf"\b{_WORKS}\b.{{0,30}}{_UNSTREAMED}\b|{_UNSTREAMED}\b.{{0,60}}\b{_WORKS}\b"),
 }
 _NAMED: Final = re.compile(r"\{([a-z][a-z-]+)\}")

@@ -37,7 +37,9 @@ VLLM: Final = Engine(
     version_words=("ersion", "engine (v", "vllm", "vLLM", "VLLM"),
     named=re.compile(r"(?<![a-z])vllm(?![-_]?mlx)(?![a-z])", re.IGNORECASE),
     printed=re.compile(
-        r"[\\/]vllm[\\/](?!server|models?\b)|\b(?:APIServer|EngineCore)(?:_DP\d+)? pid=|vllm api server"
+        r"[\\/]vllm[\\/](?!server|models?\b)"
+        r"|\b(?:APIServer|EngineCore|VllmWorker|Worker)(?:_[DPTER]*\d+)*(?: [TPDER]+\d+)? pid="
+        r"|vllm api server"
         r"|vllm server version|\bvllm serve\b|\bvllm\.(?:entrypoints|engine|v1|worker|model_executor)\b"
         r"|hosted_?vllm|\bvllm==|llm engine \(v\d|vllm/vllm-openai|\bvllm bench\b|\bvllm\[\d+\]:",
         re.IGNORECASE,

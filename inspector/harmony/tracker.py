@@ -4,6 +4,10 @@ Two witnesses run side by side: the table of `states`, which knows the state of 
 `openai_harmony.StreamableParser`, the strict judge that vLLM itself uses up to 0.31. Where the judge
 refuses, its message is kept and the tracker resumes at the next `<|start|>` with a new judge, as
 the old one may be in any state.
+
+The judge takes fifty times as long for a token of a header as for one of a body, and always says the same of
+the same header between two messages. So a header that it has accepted is not shown to it again: it stays in
+the body before, without the stop token, and takes the next body as more of the same.
 """
 
 from collections import deque
@@ -29,9 +33,16 @@ __all__ = ["HarmonyTracker"]
 
 _HEADER_AT_MOST: Final = 4096
 """Tokens of one header that the judge is asked about: its time grows with the square of them."""
+_KNOWN_AT_MOST: Final = 4096
+_KNOWN_SIZE: Final = 64
+"""Headers that are remembered, and how many tokens one may have."""
 _HEADER_LONG: Final = f"a header of more than {_HEADER_AT_MOST:,} tokens was not read"
 
 _CONSTRAIN: Final = Marker.CONSTRAIN.text
+_IN_HEADER: Final = frozenset({int(Marker.CHANNEL), int(Marker.CONSTRAIN)})
+
+_known: dict[tuple[int, ...], Header] = {}
+"""Headers that a judge between two messages accepted, by their tokens from `<|start|>` to `<|message|>`."""
 
 
 class HarmonyTracker:
@@ -47,6 +58,8 @@ class HarmonyTracker:
         self.count = 0
         """Tokens received."""
         self._header_size = 0
+        self._owed: int | None = None
+        """The stop token of the last body, while the judge has not been told it."""
         self._judge = StreamableParser(encoding(), role=Role.ASSISTANT)
         tail = _tail(prompt)
         if tail is not None:
@@ -73,8 +86,16 @@ class HarmonyTracker:
         marks = marker_places(ids)
         here = 0
         next_mark = 0
+        opened = -1  # where the open header began, if it began here
         while here < len(ids):
             if self.state is State.BETWEEN:
+                while next_mark < len(marks) and marks[next_mark] < here:
+                    next_mark += 1
+                stop = _header_end(ids, marks, next_mark) if ids[here] == Marker.START else -1
+                if self._pass(ids[here : stop + 1], base + here, found):
+                    here = stop + 1
+                    continue
+                opened = here
                 self._between(ids[here], base + here, found)
                 here += 1
                 continue
@@ -84,9 +105,24 @@ class HarmonyTracker:
             stop = marks[next_mark] if next_mark < len(marks) else len(ids)
             here = self._run(ids, here, stop, base, found)
             if here == stop < len(ids):
+                if self.state is State.REFUSED:
+                    opened = here
                 self._leave(ids[here], base + here, found)
                 here += 1
+                if self.state is State.BODY and opened >= 0 and here - opened <= _KNOWN_SIZE:
+                    _remember(ids[opened:here], found[-1])
         return found
+
+    def _pass(self, ids: Sequence[int], at: int, found: list[HarmonyEvent]) -> bool:
+        """Take a header that the judge need not see again; False where it must."""
+        header = _known.get(tuple(ids)) if ids and self._owed is not None else None
+        if header is None:
+            return False
+        self._owed = None
+        self.state = State.BODY
+        found.append(HeaderOpened(at=at))
+        found.append(HeaderClosed(at=at + len(ids) - 1, header=header))
+        return True
 
     def _between(self, token_id: int, at: int, found: list[HarmonyEvent]) -> None:
         words = self._ask(token_id)
@@ -114,8 +150,13 @@ class HarmonyTracker:
         state = self.state
         if state is State.REFUSED:
             self._judge = StreamableParser(encoding(), role=None)
+            self._owed = None
             self._header_size = 0
-        words = self._ask(token_id)
+        # A body that ends within a character is the judge's to close: it would put the rest before the next.
+        if state is State.BODY and self._judge.last_content_delta is not None:
+            self._owed, words = token_id, None
+        else:
+            words = self._ask(token_id)
         if words is None and token_id == Marker.MESSAGE and self._header_size > _HEADER_AT_MOST:
             words = _HEADER_LONG
         if words is not None:
@@ -135,6 +176,9 @@ class HarmonyTracker:
 
     def _judged(self, ids: Sequence[int]) -> tuple[int, str | None]:
         """Ask the judge about tokens of the current state; see `_feed`."""
+        if self._owed is not None:
+            owed, self._owed = self._owed, None
+            _feed(self._judge.process, (owed,))
         if self.state is State.BODY:
             return _feed(self._judge.process, ids)
         room = max(_HEADER_AT_MOST - self._header_size, 0)
@@ -162,6 +206,20 @@ class HarmonyTracker:
             content_type=content_type,
             constrained=constrained,
         )
+
+
+def _header_end(ids: Sequence[int], marks: Sequence[int], mark: int) -> int:
+    """Place of the `<|message|>` of the header that begins at a mark; -1 where it is not near."""
+    start = marks[mark]
+    for place in marks[mark + 1 : mark + 4]:
+        if ids[place] not in _IN_HEADER:
+            return place if ids[place] == Marker.MESSAGE and place - start < _KNOWN_SIZE else -1
+    return -1
+
+
+def _remember(ids: Sequence[int], closed: HarmonyEvent) -> None:
+    if isinstance(closed, HeaderClosed) and len(_known) < _KNOWN_AT_MOST:
+        _known[tuple(ids)] = closed.header
 
 
 def _feed(process: Callable[[int], object], ids: Sequence[int]) -> tuple[int, str | None]:

@@ -302,7 +302,7 @@ def _differences(
         if start >= payload["sent"]:
             continue  # what was not sent differs as a finding
         ids = [one for one in (payload["ids"] or ())[start : min(end, start + _SHOWN)] if one is not None]
-        words = str(lane) if lane is not Lane.REPLACED else f"replaced, {side}"
+        words = str(lane) if lane is not Lane.REPLACED else f"replaced on the {side}"
         size = count(end - start, "token")
         title = f"{_opening(lane, place, row, payloads) if first else ''}{words}, {size}"
         yield _difference(words, title, f"“{text_of(ids)}”", (place, place + end - start))
@@ -353,7 +353,7 @@ def _opening(lane: Lane, place: int, row: _Row, payloads: tuple[Payload, Payload
 
 def _difference(kind: str, title: str, line: str, span: tuple[int, int]) -> FindingRow:
     return {
-        "kind": kind.replace(", ", "_").replace(" ", "_"),
+        "kind": kind.replace(" ", "_"),
         "severity": "warning",
         "field": None,
         "token_start": span[0],

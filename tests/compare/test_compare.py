@@ -17,7 +17,7 @@ from inspector.lab.results import all_runs as matrix_runs
 from inspector.lab.results import capture_of as matrix_capture
 from inspector.store import builtin, load
 from inspector.views.comparison_rows import comparison_row, comparison_summary, difference_rows, timing_rows
-from tests.support.streams import GOOD, LEAK, LOSS, PIECES, Step, aborted, chat, chat_chunk
+from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, PIECES, Step, aborted, chat, chat_chunk
 
 STORED = {one.name: one.path for one in builtin()}
 
@@ -380,3 +380,18 @@ def test_settings_survive_hostile_requests() -> None:
     )
     (one,) = [row for row in found.settings if row.left is not None]
     assert len(one.left or "") == 400
+
+
+def test_a_side_that_failed_before_its_first_token_leaves_nothing_to_compare() -> None:
+    body = json.dumps({"error": {"message": "max_tokens must be at least 1", "code": 400}})
+    refused = Capture(
+        header=Header(endpoint=Endpoint.CHAT, status=400), events=[Event(body, 0.1)], end=CLOSED
+    )
+    found = compare(inspect(refused), inspect(chat(GOOD, with_ids=False)))
+    assert (found.outcome, found.sentence) == (
+        Outcome.UNKNOWN,
+        "The left server delivered nothing, so there is nothing to compare.",
+    )
+    assert found.why.startswith("Left: The server rejected the request (HTTP 400)")
+    both = compare(inspect(refused), inspect(refused))
+    assert both.sentence == "Neither server delivered anything, so there is nothing to compare."

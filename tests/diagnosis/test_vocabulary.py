@@ -314,6 +314,350 @@ SAID = [
             "The reasoning text is mixed into the content for gpt-oss, vllm 0.12, stream-interval 10",
         ],
     ),
+    (
+        {"tool-parser-flags-missing"},
+        [
+            "Using gpt-oss-20b through vLLM with Continue: the assistant says it will read the file "
+            "but no tool is ever executed",
+            'gpt-oss-120b + vLLM + MCP: the model prints {"path": "README.md"} in the chat rather '
+            "than invoking the tool",
+        ],
+    ),
+    (
+        {"tool-parser-flags-missing", "empty-tool-calls"},
+        [
+            "vLLM 0.10.1 gpt-oss: response.choices[0].message.tool_calls is empty but the reasoning "
+            "says it wants to call search",
+        ],
+    ),
+    (
+        {"stream-interval-tool-arguments", "chat-stream-multi-channel-chunk"},
+        [
+            "With stream=True the arguments of tool calls from gpt-oss lack their first characters, "
+            "non-streaming is correct. vLLM 0.13",
+        ],
+    ),
+    (
+        {"stream-interval-tool-arguments"},
+        [
+            "tool call arguments are truncated at the beginning when --stream-interval 10 is set "
+            "(gpt-oss-120b)",
+        ],
+    ),
+    (
+        {"ended-without-final", "turn-ended-without-answer"},
+        [
+            "Every tenth answer of gpt-oss-120b via vLLM is blank; finish_reason stop, only "
+            "reasoning present",
+        ],
+    ),
+    (
+        {"ended-without-final"},
+        [
+            "LibreChat shows an empty bubble with gpt-oss-20b on vLLM, the thoughts are there",
+        ],
+    ),
+    (
+        {"ended-without-final", "content-null-crashes-client"},
+        [
+            "gpt-oss: message.content is None sometimes and our summarizer dies",
+        ],
+    ),
+    (
+        {"truncated-by-max-tokens"},
+        [
+            "gpt-oss on vLLM: with reasoning high the answer never comes, completion_tokens equals "
+            "max_tokens",
+            "finish_reason=length, nothing in content, gpt-oss-20b thinks too long",
+        ],
+    ),
+    (
+        {"reasoning-field-renamed"},
+        [
+            "Open WebUI no longer shows the thinking block for gpt-oss since we upgraded vLLM to 0.16",
+            "litellm drops message.reasoning from vLLM gpt-oss because it looks for reasoning_content",
+        ],
+    ),
+    (
+        {"reasoning-parser-missing"},
+        [
+            "gpt-oss reasoning and answer come in one string, we did not set a reasoning parser on vLLM",
+        ],
+    ),
+    (
+        {"structured-output-not-enforced"},
+        [
+            "gpt-oss-20b with guided_json in vLLM returns keys that are not in my schema",
+            'response_format={"type":"json_schema"} has no effect with gpt-oss on vLLM, I get markdown',
+            "Pydantic validation of the answer fails: gpt-oss via vLLM does not follow the JSON schema",
+        ],
+    ),
+    (
+        {"tool-choice-required-ignored"},
+        [
+            'tool_choice="required" and still plain text from gpt-oss-120b on vLLM',
+            "Forcing a named function with tool_choice does nothing on vLLM + gpt-oss",
+        ],
+    ),
+    (
+        {"parallel-calls-cut"},
+        [
+            "gpt-oss with vLLM returns just the first tool call when it plans two",
+        ],
+    ),
+    (
+        {"markers-shown-by-client", "control-tokens-in-content"},
+        [
+            "Users see <|channel|>final<|message|> in the answers of gpt-oss from our vLLM",
+        ],
+    ),
+    (
+        {"harmony-replayed-in-history"},
+        [
+            "When the previous answer with <|channel|>analysis is in the history, gpt-oss returns "
+            "errors on the next turn",
+        ],
+    ),
+    (
+        {"prompted-tools-harmony"},
+        [
+            'Cline with gpt-oss: it writes "commentary to=functions.read_file code<|message|>" and '
+            "Cline says it got no tool use",
+        ],
+    ),
+    (
+        {"wrong-kernel-garbage"},
+        [
+            "gpt-oss-120b on our B200 outputs only exclamation marks with vLLM",
+            "After a while gpt-oss-20b (vLLM on RTX 5090) produces repeating garbage tokens",
+        ],
+    ),
+    (
+        {"responses-store-off"},
+        [
+            "previous_response_id with vLLM and gpt-oss: 404 Response with id 'resp_5a' not found",
+        ],
+    ),
+    (
+        {"responses-stream-no-function-calls"},
+        [
+            "/v1/responses stream=true from vLLM has reasoning events but no function_call item, gpt-oss",
+        ],
+    ),
+    (
+        {"responses-stream-missing-tokens"},
+        [
+            "Responses streaming of gpt-oss on vLLM loses words that the final output_text has",
+        ],
+    ),
+    (
+        {"chat-stream-last-token-only"},
+        [
+            "Streaming chat with gpt-oss on vLLM and async scheduling: letters and words are "
+            "missing, without stream it is complete",
+        ],
+    ),
+    (
+        {"http-200-error-chunk", "500-without-reason", "unknown"},
+        [
+            'the SSE stream of vLLM gpt-oss contains data: {"error": {"message": "list index out of range"}}',
+        ],
+    ),
+    (
+        {"messages-role-system"},
+        [
+            "Claude Code 2.x against vLLM /v1/messages: role system is rejected with 400",
+        ],
+    ),
+    (
+        {"responses-namespace-tools"},
+        [
+            "codex 0.99 with MCP servers against vLLM: tools of type namespace are rejected",
+        ],
+    ),
+    (
+        {"responses-tool-type-refused"},
+        [
+            "codex sends web_search tool to vLLM /v1/responses: Input should be 'function' ('body', "
+            "'tools', 3, 'type')",
+        ],
+    ),
+    (
+        {"model-name-unknown"},
+        [
+            "NotFoundError The model `gpt-oss-120b` does not exist.",
+        ],
+    ),
+    (
+        {"wrong-path"},
+        [
+            "Dify: 404 Not Found for http://vllm:8000/v1/v1/chat/completions",
+            "I set base_url to http://localhost:8000 and get 404 from vLLM, do I need /v1?",
+        ],
+    ),
+    (
+        {"api-key-rejected"},
+        [
+            "n8n OpenAI node to vLLM: 401 - Unauthorized",
+        ],
+    ),
+    (
+        {"context-length-exceeded"},
+        [
+            'opencode + gpt-oss-120b vLLM stops with "maximum context length is 32768 tokens"',
+        ],
+    ),
+    (
+        {"images-refused"},
+        [
+            "gpt-oss-20b is not a multimodal model (vLLM) when I paste a screenshot in Cline",
+        ],
+    ),
+    (
+        {"chat-template-missing"},
+        [
+            'vLLM gpt-oss fine-tune: "default chat template is no longer allowed, so you must '
+            'provide a chat template"',
+        ],
+    ),
+    (
+        {"stale-generation-config"},
+        [
+            "gpt-oss on vLLM keeps generating after the tool call until max_tokens",
+            "the model does not stop at <|call|>; eos_token_id lists only 200002",
+        ],
+    ),
+    (
+        {"history-reasoning-not-restored"},
+        [
+            "gpt-oss agent on vLLM repeats the same tool call forever, it forgets what it did",
+        ],
+    ),
+    (
+        {"commentary-channel-without-tools", "builtin-tool-without-session", "recipient-nobody-serves"},
+        [
+            "gpt-oss-20b invokes the python tool though I sent no tools, vLLM chat completions",
+        ],
+    ),
+    (
+        {"completions-without-template"},
+        [
+            "MMLU with lm_eval local-completions against vLLM gives 28 % for gpt-oss-120b",
+            "/v1/completions with gpt-oss gives nonsense, chat works",
+        ],
+    ),
+    (
+        {"vocab-download"},
+        [
+            "vLLM gpt-oss without internet: failed to download or load vocab file",
+        ],
+    ),
+    (
+        {"tool-parser-unknown-to-release"},
+        [
+            "api_server.py: error: argument --reasoning-parser: invalid choice: 'openai_gptoss' "
+            "(choose from 'deepseek_r1', 'granite')",
+        ],
+    ),
+    (
+        {"content-null-crashes-client"},
+        [
+            "AttributeError: 'NoneType' object has no attribute 'strip' in answer = "
+            "resp.choices[0].message.content.strip() with gpt-oss on vLLM",
+        ],
+    ),
+    (
+        {"invalid-json-tool-arguments"},
+        [
+            "the JSON that gpt-oss writes for tool arguments misses a closing brace, parser error in "
+            "our agent (vLLM)",
+        ],
+    ),
+    (
+        {"tool-name-channel-leak"},
+        [
+            "Tool 'search<|channel|>commentary' not found (gpt-oss-120b, vLLM)",
+        ],
+    ),
+    (
+        {"finish-reason-null"},
+        [
+            '"missing finish_reason for choice 0" with gpt-oss vLLM streaming',
+        ],
+    ),
+    (
+        {"include-reasoning-false"},
+        [
+            "include_reasoning=false: vLLM gpt-oss sends nothing for 30 seconds",
+        ],
+    ),
+    (
+        {"routed:startup"},
+        [
+            "vllm container restarts in a loop when it loads gpt-oss-120b on 2x A6000",
+            "gpt-oss-20b on V100: ValueError: The quantization method mxfp4 is not supported for the "
+            "current GPU. Minimum capability: 80. Current capability: 70.",
+            'vLLM hangs at "Capturing CUDA graphs" with gpt-oss-120b',
+            "AssertionError: Sinks are only supported in FlashAttention 3 vllm gpt-oss",
+            "NVIDIA driver too old, vllm serve openai/gpt-oss-20b exits: CUDA driver version is "
+            "insufficient for CUDA runtime version",
+        ],
+    ),
+    (
+        {"routed:ollama"},
+        [
+            "gpt-oss:20b with ollama 0.11: tool calls come back as text",
+        ],
+    ),
+    (
+        {"routed:llama.cpp"},
+        [
+            "llama-server gpt-oss-20b-Q4_K_M.gguf: Unexpected content at end of stream",
+        ],
+    ),
+    (
+        {"routed:sglang"},
+        [
+            "sglang 0.5 gpt-oss: reasoning parser drops the answer",
+        ],
+    ),
+    (
+        {"routed:tensorrt-llm"},
+        [
+            "trtllm-serve gpt-oss-120b harmony error unexpected tokens in header text",
+        ],
+    ),
+    (
+        {"routed:lmstudio"},
+        [
+            "LM Studio 0.3.30 gpt-oss-20b: Failed to parse tool call",
+        ],
+    ),
+    (
+        {"routed:mlx"},
+        [
+            "mlx_lm.server with gpt-oss prints the channel markup",
+        ],
+    ),
+    (
+        {"routed:hosted"},
+        [
+            "gpt-oss-120b on Groq: tool call validation failed",
+            "Bedrock gpt-oss Converse API: toolUse input is empty",
+        ],
+    ),
+    (
+        {"routed:dynamo"},
+        [
+            "dynamo frontend with gpt-oss returns reasoning in content, --dyn-reasoning-parser gpt_oss",
+        ],
+    ),
+    (
+        {"routed:openvino"},
+        [
+            "OVMS gpt-oss tool parser fails",
+        ],
+    ),
 ]
 NO_SYMPTOM = [
     "gpt-oss-120b on vLLM works well, thank you for the release",

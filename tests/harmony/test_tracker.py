@@ -1,3 +1,4 @@
+import time
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -249,6 +250,55 @@ def test_the_first_refusal_is_the_judges_first_error_word_for_word(pieces: list[
     ids = encode("".join(pieces))
     refused = [event for event in HarmonyTracker().receive(ids) if isinstance(event, Refused)]
     assert first_words_of_the_judge(ids) == ((refused[0].at, refused[0].words) if refused else None)
+
+
+HALF = encode("👩\u200d🚀")[:1]
+"""A token that only begins a character."""
+ENDLESS = [encode("<|start|>assistant"), [200_013], [201_088]]
+REPEATED = st.lists(
+    st.tuples(
+        st.sampled_from(
+            [
+                "<|start|>assistant<|channel|>final<|message|>",
+                "<|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json<|message|>",
+                "<|start|>assistantary<|channel|>final<|message|>",
+                "<|start|>functions.f to=assistant<|channel|>commentary<|message|>",
+            ]
+        ).map(encode),
+        st.lists(st.sampled_from([encode(" hello"), HALF, encode("👋"), *ENDLESS]), max_size=3),
+        st.sampled_from([*map(encode, ("<|end|>", "<|call|>", "<|return|>")), []]),
+    ),
+    min_size=2,
+    max_size=8,
+)
+
+
+@given(REPEATED)
+@settings(max_examples=150, deadline=None)
+def test_a_header_that_comes_again_changes_nothing(
+    messages: list[tuple[list[int], list[list[int]], list[int]]],
+) -> None:
+    ids = [*encode("<|channel|>final<|message|>Hi<|end|>")]
+    for head, bodies, stop in messages:
+        ids += [*head, *(token for body in bodies for token in body), *stop]
+    whole, single = HarmonyTracker(), HarmonyTracker()
+    found = whole.receive(ids)
+    refused = [event for event in found if isinstance(event, Refused)]
+    assert first_words_of_the_judge(ids) == ((refused[0].at, refused[0].words) if refused else None)
+    # Token by token no header is ever known as a whole, and the judge sees each.
+    one_by_one = [event for token in ids for event in single.receive([token])]
+    assert [event for event in found if not isinstance(event, BodyAdded)] == [
+        event for event in one_by_one if not isinstance(event, BodyAdded)
+    ]
+    assert whole.state is single.state
+
+
+def test_ten_thousand_headers_cost_little_more_than_their_bodies() -> None:
+    one = encode("<|start|>assistant<|channel|>commentary to=functions.f<|message|>{}<|call|>")
+    HarmonyTracker().receive(one[2:] + one * 10)
+    start = time.process_time()
+    HarmonyTracker().receive(one[2:] + one * 10_000)
+    assert time.process_time() - start < 1.5, "the judge alone takes 4 s for the headers"
 
 
 @given(PIECES, st.lists(st.integers(0, 80), max_size=8))

@@ -280,6 +280,28 @@ def test_a_run_that_the_user_stopped_is_no_failure() -> None:
     assert told["level"] == "clean", told["sentence"]
 
 
+def test_a_rejected_request_is_said_once() -> None:
+    answers: dict[str, Answer] = {
+        "/v1/models": lambda _: [page(200, MODELS, "application/json")],
+        "/v1/chat/completions": lambda _: [
+            page(
+                400,
+                '{"error": {"message": "max_tokens must be at least 1", "code": 400}}',
+                "application/json",
+            )
+        ],
+    }
+    with raw_server(answers) as server:
+        app = shown(server.v1)
+        app.button(key="live_start").click().run()
+        [run] = dashboard.registry().runs()
+        assert run.ended.wait(30)
+        app.run()
+    assert not app.exception
+    assert "max_tokens must be at least 1" in banner(app)["sentence"]
+    assert not app.error
+
+
 def test_a_server_that_hangs_does_not_hold_up_the_page() -> None:
     release = Event()
 

@@ -197,3 +197,13 @@ def test_the_shipped_results_rest_on_captures_that_are_there() -> None:
         assert run.packages["torch"]
         endpoint, script = next(iter(run.scores))
         assert dashboard.matrix_capture(run, endpoint, script) is not None
+
+
+def test_the_filter_is_kept_in_the_address_bar() -> None:
+    app = page(filter="emoji", differing="yes")
+    assert (app.text_input[0].value, app.toggle[0].value) == ("emoji", True)
+    app.toggle[0].set_value(False).run()
+    app.text_input[0].input("tool").run()
+    assert not app.exception
+    assert app.query_params["filter"] in ("tool", ["tool"])
+    assert "differing" not in app.query_params

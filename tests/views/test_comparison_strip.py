@@ -50,8 +50,8 @@ def test_other_tokens_stand_beside_each_other_and_the_first_is_named() -> None:
     )
     made = row(chat(yes), chat(no))
     assert [one["title"] for one in made["findings"]] == [
-        "first divergence: replaced, left, 1 token",
-        "replaced, right, 1 token",
+        "first divergence: replaced on the left, 1 token",
+        "replaced on the right, 1 token",
     ]
     sides = [block["role"] for block in made["blocks"]]
     assert sides == ["assistant", "assistant", "left · assistant", "right · assistant", "assistant"]

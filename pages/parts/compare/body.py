@@ -142,18 +142,27 @@ def facts(found: Comparison) -> list[tuple[str, str, str]]:
         told += [
             ("", f"{count:,}", words)
             for count, words in (
-                (counts.only_left, "only left"),
-                (counts.only_right, "only right"),
-                (counts.replaced, "replaced"),
+                (counts.only_left, "tokens only left"),
+                (counts.only_right, "tokens only right"),
+                (counts.replaced, "tokens replaced"),
             )
             if count
         ]
     if (place := found.divergence) is not None:
         told.append(("first divergence at token", f"{place.token:,}", ""))
     findings = found.findings
-    told.append(("findings", f"{len(findings.only_left):,}", "only left"))
-    told.append(("", f"{len(findings.only_right):,}", "only right"))
-    told.append(("", f"{len(findings.both):,}", "on both sides"))
+    sides = (
+        (findings.only_left, "only left"),
+        (findings.only_right, "only right"),
+        (findings.both, "on both sides"),
+    )
+    told += [
+        ("", f"{len(some):,}", f"{dashboard.plural(len(some), 'finding')} {words}")
+        for some, words in sides
+        if some
+    ]
+    if not any(some for some, _ in sides):
+        told.append(("", "0", "findings"))
     return told
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 import streamlit as st
 
 import inspector
-from inspector import Evidence, Inspection, Reading, Verdict, dashboard
+from inspector import Evidence, Inspection, Level, Reading, Verdict, dashboard
 from inspector.dashboard import LiveRun, OutcomeKind, Pace, RunState
 from pages.parts.live import form
 from pages.parts.live.runs import open_in_compare, open_in_replay, watch
@@ -26,6 +26,8 @@ _EACH_S: Final = 1.0
 _SILENT_S: Final = 3.0
 _MESSAGES: Final = 24
 _UNKNOWN: Final = "–"
+_TOLD: Final = frozenset({OutcomeKind.REQUEST_REJECTED, OutcomeKind.STREAM_ERROR})
+"""Failures in the server's words alone, which the verdict quotes."""
 
 _now = st.components.v2.component(
     "inspector_now",
@@ -103,7 +105,7 @@ def _ended(session: Session, run: LiveRun) -> None:
         amount = len(seen.reading.choice.tokens)
         after = f" after {dashboard.number(amount)} {dashboard.plural(amount, 'token')}" if amount else ""
         st.info(f"Stopped by you{after}.", icon=":material/stop_circle:")
-    elif run.outcome.failed:
+    elif run.outcome.failed and not (run.outcome.kind in _TOLD and seen.verdict.level is Level.ERROR):
         st.error(plain(run.outcome.failure), icon=":material/link_off:")
     banner(seen, key="live_banner")
     _troubles(run)

@@ -95,7 +95,7 @@ def _recent(session: Session, shown: LiveRun | None, upstreams: Sequence[Upstrea
                     on_click=registry.forget,
                     args=(run,),
                 )
-            st.markdown(" · ".join(filter(None, [*_facts(run), _state(run)])), width=840)
+            st.markdown(" · ".join(filter(None, [*_facts(run), _state(run)])), width=700)
         if look:
             form.show_of(session, run.id)
             watch(session, run.id)

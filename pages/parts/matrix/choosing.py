@@ -8,7 +8,17 @@ import streamlit as st
 from inspector import Endpoint, dashboard
 from inspector.dashboard import MatrixRun, ScriptClass
 
-__all__ = ["BOTH", "CLASSES", "ENDPOINTS", "Choice", "choose", "choose_class", "columns", "label_of"]
+__all__ = [
+    "BOTH",
+    "CLASSES",
+    "ENDPOINTS",
+    "Choice",
+    "choose",
+    "choose_class",
+    "choose_rows",
+    "columns",
+    "label_of",
+]
 
 ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
 
@@ -83,6 +93,25 @@ def choose_class() -> ScriptClass | None:
         return None
     kept["class"] = chosen
     return ScriptClass(chosen)
+
+
+def choose_rows() -> tuple[str, bool]:
+    """Draw the filter of the scripts: words, and whether only those in which releases differ are shown."""
+    kept = st.query_params
+    words = st.text_input(
+        "Filter scripts",
+        kept.get("filter", ""),
+        placeholder="tool, emoji, assistantary",
+        key="matrix filter",
+        width=240,
+    )
+    differing = st.toggle("Only where releases differ", "differing" in kept, key="matrix differing")
+    for name, value in (("filter", words), ("differing", "yes" if differing else "")):
+        if value:
+            kept[name] = value
+        else:
+            kept.pop(name, None)
+    return words, differing
 
 
 def columns(runs: Sequence[MatrixRun], choice: Choice) -> dict[str, MatrixRun]:

@@ -185,6 +185,7 @@ function undelivered(model, i, block) {
   const state = model.stateOf(i, block);
   if (state === "unsent") return { words: "never sent", bad: true };
   const framing = state === "marker" || state === "header";
+  if (model.lanes.length > 1 && state === "body") return { words: "no such token on this side", bad: false };
   const refused = state === "refused" && (i < block.body || model.isMarker(i));
   return { words: framing || refused ? "framing, not text" : "unknown", bad: false };
 }
