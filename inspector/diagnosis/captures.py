@@ -195,7 +195,7 @@ def _candidates(known: Sequence[Issue], reading: Reading, by_choice: Sequence[Ev
     for issue in known:
         if issue.endpoints and reading.header.endpoint not in issue.endpoints and not guessed:
             continue
-        if issue.engines and engine is not None and engine.name not in issue.engines:
+        if issue.engines and reading.engine.name not in issue.engines:
             continue
         asked = request_holds(issue, reading.header.request)
         if asked is False or (asked is None and issue.request and not (issue.patterns or issue.may_match)):
