@@ -8,19 +8,21 @@ Starlette's TrustedHostMiddleware compares names too, but it cannot say in its r
 one, and does not know the address on which a request arrived.
 """
 
+import asyncio
 import os
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from ipaddress import ip_address
 from typing import Final
 
 from starlette.middleware import Middleware
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from inspector.formats import clip
 
-__all__ = ["HOSTS_VARIABLE", "TrustedHosts", "trusted_hosts"]
+__all__ = ["HOSTS_VARIABLE", "TrustedHosts", "refuse", "trusted_hosts"]
 
 HOSTS_VARIABLE: Final = "HARMONY_INSPECTOR_HOSTS"
 """Environment variable with further host names, separated by spaces; `*.example.com` allows subdomains."""
@@ -28,6 +30,8 @@ HOSTS_VARIABLE: Final = "HARMONY_INSPECTOR_HOSTS"
 _LOOPBACK: Final = frozenset(("localhost", "127.0.0.1", "::1"))
 _HOST: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\s:/@?#\[\]\\]+))(?::[0-9]{1,5})?")
 _SHOWN: Final = 80
+_BODY_AT_MOST: Final = 2**20
+_BODY_WITHIN_S: Final = 1.0
 
 
 class TrustedHosts:
@@ -67,7 +71,7 @@ class TrustedHosts:
             await send({"type": "websocket.close", "code": 1008})
         else:
             headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-            await PlainTextResponse(self._refusal(host), 403, headers)(scope, receive, send)
+            await refuse(PlainTextResponse(self._refusal(host), 403, headers), scope, receive, send)
 
     def _allows(self, told: str, scope: Scope) -> bool:
         found = _HOST.fullmatch(told.lower())
@@ -90,6 +94,22 @@ class TrustedHosts:
             f"This server does not answer to {shown}. If a reverse proxy or another machine uses that name, "
             f"start the program with {self._setting}{value}\n"
         )
+
+
+async def refuse(answer: Response, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a request without using its body.
+
+    The body is read first, as far as it comes at once: a server that closes a connection with unread bytes
+    resets it, and the client may lose the answer.
+    """
+    size, more = 0, scope["type"] == "http"
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_BODY_WITHIN_S):
+            while more and size < _BODY_AT_MOST:
+                message = await receive()
+                size += len(message.get("body", b""))
+                more = message["type"] == "http.request" and message.get("more_body", False)
+    await answer(scope, receive, send)
 
 
 def trusted_hosts(*, bound: Iterable[str], also: Iterable[str] = ()) -> list[Middleware]:

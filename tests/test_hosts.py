@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from http.client import HTTPConnection
 from typing import Any
 
+import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
@@ -177,9 +178,14 @@ def test_no_route_of_the_dashboard_answers_to_another_host(running: Running, ori
     odd = []
     for host in hosts:
         for method, path in ROUTES:
-            status, said = running.ask(method, path, host=host, origin=origin)
+            try:
+                status, said = running.ask(method, path, host=host, origin=origin)
+            except ConnectionError:
+                assert host is None, (method, path)
+                continue
             refused = status == 403 and HOSTS_VARIABLE in said
-            # Without any Host the server itself may refuse before an app sees the request.
+            # Without any Host the server itself may refuse before an app sees the request, and close the
+            # connection before it has read the body.
             if not refused and not (host is None and status == 400):
                 odd.append((host, method, path, status, said[:80]))
         if host is not None and running.upgrade(host, origin) != 403:
@@ -187,6 +193,17 @@ def test_no_route_of_the_dashboard_answers_to_another_host(running: Running, ori
     assert odd == []
     assert len(running.upstream.scopes) == before
     assert json.loads(running.ask("GET", "/playback/control", host="localhost")[1])["speed"] == 1.0
+
+
+def test_a_refusal_reaches_a_client_that_sends_a_long_body(running: Running) -> None:
+    for _ in range(5):
+        answer = httpx.post(
+            f"http://{running.address}/playback/v1/chat/completions",
+            content=b" " * 700_000,
+            headers={"host": EVIL},
+        )
+        assert answer.status_code == 403
+        assert HOSTS_VARIABLE in answer.text
 
 
 def test_the_dashboard_answers_to_its_own_and_to_allowed_hosts(running: Running) -> None:

@@ -21,6 +21,7 @@ from inspector.capture import End
 from inspector.client.address import AddressInvalid, Server
 from inspector.client.recorder import Sink
 from inspector.errors import InspectorError
+from inspector.hosts import refuse
 from inspector.tap.headers import value
 from inspector.tap.proxy import Tap, Upstream
 
@@ -175,10 +176,11 @@ class _Before:
         tap = self._taps.get(name)
         if scope["type"] == "http" and _from_a_page(scope):
             answer = _refusal(403, "web pages may not use the tap on this port; `inspector tap` serves them")
-            await answer(scope, receive, send)
+            await refuse(answer, scope, receive, send)
         elif scope["type"] == "http" and tap is None:
             known = ", ".join(f"{PREFIX}/{one}/v1" for one in self._taps)
-            await _refusal(404, f"no upstream has that name; there is {known}")(scope, receive, send)
+            answer = _refusal(404, f"no upstream has that name; there is {known}")
+            await refuse(answer, scope, receive, send)
         elif tap is not None:
             await tap({**scope, "root_path": f"{PREFIX}/{name}"}, receive, _without_ours(send))
         else:

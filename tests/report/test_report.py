@@ -160,7 +160,7 @@ def test_the_page_draws_lost_and_misrouted_tokens_apart() -> None:
     whole = html_report(stored("chat-tool-call-leak-vllm-0.14.1"))
     page = read(whole.replace(whole.split("<ul class='legend'>")[1].split("</ul>")[0], ""))
     cells = [value for tag, name, value in page.attributes if tag == "span" and name == "class"]
-    assert sum("marked" in value for value in cells) == 13
+    assert sum("marked" in value for value in cells) == 12
     ribbons = [value for tag, name, value in page.attributes if tag == "i" and name == "class"]
     assert ribbons.count("content wrong") == 2
     assert ribbons.count("lost") == 1
