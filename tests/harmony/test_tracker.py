@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai_harmony import Conversation, HarmonyError, Message, Role, StreamableParser
 
+from inspector.harmony import tracker
 from inspector.harmony.events import (
     BodyAdded,
     HarmonyEvent,
@@ -291,6 +292,17 @@ def test_a_header_that_comes_again_changes_nothing(
         event for event in one_by_one if not isinstance(event, BodyAdded)
     ]
     assert whole.state is single.state
+
+
+def test_headers_that_are_remembered_are_bounded_and_the_others_are_read_as_well() -> None:
+    names = [f"f{number}" for number in range(5000)]
+    ids = encode("<|channel|>final<|message|>Hi<|end|>")
+    for name in names:
+        ids += encode(f"<|start|>assistant<|channel|>commentary to=functions.{name}<|message|>{{}}<|call|>")
+    found = HarmonyTracker().receive(ids)
+    read = [event.header.recipient for event in found if isinstance(event, HeaderClosed)]
+    assert read == [None, *(f"functions.{name}" for name in names)]
+    assert len(tracker._known) <= 4096
 
 
 def test_ten_thousand_headers_cost_little_more_than_their_bodies() -> None:
