@@ -109,8 +109,9 @@ class HarmonyTracker:
                     opened = here
                 self._leave(ids[here], base + here, found)
                 here += 1
-                if self.state is State.BODY and opened >= 0 and here - opened <= _KNOWN_SIZE:
-                    _remember(ids[opened:here], found[-1])
+                closed = found[-1] if opened >= 0 and here - opened <= _KNOWN_SIZE else None
+                if self.state is State.BODY and isinstance(closed, HeaderClosed):
+                    _remember(ids[opened:here], closed.header)
         return found
 
     def _pass(self, ids: Sequence[int], at: int, found: list[HarmonyEvent]) -> bool:
@@ -217,9 +218,10 @@ def _header_end(ids: Sequence[int], marks: Sequence[int], mark: int) -> int:
     return -1
 
 
-def _remember(ids: Sequence[int], closed: HarmonyEvent) -> None:
-    if isinstance(closed, HeaderClosed) and len(_known) < _KNOWN_AT_MOST:
-        _known[tuple(ids)] = closed.header
+def _remember(ids: Sequence[int], header: Header) -> None:
+    if len(_known) >= _KNOWN_AT_MOST:  # a stream of ever new headers must not end it for all that follow
+        _known.clear()
+    _known[tuple(ids)] = header
 
 
 def _feed(process: Callable[[int], object], ids: Sequence[int]) -> tuple[int, str | None]:
