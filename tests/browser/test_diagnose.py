@@ -71,7 +71,7 @@ def test_an_uploaded_log_is_counted_and_plotted(app: str, open_page: Open) -> No
 def test_a_link_diagnoses_a_capture_and_offers_its_report(app: str, open_page: Open) -> None:
     page = diagnose(open_page(width=420), app, "?capture=chat-tool-call-leak-vllm-0.14.1")
     expect(page.locator(".banner")).to_contain_text("At fault: the server parser.")
-    expect(page.get_by_text("Upgrade to vLLM 0.27.1 or newer, the first release").last).to_be_visible()
+    expect(page.get_by_text("Upgrade to vLLM 0.24.0 or newer, the first release").last).to_be_visible()
     page.get_by_role("button", name="Download", exact=True).click()
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Report (HTML)").click()
