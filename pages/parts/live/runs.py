@@ -83,7 +83,8 @@ def _recent(session: Session, shown: LiveRun | None, upstreams: Sequence[Upstrea
     for run in runs:
         registry.audit_soon(run)
     for run in _listed(runs):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        row = f"live_recent_{run.id}"
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=row):
             look = st.button("Watch", key=f"live_watch_{run.id}", icon=":material/visibility:")
             opened = st.button("Replay", key=f"live_replay_{run.id}", icon=":material/play_circle:")
             if run.state is RunState.ENDED:
