@@ -79,7 +79,7 @@ def configured_upstreams() -> tuple[Upstream, ...]:
 
 
 class Ended(Protocol):
-    """Who is told of each stream that ended; see `inspector.watch.Watch`."""
+    """Receives each completed recording; see `inspector.watch.Watch`."""
 
     def ended(self, upstream: str, path: Path, /) -> None:
         """A recording is complete on disk."""
@@ -91,7 +91,7 @@ class Ended(Protocol):
 class DashboardTap:
     """Taps beside a dashboard: its `middleware` and its `lifespan`; both do nothing without upstreams.
 
-    `watching` makes who is told of recordings that ended; `metrics` is the ASGI app that answers at
+    `watching` creates the receiver of completed recordings; `metrics` is the ASGI app that answers at
     `/metrics`.
     """
 

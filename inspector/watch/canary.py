@@ -49,7 +49,7 @@ def usual_requests(model: str) -> list[LiveRequest]:
 class Canary:
     """Sends its requests to one server, one after another, each time it is asked to.
 
-    Recordings go to `folder`; `say` is told of requests that got no response.
+    Recordings go to `folder`; `say` receives a line for each request without a response.
     """
 
     def __init__(
