@@ -40,7 +40,7 @@ from inspector.lab.scripts import load as lab_scripts
 from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows
 from inspector.metrics import figures
 from inspector.playback import FAULTS, playback_routes
-from inspector.probe import Budget, Group, Load, Plan, Probe, Result, Sweep, prompts_of_text
+from inspector.probe import Budget, Group, Load, Plan, Probe, Result, Sweep, failure_words, prompts_of_text
 from inspector.probe import Row as ProbeRow
 from inspector.probe import Summary as ProbeSummary
 from inspector.probe import summary as probe_summary
@@ -141,6 +141,7 @@ __all__ = [
     "empty_strip",
     "event_rows",
     "explain",
+    "failure_words",
     "fault_rows",
     "field_rows",
     "figure",

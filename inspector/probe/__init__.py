@@ -19,7 +19,7 @@ from inspector.probe.reporting import probe_lines, probe_row
 from inspector.probe.running import Probe
 from inspector.probe.sending import Side, side_of
 from inspector.probe.shelf import ProbeShelf
-from inspector.probe.summary import Group, Summary, summary
+from inspector.probe.summary import Group, Summary, failure_words, summary
 
 __all__ = [
     "Ask",
@@ -39,6 +39,7 @@ __all__ = [
     "Sweep",
     "asks_of",
     "csv_text",
+    "failure_words",
     "junit_text",
     "probe_lines",
     "probe_row",

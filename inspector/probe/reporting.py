@@ -8,7 +8,7 @@ from inspector.probe.judging import Result, Row
 from inspector.probe.loads import Progress
 from inspector.probe.rates import Rate, percent
 from inspector.probe.running import Probe
-from inspector.probe.summary import FIRST_TOKEN, WHOLE_RESPONSE, Group, Summary, Times, summary
+from inspector.probe.summary import FIRST_TOKEN, WHOLE_RESPONSE, Group, Summary, Times, failure_words, summary
 
 __all__ = [
     "group_cells",
@@ -45,7 +45,7 @@ def probe_lines(probe: Probe) -> list[str]:
         listed = ", ".join(f"{kind} ({number(amount)})" for kind, amount in found.kinds)
         lines += ["", f"findings, by streams that have one: {listed}"]
     lines += [f"cause: {title} ({key}), {count(amount, 'stream')}" for key, title, amount in found.causes]
-    lines += [f"failed: {count(amount, 'time')}: {sentence}" for _, amount, sentence in found.failures[:3]]
+    lines += [f"failed: {failure_words(failure)}" for failure in found.failures[:3]]
     return [*lines, *_captures(probe)]
 
 

@@ -11,7 +11,17 @@ from inspector.formats import count, number, plural
 from inspector.probe.judging import Result, Row
 from inspector.probe.rates import Rate, gap_percentile, percent, percentile, rate
 
-__all__ = ["FIRST_TOKEN", "WHOLE_RESPONSE", "Group", "Summary", "Times", "Verdict", "grouped", "summary"]
+__all__ = [
+    "FIRST_TOKEN",
+    "WHOLE_RESPONSE",
+    "Group",
+    "Summary",
+    "Times",
+    "Verdict",
+    "failure_words",
+    "grouped",
+    "summary",
+]
 
 FIRST_TOKEN: Final = "first token"
 WHOLE_RESPONSE: Final = "whole response"
@@ -187,6 +197,12 @@ def _failures(rows: Sequence[Row]) -> tuple[tuple[str, int, str], ...]:
         (words, amount, first[words])
         for words, amount in Counter(row.judged.failure for row in failed).most_common()
     )
+
+
+def failure_words(failure: tuple[str, int, str]) -> str:
+    """A class of failures in a sentence; of several, one of them is only an example."""
+    words, amount, sentence = failure
+    return f"{words}: {sentence}" if amount == 1 else f"{words}, {amount:,} requests, for example: {sentence}"
 
 
 def _times(rows: Sequence[Row]) -> list[Times]:

@@ -99,7 +99,7 @@ def results(session: Session, run: ProbeRun) -> None:
                 figure, key="probe_times", alt="Percentiles of the first token and of gaps by channel"
             )
             st.caption(
-                "Failed requests count as never, so they raise a percentile. Missing marks mean never."
+                "A failed request counts as one whose first token never came. A missing mark means never."
             )
     _found(found)
     _streams(session, run, probe)
@@ -149,8 +149,8 @@ def _found(found: ProbeSummary) -> None:
     if found.kinds:
         listed = ", ".join(f"{kind.replace('_', ' ')} ({amount:,})" for kind, amount in found.kinds)
         st.caption(plain(f"Findings, by streams that have one: {listed}"))
-    for _, amount, sentence in found.failures[:3]:
-        st.caption(plain(f"Failed {amount:,} ×: {sentence}"))
+    for failure in found.failures[:3]:
+        st.caption(plain(f"Failed: {dashboard.failure_words(failure)}"))
 
 
 def _streams(session: Session, run: ProbeRun, probe: Probe) -> None:
@@ -181,7 +181,7 @@ def _stream(row: ProbeRow) -> dict[str, str | int]:
         "request": row.number + 1,
         "result": _WORDS[row.result],
         "endpoint": row.endpoint.value,
-        "server": row.side or "–",
+        **({"server": row.side} if row.side else {}),
         "at once": row.in_flight,
         "verdict": row.judged.sentence,
     }
