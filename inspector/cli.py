@@ -13,6 +13,7 @@ from inspector.commands import (
     diagnose,
     doctor,
     lab,
+    lint,
     play,
     probe,
     record,
@@ -26,7 +27,22 @@ from inspector.errors import InspectorError
 
 __all__ = ["main", "parser"]
 
-_COMMANDS = (audit, tokens, compare, diagnose, report, record, probe, play, tap, canary, doctor, lab, ui)
+_COMMANDS = (
+    audit,
+    tokens,
+    compare,
+    diagnose,
+    report,
+    lint,
+    record,
+    probe,
+    play,
+    tap,
+    canary,
+    doctor,
+    lab,
+    ui,
+)
 
 _SCRIPT: Final = "harmony-inspector"
 """What the installed program is called."""

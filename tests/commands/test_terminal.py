@@ -126,6 +126,8 @@ def test_every_command_over_captures_whose_every_string_is_an_attack(
         ("tokens", "x", "{}"),
         ("compare", "{}", "{}"),
         ("diagnose", "{}"),
+        ("lint", "{}"),
+        ("lint", "{}", "--max-findings", "{}"),
         ("report", "{}", "--html", "-"),
         ("report", "fixtures/formats/format-1.jsonl", "--html", "none/{}"),
         ("play", "{}"),
@@ -163,6 +165,24 @@ def test_log_lines_and_text_are_told_escaped(tmp_path: Path, capsys: pytest.Capt
     )
     for more in ((), ("--all",), ("--around",), ("--json",)):
         harmless(capsys, "diagnose", file, *more)
+
+
+def test_data_sets_are_told_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (
+        f"<|start|>user<|message|>Hi<|end|>{ATTACK}<|start|>assistant<|channel|>{ATTACK}<|message|>{ATTACK}"
+    )
+    call = {"id": ATTACK, "function": {"name": "f", "arguments": ATTACK}}
+    rows = [
+        {f"text{ATTACK}": text, "messages": [{"role": ATTACK, "content": f"<|end|>{ATTACK}"}]},
+        {"messages": [{"role": "assistant", "tool_calls": [call]}]},
+        {"messages": ATTACK},
+    ]
+    file = tmp_path / "rows\x1b[2J\x07\u202e.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows) + f'{{"{ATTACK[:-1]}"\n', "utf-8")
+    for more in ((), ("--json",), ("--sarif", "-"), ("--text", ATTACK[:-1])):
+        assert "\\x1b" in harmless(capsys, "lint", file, *more) or "u001b" in harmless(
+            capsys, "lint", file, *more
+        )
 
 
 @pytest.fixture
