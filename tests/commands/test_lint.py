@@ -95,7 +95,7 @@ def test_sarif_names_the_line(files: dict[str, str], tmp_path: Path) -> None:
 
 def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     content = io.BytesIO(f"{json.dumps({'text': BAD})}\n".encode())
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(content)))  # type: ignore[arg-type]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(content)))
     assert main(["lint", "-"]) == 1
     assert capsys.readouterr().out.startswith("standard input\n")
 
