@@ -13,10 +13,12 @@ from inspector.commands import (
     diagnose,
     doctor,
     lab,
+    lint,
     play,
     probe,
     record,
     report,
+    rollout,
     tap,
     tokens,
     ui,
@@ -26,7 +28,23 @@ from inspector.errors import InspectorError
 
 __all__ = ["main", "parser"]
 
-_COMMANDS = (audit, tokens, compare, diagnose, report, record, probe, play, tap, canary, doctor, lab, ui)
+_COMMANDS = (
+    audit,
+    tokens,
+    compare,
+    diagnose,
+    report,
+    rollout,
+    lint,
+    record,
+    probe,
+    play,
+    tap,
+    canary,
+    doctor,
+    lab,
+    ui,
+)
 
 _SCRIPT: Final = "harmony-inspector"
 """What the installed program is called."""

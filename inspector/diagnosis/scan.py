@@ -59,44 +59,11 @@ _ALWAYS: Final = (
 )
 """What lines of tracebacks and of failures that no issue makes contain."""
 _IN_A_PASTE: Final = (
-    *(
-        "rror",
-        "ERR!",
-        "Failure",
-        "ailed",
-        "efused",
-        "tatus",
-        "imed out",
-        "nsupported",
-        "nexpected",
-        "nvalid",
-        "E]",
-    ),
-    *(" 40", " 42", " 50", "(40", "not ", "ncaught", "nhandled", "ad request", "ad Request", "prematurely"),
-    *(
-        "restarting",
-        "crash",
-        "fault",
-        "memory",
-        "annot",
-        "issing finish",
-        "illed",
-        "ould not",
-        "No such",
-        "o module",
-    ),
-    *(
-        "does not exist",
-        "core dumped",
-        "nable to",
-        " | 5",
-        " | 4",
-        "File /",
-        "File ~",
-        "[E",
-        "build ",
-        "isconnected",
-    ),
+    *("rror", "ERR!", "Failure", "ailed", "efused", "tatus", "imed out", "nsupported", "nexpected"),
+    *("nvalid", "E]", " 40", " 42", " 50", "(40", "not ", "ncaught", "nhandled", "ad request", "ad Request"),
+    *("prematurely", "restarting", "crash", "fault", "memory", "annot", "issing finish", "illed", "ould not"),
+    *("No such", "o module", "does not exist", "core dumped", "nable to", " | 5", " | 4", "File /", "File ~"),
+    *("[E", "build ", "isconnected"),
 )
 """Words of any program's errors, which are also frequent in healthy lines: looked for in a paste only."""
 _QUIET: Final = frozenset({"DEBUG", "INFO", "WARNING", "WARN"})
