@@ -13,10 +13,12 @@ from inspector.commands import (
     diagnose,
     doctor,
     lab,
+    library,
     play,
     probe,
     record,
     report,
+    scan,
     tap,
     tokens,
     ui,
@@ -26,7 +28,23 @@ from inspector.errors import InspectorError
 
 __all__ = ["main", "parser"]
 
-_COMMANDS = (audit, tokens, compare, diagnose, report, record, probe, play, tap, canary, doctor, lab, ui)
+_COMMANDS = (
+    audit,
+    tokens,
+    compare,
+    diagnose,
+    report,
+    scan,
+    library,
+    record,
+    probe,
+    play,
+    tap,
+    canary,
+    doctor,
+    lab,
+    ui,
+)
 
 _SCRIPT: Final = "harmony-inspector"
 """What the installed program is called."""

@@ -33,6 +33,7 @@ __all__ = [
     "load",
     "loads",
     "open_writer",
+    "read_bytes",
     "save",
 ]
 
@@ -115,9 +116,14 @@ def builtin(folder: Path = FIXTURES) -> list[Builtin]:
 
 def load(path: Path | str, *, limit_bytes: int = LIMIT_BYTES) -> list[Capture]:
     """The captures of a file. Raises StoreError if it cannot be read, CaptureError if it is not a capture."""
+    return loads(read_bytes(path, limit_bytes=limit_bytes), str(path), limit_bytes=limit_bytes)
+
+
+def read_bytes(path: Path | str, *, limit_bytes: int = LIMIT_BYTES) -> bytes:
+    """The content of a file, at most one byte more than the limit; raises StoreError if it cannot be read."""
     try:
         with Path(path).open("rb") as file:
-            content = file.read(limit_bytes + 1)
+            return file.read(limit_bytes + 1)
     except FileNotFoundError as error:
         raise StoreError(f"{path}: no such file; check the name") from error
     except IsADirectoryError as error:
@@ -126,7 +132,6 @@ def load(path: Path | str, *, limit_bytes: int = LIMIT_BYTES) -> list[Capture]:
         raise StoreError(f"{path}: permission denied; change the file's permissions") from error
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the name
         raise StoreError(f"{path}: cannot be read ({_words(error)}); check the name and the disk") from error
-    return loads(content, str(path), limit_bytes=limit_bytes)
 
 
 def loads(content: bytes, name: str, *, limit_bytes: int = LIMIT_BYTES) -> list[Capture]:
