@@ -97,7 +97,11 @@ CAPTURES: Final = _table(
     ("model", Type.TEXT, "model"),
     ("version", Type.VERSION, "version of the server"),
     ("version_order", Type.TEXT, "the version as a text that sorts by its numbers"),
-    ("front_end", Type.TEXT, "server or front end, e.g. `vllm`, `vllm-rust`; null if nothing tells which"),
+    (
+        "front_end",
+        Type.TEXT,
+        "server or front end, by its key in the engine table; null if nothing tells which",
+    ),
     ("endpoint", Type.TEXT, "endpoint of the request"),
     ("status", Type.NUMBER, "HTTP status"),
     ("origin", Type.TEXT, "the program or kind of file that it was recorded with"),

@@ -112,14 +112,15 @@ class ScanFolder:
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = _locked(path)
-            if is_scan(path):
-                self.manifest = read_manifest(path)
-            elif any(map(_PART.fullmatch, os.listdir(path))):
-                raise StoreError(f"{path}: has Parquet files of another program; choose another folder")
-            else:
-                self.manifest = Manifest()
         except OSError as error:
             raise _refused(path, error) from error
+        try:
+            self.manifest = read_manifest(path) if is_scan(path) else Manifest()
+            if not is_scan(path) and any(map(_PART.fullmatch, os.listdir(path))):
+                raise StoreError(f"{path}: has Parquet files of another program; choose another folder")
+        except BaseException:
+            self._lock.close()
+            raise
         self._rows = Rows([], [])
         self._last = max(map(int, self.manifest.parts), default=0)
 

@@ -72,8 +72,7 @@ def pooled(batches: Iterable[Batch], jobs: int, work: Work = rows_of_batch) -> I
                 broken += running.values()
                 running = {}
                 pool.shutdown(wait=False, cancel_futures=True)
-                for item in (item for batch in broken for item in batch):
-                    yield _alone(item, work)
+                yield from _one_by_one([item for batch in broken for item in batch], work)
                 pool = _pool(jobs)
             elif not ended:
                 yield (), Rows([], [])
@@ -81,13 +80,19 @@ def pooled(batches: Iterable[Batch], jobs: int, work: Work = rows_of_batch) -> I
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _alone(item: Item, work: Work) -> Done:
-    """The rows of one item by a process of its own: it may be the one that ends processes."""
-    with _pool(1) as pool:
-        try:
-            return (item,), pool.submit(work, (item,)).result()
-        except BrokenProcessPool:
-            return (item,), unread(item, _ENDED)
+def _one_by_one(items: Sequence[Item], work: Work) -> Iterator[Done]:
+    """The rows of items of which one ended its process, each by itself, to find out which."""
+    pool = _pool(1)
+    try:
+        for item in items:
+            try:
+                yield (item,), pool.submit(work, (item,)).result()
+            except BrokenProcessPool:
+                yield (item,), unread(item, _ENDED)
+                pool.shutdown(wait=False)
+                pool = _pool(1)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _pool(jobs: int) -> ProcessPoolExecutor:

@@ -1,5 +1,6 @@
 """What an archive shows, in words: the sentence first, then tables; for the commands and the page."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,6 +15,7 @@ __all__ = [
     "column_words",
     "group_cells",
     "group_lines",
+    "place_words",
     "row_lines",
     "share_words",
     "summarise",
@@ -182,9 +184,7 @@ def group_lines(by: str, groups: Sequence[Group]) -> list[str]:
 
 def row_lines(row: dict[str, Any], findings: Sequence[dict[str, Any]] = ()) -> list[str]:
     """One capture as the commands list it."""
-    place = row["path"] if row["member"] is None else f"{row['path']} · {row['member']}"
-    if "#" in row["name"]:
-        place += f" #{row['number']}"
+    place = place_words(row)
     facts = [
         f"version {row['version']}" if row["version"] else "version unknown",
         row["endpoint"],
@@ -197,6 +197,16 @@ def row_lines(row: dict[str, Any], findings: Sequence[dict[str, Any]] = ()) -> l
         lines.append(f"  {' · '.join(fact for fact in facts if fact)}")
     lines += [f"  {one['severity']:7} {one['kind']}: {one['message']}" for one in findings]
     return lines
+
+
+def place_words(row: dict[str, Any]) -> str:
+    """Where a capture is: a path from the working directory where it is below that, or a URL."""
+    path = row["path"]
+    own = os.path.join(os.getcwd(), "")
+    words = path.removeprefix(own)
+    if row["member"] is not None:
+        words += f" · {row['member']}"
+    return f"{words} #{row['number']}" if row["name"].endswith(f"#{row['number']}") else words
 
 
 def table_lines(rows: Sequence[dict[str, str]]) -> list[str]:

@@ -65,12 +65,19 @@ def rows_of(item: Item, reader: ItemReader) -> Rows:
             _add(found, _place(item, digest, number, name), capture)
         return found
     except InspectorError as error:
-        return unread(item, str(error).removeprefix(f"{item.name}: "), digest)
+        return unread(item, _without_name(str(error), item.name), digest)
     except (MemoryError, RecursionError) as error:
         return unread(item, f"is too much to read ({type(error).__name__}); read it alone", digest)
     except Exception as error:  # a mistake of ours may not end a scan of thousands
         words = f"the program failed on it ({type(error).__name__}: {error}); please report it with the file"
         return unread(item, words, digest)
+
+
+def _without_name(error: str, name: str) -> str:
+    """An error without the name of its file, which has a column of its own."""
+    if error.startswith(f"{name}: "):
+        return error.removeprefix(f"{name}: ")
+    return f"line {error.removeprefix(f'{name}:')}" if error.startswith(f"{name}:") else error
 
 
 def unread(item: Item, error: str, digest: str | None = None) -> Rows:
