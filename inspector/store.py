@@ -8,7 +8,7 @@ import os
 import tomllib
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from io import RawIOBase
 from pathlib import Path
@@ -30,10 +30,10 @@ __all__ = [
     "Builtin",
     "CaptureWriter",
     "builtin",
+    "disk_errors",
     "load",
     "loads",
     "open_writer",
-    "read_bytes",
     "save",
 ]
 
@@ -116,14 +116,16 @@ def builtin(folder: Path = FIXTURES) -> list[Builtin]:
 
 def load(path: Path | str, *, limit_bytes: int = LIMIT_BYTES) -> list[Capture]:
     """The captures of a file. Raises StoreError if it cannot be read, CaptureError if it is not a capture."""
-    return loads(read_bytes(path, limit_bytes=limit_bytes), str(path), limit_bytes=limit_bytes)
+    with disk_errors(path), Path(path).open("rb") as file:
+        content = file.read(limit_bytes + 1)
+    return loads(content, str(path), limit_bytes=limit_bytes)
 
 
-def read_bytes(path: Path | str, *, limit_bytes: int = LIMIT_BYTES) -> bytes:
-    """The content of a file, at most one byte more than the limit; raises StoreError if it cannot be read."""
+@contextmanager
+def disk_errors(path: Path | str) -> Iterator[None]:
+    """Turn what opening and reading a file raises into StoreError."""
     try:
-        with Path(path).open("rb") as file:
-            return file.read(limit_bytes + 1)
+        yield
     except FileNotFoundError as error:
         raise StoreError(f"{path}: no such file; check the name") from error
     except IsADirectoryError as error:

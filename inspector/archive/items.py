@@ -7,7 +7,7 @@ from typing import NamedTuple
 from inspector.archive.remote import is_url, open_url
 from inspector.archive.zips import Archive, opened_zip
 from inspector.errors import StoreError
-from inspector.store import LIMIT_BYTES, read_bytes
+from inspector.store import LIMIT_BYTES, disk_errors
 
 __all__ = ["Item", "ItemReader", "as_text"]
 
@@ -52,7 +52,8 @@ class ItemReader:
         if is_url(item.path):
             return _remote(item)
         try:
-            return read_bytes(item.path)
+            with disk_errors(item.path), Path(item.path).open("rb") as file:
+                return file.read(LIMIT_BYTES + 1)
         except StoreError as error:  # the folder has a column of its own
             raise StoreError(str(error).replace(item.path, Path(item.path).name, 1)) from error
 
