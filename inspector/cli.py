@@ -16,6 +16,7 @@ from inspector.commands import (
     play,
     probe,
     record,
+    redact,
     report,
     tap,
     tokens,
@@ -26,7 +27,22 @@ from inspector.errors import InspectorError
 
 __all__ = ["main", "parser"]
 
-_COMMANDS = (audit, tokens, compare, diagnose, report, record, probe, play, tap, canary, doctor, lab, ui)
+_COMMANDS = (
+    audit,
+    tokens,
+    compare,
+    diagnose,
+    report,
+    redact,
+    record,
+    probe,
+    play,
+    tap,
+    canary,
+    doctor,
+    lab,
+    ui,
+)
 
 _SCRIPT: Final = "harmony-inspector"
 """What the installed program is called."""

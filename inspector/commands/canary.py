@@ -8,6 +8,7 @@ from threading import Event
 from types import FrameType
 
 from inspector.commands.record import add_request_options, add_server_options, request_of, server_of
+from inspector.commands.redact import add_redact_option
 from inspector.commands.serving import add_host_options
 from inspector.commands.shared import Commands, say, tell
 from inspector.commands.watching import add_watch_options, seconds, watching
@@ -42,6 +43,7 @@ def add_parser(commands: Commands) -> None:
     )
     parser.add_argument("--captures", required=True, metavar="DIR", help="folder in which captures are saved")
     add_host_options(parser)
+    add_redact_option(parser)
     add_watch_options(parser, required=True)
     add_request_options(parser, required=False)
     parser.set_defaults(run=run)
@@ -57,7 +59,9 @@ def run(arguments: Namespace) -> int:
     server = server_of(arguments)
     with watching(arguments, folder) as watched:
         assert watched is not None  # noqa: S101 -- --metrics is required
-        canary = Canary(server, requests, folder, watched.watch, watched.metrics, say=tell)
+        canary = Canary(
+            server, requests, folder, watched.watch, watched.metrics, say=tell, redact=arguments.redact_text
+        )
         say(f"{len(requests)} requests to {server.v1} every {arguments.every:g} s; press Ctrl-C to stop")
         say(f"metrics: {watched.address}")
         stopping = Event()

@@ -1,4 +1,4 @@
-"""Captures without their text: stand-ins of equal length for every token and every text, the same findings."""
+"""Captures without their text: stand-ins of equal length for all tokens and texts, the same findings."""
 
 from inspector.masking.capture import MaskingFailed, masked
 from inspector.masking.standins import Standins

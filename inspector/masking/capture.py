@@ -1,29 +1,29 @@
 """A capture with stand-ins for all of its text, on both sides, so that the audit finds the same.
 
-The tokens have stand-ins first. Delivered text has those of the characters of which it is a piece; where no token
-tells, it is taken to be a piece of the server's final texts, or it has stand-ins of its own.
+The tokens have stand-ins first. Delivered text has those of the characters of which it is a piece; where no
+token tells, it is taken to be a piece of the server's final texts, or it has stand-ins of its own.
 """
 
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from typing import Any, Final
 
 from inspector.alignment import embed_or_align
 from inspector.capture import Capture, Event, EventKind
 from inspector.errors import InspectorError
 from inspector.harmony.text import text_of
-from inspector.harmony.vocab import token_bytes
 from inspector.inspection import Inspection, inspect
+from inspector.masking.logprobs import Logprobs
 from inspector.masking.pieces import Known
 from inspector.masking.sequences import GRAMMAR, masked_ids, transcript_of
-from inspector.masking.standins import FIRST_SPECIAL, Standins
+from inspector.masking.standins import Standins
+from inspector.masking.words import Words
 from inspector.reading import ChoiceReading, Reading
-from inspector.wire.chat import named_token
 from inspector.wire.endpoints import DONE
 from inspector.wire.stream import loads
 
@@ -79,7 +79,6 @@ _IDS: Final = frozenset(
 )
 _CHOSEN_NAMES: Final = frozenset({"properties", "patternProperties", "$defs", "definitions"})
 """Under these keys of a JSON schema stand names that somebody chose."""
-_ID_PREFIX: Final = "token_id:"
 _FIELD_OF_KEY: Final = {
     "reasoning": "reasoning",
     "reasoning_content": "reasoning",
@@ -88,15 +87,6 @@ _FIELD_OF_KEY: Final = {
     "arguments": ".arguments",
     "code": ".code",
 }
-_TOKEN: Final = re.compile(r"(?<=token )\d{1,6}|(?<=token_id:)\d{1,6}")
-_QUOTED: Final = re.compile(r"(?<=Unknown role: )[^\n]+|(?<=remaining in message header: )[^\n]+")
-_PHRASES: Final = re.compile(
-    r"((?:unexpected tokens remaining in message header|channel marker present but no channel value found in header"
-    r"|message header did not contain a role|could not decode header|Unexpected EOS while waiting for message header"
-    r"|Unexpected token|expecting start token|Unknown role)[^\n]*)"
-)
-"""What Harmony's parser says, to the end of the line; a model may write such words too."""
-_STRING: Final = re.compile(r'(?<=")(?:[^"\\]|\\.)+(?=")')
 
 
 class MaskingFailed(InspectorError):
@@ -110,11 +100,12 @@ def masked(capture: Capture, standins: Standins, *, name: str = "the capture") -
     """
     before = inspect(capture)
     wanted = findings_of(before)
-    for attempt in range(_ATTEMPTS):
-        one = standins if not attempt else standins.another(attempt)
-        found = _Masking(capture, before.reading, one).capture()
-        if findings_of(inspect(found)) == wanted:
-            return found
+    with suppress(RecursionError):  # nested deeper than can be walked
+        for attempt in range(_ATTEMPTS):
+            one = standins if not attempt else standins.another(attempt)
+            found = _Masking(capture, before.reading, one).capture()
+            if findings_of(inspect(found)) == wanted:
+                return found
     raise MaskingFailed(
         f"{name}: the text cannot be replaced without changing the findings; share its `audit --json` instead"
     )
@@ -155,7 +146,8 @@ class _Masking:
         self._tokens: dict[int, tuple[Sequence[int], list[int]]] = {}
         self._next: defaultdict[int, int] = defaultdict(int)
         """How many tokens of each choice have been replaced in the events."""
-        self._logprobs: dict[int, Iterator[tuple[int, int]]] = {}
+        self._words = Words(self._known, standins)
+        self._logprobs = Logprobs(self._tokens, self._words, standins)
         self._deltas: defaultdict[int, list[tuple[str, str, str]]] = defaultdict(list)
         """Field, text and stand-in of what each event delivered."""
         for choice in reading.choices:
@@ -180,11 +172,11 @@ class _Masking:
                 header,
                 request=self._value(header.request, "request"),
                 script=None if script is None else tuple(self._sequence(script)),
-                extra={key: self._value(value, key) for key, value in header.extra.items()},
+                extra={self._key(key): self._value(value, key) for key, value in header.extra.items()},
             ),
             events=[self._event(event, number) for number, event in enumerate(self._capture.events)],
-            end=None if end is None else replace(end, detail=self._words(end.detail)),
-            notes=tuple(map(self._words, self._capture.notes)),
+            end=None if end is None else replace(end, detail=self._words.masked(end.detail)),
+            notes=tuple(map(self._words.masked, self._capture.notes)),
         )
 
     # What is known before anything is replaced.
@@ -231,7 +223,7 @@ class _Masking:
             at[field] = end
 
     def _kept_of(self, choice: ChoiceReading, field: str, texts: Sequence[str]) -> str | None:
-        """The stand-in of a field that delivers a whole text with gaps; None where it holds other text too."""
+        """The stand-in of a field that delivers a text with gaps; None where it holds other text too."""
         told = choice.generated()
         wholes = choice.finals if told is None else told.by_field()
         whole = wholes.get(field)
@@ -264,15 +256,15 @@ class _Masking:
 
     def _event(self, event: Event, number: int) -> Event:
         if event.kind is EventKind.COMMENT:
-            return event._replace(data=self._words(event.data))
+            return event._replace(data=self._words.masked(event.data))
         if event.data == DONE or not event.data:
             return event
         payload = loads(event.data)
         if payload is None or isinstance(payload, str):
             failed = event.kind is EventKind.BODY and (self._capture.header.status or 200) >= 400
-            data = self._words(event.data) if failed else self._text(event.data)
+            data = self._words.masked(event.data) if failed else self._text(event.data)
             return event._replace(data=data)
-        return event._replace(data=_dumped(self._value(payload, "", number), event.data, payload))
+        return event._replace(data=_dumped(self._value(payload, "", number), event.data))
 
     def _value(self, value: Any, key: str, event: int = -1, choice: int = 0, *, error: bool = False) -> Any:
         """Any value of JSON with stand-ins for its text."""
@@ -282,7 +274,11 @@ class _Masking:
             return self._object(value, key, event, choice, error=error)
         if isinstance(value, list | tuple):
             if (key in _IDS or key in {"", "prompt"}) and value and all(type(one) is int for one in value):
-                return self._ids(value, choice) if event >= 0 and key != "prompt_token_ids" else self._sequence(value)
+                return (
+                    self._ids(value, choice)
+                    if event >= 0 and key != "prompt_token_ids"
+                    else self._sequence(value)
+                )
             if key == "stop_token_ids":
                 return [self._standins.token(one) if type(one) is int else one for one in value]
             return [self._value(one, key, event, choice, error=error) for one in value]
@@ -295,16 +291,21 @@ class _Masking:
     ) -> dict[str, Any]:
         inner = partial(self._value, event=event)
         if key == "logprobs" and event >= 0:
-            return self._logprobs_of(value, choice)
+            return self._logprobs.masked(value, choice)
         if key == "logit_bias":
-            return {str(self._standins.token(int(one)) if one.isdecimal() else one): bias for one, bias in value.items()}
+            return {
+                str(self._standins.token(int(one)) if one.isdecimal() else one): bias
+                for one, bias in value.items()
+            }
         if key in _CHOSEN_NAMES:
             return {self._text(one): inner(item, "property") for one, item in value.items()}
         number = value.get("index") if key == "choices" else None
         choice = number if type(number) is int else choice
         error = error or key in {"error", "detail"} or "error" in (value.get("object"), value.get("type"))
         return {
-            one: inner(item, one, choice=choice, error=error or (one in {"error", "detail"} and item is not None))
+            self._key(one): inner(
+                item, one, choice=choice, error=error or (one in {"error", "detail"} and item is not None)
+            )
             for one, item in value.items()
         }
 
@@ -320,7 +321,7 @@ class _Masking:
                         told.remove(one)
                     return one[2]
         if error:
-            return self._words(text)
+            return self._words.masked(text)
         if key in _NAMES:
             return self._name(text)
         return self._known.mapped(text, least=8) if event >= 0 else self._text(text)
@@ -330,6 +331,9 @@ class _Masking:
         if exact is not None:
             return exact
         return self._standins.text(text, GRAMMAR if "<|" in text else None)
+
+    def _key(self, key: str) -> str:
+        return key if _WORD.fullmatch(key) else self._text(key)
 
     def _name(self, text: str) -> str:
         if GRAMMAR.fullmatch(text):
@@ -342,32 +346,6 @@ class _Masking:
         if dot and owner != "functions":
             return self._standins.name(text, GRAMMAR)
         return f"{owner}{dot}{self._known.slice(name) or self._standins.name(name, GRAMMAR)}"
-
-    def _words(self, text: str) -> str:
-        """The server's own words: only what they quote is replaced."""
-        if not text:
-            return text
-        text = "".join(
-            part if number % 2 else self._known.without_quotes(part)
-            for number, part in enumerate(_PHRASES.split(text))
-        )
-        text = _TOKEN.sub(lambda found: str(self._alone(int(found[0]))), text)
-        return _QUOTED.sub(self._quoted, text)
-
-    def _quoted(self, found: re.Match[str]) -> str:
-        """The header that a parser's error quotes: a role, or words as Rust's Debug prints them."""
-        if '"' not in found[0]:
-            return self._header(found[0])
-        return _STRING.sub(lambda one: self._header(one[0]), found[0])
-
-    def _header(self, text: str) -> str:
-        found = self._known.slice(text)
-        return self._standins.text(text, GRAMMAR) if found is None else found
-
-    def _alone(self, token_id: int) -> int:
-        if not 0 <= token_id < FIRST_SPECIAL:
-            return token_id
-        return self._standins.ids([token_id], GRAMMAR)[0]
 
     def _ids(self, ids: Sequence[int], choice: int) -> list[int]:
         """Token IDs of an event: the next ones of the choice."""
@@ -385,68 +363,8 @@ class _Masking:
                 return list(standins)
         return masked_ids(ids, transcript_of(ids), self._standins)
 
-    def _logprobs_of(self, value: Mapping[str, Any], choice: int) -> dict[str, Any]:
-        if choice not in self._logprobs:
-            self._logprobs[choice] = iter(zip(*self._tokens.get(choice, ((), [])), strict=True))
-        told = dict(value)
-        entries = value.get("content")
-        if isinstance(entries, list):
-            told["content"] = [self._entry(one, choice) for one in entries]
-        names = value.get("tokens")
-        if isinstance(names, list):
-            told["tokens"] = [self._entry({"token": one}, choice)["token"] for one in names]
-        tops = value.get("top_logprobs")
-        if isinstance(tops, list):
-            told["top_logprobs"] = [
-                {self._token_name(one): number for one, number in top.items()} if isinstance(top, dict) else top
-                for top in tops
-            ]
-        return told
 
-    def _entry(self, entry: Any, choice: int, standin: int | None = None) -> Any:
-        """One entry of logprobs, with what else might have come."""
-        if not isinstance(entry, dict):
-            return entry
-        name = entry.get("token")
-        told = dict(entry)
-        token_id = named_token(name)
-        if standin is None:
-            own = next(islice(self._logprobs[choice], 1), None)
-            standin = own[1] if own is not None and token_id in (None, own[0]) else None
-        if isinstance(name, str):
-            told["token"] = self._token_name(name, standin)
-        if isinstance(entry.get("bytes"), list):
-            told["bytes"] = list(
-                token_bytes(standin) if standin is not None else self._token_name(str(name)).encode("utf-8", "replace")
-            )
-        if type(entry.get("id")) is int:
-            told["id"] = self._standins.token(entry["id"]) if standin is None else standin
-        if isinstance(entry.get("top_logprobs"), list):
-            told["top_logprobs"] = [
-                self._entry(one, choice, standin if isinstance(one, dict) and one.get("token") == name else self._other(one))
-                for one in entry["top_logprobs"]
-            ]
-        return told
-
-    def _other(self, entry: Any) -> int:
-        """The stand-in of a token that might have come."""
-        token_id = named_token(entry.get("token")) if isinstance(entry, dict) else None
-        return -1 if token_id is None else self._alone(token_id)
-
-    def _token_name(self, name: Any, standin: int | None = None) -> Any:
-        if not isinstance(name, str):
-            return name
-        token_id = named_token(name)
-        if standin is None or standin < 0:
-            if token_id is None:
-                return self._standins.text(name)
-            standin = self._alone(token_id)
-        if name.startswith(_ID_PREFIX) and token_id is not None:
-            return f"{_ID_PREFIX}{standin}"
-        return text_of([standin])
-
-
-def _dumped(value: Any, before: str, original: Any) -> str:
+def _dumped(value: Any, before: str) -> str:
     """The value as JSON in the manner of the server."""
     compact = '": ' not in before
     separators = (",", ":") if compact else (", ", ": ")

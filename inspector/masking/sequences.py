@@ -7,16 +7,20 @@ from typing import Final
 from inspector.harmony.tracker import HarmonyTracker
 from inspector.harmony.transcript import Transcript
 from inspector.harmony.vocab import Marker
-from inspector.masking.standins import FIRST_SPECIAL, Standins
+from inspector.masking.forms import FIRST_SPECIAL
+from inspector.masking.standins import Standins
 
 __all__ = ["GRAMMAR", "masked_ids", "transcript_of"]
 
 GRAMMAR: Final = re.compile(
     r"(?:browser|container)\.[a-z]+|assistant(?:ary)?|comment(?:ary)?|analysis|final|functions|developer|container"
     r"|browser|python|constrain"
-    r"|(?<![A-Za-z0-9])(?:user|system|tool|json|code|to|ary)(?![A-Za-z0-9])"
+    r"|(?<![A-Za-z0-9])(?:user|system|tool|json|code|to|ary|I'm|I|We|The)(?![A-Za-z0-9])"
 )
-"""Words of headers: roles, channels, content types, tools of the model itself, and the pieces in which they break."""
+"""Words of headers: roles, channels, content types, tools of the model itself, and pieces of them.
+
+Also the words by which a known issue recognizes that a sentence was written in place of a header.
+"""
 
 
 def transcript_of(ids: Sequence[int]) -> Transcript:
@@ -27,7 +31,7 @@ def transcript_of(ids: Sequence[int]) -> Transcript:
 
 
 def masked_ids(ids: Sequence[int], transcript: Transcript, standins: Standins) -> list[int]:
-    """Stand-ins for all tokens of text; in headers, and where the parser rejects, words of the grammar stay."""
+    """Stand-ins for all tokens of text; in headers and rejected runs words of the grammar stay."""
     body = bytearray(len(ids))
     for message in transcript.messages:
         if message.in_body:

@@ -1,47 +1,26 @@
 """Stand-ins for tokens and words: other ones of the vocabulary, of equal length in bytes, chosen by a key.
 
-A stand-in has its letters where the original has letters (small, capital, or of another script) and digits where
-it has digits; no letter keeps its place. What gives a text its form stays: spaces, punctuation, zeros, `true`,
-`false`, `null`, escapes, and the names of special tokens. So a character stands for a character, JSON stays JSON,
-and a word takes as many tokens as before wherever such a word can be found.
+A stand-in has its letters where the original has letters (small, capital, or of another script) and digits
+where it has digits; no letter keeps its place. What gives a text its form stays: spaces, punctuation, leading
+zeros, `true`, `false`, `null`, escapes, and the names of special tokens. So a character replaces a character,
+JSON stays JSON, and a word takes as many tokens as before wherever such a word can be found.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cache
 from hashlib import blake2b
 from typing import Final
 
 from inspector.harmony.vocab import encode_plain, join_bytes, token_bytes
+from inspector.masking.forms import FIRST_SPECIAL, LITERALS, changed_in, is_free, of_form, of_looser_form
 
-__all__ = ["FIRST_SPECIAL", "Standins"]
-
-FIRST_SPECIAL: Final = 199998
-"""From this ID on, tokens are special: they hold no text."""
+__all__ = ["Standins"]
 
 _TRIES: Final = 12
 _SCANNED: Final = 4000
 _WORDS_AT_MOST: Final = 64
 
-_CLASSES: Final = bytes.maketrans(
-    bytes(range(256)),
-    bytes(
-        ord("a") if 97 <= one <= 122  # small letters
-        else ord("A") if 65 <= one <= 90
-        else ord("1") if 48 <= one <= 57
-        else one if one < 0x80
-        else 0x80 if one < 0x90  # continuation bytes, in the classes that UTF-8 allows after E0, ED, F0 and F4
-        else 0x90 if one < 0xA0
-        else 0xA0 if one < 0xC0
-        else 0xC2 if one < 0xE0
-        else one if one in (0xE0, 0xED, 0xF0, 0xF4)
-        else 0xE1 if one < 0xF0
-        else 0xF1
-        for one in range(256)
-    ),
-)  # fmt: skip
 _PIECE: Final = re.compile(
     r"(?:[^\r\n\w]|_)?[^\W\d_]+(?:'(?:s|t|re|ve|m|ll|d)(?![^\W\d_]))?|\d{1,3}"
     r"| ?(?:[^\s\w]|_)+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+|."
@@ -58,63 +37,9 @@ _FIXED: Final = re.compile(
     re.DOTALL,
 )
 _ESCAPED: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u[0-9a-fA-F]{2}([0-9a-fA-F]{2})")
-_LITERALS: Final = frozenset({"true", "false", "null", "NaN", "Infinity"})
 _BEFORE_NAMES: Final = (".", "", "functions.", " to=functions.")
 _AROUND: Final = (" ", "", ".", "_", '"', "(")
 """What may stand before a word: its stand-in should take as many tokens after each of them."""
-
-
-@cache
-def _by_class() -> dict[bytes, list[int]]:
-    """Tokens of text by the classes of their bytes."""
-    found: dict[bytes, list[int]] = {}
-    for token_id in range(FIRST_SPECIAL):
-        content = token_bytes(token_id)
-        if content:
-            found.setdefault(content.translate(_CLASSES), []).append(token_id)
-    return found
-
-
-@cache
-def _by_form() -> dict[str, list[int]]:
-    """Tokens of whole characters by how long these are: any letter stands for any other."""
-    found: dict[str, list[int]] = {}
-    for ids in _by_class().values():
-        for token_id in ids:
-            with suppress(UnicodeDecodeError):
-                found.setdefault(_form(token_bytes(token_id).decode("utf-8")), []).append(token_id)
-    return found
-
-
-def _form(text: str) -> str:
-    return "".join(
-        char
-        if not _is_free(char)
-        else ("1" if char.isdigit() else "a")
-        if char.isascii()
-        else chr(len(char.encode("utf-8")))
-        for char in text
-    )
-
-
-@cache
-def _alike(one: str, other: str) -> bool:
-    """Whether a character may stand for another one, which is free."""
-    if one.isascii() or other.isascii():
-        return one.isascii() and other.isascii() and one.isdigit() == other.isdigit()
-    return _category(one) == _category(other)
-
-
-def _category(char: str) -> str:
-    found = unicodedata.category(char)[0]
-    return "L" if found == "M" else found  # a mark belongs to its letter
-
-
-def _is_free(char: str) -> bool:
-    """Whether a character says something: letters, digits, signs that are no punctuation."""
-    if char.isascii():
-        return char.isalnum()
-    return _category(char) not in "PZC" and char != "\ufffd"
 
 
 class Standins:
@@ -163,8 +88,8 @@ class Standins:
 
     @staticmethod
     def mask(text: str, fixed: "re.Pattern[str] | None" = None) -> str:
-        """One letter for each character: `f` free, `d` a digit within a number, `x` one of an escape, `-` fixed."""
-        mask = ["f" if _is_free(char) else "-" for char in text]
+        """A letter per character: `f` free, `d` a digit within a number, `x` one of an escape, `-` fixed."""
+        mask = ["f" if is_free(char) else "-" for char in text]
         for found in _NUMBER.finditer(text):
             first = "-" if found[0][0] == "0" else "f"  # no number begins with a zero that did not
             mask[found.start() : found.end()] = first + "d" * (found.end() - found.start() - 1)
@@ -255,19 +180,16 @@ class Standins:
         content = token_bytes(token_id)
         found = token_id
         if content and mask.strip("-"):
-            found, left = self._chosen(token_id, mask, attempt, _by_class()[content.translate(_CLASSES)])
+            found, left = self._chosen(token_id, mask, attempt, of_form(content))
             if left and "?" not in mask:
-                form = _form(content.decode("utf-8"))
-                other, still = self._chosen(token_id, mask, attempt, _by_form()[form])
+                other, still = self._chosen(token_id, mask, attempt, of_looser_form(content))
                 found = other if still < left else found
         self._tokens[key] = found
         if attempt == 0:
             self._taken.setdefault(found, token_id)
         return found
 
-    def _chosen(
-        self, token_id: int, mask: str, attempt: int, candidates: Sequence[int]
-    ) -> tuple[int, int]:
+    def _chosen(self, token_id: int, mask: str, attempt: int, candidates: Sequence[int]) -> tuple[int, int]:
         """The first candidate, from where the key begins, in which no free character keeps its place.
 
         With the number of those that do, where there is none.
@@ -285,7 +207,7 @@ class Standins:
             if text is None:
                 changed = free = sum(a != b for a, b in zip(content, other, strict=True))  # any will do
             else:
-                changed, free = _changed(text, other.decode("utf-8", "replace"), mask)
+                changed, free = changed_in(text, other.decode("utf-8", "replace"), mask)
             if self._taken.get(one, token_id) != token_id:
                 repeated = one if changed and changed == free and repeated is None else repeated
             elif changed > most:
@@ -339,7 +261,7 @@ class Standins:
                     masked = "?" * len(own)
                 made.append(self._token(token_id, masked, attempt))
             standin = join_bytes(made).decode("utf-8", "replace")
-            if len(standin) != len(piece) or standin.strip(" .,:;\"'") in _LITERALS:
+            if len(standin) != len(piece) or standin.strip(" .,:;\"'") in LITERALS:
                 continue
             score = 0
             for form, lengths in zip(forms, wanted, strict=True):
@@ -384,23 +306,3 @@ def _joined(spans: Iterator[tuple[int, int]], ends: set[int]) -> Iterator[tuple[
 
 def _lengths(ids: Sequence[int]) -> list[int]:
     return [len(token_bytes(token_id)) for token_id in ids]
-
-
-def _changed(text: str, other: str, mask: str) -> tuple[int, int]:
-    """How many free characters differ, and how many are free; (0, 1) where the other's form is different."""
-    if len(text) != len(other) or other.strip() in _LITERALS:
-        return 0, 1
-    changed = free = 0
-    for one, two, what in zip(text, other, mask, strict=True):
-        if what == "-":
-            if one != two:
-                return 0, 1
-            continue
-        if what == "x":
-            if two not in "0123456789abcdefABCDEF":
-                return 0, 1
-        elif not (_alike(one, two) and _is_free(two)) or (two == "0" and what == "f"):
-            return 0, 1
-        free += 1
-        changed += one != two
-    return changed, free
