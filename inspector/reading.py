@@ -1,6 +1,6 @@
 """The path: a capture's events to tokens, messages and deltas. Live streams use it as they grow."""
 
-from collections.abc import MutableSequence, Sequence
+from collections.abc import Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -8,7 +8,16 @@ from typing import Any, NamedTuple
 from inspector.bounds import TOKENS
 from inspector.capture import Capture, End, Event, Header
 from inspector.collector import collector_paused
-from inspector.deltas import CONTENT, REASONING, TEXT, Delta, tool_arguments, tool_index, tool_name
+from inspector.deltas import (
+    CONTENT,
+    REASONING,
+    TEXT,
+    Delta,
+    by_field,
+    tool_arguments,
+    tool_index,
+    tool_name,
+)
 from inspector.engines import OWN_IDS, Engine, contract_of, engine_of, says_engine
 from inspector.harmony.contract import Expected, expect
 from inspector.harmony.events import shifted
@@ -103,8 +112,10 @@ class ChoiceReading:
     """This choice with the reconstructed tokens, where the server's count confirms them."""
     reconstructed: bool = False
     """True for `rebuilt` itself: nobody sent its tokens, and they have no events."""
-    _delivered: tuple[int, Texts] | None = None
-    """The delivered texts and the number of deltas that they were joined of: a live stream gets more."""
+    _grouped: tuple[int, dict[str, list[Delta]]] = field(default=(0, {}), init=False)
+    """Deltas by field, and how many deltas those are: a live stream gets more."""
+    _delivered: tuple[int, Texts] | None = field(default=None, init=False)
+    """The delivered texts, and of how many deltas."""
 
     @property
     def has_ids(self) -> bool:
@@ -131,11 +142,18 @@ class ChoiceReading:
             ),
         )
 
+    def deltas_by_field(self) -> Mapping[str, Sequence[Delta]]:
+        """The deltas of each field, in order of arrival."""
+        count = len(self.deltas)
+        if self._grouped[0] != count:
+            self._grouped = count, by_field(self.deltas)
+        return self._grouped[1]
+
     def delivered(self) -> Texts:
         """What the client got, from deltas alone."""
         count = len(self.deltas)
         if self._delivered is None or self._delivered[0] != count:
-            self._delivered = count, _texts(self.deltas)
+            self._delivered = count, _texts(self.deltas_by_field())
         return self._delivered[1]
 
 
@@ -360,14 +378,8 @@ def _folded(found: Reconstruction) -> _Fold:
     return _Fold(tokens, None, tracker, transcript)
 
 
-def _texts(deltas: Sequence[Delta]) -> Texts:
-    parts: dict[str, list[str]] = {}
-    last, append = "", None
-    for _, name, text in deltas:  # of 131,072 deltas nearly all continue their field
-        if append is None or name != last:
-            last, append = name, parts.setdefault(name, []).append
-        append(text)
-    joined = {name: "".join(pieces) for name, pieces in parts.items()}
+def _texts(by_field: Mapping[str, Sequence[Delta]]) -> Texts:
+    joined = {name: "".join([delta[2] for delta in deltas]) for name, deltas in by_field.items()}
     calls = sorted({index for name in joined if (index := tool_index(name)) is not None})
     known = {CONTENT, REASONING, TEXT}
     return Texts(

@@ -8,7 +8,7 @@ import os
 import tomllib
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from io import RawIOBase
 from pathlib import Path
@@ -30,6 +30,7 @@ __all__ = [
     "Builtin",
     "CaptureWriter",
     "builtin",
+    "disk_errors",
     "load",
     "loads",
     "open_writer",
@@ -115,9 +116,16 @@ def builtin(folder: Path = FIXTURES) -> list[Builtin]:
 
 def load(path: Path | str, *, limit_bytes: int = LIMIT_BYTES) -> list[Capture]:
     """The captures of a file. Raises StoreError if it cannot be read, CaptureError if it is not a capture."""
+    with disk_errors(path), Path(path).open("rb") as file:
+        content = file.read(limit_bytes + 1)
+    return loads(content, str(path), limit_bytes=limit_bytes)
+
+
+@contextmanager
+def disk_errors(path: Path | str) -> Iterator[None]:
+    """Turn what opening and reading a file raises into StoreError."""
     try:
-        with Path(path).open("rb") as file:
-            content = file.read(limit_bytes + 1)
+        yield
     except FileNotFoundError as error:
         raise StoreError(f"{path}: no such file; check the name") from error
     except IsADirectoryError as error:
@@ -126,7 +134,6 @@ def load(path: Path | str, *, limit_bytes: int = LIMIT_BYTES) -> list[Capture]:
         raise StoreError(f"{path}: permission denied; change the file's permissions") from error
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the name
         raise StoreError(f"{path}: cannot be read ({_words(error)}); check the name and the disk") from error
-    return loads(content, str(path), limit_bytes=limit_bytes)
 
 
 def loads(content: bytes, name: str, *, limit_bytes: int = LIMIT_BYTES) -> list[Capture]:

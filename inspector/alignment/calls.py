@@ -1,9 +1,9 @@
 """Which delivered tool call is which generated one: a lost call shifts the indexes of those after it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from inspector.deltas import Delta, tool_arguments, tool_index, tool_name
+from inspector.deltas import Delta, by_field, tool_arguments, tool_index, tool_name
 from inspector.harmony.text import text_of
 from inspector.reading import ChoiceReading
 
@@ -31,8 +31,8 @@ def arrived(choice: ChoiceReading) -> list[int | None]:
     return found
 
 
-def renumbered(choice: ChoiceReading, found: Sequence[int | None]) -> Sequence[Delta]:
-    """The deltas, with each paired call under the number of the generated one."""
+def renumbered(choice: ChoiceReading, found: Sequence[int | None]) -> Mapping[str, Sequence[Delta]]:
+    """The deltas by field, with each paired call under the number of the generated one."""
     names = {
         name: after
         for number, index in enumerate(found)
@@ -43,8 +43,10 @@ def renumbered(choice: ChoiceReading, found: Sequence[int | None]) -> Sequence[D
         )
     }
     if not names:
-        return choice.deltas
-    return [Delta(delta.event, names.get(delta.field, delta.field), delta.text) for delta in choice.deltas]
+        return choice.deltas_by_field()
+    return by_field(
+        Delta(delta.event, names.get(delta.field, delta.field), delta.text) for delta in choice.deltas
+    )
 
 
 def _generated(choice: ChoiceReading) -> list[_Call]:
@@ -60,21 +62,20 @@ def _generated(choice: ChoiceReading) -> list[_Call]:
 
 
 def _delivered(choice: ChoiceReading) -> dict[int, _Call]:
-    names: dict[int, list[Delta]] = {}
-    arguments: dict[int, list[str]] = {}
-    numbers = {name: tool_index(name) for name in {delta.field for delta in choice.deltas}}
-    for delta in choice.deltas if any(number is not None for number in numbers.values()) else ():
-        number = numbers[delta.field]
+    names: dict[int, Sequence[Delta]] = {}
+    arguments: dict[int, str] = {}
+    for field, deltas in choice.deltas_by_field().items():
+        number = tool_index(field)
         if number is None:
             continue
-        if delta.field.endswith(".name"):
-            names.setdefault(number, []).append(delta)
+        if field.endswith(".name"):
+            names[number] = deltas
         else:
-            arguments.setdefault(number, []).append(delta.text)
+            arguments[number] = "".join(delta.text for delta in deltas)
     return {
         number: _Call(
             "".join(delta.text for delta in deltas),
-            "".join(arguments.get(number, ())),
+            arguments.get(number, ""),
             deltas[0].event,
             deltas[-1].event,
         )

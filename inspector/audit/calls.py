@@ -29,7 +29,7 @@ def undelivered_calls(choice: ChoiceReading, alignment: Alignment) -> set[str]:
         return set()
     arrived = {fate.field for fate in alignment.fates if fate.state is not FateState.DROPPED}
     paired = {tool_name(index) for index in alignment.calls if index is not None}
-    written = {delta.field for delta in choice.deltas} - paired
+    written = choice.deltas_by_field().keys() - paired
     found: set[str] = set()
     for number, (call, index) in enumerate(zip(choice.expected.calls, alignment.calls, strict=False)):
         field = call.segment.field
@@ -47,10 +47,9 @@ def call_findings(
     """Findings of each generated call; `single` when the request asked for one call at most."""
     if not choice.expected.calls:
         return
-    texts: dict[str, list[str]] = {}
-    for delta in choice.deltas:
-        texts.setdefault(delta.field, []).append(delta.text)
-    delivered = {field: "".join(parts) for field, parts in texts.items()}
+    delivered = {
+        field: "".join([delta.text for delta in deltas]) for field, deltas in choice.deltas_by_field().items()
+    }
     in_place = {fate.field for fate in alignment.fates if fate.delivered_in == fate.field}
     for number, (call, index) in enumerate(zip(choice.expected.calls, alignment.calls, strict=False)):
         message = choice.transcript.messages[call.message]
@@ -72,13 +71,13 @@ def nameless_calls(choice: ChoiceReading, explained: Set[int | None]) -> Iterato
     vLLM 0.23 at several tokens a step ends a call under the next index. `explained` are the indexes that
     another finding tells of.
     """
-    fields = {field for _, field, _ in choice.deltas}
+    fields = choice.deltas_by_field()
     for field in sorted(fields):
         index = tool_index(field)
         if index is None or field != tool_arguments(index) or tool_name(index) in fields:
             continue
         if index not in explained:
-            came = [delta.event for delta in choice.deltas if delta.field == field]
+            came = [delta.event for delta in fields[field]]
             yield Finding(
                 code=Code.CALL_INDEX_UNNAMED,
                 kind=Kind.PROTOCOL,
@@ -202,7 +201,7 @@ def _index_finding(choice: ChoiceReading, alignment: Alignment) -> Iterator[Find
     for rank, (number, index) in enumerate(found):
         if index in {rank, number}:
             continue
-        event = next((delta.event for delta in choice.deltas if delta.field == tool_name(index)), None)
+        event = next((delta.event for delta in choice.deltas_by_field().get(tool_name(index), ())), None)
         yield Finding(
             code=Code.CALL_INDEX_OUT_OF_PLACE,
             kind=Kind.PROTOCOL,

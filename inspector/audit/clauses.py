@@ -15,8 +15,8 @@ from inspector.audit.answer_words import (
 from inspector.audit.finding import Finding
 from inspector.audit.kinds import KINDS, Code, Kind
 from inspector.audit.wording import counted_and_sent, sent_as
-from inspector.audit.words import amount, counted, field_words, joined, per_field
-from inspector.deltas import CONTENT, REASONING
+from inspector.audit.words import amount, counted, field_words, joined, per_field, quote
+from inspector.deltas import CONTENT, REASONING, tool_index
 
 __all__ = ["LOSSES", "aborted", "loss_clauses", "model_clause", "warning_clause"]
 
@@ -27,6 +27,9 @@ _LOST: Final = {
     Kind.REORDERED: ("reordered", "in"),
     Kind.DUPLICATED: ("repeated or invented", "in"),
 }
+
+_CALLS_NAMED: Final = 2
+"""Lost tool calls that a clause names; more are counted."""
 
 LOSSES: Final = (Kind.MISROUTED, *_LOST)
 """The order in which a clause mentions losses."""
@@ -46,11 +49,25 @@ def loss_clauses(errors: Sequence[Finding]) -> list[str]:
     found = _misrouted(errors)
     for kind, (verb, preposition) in _LOST.items():
         if group := _of(errors, kind):
-            found.append(f"{verb} {per_field(group, preposition)}")
+            found.append(f"{verb} {joined([*per_field(_texts(group), preposition), *_calls(group)])}")
     broken = _of(errors, Kind.INVALID_TOOL_ARGUMENTS)
     if broken and not found:
         found.append(f"broke the JSON of {field_words(broken[0].field)}")
     return found
+
+
+def _texts(findings: Sequence[Finding]) -> list[Finding]:
+    return [one for one in findings if one.code is not Code.CALL_LOST]
+
+
+def _calls(findings: Sequence[Finding]) -> list[str]:
+    """The tool calls of which nothing arrived, by number and name, or their count where they are many."""
+    calls = [one for one in findings if one.code is Code.CALL_LOST]
+    if len(calls) > _CALLS_NAMED:
+        return [counted(len(calls), "tool call")]
+    return [
+        f"tool call {(tool_index(one.field or '') or 0) + 1} ({quote(one.facts.name or '')})" for one in calls
+    ]
 
 
 def _misrouted(errors: Sequence[Finding]) -> list[str]:

@@ -19,9 +19,7 @@ _MARKER = "<|"
 
 def final_findings(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
     """Differences of each field between the final texts and the deltas."""
-    sent: defaultdict[str, list[Delta]] = defaultdict(list)
-    for delta in choice.deltas:
-        sent[delta.field].append(delta)
+    sent = choice.deltas_by_field()
     yield from _names(choice, sent)
     fields = [field for field in {**choice.finals, **sent} if not field.endswith(".name")]
     lost: list[Finding] = []
@@ -52,7 +50,7 @@ def final_findings(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]
             yield replace(wrong_arguments(choice, field, final, got), facts=Facts(by_final=True))
 
 
-def _names(choice: ChoiceReading, sent: Mapping[str, list[Delta]]) -> Iterator[Finding]:
+def _names(choice: ChoiceReading, sent: Mapping[str, Sequence[Delta]]) -> Iterator[Finding]:
     """Names of function calls that the deltas tell otherwise than the final object."""
     for field, final in choice.finals.items():
         index = tool_index(field)
@@ -68,7 +66,7 @@ def _names(choice: ChoiceReading, sent: Mapping[str, list[Delta]]) -> Iterator[F
 
 
 def _wrong_calls(
-    reading: Reading, choice: ChoiceReading, sent: Mapping[str, list[Delta]]
+    reading: Reading, choice: ChoiceReading, sent: Mapping[str, Sequence[Delta]]
 ) -> Iterator[Finding]:
     """Items of the final object that are calls of something else than the model called.
 
@@ -109,7 +107,9 @@ def _wrong_calls(
         )
 
 
-def _field_findings(choice: ChoiceReading, field: str, final: str, deltas: list[Delta]) -> Iterator[Finding]:
+def _field_findings(
+    choice: ChoiceReading, field: str, final: str, deltas: Sequence[Delta]
+) -> Iterator[Finding]:
     if "".join([delta.text for delta in deltas]) == final:
         return
     gaps, rest = embed_or_align(final, [delta.text for delta in deltas])
@@ -160,7 +160,7 @@ def _runs(rest: Sequence[tuple[int, str]]) -> Iterator[tuple[int, int, str]]:
         yield run
 
 
-def _no_item(choice: ChoiceReading, field: str, deltas: list[Delta]) -> Finding:
+def _no_item(choice: ChoiceReading, field: str, deltas: Sequence[Delta]) -> Finding:
     text = "".join(delta.text for delta in deltas)
     return Finding(
         kind=Kind.PROTOCOL,

@@ -63,12 +63,12 @@ def amount(findings: Sequence[Finding], of: str = "") -> str:
     return counted(sum(len(one.generated or one.delivered or "") for one in findings), f"{unit}character")
 
 
-def per_field(findings: Sequence[Finding], joint: str) -> str:
-    """How much in which field, e.g. `2 tokens of the reasoning and 1 token of the answer (content)`."""
+def per_field(findings: Sequence[Finding], joint: str) -> list[str]:
+    """How much in which field, e.g. `2 tokens of the reasoning`, `1 token of the answer (content)`."""
     groups: dict[str | None, list[Finding]] = {}
     for one in findings:
         groups.setdefault(one.field, []).append(one)
-    return joined([f"{amount(group)} {joint} {field_words(field)}" for field, group in groups.items()])
+    return [f"{amount(group)} {joint} {field_words(field)}" for field, group in groups.items()]
 
 
 def is_json(text: str) -> bool:

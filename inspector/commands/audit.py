@@ -4,9 +4,18 @@ from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from typing import Any
 
-from inspector.audit import Finding, Severity
 from inspector.capture import Capture
-from inspector.commands.shared import Commands, captures, one_capture, print_json, say, tell, write_text
+from inspector.commands.shared import (
+    Commands,
+    add_fail_on,
+    captures,
+    fails,
+    one_capture,
+    print_json,
+    say,
+    tell,
+    write_text,
+)
 from inspector.errors import InspectorError
 from inspector.formats import count, duration
 from inspector.inspection import Inspection, inspect
@@ -44,12 +53,7 @@ def add_parser(commands: Commands) -> None:
         "--json", action="store_true", help="print one JSON object, or an array for several files"
     )
     parser.add_argument("--sarif", metavar="FILE", help="also write the findings for code scanning")
-    parser.add_argument(
-        "--fail-on",
-        choices=("error", "warning", "never"),
-        default="error",
-        help="exit with 1 if a finding has at least this severity (default: error)",
-    )
+    add_fail_on(parser)
     parser.add_argument(
         "--truth",
         metavar="FILE",
@@ -84,7 +88,7 @@ def run(arguments: Namespace) -> int:
         write_text(arguments.sarif, audit_sarif(seen))
     if unread:
         return 2
-    return int(any(_fails(finding, arguments.fail_on) for one in seen for finding in one.findings))
+    return int(any(fails(finding.severity, arguments.fail_on) for one in seen for finding in one.findings))
 
 
 def _truth(told: str | None, capture: Capture, name: str) -> Sequence[int] | None:
@@ -99,12 +103,6 @@ def _truth(told: str | None, capture: Capture, name: str) -> Sequence[int] | Non
         return capture.header.script
     _, given = one_capture(told)
     return read(given).choice.tokens.ids
-
-
-def _fails(finding: Finding, level: str) -> bool:
-    if level == "never":
-        return False
-    return level == "warning" or finding.severity is Severity.ERROR
 
 
 def _lines(one: Inspection) -> list[str]:

@@ -5,11 +5,12 @@ Nothing else of the commands prints: what a model, a server or a file name says 
 
 import json
 import sys
-from argparse import ArgumentParser
-from collections.abc import Iterable
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
+from inspector.audit import Severity
 from inspector.capture import Capture
 from inspector.errors import InspectorError, StoreError
 from inspector.store import load, loads
@@ -17,7 +18,10 @@ from inspector.store import load, loads
 __all__ = [
     "Commands",
     "Parser",
+    "add_fail_on",
+    "aligned",
     "captures",
+    "fails",
     "one_capture",
     "print_json",
     "printable",
@@ -25,6 +29,7 @@ __all__ = [
     "say",
     "stdin_bytes",
     "tell",
+    "whole_number",
     "write_text",
 ]
 
@@ -42,6 +47,28 @@ class Parser(ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print usage and one line, and exit."""
         super().error(printable(message))
+
+
+def add_fail_on(parser: ArgumentParser) -> None:
+    """Add `--fail-on`, which `fails` reads."""
+    parser.add_argument(
+        "--fail-on",
+        choices=("error", "warning", "never"),
+        default="error",
+        help="exit with 1 if a finding has at least this severity (default: error)",
+    )
+
+
+def fails(severity: Severity, level: str) -> bool:
+    """True for a finding at which `--fail-on` ends with 1."""
+    return level != "never" and (level == "warning" or severity is Severity.ERROR)
+
+
+def whole_number(text: str) -> int:
+    """An option that is a number from 0 on."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= 9):
+        raise ArgumentTypeError(f"invalid number: {text!r}; use 0 or more")
+    return int(text)
 
 
 def stdin_bytes() -> bytes:
@@ -77,6 +104,14 @@ def say(lines: str | Iterable[str]) -> None:
     """Print one line, or several, on standard output; a line feed inside a line is escaped as well."""
     for line in (lines,) if isinstance(lines, str) else lines:
         print(printable(line))
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Rows of a table, each column as wide as its longest text as it is printed."""
+    shown = [[printable(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    for row in shown:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def tell(line: str) -> None:

@@ -33,14 +33,18 @@ def sarif(tool: str, results: Sequence[dict[str, Any]], rule_words: Callable[[st
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
 
-def sarif_result(rule: str, level: str, words: str, place: str, **properties: object) -> dict[str, Any]:
+def sarif_result(
+    rule: str, level: str, words: str, place: str, *, line: int | None = None, **properties: object
+) -> dict[str, Any]:
     """One result; `place` is a file, relative where code scanning is to find it."""
-    uri = quote(place, safe="/:#")
+    physical: dict[str, Any] = {"artifactLocation": {"uri": quote(place, safe="/:#")}}
+    if line is not None:
+        physical["region"] = {"startLine": line}
     return {
         "ruleId": rule,
         "level": level,
         "message": {"text": words},
-        "locations": [{"physicalLocation": {"artifactLocation": {"uri": uri}}}],
+        "locations": [{"physicalLocation": physical}],
         "properties": properties,
     }
 

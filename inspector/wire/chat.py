@@ -12,8 +12,8 @@ from inspector.capture import Event, EventKind
 from inspector.deltas import CONTENT, REASONING, Delta, tool_arguments, tool_name
 from inspector.harmony.vocab import encode
 from inspector.tokens import Tokens
-from inspector.wire.payloads import PLAIN_CHUNK, PayloadReader
 from inspector.wire.stream import Choice, Stream, brief, error_in, loads, token_ids
+from inspector.wire.usual_chunk import TOOLS, UNUSUAL, usual_chunk
 
 __all__ = ["ChatReader", "named_token", "take_logprobs"]
 
@@ -22,7 +22,8 @@ _delta: Final = tuple.__new__
 
 _ID_PREFIX: Final = "token_id:"
 _NAME_AT_MOST: Final = 256  # no token of the vocabulary is longer
-_TOOLS_AT_MOST: Final = 2**17  # an index from outside names a field; it must not run away
+_TWO_REASONINGS: Final = "`reasoning` and `reasoning_content` of one delta differ"
+_AFTER_DONE: Final = "a chunk follows [DONE]"
 
 
 class ChatReader:
@@ -30,47 +31,61 @@ class ChatReader:
 
     def __init__(self, stream: Stream) -> None:
         self.stream = stream
-        self._payloads = PayloadReader()
 
     def receive(self, events: Sequence[Event]) -> None:
         """Read some more events."""
-        stream, payloads, sse, plain_chunk = self.stream, self._payloads, EventKind.SSE, PLAIN_CHUNK
-        current, head, size = "", payloads.head, len(payloads.head)
+        stream, sse, decode = self.stream, EventKind.SSE, usual_chunk
+        current = -1
         tokens = Tokens()
         add_delta, add_id, add_event = list[Delta]().append, tokens.ids.append, tokens.events.append
         for index, (data, _, _, kind) in enumerate(events, stream.events):
-            if kind is sse:
-                if data.startswith(head) and (plain := plain_chunk(data, size)):
-                    # The short way for the common chunk, the same as `_chunk`; written out here for speed.
-                    number, reasoning, content, ids = plain.groups()
-                    if number != current:
-                        into = stream.choice_of(int(number), index)
-                        current = number if into.index == int(number) else ""  # else each chunk is noted
-                        tokens, add_delta = into.tokens, into.deltas.append
-                        add_id, add_event = tokens.ids.append, tokens.events.append
-                    if content:
-                        add_delta(_delta(Delta, (index, CONTENT, content)))
-                    elif reasoning:
-                        add_delta(_delta(Delta, (index, REASONING, reasoning)))
-                    if ids is not None:
-                        if "," in ids:
-                            tokens.extend([*map(int, ids.split(","))], index)
-                        else:
-                            add_id(int(ids))
-                            add_event(index)
-                    if stream.terminal_event is not None:
-                        stream.notice("after_done", index, "a chunk follows [DONE]")
-                    continue
+            if kind is not sse:
+                if kind is EventKind.BODY:
+                    stream.bodies.append(index)
+                    self._body(loads(data), index)
+                continue
+            try:
+                chunk = decode(data)
+            except UNUSUAL:
                 if data == "[DONE]":
                     stream.terminal_event = index
-                elif isinstance(payload := payloads.read(data), dict):
-                    head, size = payloads.head, len(payloads.head)
+                elif isinstance(payload := loads(data), dict):
                     self._chunk(payload, index)
                 else:
                     stream.notice("not_json", index, "an event is not a JSON object")
-            elif kind is EventKind.BODY:
-                stream.bodies.append(index)
-                self._body(loads(data), index)
+                continue
+            # The same as `_chunk` does, for the common chunk; written out here for speed.
+            (choice,) = chunk.choices
+            if (number := choice.index) != current:
+                into = stream.choice_of(number, index)
+                current = number if into.index == number else -1  # else each chunk is noted
+                tokens, add_delta = into.tokens, into.deltas.append
+                add_id, add_event = tokens.ids.append, tokens.events.append
+            delta = choice.delta
+            if text := delta.reasoning or delta.reasoning_content:
+                add_delta(_delta(Delta, (index, REASONING, text)))
+                if delta.reasoning_content and delta.reasoning_content != text:
+                    stream.notice("two_reasonings", index, _TWO_REASONINGS, REASONING)
+            if text := delta.content:
+                add_delta(_delta(Delta, (index, CONTENT, text)))
+            if delta.tool_calls:
+                for call in delta.tool_calls:
+                    if text := call.function.name:
+                        add_delta(Delta(index, tool_name(call.index), text))
+                    if text := call.function.arguments:
+                        add_delta(Delta(index, tool_arguments(call.index), text))
+            if ids := choice.token_ids:
+                if len(ids) == 1:
+                    add_id(ids[0])
+                    add_event(index)
+                else:
+                    tokens.extend(ids, index)
+            if stream.model is None:
+                stream.model = chunk.model
+            if chunk.system_fingerprint is not None:
+                stream.fingerprint = chunk.system_fingerprint
+            if stream.terminal_event is not None:
+                stream.notice("after_done", index, _AFTER_DONE)
         stream.events += len(events)
 
     def _chunk(self, chunk: Mapping[str, Any], index: int) -> None:
@@ -81,12 +96,11 @@ class ChatReader:
                 if isinstance(choice, dict):
                     self._choice(choice, choice.get("delta"), index)
         if stream.terminal_event is not None and choices:
-            stream.notice("after_done", index, "a chunk follows [DONE]")
+            stream.notice("after_done", index, _AFTER_DONE)
         for read in stream.own_ids:
             if ids := read(chunk):
                 stream.choice(0).tokens.extend(ids, index)
-        if len(chunk) > 1 or not choices:
-            self._envelope(chunk, index)
+        self._envelope(chunk, index)
 
     def _body(self, body: object, index: int) -> None:
         if not isinstance(body, dict):
@@ -133,8 +147,7 @@ class ChatReader:
         if reasoning and isinstance(reasoning, str):
             into.deltas.append(Delta(index, REASONING, reasoning))
             if again and again != reasoning:
-                detail = "`reasoning` and `reasoning_content` of one delta differ"
-                self.stream.notice("two_reasonings", index, detail, REASONING)
+                self.stream.notice("two_reasonings", index, _TWO_REASONINGS, REASONING)
         content = get("content")
         if content and isinstance(content, str):
             into.deltas.append(Delta(index, CONTENT, content))
@@ -148,7 +161,7 @@ class ChatReader:
             if not isinstance(call, dict):
                 continue
             number = call.get("index", place)
-            if type(number) is not int or not 0 <= number < _TOOLS_AT_MOST:
+            if type(number) is not int or not 0 <= number < TOOLS:
                 self.stream.notice("tool_index", index, f"a tool call has the index {brief(number)}")
                 number = place
             function = call.get("function")

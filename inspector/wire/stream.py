@@ -5,11 +5,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from msgspec import MsgspecError
+from msgspec.json import Decoder
+
 from inspector.deltas import Delta
 from inspector.tokens import Tokens
 
 __all__ = ["Choice", "Notice", "ServerError", "Stream", "brief", "error_in", "loads", "token_ids"]
 
+
+_decode: Final = Decoder().decode
+"""Reads what it accepts as `json.loads` does, in a third of the time."""
 
 _CHOICES_AT_MOST: Final = 1024
 """An index from outside makes a choice, and each has a parser of its own; it must not run away."""
@@ -125,6 +131,10 @@ class Stream:
 
 def loads(text: str) -> Any:
     """JSON to values; None for what is no JSON, or nests deeper than Python reads."""
+    try:
+        return _decode(text)
+    except (MsgspecError, ValueError, RecursionError):
+        pass  # json.loads reads more: NaN, half surrogates
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

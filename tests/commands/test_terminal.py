@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from inspector.cli import main
+from inspector.harmony.vocab import encode
 from inspector.store import builtin
 from tests.support.listening import listening
 
@@ -126,6 +127,9 @@ def test_every_command_over_captures_whose_every_string_is_an_attack(
         ("tokens", "x", "{}"),
         ("compare", "{}", "{}"),
         ("diagnose", "{}"),
+        ("lint", "{}"),
+        ("rollout", "{}"),
+        ("lint", "{}", "--max-findings", "{}"),
         ("report", "{}", "--html", "-"),
         ("report", "fixtures/formats/format-1.jsonl", "--html", "none/{}"),
         ("play", "{}"),
@@ -163,6 +167,44 @@ def test_log_lines_and_text_are_told_escaped(tmp_path: Path, capsys: pytest.Capt
     )
     for more in ((), ("--all",), ("--around",), ("--json",)):
         harmless(capsys, "diagnose", file, *more)
+
+
+def test_data_sets_are_told_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (
+        f"<|start|>user<|message|>Hi<|end|>{ATTACK}<|start|>assistant<|channel|>{ATTACK}<|message|>{ATTACK}"
+    )
+    call = {"id": ATTACK, "function": {"name": "f", "arguments": ATTACK}}
+    rows = [
+        {f"text{ATTACK}": text, "messages": [{"role": ATTACK, "content": f"<|end|>{ATTACK}"}]},
+        {"messages": [{"role": "assistant", "tool_calls": [call]}]},
+        {"messages": ATTACK},
+    ]
+    file = tmp_path / "rows\x1b[2J\x07\u202e.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows) + f'{{"{ATTACK[:-1]}"\n', "utf-8")
+    for more in ((), ("--json",), ("--sarif", "-"), ("--text", ATTACK[:-1])):
+        assert "\\x1b" in harmless(capsys, "lint", file, *more) or "u001b" in harmless(
+            capsys, "lint", file, *more
+        )
+
+
+def test_rollouts_are_told_escaped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    head, tail = f"<|start|>user<|message|>{ATTACK}<|end|><|start|>assistant", "<|channel|>final<|message|>"
+    rows = [
+        {
+            "session_id": ATTACK,
+            "prompt_ids": encode(head),
+            "response_ids": encode(f"{tail}{ATTACK}<|return|>"),
+        },
+        {
+            "session_id": ATTACK,
+            "prompt_ids": encode(f"{head}{tail}{ATTACK}{ATTACK}<|end|>"),
+            "response_ids": [],
+        },
+    ]
+    file = tmp_path / "rows\x1b[2J\x07\u202e.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    for more in ((), ("--json",)):
+        assert "1b" in harmless(capsys, "rollout", file, *more)
 
 
 @pytest.fixture

@@ -1,4 +1,3 @@
-import time
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -21,7 +20,7 @@ from inspector.harmony.states import State
 from inspector.harmony.text import text_of
 from inspector.harmony.tracker import HarmonyTracker
 from inspector.harmony.transcript import Transcript
-from inspector.harmony.vocab import encode, encoding
+from inspector.harmony.vocab import VOCABULARY_SIZE, Marker, encode, encoding
 
 
 def header(
@@ -305,12 +304,28 @@ def test_headers_that_are_remembered_are_bounded_and_the_others_are_read_as_well
     assert len(tracker._known) <= 4096
 
 
-def test_ten_thousand_headers_cost_little_more_than_their_bodies() -> None:
+def test_the_judge_is_shown_neither_bodies_nor_known_headers() -> None:
     one = encode("<|start|>assistant<|channel|>commentary to=functions.f<|message|>{}<|call|>")
-    HarmonyTracker().receive(one[2:] + one * 10)
-    start = time.process_time()
-    HarmonyTracker().receive(one[2:] + one * 10_000)
-    assert time.process_time() - start < 1.5, "the judge alone takes 4 s for the headers"
+    tracker = HarmonyTracker()
+    tracker.receive(one[2:] + one * 100)
+    assert len(tracker._judge.tokens) < 3 * len(one), "it takes fifty times as long for a header as we do"
+
+
+def test_the_judge_takes_every_id_of_the_vocabulary_in_a_body() -> None:
+    judge = StreamableParser(encoding(), role=Role.ASSISTANT)
+    for token_id in encode("<|channel|>final<|message|>"):
+        judge.process(token_id)
+    for token_id in set(range(VOCABULARY_SIZE)) - {Marker.END, Marker.RETURN, Marker.CALL}:
+        judge.process(token_id)
+
+
+@given(st.lists(st.sampled_from([*encode("🙂👩\u200d🚀é"), 200, 220, 2**32 - 1]), max_size=8))
+def test_the_judge_closes_every_body_also_within_a_character(body: list[int]) -> None:
+    judge = StreamableParser(encoding(), role=Role.ASSISTANT)
+    ids = [*encode("<|channel|>final<|message|>"), *body, *encode("<|end|><|start|>assistant<|message|>")]
+    for token_id in ids:
+        judge.process(token_id)
+    assert judge.current_channel is None
 
 
 @given(PIECES, st.lists(st.integers(0, 80), max_size=8))

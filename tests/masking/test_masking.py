@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header, render
 from inspector.harmony.text import text_of
-from inspector.harmony.vocab import encode, encode_plain, token_bytes
+from inspector.harmony.vocab import Marker, encode, encode_plain, token_bytes
 from inspector.inspection import inspect
 from inspector.lab.results import capture_of, every_run
 from inspector.masking import MaskingFailed, Standins, masked

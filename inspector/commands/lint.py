@@ -1,0 +1,150 @@
+"""`lint`: check training data and evaluation logs."""
+
+from argparse import Namespace, RawDescriptionHelpFormatter
+from collections.abc import Iterator, Sequence
+
+from inspector.audit import Severity
+from inspector.commands.shared import (
+    Commands,
+    add_fail_on,
+    aligned,
+    fails,
+    print_json,
+    say,
+    tell,
+    whole_number,
+    write_text,
+)
+from inspector.errors import InspectorError
+from inspector.formats import clip, count, number
+from inspector.lint import RULES, Column, Form, LintReport, Rule, lint
+from inspector.views.sarif import sarif, sarif_result
+
+__all__ = ["add_parser"]
+
+_EXAMPLE = """examples:
+  python -m inspector lint fixtures/lint/template-teaches-two-terminators.jsonl
+  python -m inspector lint samples_ifeval.jsonl.gz --answer filtered_resps --json
+  python -m inspector lint train.parquet --ids input_ids --training
+
+exit codes: 0 no findings at the level of --fail-on, 1 findings, 2 a file cannot be read
+"""
+_EXCERPT = 44
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "lint",
+        help="check training data and evaluation logs for broken Harmony",
+        description="Check JSON lines (also .gz and .zst), JSON, Parquet and Inspect logs row by row: "
+        "rendered text, chat messages, token IDs, scored text. Columns are recognized unless you name them.",
+        epilog=_EXAMPLE,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a data set or log; - is standard input")
+    for form, what in (
+        (Form.TEXT, "rendered text"),
+        (Form.MESSAGES, "chat messages"),
+        (Form.IDS, "token IDs"),
+        (Form.ANSWER, "scored text of an evaluation"),
+    ):
+        parser.add_argument(
+            f"--{form}",
+            action="append",
+            default=[],
+            metavar="COLUMN",
+            help=f"a column that holds {what}; may be repeated, dots lead into objects",
+        )
+    parser.add_argument(
+        "--training",
+        action="store_true",
+        help="require <|return|> at the end of every row whose last message is a final answer",
+    )
+    parser.add_argument(
+        "--max-findings",
+        type=whole_number,
+        default=100,
+        metavar="N",
+        help="list at most N findings per file; all are counted (default: 100)",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object, or an array for several files"
+    )
+    parser.add_argument("--sarif", metavar="FILE", help="also write the listed findings for code scanning")
+    add_fail_on(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: Namespace) -> int:
+    """Check each file."""
+    columns = [Column(name, form) for form in Form for name in getattr(arguments, str(form))]
+    seen: list[LintReport] = []
+    for file in arguments.files:
+        try:
+            seen.append(
+                lint(file, columns=columns, training=arguments.training, max_findings=arguments.max_findings)
+            )
+        except InspectorError as error:  # the other files are still read
+            tell(f"inspector: {error}")
+    if arguments.json:
+        rows = [one.as_row for one in seen]
+        if seen or len(arguments.files) > 1:
+            print_json(rows[0] if len(rows) == 1 and len(arguments.files) == 1 else rows)
+    else:
+        for place, report in enumerate(seen):
+            say(["", *_lines(report)] if place else _lines(report))
+    if arguments.sarif is not None:
+        write_text(arguments.sarif, _sarif(seen))
+    if len(seen) < len(arguments.files):
+        return 2
+    found = {RULES[rule].severity for one in seen for rule in one.counts}
+    return int(any(fails(severity, arguments.fail_on) for severity in found))
+
+
+def _lines(report: LintReport) -> Iterator[str]:
+    yield report.name
+    yield f"  {report.level.upper()}: {report.sentence}"
+    yield f"  {report.taken}"
+    if not report.findings:
+        return
+    yield from _table(report)
+    if (more := report.found - len(report.findings)) > 0:
+        yield f"  {count(more, 'more finding')} not listed; see --max-findings"
+    for rule, many in report.counts.items():
+        yield f"  {rule} ({number(many)}): {RULES[rule].what}"
+        yield f"    Fix: {RULES[rule].remedy}"
+
+
+def _table(report: LintReport) -> Iterator[str]:
+    rows = [("row", "column", "place", "severity", "rule", "text")]
+    rows += [
+        (
+            number(one.row),
+            one.column,
+            one.place,
+            str(one.severity),
+            str(one.rule),
+            clip(one.excerpt or one.note, _EXCERPT),
+        )
+        for one in report.findings
+    ]
+    yield from (f"  {line}" for line in aligned(rows))
+
+
+def _sarif(seen: Sequence[LintReport]) -> str:
+    results = [
+        sarif_result(
+            str(one.rule),
+            "error" if one.severity is Severity.ERROR else "warning",
+            f"{one.explanation} {one.remedy}",
+            report.name,
+            line=one.row if report.format == "JSON lines" else None,
+            row=one.row,
+            column=one.column,
+            at=one.place,
+        )
+        for report in seen
+        for one in report.findings
+    ]
+    return sarif("Harmony Inspector", results, lambda rule: RULES[Rule(rule)].what)

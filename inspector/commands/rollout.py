@@ -1,0 +1,117 @@
+"""`rollout`: check whether each prompt of a conversation extends the tokens before it."""
+
+from argparse import Namespace, RawDescriptionHelpFormatter
+from collections.abc import Iterator, Sequence
+
+from inspector.commands.shared import (
+    Commands,
+    add_fail_on,
+    aligned,
+    fails,
+    print_json,
+    say,
+    whole_number,
+)
+from inspector.formats import clip, count, number
+from inspector.harmony.text import texts
+from inspector.rollout import CAUSES, Cause, RolloutReport, check
+
+__all__ = ["add_parser"]
+
+_EXAMPLE = """examples:
+  python -m inspector rollout fixtures/rollout/tool-loops.jsonl
+  python -m inspector rollout rollouts.jsonl --group trajectory_id --json
+  python -m inspector rollout turn-1.jsonl turn-2.jsonl turn-3.jsonl --fail-on warning
+
+exit codes: 0 no drift at the level of --fail-on, 1 drift, 2 a file cannot be read or has no token IDs
+"""
+_EXCERPT = 28
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "rollout",
+        help="check whether each prompt of a conversation extends the tokens before it",
+        description="Compare the prompt of each turn with the prompt and response of the turn before, by "
+        "token IDs, and say where they part and why. Reads rows with token IDs, and captures.",
+        epilog=_EXAMPLE,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="JSON lines, JSON or Parquet with token IDs; or the captures of one conversation in order",
+    )
+    parser.add_argument(
+        "--group",
+        metavar="KEY",
+        help="the key of a row that names its conversation (default: conversation_id, session_id, ...)",
+    )
+    parser.add_argument(
+        "--max-findings",
+        type=whole_number,
+        default=100,
+        metavar="N",
+        help="list at most N turns per file; all are counted (default: 100)",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object, or an array for several recordings"
+    )
+    add_fail_on(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: Namespace) -> int:
+    """Check the recordings."""
+    seen = check(arguments.files, group=arguments.group, max_findings=arguments.max_findings)
+    if arguments.json:
+        rows = [one.as_row for one in seen]
+        print_json(rows[0] if len(rows) == 1 else rows)
+    else:
+        for place, report in enumerate(seen):
+            say(["", *_lines(report)] if place else _lines(report))
+    found = {CAUSES[cause].severity for one in seen for cause in one.counts}
+    return int(any(fails(severity, arguments.fail_on) for severity in found))
+
+
+def _lines(report: RolloutReport) -> Iterator[str]:
+    yield report.name
+    yield f"  {report.level.upper()}: {report.sentence}"
+    yield f"  {report.taken}"
+    if not report.breaks:
+        return
+    yield from (f"  {line}" for line in aligned(list(_rows(report))))
+    if (more := report.broken - len(report.breaks)) > 0:
+        yield f"  {count(more, 'more turn')} not listed; see --max-findings"
+    for cause, many in report.counts.most_common():
+        yield f"  {cause} ({number(many)}): {CAUSES[cause].what}"
+        yield f"    Fix: {CAUSES[cause].remedy}"
+
+
+def _rows(report: RolloutReport) -> Iterator[tuple[str, ...]]:
+    yield "conversation", "turn", "token", "of", "cause", "before", "the model had", "the next prompt has"
+    for one in report.breaks:
+        for drift in one.drifts:
+            seen, following = drift.seen, drift.following
+            if drift.cause is Cause.RETOKENIZED:  # the texts are the same
+                seen, following = map(_pieces, (drift.seen_ids, drift.following_ids))
+            yield (
+                one.conversation,
+                number(one.turn),
+                number(drift.token),
+                number(one.size),
+                str(drift.cause),
+                _end(drift.before),
+                clip(seen, _EXCERPT),
+                clip(following, _EXCERPT),
+            )
+
+
+def _pieces(ids: Sequence[int]) -> str:
+    return "|".join(texts(ids))
+
+
+def _end(text: str) -> str:
+    return text if len(text) <= _EXCERPT else f"…{text[1 - _EXCERPT :]}"

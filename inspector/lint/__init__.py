@@ -1,0 +1,23 @@
+"""Checks of training data and evaluation logs: rendered Harmony, chat messages, token IDs, scored text."""
+
+from inspector.lint.columns import Column, Form
+from inspector.lint.finding import LintFinding, Unit
+from inspector.lint.linting import LintReport, lint, lint_table
+from inspector.lint.rows import Row, Table, open_table
+from inspector.lint.rules import RULES, Rule, RuleInfo
+
+__all__ = [
+    "RULES",
+    "Column",
+    "Form",
+    "LintFinding",
+    "LintReport",
+    "Row",
+    "Rule",
+    "RuleInfo",
+    "Table",
+    "Unit",
+    "lint",
+    "lint_table",
+    "open_table",
+]

@@ -1,0 +1,325 @@
+"""A table is checked row by row; what is kept is bounded."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Final, assert_never
+
+from inspector.audit.kinds import Severity
+from inspector.bounds import FINDINGS
+from inspector.errors import CaptureError
+from inspector.formats import clip, count, listed, number
+from inspector.lint.answers import check_answer, check_plain
+from inspector.lint.columns import Column, Form, detect, is_ids, values_in
+from inspector.lint.finding import Flaw, LintFinding, Unit
+from inspector.lint.messages import check_messages, is_messages
+from inspector.lint.rendered import Ending, Rendered, check_ids, check_text
+from inspector.lint.rows import Row, Table, open_table, table_of
+from inspector.lint.rules import RULES, Rule
+from inspector.lint.spelled import first_spelled
+from inspector.lint.structure import SHOWN, Part
+
+__all__ = ["LintReport", "lint", "lint_table"]
+
+_LOOKED_AT: Final = 32
+"""Rows by which columns are recognized."""
+_UNITS: Final = {
+    Form.TEXT: Unit.CHARACTER,
+    Form.ANSWER: Unit.CHARACTER,
+    Form.MESSAGES: Unit.CHARACTER,
+    Form.IDS: Unit.TOKEN,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintReport:
+    """What the check of one file came to."""
+
+    name: str
+    format: str
+    columns: tuple[Column, ...]
+    rows: int
+    flawed_rows: int
+    values: int
+    """Values that were checked: a row may have several, or none."""
+    findings: tuple[LintFinding, ...]
+    """The first ones in row order, up to the limit; `counts` has all."""
+    counts: Mapping[Rule, int]
+
+    @property
+    def found(self) -> int:
+        """How many findings there are, listed or not."""
+        return sum(self.counts.values())
+
+    def of(self, severity: Severity) -> int:
+        """How many of a severity."""
+        return sum(many for rule, many in self.counts.items() if RULES[rule].severity is severity)
+
+    @property
+    def level(self) -> str:
+        """`error`, `warning`, `unknown` where nothing was checked, else `ok`."""
+        if self.of(Severity.ERROR):
+            return "error"
+        if self.counts:
+            return "warning"
+        return "ok" if self.values else "unknown"
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in one sentence."""
+        if not self.counts:
+            return f"No finding in {count(self.rows, 'row')}." if self.values else "Nothing was checked."
+        kinds = [
+            count(many, word)
+            for word, many in (("error", self.of(Severity.ERROR)), ("warning", self.of(Severity.WARNING)))
+            if many
+        ]
+        of = f"{number(self.flawed_rows)} of {count(self.rows, 'row')}"
+        verb = "has" if self.flawed_rows == 1 else "have"
+        return f"{of} {verb} findings: {listed(kinds)}."
+
+    @property
+    def taken(self) -> str:
+        """What was taken as what, in one sentence."""
+        taken = [f"“{column.name}” as {column.form.words}" for column in self.columns]
+        return f"Read as {self.format}: {listed(taken)}."
+
+    @property
+    def as_row(self) -> dict[str, Any]:
+        """All of it for `--json`."""
+        return {
+            "file": self.name,
+            "format": self.format,
+            "level": self.level,
+            "sentence": self.sentence,
+            "rows": self.rows,
+            "rows_with_findings": self.flawed_rows,
+            "values": self.values,
+            "columns": [{"name": one.name, "form": str(one.form)} for one in self.columns],
+            "rules": {str(rule): many for rule, many in self.counts.items()},
+            "findings_count": self.found,
+            "findings": [one.as_row for one in self.findings],
+        }
+
+
+def lint(
+    path: Path | str,
+    *,
+    columns: Sequence[Column] = (),
+    training: bool = False,
+    max_findings: int = FINDINGS,
+) -> LintReport:
+    """Check a file of training data or of an evaluation; `-` is standard input.
+
+    Without `columns` they are recognized. With `training` every row must end its last final answer in
+    `<|return|>`. Raises InspectorError where the file cannot be read or has no column that can be checked.
+    """
+    if str(path) == "-":
+        table = table_of(sys.stdin.buffer, "standard input")  # type: ignore[arg-type]
+        return lint_table(table, columns=columns, training=training, max_findings=max_findings)
+    with open_table(path) as table:
+        return lint_table(table, columns=columns, training=training, max_findings=max_findings)
+
+
+def lint_table(
+    table: Table,
+    *,
+    columns: Sequence[Column] = (),
+    training: bool = False,
+    max_findings: int = FINDINGS,
+) -> LintReport:
+    """Check the rows of a table."""
+    head = list(islice(table.rows, _LOOKED_AT))
+    taken = tuple(columns) or tuple(detect([row.values for row in head if row.values is not None]))
+    if not taken:
+        raise _nothing(table.name, head)
+    run = _Run(taken, training=training, limit=max_findings)
+    for row in chain(head, table.rows):
+        run.row(row)
+    run.end()
+    return LintReport(
+        name=table.name,
+        format=table.format,
+        columns=taken,
+        rows=run.rows,
+        flawed_rows=run.flawed,
+        values=run.values,
+        findings=tuple(sorted(run.findings, key=lambda one: one.row)),
+        counts=dict(run.counts.most_common()),
+    )
+
+
+def _nothing(name: str, head: Iterable[Row]) -> CaptureError:
+    keys = list(dict.fromkeys(key for row in head if row.values is not None for key in row.values))
+    if not keys:
+        return CaptureError(name, "has no row that can be read; pass JSON lines, JSON or Parquet")
+    shown = clip(", ".join(keys), 200)
+    return CaptureError(
+        name,
+        f"no column was recognized; its columns are {shown}. "
+        "Name one with --text, --messages, --ids or --answer",
+    )
+
+
+@dataclass(slots=True)
+class _Endings:
+    """How the last final answers of a column end."""
+
+    returns: int = 0
+    ends: int = 0
+    first: LintFinding | None = None
+    """The first that ends in `<|end|>`."""
+
+
+@dataclass(slots=True)
+class _Run:
+    columns: Sequence[Column]
+    training: bool = field(kw_only=True)
+    limit: int = field(kw_only=True)
+    rows: int = 0
+    flawed: int = 0
+    values: int = 0
+    findings: list[LintFinding] = field(default_factory=list)
+    counts: Counter[Rule] = field(default_factory=Counter)
+    endings: dict[str, _Endings] = field(default_factory=dict)
+
+    def row(self, row: Row) -> None:
+        """Check one row."""
+        self.rows += 1
+        if row.values is None:
+            self._add(
+                Flaw(rule=Rule.UNREADABLE_ROW, note=f"Row {number(row.number)}: {row.problem}."), row, None
+            )
+            self.flawed += 1
+            return
+        before = self.counts.total()
+        parts: list[tuple[Column, Sequence[Part]]] = []
+        pending: list[str] = []
+        for column in self.columns:
+            for value in values_in(row.values, column):
+                self.values += 1
+                for flaw in self._value(value, column, row, parts, pending):
+                    self._add(flaw, row, column)
+        for column, found in parts:
+            for flaw in _dropped(found, pending):
+                self._add(flaw, row, column)
+        self.flawed += self.counts.total() > before
+
+    def end(self) -> None:
+        """Say what only the whole column shows."""
+        for endings in self.endings.values():
+            first = endings.first
+            if endings.returns and first is not None:
+                note = f"{number(endings.returns)} end in <|return|>, {number(endings.ends)} in <|end|>."
+                self.counts[Rule.MIXED_ENDINGS] += 1
+                self.flawed += not any(one.row == first.row for one in self.findings)
+                self._keep(_as(first, Rule.MIXED_ENDINGS, note))
+
+    def _value(
+        self,
+        value: object,
+        column: Column,
+        row: Row,
+        parts: list[tuple[Column, Sequence[Part]]],
+        pending: list[str],
+    ) -> Iterator[Flaw]:
+        match column.form:
+            case Form.TEXT:
+                if not isinstance(value, str):
+                    yield _wrong(value)
+                elif first_spelled(value) is None:
+                    yield from check_plain(value)
+                else:
+                    yield from self._rendered(check_text(value), column, row, parts)
+            case Form.IDS:
+                if value == []:
+                    return
+                if not is_ids(value) and not (
+                    isinstance(value, list) and all(type(one) is int for one in value)
+                ):
+                    yield _wrong(value)
+                elif isinstance(value, list):
+                    yield from self._rendered(check_ids(value), column, row, parts)
+            case Form.MESSAGES:
+                if value == []:
+                    return
+                if not isinstance(value, list) or not is_messages(value):
+                    yield _wrong(value)
+                else:
+                    chat = check_messages(value)
+                    pending += chat.pending
+                    yield from chat.flaws
+            case Form.ANSWER:
+                if isinstance(value, str):
+                    yield from check_answer(value)
+                else:
+                    self.values -= 1  # a score, or the parts of a message
+            case _:
+                assert_never(column.form)
+
+    def _rendered(
+        self, found: Rendered, column: Column, row: Row, parts: list[tuple[Column, Sequence[Part]]]
+    ) -> Iterator[Flaw]:
+        parts.append((column, found.parts))
+        yield from found.flaws
+        if found.ending is None:
+            return
+        endings = self.endings.setdefault(column.name, _Endings())
+        if found.ending is Ending.RETURN:
+            endings.returns += 1
+        elif found.last is not None and (self.training or found.completion):
+            yield found.last
+        elif found.last is not None:
+            endings.ends += 1
+            endings.first = endings.first or _finding(found.last, row, column)
+
+    def _add(self, flaw: Flaw, row: Row, column: Column | None) -> None:
+        self.counts[flaw.rule] += 1
+        if len(self.findings) < self.limit:
+            self._keep(_finding(flaw, row, column))
+
+    def _keep(self, finding: LintFinding) -> None:
+        if len(self.findings) < self.limit:
+            self.findings.append(finding)
+
+
+def _finding(flaw: Flaw, row: Row, column: Column | None) -> LintFinding:
+    return LintFinding(
+        rule=flaw.rule,
+        row=row.number,
+        column="" if column is None else column.name,
+        message=flaw.message,
+        unit=None if column is None or flaw.at is None else _UNITS[column.form],
+        at=flaw.at,
+        excerpt=flaw.excerpt,
+        note=flaw.note,
+    )
+
+
+def _as(finding: LintFinding, rule: Rule, note: str) -> LintFinding:
+    return LintFinding(
+        rule=rule,
+        row=finding.row,
+        column=finding.column,
+        message=finding.message,
+        unit=finding.unit,
+        at=finding.at,
+        excerpt=finding.excerpt,
+        note=note,
+    )
+
+
+def _wrong(value: object) -> Flaw:
+    return Flaw(rule=Rule.WRONG_FORM, note=f"It is {type(value).__name__}.")
+
+
+def _dropped(parts: Sequence[Part], pending: Sequence[str]) -> Iterator[Flaw]:
+    """Reasoning that the row's messages have before an unanswered tool call, and its rendering lacks."""
+    held = {part.text.strip() for part in parts if part.is_analysis}
+    call = next((part for part in reversed(parts) if part.is_call), None)
+    lost = [text for text in pending if text not in held]
+    if call is not None and lost:
+        yield Flaw(rule=Rule.ANALYSIS_DROPPED, at=call.at, message=call.message, excerpt=clip(lost[0], SHOWN))

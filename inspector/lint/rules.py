@@ -1,0 +1,238 @@
+"""The rules of `lint`, one table: what is wrong, how bad it is, and what to change."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from inspector.audit.kinds import Severity
+
+__all__ = ["RULES", "Rule", "RuleInfo"]
+
+
+class Rule(StrEnum):
+    """The closed set of rules, public in `lint --json`: rules are added, never renamed."""
+
+    UNREADABLE_ROW = "unreadable_row"
+    WRONG_FORM = "wrong_form"
+    TOO_LONG = "too_long"
+
+    REJECTED_TOKEN = "rejected_token"
+    REJECTED_HEADER = "rejected_header"
+    DOUBLE_TERMINATOR = "double_terminator"
+    SPECIAL_TOKEN_IN_BODY = "special_token_in_body"
+    SPELLED_SPECIAL_TOKEN = "spelled_special_token"
+    SPECIAL_TOKEN_IN_MESSAGE = "special_token_in_message"
+
+    MISPLACED_RETURN = "misplaced_return"
+    END_FOR_RETURN = "end_for_return"
+    MIXED_ENDINGS = "mixed_endings"
+    CALL_WITHOUT_CALL_TOKEN = "call_without_call_token"
+    CALL_TOKEN_WITHOUT_CALL = "call_token_without_call"
+    TRUNCATED = "truncated"
+
+    EMPTY_FINAL = "empty_final"
+    MISSING_FINAL = "missing_final"
+    MISSING_CHANNEL = "missing_channel"
+    UNKNOWN_CHANNEL = "unknown_channel"
+    RECIPIENT_SPELLING = "recipient_spelling"
+    CONSTRAIN_SPELLING = "constrain_spelling"
+    CALL_ON_FINAL = "call_on_final"
+    ANALYSIS_KEPT = "analysis_kept"
+    ANALYSIS_DROPPED = "analysis_dropped"
+
+    UNKNOWN_ROLE = "unknown_role"
+    CALL_WITHOUT_NAME = "call_without_name"
+    ARGUMENTS_NOT_JSON = "arguments_not_json"
+    SEVERAL_CALLS = "several_calls"
+    CONTENT_AND_THINKING = "content_and_thinking"
+    RESULT_WITHOUT_CALL = "result_without_call"
+
+    RAW_HARMONY_ANSWER = "raw_harmony_answer"
+    STRIPPED_TRANSCRIPT = "stripped_transcript"
+    EMPTY_ANSWER = "empty_answer"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleInfo:
+    """One row of the table."""
+
+    severity: Severity
+    what: str
+    """What was found, one sentence."""
+    remedy: str
+
+
+_E: Final = Severity.ERROR
+_W: Final = Severity.WARNING
+
+RULES: Final[dict[Rule, RuleInfo]] = {
+    Rule.UNREADABLE_ROW: RuleInfo(
+        _E,
+        "The row cannot be read.",
+        "Write the row again; most trainers stop at such a row or skip it without a message.",
+    ),
+    Rule.WRONG_FORM: RuleInfo(
+        _W,
+        "The value does not have the form of the other rows, so it was not checked.",
+        "Give all rows of a column one form, or name the columns with --text, --messages, --ids or --answer.",
+    ),
+    Rule.TOO_LONG: RuleInfo(
+        _W,
+        "The value is longer than any context of gpt-oss, so it was not checked.",
+        "Split the row; gpt-oss reads at most 131,072 tokens.",
+    ),
+    Rule.REJECTED_TOKEN: RuleInfo(
+        _E,
+        "The reference parser rejects this token: only <|start|> may follow a closed message.",
+        "Remove what stands between the messages, such as a line feed of the template.",
+    ),
+    Rule.REJECTED_HEADER: RuleInfo(
+        _E,
+        "The reference parser rejects the header of this message.",
+        "Write the header as openai_harmony renders it: role, <|channel|>, channel, recipient, content type.",
+    ),
+    Rule.DOUBLE_TERMINATOR: RuleInfo(
+        _E,
+        "A second terminator follows a closed message, such as <|end|><|return|>.",
+        "Let one place write the terminator: remove <|end|> from the template, or the EOS token that the trainer "
+        "appends.",
+    ),
+    Rule.SPECIAL_TOKEN_IN_BODY: RuleInfo(
+        _E,
+        "A special token is in the body of a message, where the parser reads it as text.",
+        "Close the message before it with <|end|>, or encode the text of users and tools without special tokens.",
+    ),
+    Rule.SPELLED_SPECIAL_TOKEN: RuleInfo(
+        _E,
+        "Ordinary tokens spell a special token, so the model is not trained on the special token.",
+        "Encode the framing with special tokens enabled (openai_harmony, or a tokenizer that knows them).",
+    ),
+    Rule.SPECIAL_TOKEN_IN_MESSAGE: RuleInfo(
+        _E,
+        "The text of a message spells a special token, which the chat template turns into a real one.",
+        "Store plain text in messages, with reasoning in its own field; let the template write the framing.",
+    ),
+    Rule.MISPLACED_RETURN: RuleInfo(
+        _E,
+        "<|return|> closes a message that is not the last final answer of its conversation.",
+        "Close messages of the history with <|end|>; only the last final answer of a training row ends in <|return|>.",
+    ),
+    Rule.END_FOR_RETURN: RuleInfo(
+        _E,
+        "The last final answer ends in <|end|>, so the model does not learn to stop there.",
+        "End it in <|return|>, as openai_harmony's render_conversation_for_training does.",
+    ),
+    Rule.MIXED_ENDINGS: RuleInfo(
+        _W,
+        "Some rows of the column end their last final answer in <|return|> and others in <|end|>.",
+        "Render all training rows the same way, with <|return|> at the end.",
+    ),
+    Rule.CALL_WITHOUT_CALL_TOKEN: RuleInfo(
+        _E,
+        "A tool call does not end in <|call|>.",
+        "End tool calls in <|call|>; servers wait for it to run the tool.",
+    ),
+    Rule.CALL_TOKEN_WITHOUT_CALL: RuleInfo(
+        _E,
+        "<|call|> closes a message that is not a tool call.",
+        "Add the recipient (to=functions.NAME) to the header, or close the message with <|end|>.",
+    ),
+    Rule.TRUNCATED: RuleInfo(
+        _E,
+        "The last message has no terminator; its end is cut off or missing.",
+        "Drop rows that are cut at a maximum length, and keep the terminator when you store a completion.",
+    ),
+    Rule.EMPTY_FINAL: RuleInfo(
+        _E,
+        "The final answer is empty.",
+        "Drop the row, or restore the answer; the model learns to answer nothing.",
+    ),
+    Rule.MISSING_FINAL: RuleInfo(
+        _E,
+        "The row ends after reasoning or a preamble, without a final answer or a tool call.",
+        "Drop the row, or restore the answer; it may have been lost when the response was stored.",
+    ),
+    Rule.MISSING_CHANNEL: RuleInfo(
+        _E,
+        "A message of the assistant has no channel.",
+        "Give every message of the assistant a channel: analysis, commentary or final.",
+    ),
+    Rule.UNKNOWN_CHANNEL: RuleInfo(
+        _E,
+        "The channel is not analysis, commentary or final.",
+        "Use one of the three channels; servers deliver no other.",
+    ),
+    Rule.RECIPIENT_SPELLING: RuleInfo(
+        _W,
+        "The recipient of a tool call has no namespace.",
+        "Write to=functions.NAME; servers recognize the functions of a request by this prefix.",
+    ),
+    Rule.CONSTRAIN_SPELLING: RuleInfo(
+        _E,
+        "<|constrain|> is where the parser reads a recipient.",
+        "Write the recipient first: <|channel|>commentary to=functions.NAME <|constrain|>json<|message|>.",
+    ),
+    Rule.CALL_ON_FINAL: RuleInfo(
+        _E,
+        "A message of the channel final has a recipient.",
+        "Put tool calls in the channel commentary; text in final is for the user.",
+    ),
+    Rule.ANALYSIS_KEPT: RuleInfo(
+        _W,
+        "Reasoning of a finished turn is still in the history, where openai_harmony and the chat template drop it.",
+        "Render the row with auto_drop_analysis, or split it into one row per turn.",
+    ),
+    Rule.ANALYSIS_DROPPED: RuleInfo(
+        _E,
+        "The rendered row lacks the reasoning before a tool call of the turn that is not finished.",
+        "Keep the reasoning of the current turn until its final answer.",
+    ),
+    Rule.UNKNOWN_ROLE: RuleInfo(
+        _E,
+        "The role of a message is not one that a chat template knows.",
+        "Use system, developer, user, assistant or tool.",
+    ),
+    Rule.CALL_WITHOUT_NAME: RuleInfo(
+        _E,
+        "A tool call has no function name.",
+        "Store the function with its name and arguments.",
+    ),
+    Rule.ARGUMENTS_NOT_JSON: RuleInfo(
+        _E,
+        "The arguments of a tool call are not valid JSON.",
+        "Drop the row, or store the arguments as the model wrote them.",
+    ),
+    Rule.SEVERAL_CALLS: RuleInfo(
+        _W,
+        "A message has several tool calls; the chat template of gpt-oss renders only the first.",
+        "Use one message for each call, each followed by its result.",
+    ),
+    Rule.CONTENT_AND_THINKING: RuleInfo(
+        _W,
+        "A message with a tool call has both content and thinking, which the chat template of gpt-oss rejects.",
+        "Keep one of the two, or make two messages.",
+    ),
+    Rule.RESULT_WITHOUT_CALL: RuleInfo(
+        _E,
+        "A tool result answers no call of the messages before it.",
+        "Keep the assistant's message with the call, and its id.",
+    ),
+    Rule.RAW_HARMONY_ANSWER: RuleInfo(
+        _E,
+        "The scored text is raw Harmony with special tokens, so reasoning was scored as part of the answer.",
+        "Score only the final channel: parse the token IDs with openai_harmony, or let the server do it "
+        "(with its reasoning parser), and score again.",
+    ),
+    Rule.STRIPPED_TRANSCRIPT: RuleInfo(
+        _E,
+        "The text is a Harmony transcript without its special tokens (analysis…assistantfinal…).",
+        "Decode with skip_special_tokens=False and parse, or keep the token IDs; for text that is stored already, the "
+        "answer follows the last “assistantfinal”.",
+    ),
+    Rule.EMPTY_ANSWER: RuleInfo(
+        _W,
+        "The scored text is empty.",
+        "Check whether the response ended before its final answer (max_tokens) or a filter removed it.",
+    ),
+}
+"""One row for each rule."""

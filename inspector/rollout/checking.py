@@ -1,0 +1,283 @@
+"""Recorded conversations checked turn by turn; of each, only the turn before is held."""
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Final
+
+from inspector.audit.kinds import Severity
+from inspector.bounds import FINDINGS
+from inspector.capture import Capture
+from inspector.errors import CaptureError
+from inspector.formats import count, listed, number
+from inspector.harmony.vocab import VOCABULARY_SIZE, Marker
+from inspector.lint.rows import Row, Table, open_table
+from inspector.prompt.messages import parse
+from inspector.prompt.source import known_ids
+from inspector.reading import read
+from inspector.rollout.causes import CAUSES, Cause
+from inspector.rollout.drift import Drift, drifts
+from inspector.rollout.turns import GROUPS, Turn, turns_in
+from inspector.store import load
+
+__all__ = ["Break", "RolloutReport", "check"]
+
+_LOOKED_AT: Final = 8
+_OPEN_AT_MOST: Final = 4096
+"""Conversations whose last turn is held."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Break:
+    """A turn whose tokens the next prompt does not extend."""
+
+    conversation: str
+    turn: int
+    """From 1; the next prompt is that of the turn after it."""
+    row: int
+    """The row of the next prompt; the number of the file for captures."""
+    size: int
+    """Tokens of the turn, prompt and response together."""
+    drifts: tuple[Drift, ...]
+    """In token order; the first is where the sequences part."""
+
+    @property
+    def severity(self) -> Severity:
+        """An error where one of its drifts is one."""
+        found = {CAUSES[one.cause].severity for one in self.drifts}
+        return Severity.ERROR if Severity.ERROR in found else Severity.WARNING
+
+    @property
+    def as_row(self) -> dict[str, Any]:
+        """All of it for `--json`."""
+        return {
+            "conversation": self.conversation,
+            "turn": self.turn,
+            "row": self.row,
+            "tokens": self.size,
+            "severity": str(self.severity),
+            "drifts": [one.as_row for one in self.drifts],
+        }
+
+
+@dataclass(slots=True, kw_only=True)
+class RolloutReport:
+    """What the check of one recording came to."""
+
+    name: str
+    conversations: int = 0
+    turns: int = 0
+    compared: int = 0
+    """Turns that another one follows."""
+    broken: int = 0
+    """Of these, how many the next prompt does not extend."""
+    unread: int = 0
+    """Rows that hold no turn."""
+    breaks: list[Break] = field(default_factory=list)
+    """The first ones, up to the limit."""
+    counts: Counter[Cause] = field(default_factory=Counter)
+
+    def of(self, severity: Severity) -> int:
+        """How many drifts of a severity there are."""
+        return sum(many for cause, many in self.counts.items() if CAUSES[cause].severity is severity)
+
+    @property
+    def level(self) -> str:
+        """`error`, `warning` (expected drifts only), `unknown` where nothing could be compared, else `ok`."""
+        if self.of(Severity.ERROR):
+            return "error"
+        if self.counts:
+            return "warning"
+        return "ok" if self.compared else "unknown"
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in a sentence or two."""
+        if not self.compared:
+            return "No conversation has a second turn, so nothing was compared."
+        whole = count(self.compared, "later prompt")
+        if not self.broken:
+            return f"No drift: {whole} {'extends' if self.compared == 1 else 'extend'} the tokens before."
+        kinds = [
+            f"{count(many, word)}{more}"
+            for word, more, many in (
+                ("unexpected drift", "", self.of(Severity.ERROR)),
+                ("drift", " that the format of gpt-oss makes", self.of(Severity.WARNING)),
+            )
+            if many
+        ]
+        verb = "does" if self.broken == 1 else "do"
+        return f"{number(self.broken)} of {whole} {verb} not extend the tokens before: {listed(kinds)}."
+
+    @property
+    def taken(self) -> str:
+        """What was read, in one sentence."""
+        said = f"Read {count(self.turns, 'turn')} of {count(self.conversations, 'conversation')}"
+        rest = f"; {count(self.unread, 'row')} without token IDs" if self.unread else ""
+        return f"{said}{rest}."
+
+    @property
+    def as_row(self) -> dict[str, Any]:
+        """All of it for `--json`."""
+        return {
+            "file": self.name,
+            "level": self.level,
+            "sentence": self.sentence,
+            "conversations": self.conversations,
+            "turns": self.turns,
+            "compared": self.compared,
+            "broken": self.broken,
+            "rows_without_ids": self.unread,
+            "causes": {str(cause): many for cause, many in self.counts.most_common()},
+            "breaks": [one.as_row for one in self.breaks],
+        }
+
+
+def check(
+    paths: Sequence[Path | str], *, group: str | None = None, max_findings: int = FINDINGS
+) -> list[RolloutReport]:
+    """Check recordings: one report for each file of rows, and one for all captures, as one conversation.
+
+    `group` is the key of a row that names its conversation. Raises InspectorError where a file cannot be read
+    or has no turn with token IDs.
+    """
+    reports: list[RolloutReport] = []
+    captures: list[tuple[str, Capture]] = []
+    for path in paths:
+        report = _rows(path, group, max_findings)
+        if report is None:
+            captures += _loaded(path)
+        else:
+            reports.append(report)
+    if captures:
+        reports.append(_captures(captures, max_findings))
+    return reports
+
+
+def _loaded(path: Path | str) -> list[tuple[str, Capture]]:
+    try:
+        return [(str(path), capture) for capture in load(path)]
+    except CaptureError as error:
+        raise CaptureError(
+            str(path),
+            "has no turn with token IDs; a row needs prompt_token_ids and token_ids, and a capture must be "
+            "recorded with return_token_ids: true",
+        ) from error
+
+
+def _rows(path: Path | str, group: str | None, limit: int) -> RolloutReport | None:
+    """The report of a file of rows; None for a capture or another file that `audit` reads."""
+    try:
+        with open_table(path) as table:
+            head = list(islice(table.rows, _LOOKED_AT))
+            if not any(_holds_turns(row) for row in head):
+                return None
+            return _table(table, head, group, limit)
+    except CaptureError:
+        return None  # `load` says what the file is
+
+
+def _holds_turns(row: Row) -> bool:
+    values = row.values
+    if values is None or "harmony_capture" in values:
+        return False
+    return any(True for _ in turns_in(values, row.number))
+
+
+def _table(table: Table, head: Iterable[Row], group: str | None, limit: int) -> RolloutReport:
+    run = _Run(RolloutReport(name=table.name), limit)
+    for row in chain(head, table.rows):
+        turns = [] if row.values is None else [one for one in turns_in(row.values, row.number) if _sound(one)]
+        if row.values is None or not turns:
+            run.report.unread += 1
+            continue
+        name = _group(row.values, group)
+        if len(turns) > 1:  # the row is a conversation of its own
+            run.begin(name or f"row {number(row.number)}")
+            for turn in turns:
+                run.add(name or f"row {number(row.number)}", turn)
+        elif name is None:
+            run.add_unnamed(turns[0])
+        else:
+            run.add(name, turns[0])
+    return run.report
+
+
+def _group(values: Mapping[str, Any], group: str | None) -> str | None:
+    keys = (group,) if group is not None else GROUPS
+    found = next((values[key] for key in keys if values.get(key) is not None), None)
+    return None if found is None else str(found)
+
+
+def _sound(turn: Turn) -> bool:
+    return all(0 <= one < VOCABULARY_SIZE for ids in (turn.prompt, turn.generated) for one in ids)
+
+
+def _captures(captures: Sequence[tuple[str, Capture]], limit: int) -> RolloutReport:
+    run = _Run(RolloutReport(name=f"{count(len(captures), 'capture')}"), limit)
+    for place, (name, capture) in enumerate(captures, 1):
+        reading = read(capture)
+        prompt = known_ids(reading)
+        if prompt is None or not reading.choice.has_ids:
+            raise CaptureError(
+                name, "has no token IDs of prompt and response; record it with return_token_ids: true"
+            )
+        run.add("captures", Turn(prompt=prompt, generated=reading.choice.tokens.ids, row=place))
+    return run.report
+
+
+class _Run:
+    def __init__(self, report: RolloutReport, limit: int) -> None:
+        self.report = report
+        self._limit = limit
+        self._last: OrderedDict[str, tuple[int, Turn]] = OrderedDict()
+        self._unnamed = ""
+
+    def begin(self, name: str) -> None:
+        """Forget the turns of a conversation that begins anew."""
+        self._last.pop(name, None)
+
+    def add(self, name: str, turn: Turn) -> None:
+        """Compare the next turn of a conversation with the one before."""
+        self.report.turns += 1
+        place, before = self._last.pop(name, (0, None))
+        if before is None:
+            self.report.conversations += 1
+        else:
+            self.report.compared += 1
+            self._compare(name, place, before, turn)
+        self._last[name] = (place + 1, turn)
+        if len(self._last) > _OPEN_AT_MOST:
+            self._last.popitem(last=False)
+
+    def add_unnamed(self, turn: Turn) -> None:
+        """The same without a name: a shorter prompt with a new question begins a conversation."""
+        _, before = self._last.get(self._unnamed, (0, None))
+        if before is None or _begins(turn, before):
+            self._last.pop(self._unnamed, None)
+            self._unnamed = f"from row {number(turn.row)}"
+        self.add(self._unnamed, turn)
+
+    def _compare(self, name: str, place: int, before: Turn, turn: Turn) -> None:
+        found = drifts(before, turn.prompt)
+        if not found:
+            return
+        report = self.report
+        report.broken += 1
+        report.counts.update(one.cause for one in found)
+        if len(report.breaks) < self._limit:
+            size = len(before.prompt) + len(before.generated)
+            report.breaks.append(
+                Break(conversation=name, turn=place, row=turn.row, size=size, drifts=tuple(found))
+            )
+
+
+def _begins(turn: Turn, before: Turn) -> bool:
+    if Marker.START not in turn.prompt:
+        return len(turn.prompt) <= len(before.prompt) and turn.prompt != before.prompt
+    if list(turn.prompt).count(Marker.START) > list(before.prompt).count(Marker.START):
+        return False
+    asked = [one.ids for one in parse(before.prompt) if one.role == "user"]
+    return next((one.ids for one in parse(turn.prompt) if one.role == "user"), None) not in asked

@@ -1,0 +1,106 @@
+"""`python -m inspector lint`."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from inspector.cli import main
+
+GOOD = "<|start|>user<|message|>Hi<|end|><|start|>assistant<|channel|>final<|message|>x<|return|>"
+BAD = GOOD.replace("<|return|>", "<|end|><|return|>")
+MIXED = GOOD.replace("<|return|>", "<|end|>")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, str]:
+    found = {}
+    for name, texts in {"good": [GOOD], "bad": [GOOD, BAD, BAD, BAD], "mixed": [GOOD, MIXED]}.items():
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("".join(f"{json.dumps({'text': text})}\n" for text in texts), "utf-8")
+        found[name] = str(path)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "code"),
+    [
+        ("good", [], 0),
+        ("bad", [], 1),
+        ("bad", ["--fail-on", "never"], 0),
+        ("mixed", [], 0),
+        ("mixed", ["--fail-on", "warning"], 1),
+        ("mixed", ["--training"], 1),
+        ("good", ["--ids", "input_ids"], 0),
+    ],
+)
+def test_exit_codes_are_those_of_audit(
+    files: dict[str, str], name: str, options: list[str], code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lint", files[name], *options]) == code
+    assert capsys.readouterr().out.startswith(files[name])
+
+
+def test_the_summary_comes_first_and_the_list_is_limited(
+    files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lint", files["bad"], "--max-findings", "2"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:3] == [
+        "  ERROR: 3 of 4 rows have findings: 3 errors.",
+        "  Read as JSON lines: “text” as text.",
+    ]
+    assert lines[3].split() == ["row", "column", "place", "severity", "rule", "text"]
+    assert [line.split()[0] for line in lines[4:6]] == ["2", "3"]
+    assert lines[6] == "  1 more finding not listed; see --max-findings"
+    assert lines[7].startswith("  double_terminator (3): ")
+
+
+def test_json_has_every_count(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lint", files["bad"], "--json", "--max-findings", "0"]) == 1
+    row = json.loads(capsys.readouterr().out)
+    assert (row["level"], row["rules"], row["findings_count"]) == ("error", {"double_terminator": 3}, 3)
+    assert (row["findings"], row["columns"]) == ([], [{"name": "text", "form": "text"}])
+    assert main(["lint", files["bad"], files["good"], "--json"]) == 1
+    both = json.loads(capsys.readouterr().out)
+    first = both[0]["findings"][0]
+    assert (first["row"], first["column"], first["unit"], first["rule"]) == (
+        2,
+        "text",
+        "character",
+        "double_terminator",
+    )
+    assert both[1]["level"] == "ok"
+
+
+def test_the_other_files_are_checked_when_one_cannot_be_read(
+    files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lint", "missing.jsonl", files["bad"]]) == 2
+    out, err = capsys.readouterr()
+    assert "no such file" in err
+    assert files["bad"] in out
+
+
+def test_sarif_names_the_line(files: dict[str, str], tmp_path: Path) -> None:
+    out = tmp_path / "out.sarif"
+    assert main(["lint", files["bad"], "--sarif", str(out)]) == 1
+    run: dict[str, Any] = json.loads(out.read_text("utf-8"))["runs"][0]
+    lines = [one["locations"][0]["physicalLocation"]["region"]["startLine"] for one in run["results"]]
+    assert lines == [2, 3, 4]
+    assert run["tool"]["driver"]["rules"][0]["id"] == "double_terminator"
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    content = io.BytesIO(f"{json.dumps({'text': BAD})}\n".encode())
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(content)))
+    assert main(["lint", "-"]) == 1
+    assert capsys.readouterr().out.startswith("standard input\n")
+
+
+def test_a_number_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["lint", "x", "--max-findings", "-1"])
+    assert "invalid number" in capsys.readouterr().err

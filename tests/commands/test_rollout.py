@@ -1,0 +1,54 @@
+"""`python -m inspector rollout`."""
+
+import json
+
+import pytest
+
+from inspector.cli import main
+from tests.support.command import ROOT
+
+LOOPS = str(ROOT / "fixtures" / "rollout" / "tool-loops.jsonl")
+QUESTIONS = str(ROOT / "fixtures" / "rollout" / "two-questions.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("file", "options", "code"),
+    [
+        (LOOPS, [], 1),
+        (LOOPS, ["--fail-on", "never"], 0),
+        (QUESTIONS, [], 0),
+        (QUESTIONS, ["--fail-on", "warning"], 1),
+    ],
+)
+def test_exit_codes_are_those_of_audit(
+    file: str, options: list[str], code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["rollout", file, *options]) == code
+    assert capsys.readouterr().out.startswith(file)
+
+
+def test_the_summary_comes_first_and_the_list_is_limited(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rollout", LOOPS, "--max-findings", "1"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "  ERROR: 3 of 4 later prompts do not extend the tokens before: 3 unexpected drifts."
+    assert lines[3].split()[:5] == ["conversation", "turn", "token", "of", "cause"]
+    assert lines[4].split()[:5] == ["reasoning-lost", "1", "47", "75", "analysis_lost"]
+    assert lines[5] == "  2 more turns not listed; see --max-findings"
+
+
+def test_tokens_are_told_apart_where_the_text_is_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["rollout", LOOPS])
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  encoded-again ")]
+    assert "Nee|d| the| wea|ther|." in line
+
+
+def test_json_is_an_object_or_an_array(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["rollout", LOOPS, "--json"])
+    assert json.loads(capsys.readouterr().out)["broken"] == 3
+    main(["rollout", LOOPS, QUESTIONS, "--json"])
+    assert [row["level"] for row in json.loads(capsys.readouterr().out)] == ["error", "warning"]
+
+
+def test_a_file_without_token_ids(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rollout", str(ROOT / "fixtures" / "lint" / "evaluation-of-raw-harmony.jsonl")]) == 2
+    assert "has no turn with token IDs" in capsys.readouterr().err
