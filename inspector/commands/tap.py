@@ -86,8 +86,11 @@ def share(text: str) -> float:
 
 def run(arguments: Namespace) -> int:
     """Serve until interrupted."""
-    if arguments.metrics is None and (arguments.keep is not Keep.ALL or _bounded(arguments)):
-        raise InspectorError("--keep, --keep-bytes and --keep-for need --metrics, which audits the captures")
+    audited = arguments.metrics is not None or arguments.otel is not None
+    if not audited and (arguments.keep is not Keep.ALL or _bounded(arguments)):
+        raise InspectorError(
+            "--keep, --keep-bytes and --keep-for need --metrics or --otel, which audit captures"
+        )
     verify: bool | str = arguments.ca_file or True
     upstreams = []
     for text in arguments.upstream:
@@ -103,7 +106,7 @@ def run(arguments: Namespace) -> int:
         raise InspectorError("give each --upstream a unique name, for example --upstream old=http://a:8000")
     folder = Path(arguments.captures)
     FolderSink(folder)  # whether it can be written to, before anything is served
-    with watching(arguments, folder) as watched:
+    with watching(arguments, folder, {one.name: one.server.v1 for one in upstreams}) as watched:
         _serve(arguments, upstreams, folder, watched)
     return 0
 
@@ -145,7 +148,7 @@ def _serve(
     ]
     lines.append(f"captures: {folder}; press Ctrl-C to stop")
     if watched is not None:
-        lines.append(f"metrics: {watched.address}")
+        lines += watched.lines
 
     def stopping() -> None:
         for tap in taps:
