@@ -113,7 +113,8 @@ def _attributes(seen: Examined, operation: str, model: str, error: str) -> Itera
     if isinstance(count := request.get("n"), int) and count > 1:
         yield "gen_ai.request.choice.count", count
     for key, name in _REQUEST.items():
-        if type(value := request.get(key)) in {int, float}:
+        value = request.get(key)
+        if isinstance(value, int | float) and not isinstance(value, bool):
             yield name, value
     if stream.model is not None:
         yield "gen_ai.response.model", stream.model
