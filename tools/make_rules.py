@@ -1,4 +1,4 @@
-"""The rules of `lint` and the causes of `rollout`: `python -m tools.make_rules` prints the tables of the docs."""
+"""The rules of `lint` and causes of `rollout`: `python -m tools.make_rules` prints the tables of the docs."""
 
 import sys
 from collections.abc import Iterable, Sequence
