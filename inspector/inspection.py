@@ -3,6 +3,7 @@
 `examine` is the path from a reading on, for a stream that still grows; `inspect` begins with the capture.
 """
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,9 +14,9 @@ from inspector.bounds import FINDINGS
 from inspector.capture import Capture
 from inspector.diagnosis import Cause, named_causes
 from inspector.formats import number
-from inspector.reading import Reading, read
+from inspector.reading import ChoiceReading, Reading, read
 
-__all__ = ["Examined", "Inspection", "examine", "inspect"]
+__all__ = ["Examined", "Inspection", "channel_of", "examine", "inspect"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,3 +98,15 @@ def _cause(reading: Reading, findings: Sequence[Finding], causes: Sequence[Cause
             if (cause := by_finding[id(finding)]) is not None:
                 return cause
     return None
+
+
+def channel_of(finding: Finding, choices: Sequence[ChoiceReading]) -> str | None:
+    """The channel of the message that a finding begins in; None where it is in no message with a channel."""
+    place = finding.token_start
+    choice = next((one for one in choices if one.index == finding.choice), None)
+    if place is None or choice is None:
+        return None
+    messages = choice.transcript.messages
+    before = bisect_right(messages, place, key=lambda message: message.start) - 1
+    inside = before >= 0 and place < messages[before].end
+    return messages[before].header.channel if inside else None

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from inspector.harmony.text import text_of
 from inspector.harmony.vocab import MARKERS, VOCABULARY_SIZE
@@ -183,21 +183,26 @@ def _into(values: Iterator[object], name: str) -> Iterator[object]:
 
 def _leaves(value: object, form: Form) -> Iterator[object]:
     """The checked values: of nested lists each, but a list of IDs or of messages is one."""
-    if value is None:
-        return
+    left = [value]
+    while left:
+        one = left.pop()
+        if form is Form.MESSAGES:
+            one = _decoded(one)
+        if isinstance(one, list) and _is_nested(one, form):
+            left.extend(reversed(one))
+        elif one is not None:
+            yield one
+
+
+def _is_nested(value: list[Any], form: Form) -> bool:
+    """True for a list of values rather than one value."""
     match form:
-        case Form.MESSAGES:
-            value = _decoded(value)
-            nested = isinstance(value, list) and value and isinstance(value[0], list)
-        case Form.IDS:
-            nested = isinstance(value, list) and value and isinstance(value[0], list)
+        case Form.MESSAGES | Form.IDS:
+            return bool(value) and isinstance(value[0], list)
         case Form.TEXT | Form.ANSWER:
-            nested = isinstance(value, list)
-    if nested and isinstance(value, list):
-        for one in value:
-            yield from _leaves(one, form)
-    else:
-        yield value
+            return True
+        case _:
+            assert_never(form)
 
 
 def _decoded(value: object) -> object:

@@ -13,7 +13,7 @@ from inspector.bounds import FINDINGS
 from inspector.errors import CaptureError
 from inspector.formats import clip, count, listed, number
 from inspector.lint.answers import check_answer, check_plain
-from inspector.lint.columns import Column, Form, detect, is_ids, values_in
+from inspector.lint.columns import Column, Form, detect, values_in
 from inspector.lint.finding import Flaw, LintFinding, Unit
 from inspector.lint.messages import check_messages, is_messages
 from inspector.lint.rendered import Ending, Rendered, check_ids, check_text
@@ -237,12 +237,10 @@ class _Run:
             case Form.IDS:
                 if value == []:
                     return
-                if not is_ids(value) and not (
-                    isinstance(value, list) and all(type(one) is int for one in value)
-                ):
-                    yield _wrong(value)
-                elif isinstance(value, list):
+                if isinstance(value, list) and all(type(one) is int for one in value):
                     yield from self._rendered(check_ids(value), column, row, parts)
+                else:
+                    yield _wrong(value)
             case Form.MESSAGES:
                 if value == []:
                     return

@@ -2,15 +2,15 @@
 
 import os
 import signal
-from bisect import bisect_right
 from dataclasses import dataclass
 
 from inspector.audit import Finding, Severity
 from inspector.diagnosis import Cause, issues
 from inspector.harmony.vocab import encoding
-from inspector.inspection import Examined, inspect
+from inspector.inspection import Examined, channel_of, inspect
 from inspector.reading import ChoiceReading
 from inspector.store import load
+from inspector.watch.spans import SpanTold, span_of
 
 __all__ = ["Found", "Summary", "of_file", "prepare", "prepared", "summarise"]
 
@@ -42,6 +42,8 @@ class Summary:
     tokens: int
     """Tokens whose ids are known or reconstructed; 0 where they are not."""
     found: tuple[Found, ...]
+    span: SpanTold
+    """The same for OpenTelemetry."""
 
     @property
     def failing(self) -> bool:
@@ -64,6 +66,7 @@ def summarise(seen: Examined) -> Summary:
             _found(finding, cause, reading.choices)
             for finding, cause in zip(seen.findings, seen.causes, strict=True)
         ),
+        span=span_of(seen),
     )
 
 
@@ -72,19 +75,8 @@ def _found(finding: Finding, cause: Cause | None, choices: list[ChoiceReading]) 
         kind=str(finding.kind),
         severity=str(finding.severity),
         cause=cause.id if cause is not None and cause.id else "unknown",
-        channel=_channel(finding, choices) or "none",
+        channel=channel_of(finding, choices) or "none",
     )
-
-
-def _channel(finding: Finding, choices: list[ChoiceReading]) -> str | None:
-    place = finding.token_start
-    choice = next((one for one in choices if one.index == finding.choice), None)
-    if place is None or choice is None:
-        return None
-    messages = choice.transcript.messages
-    before = bisect_right(messages, place, key=lambda message: message.start) - 1
-    inside = before >= 0 and place < messages[before].end
-    return messages[before].header.channel if inside else None
 
 
 def prepare() -> None:

@@ -117,6 +117,12 @@ def test_every_command_over_captures_whose_every_string_is_an_attack(
         harmless(capsys, "compare", hostile_files[0], file, "--json")
     harmless(capsys, "compare", *hostile_files[:4])
     harmless(capsys, "compare", "--left", *hostile_files[:2], "--right", *hostile_files[2:4])
+    out = tmp_path / "out\x1b[2J"
+    assert "\\x1b[2J" in harmless(capsys, "scan", hostile_files[0].parent, "--out", out)
+    harmless(capsys, "scan", "--out", out, "--json")
+    for column in ("version", "model", "field"):
+        harmless(capsys, "library", out, "--rows", "50", "--group-by", column)
+    harmless(capsys, "library", out, "--rows", "50", "--json")
 
 
 @pytest.mark.parametrize(
@@ -142,6 +148,12 @@ def test_every_command_over_captures_whose_every_string_is_an_attack(
         ("doctor", "--base-url", "{}"),
         ("record", "--base-url", "http://localhost:1", "--model", "m", "--prompt", "p", "--out", "none/{}"),
         ("record", "--base-url", "{}", "--model", "m", "--prompt", "p", "--out", "x"),
+        ("scan", "{}", "--out", "none/{}"),
+        ("scan", "README.md", "--out", "/proc/{}"),
+        ("scan", "x", "--jobs", "{}"),
+        ("library", "none/{}"),
+        ("library", "--filter", "{}"),
+        ("library", "--filter", "kind == '{}'"),
         ("lab", "scripts", "--json"),
         ("lab", "adopt", "none/{}"),
         ("lab", "shrink", "{}"),

@@ -167,6 +167,15 @@ def test_rows_that_end_differently_are_one_finding_for_the_column(tmp_path: Path
     assert found.note == "1 end in <|return|>, 2 in <|end|>."
 
 
+@pytest.mark.parametrize("pad", [199999, 200002, 200017])
+def test_padding_is_no_part_of_a_row(tmp_path: Path, pad: int) -> None:
+    row = encode(f"{SYSTEM}{USER}{FINAL}<|return|>")
+    rows = [[*row, *[pad] * 4], [*[pad] * 4, *row], [*[pad] * 3, *row, *[pad] * 3], [pad] * 4]
+    assert findings(tmp_path, *({"input_ids": ids} for ids in rows)) == []
+    (found,) = findings(tmp_path, {"input_ids": [*[199999] * 2, *encode(f"{USER}\n{FINAL}<|return|>")]})
+    assert found.at == 2 + len(encode(USER))
+
+
 def chat(*messages: dict[str, Any]) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": "Hi"}, *messages]}
 

@@ -1,0 +1,53 @@
+"""Archives: thousands of captures read into two Parquet tables, filtered with one language, and shown.
+
+    from pathlib import Path
+    from inspector.archive import Library, scan, summarise
+
+    scan(["captures/"], Path("out"))
+    with Library(Path("out")) as library:
+        print(summarise(library, 'kind == "dropped"').sentence)
+
+docs/scan.md describes columns and filters. DuckDB, Arrow and fsspec are the extra `scan`, imported where they
+are used.
+"""
+
+from inspector.archive.filters import FilterError, parse_filter, quoted
+from inspector.archive.folder import is_scan
+from inspector.archive.library import GROUPS, SORTS, Counts, Group, Library, Tally
+from inspector.archive.reporting import (
+    Summary,
+    cause_title,
+    column_words,
+    group_cells,
+    row_lines,
+    summarise,
+    summary_lines,
+    summary_row,
+    value_words,
+)
+from inspector.archive.scanning import Progress, progress_words, scan
+
+__all__ = [
+    "GROUPS",
+    "SORTS",
+    "Counts",
+    "FilterError",
+    "Group",
+    "Library",
+    "Progress",
+    "Summary",
+    "Tally",
+    "cause_title",
+    "column_words",
+    "group_cells",
+    "is_scan",
+    "parse_filter",
+    "progress_words",
+    "quoted",
+    "row_lines",
+    "scan",
+    "summarise",
+    "summary_lines",
+    "summary_row",
+    "value_words",
+]

@@ -1,0 +1,88 @@
+"""What a scan reads: one item for each file, member of a zip archive or object; and its bytes, bounded."""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from inspector.archive.remote import is_url, open_url
+from inspector.archive.zips import Archive, opened_zip
+from inspector.errors import StoreError
+from inspector.store import LIMIT_BYTES, disk_errors
+
+__all__ = ["Item", "ItemReader", "as_text"]
+
+
+class Item(NamedTuple):
+    """A file to read."""
+
+    path: str
+    """Absolute path, or URL."""
+    member: str | None
+    """Path inside a zip archive."""
+    size: int
+    stamp: str
+    """What changes with the content; empty where nothing tells, so that the item is read again each time."""
+    trouble: str = ""
+    """Why it cannot be read, where the listing found that already."""
+
+    @property
+    def key(self) -> tuple[str, str | None]:
+        """What names it in the rows."""
+        return as_text(self.path), None if self.member is None else as_text(self.member)
+
+    @property
+    def name(self) -> str:
+        """File name, for lists and errors."""
+        return (self.member or self.path).rstrip("/").rpartition("/")[2] or self.path
+
+
+class ItemReader:
+    """Reads items; keeps the last archive open, as its members come one after the other."""
+
+    def __init__(self) -> None:
+        self._path = ""
+        self._archive: Archive | None = None
+
+    def content(self, item: Item) -> bytes:
+        """The bytes of an item, at most one more than the limit of a file; raises InspectorError."""
+        if item.trouble:
+            raise StoreError(f"{item.name}: {item.trouble}")
+        if item.member is not None:
+            return self._opened(item.path).read(item.member)
+        if is_url(item.path):
+            return _remote(item)
+        try:
+            with disk_errors(item.path), Path(item.path).open("rb") as file:
+                return file.read(LIMIT_BYTES + 1)
+        except StoreError as error:  # the folder has a column of its own
+            raise StoreError(str(error).replace(item.path, Path(item.path).name, 1)) from error
+
+    def close(self) -> None:
+        """Close the archive."""
+        if self._archive is not None:
+            with suppress(OSError):
+                self._archive.close()
+        self._path, self._archive = "", None
+
+    def _opened(self, path: str) -> Archive:
+        if self._archive is None or self._path != path:
+            self.close()
+            self._archive = opened_zip(path)
+            self._path = path
+        return self._archive
+
+
+def _remote(item: Item) -> bytes:
+    with open_url(item.path) as file:
+        try:
+            return file.read(LIMIT_BYTES + 1)
+        except Exception as error:  # each object store has errors of its own
+            words = f"cannot be read ({error}); check the object and your access"
+            raise StoreError(f"{item.name}: {words}") from error
+
+
+def as_text(path: str) -> str:
+    """A path as a row has it; bytes that are no UTF-8 become escapes, so that two names stay two."""
+    if path.isascii():
+        return path
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

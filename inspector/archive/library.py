@@ -1,0 +1,313 @@
+"""Questions to the rows of a scan, answered by DuckDB from the Parquet files, in place.
+
+The connection may read the folder and nothing else, and its settings are locked. Queries are texts of this
+program with bound parameters.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, Self
+
+from inspector.archive.columns import (
+    CAPTURE_COLUMNS,
+    CAPTURES,
+    FINDING_COLUMNS,
+    FINDINGS,
+    Column,
+    Table,
+    Type,
+)
+from inspector.archive.filters import parse_filter
+from inspector.archive.folder import Manifest, missing_extra, read_manifest
+from inspector.archive.sql import where
+from inspector.audit import Severity
+from inspector.errors import InspectorError, StoreError
+
+__all__ = ["GROUPS", "SORTS", "Counts", "Group", "Library", "Tally"]
+
+_NAMES: Final = (
+    "version",
+    "front_end",
+    "endpoint",
+    "model",
+    "day",
+    "verdict",
+    "cause",
+    "evidence",
+    "finish_reason",
+    "origin",
+    "tokens_per_event",
+    "kind",
+    "code",
+    "severity",
+    "channel",
+    "field",
+    "finding_cause",
+)
+
+GROUPS: Final[Mapping[str, Column]] = {name: {**CAPTURE_COLUMNS, **FINDING_COLUMNS}[name] for name in _NAMES}
+"""Columns by which captures can be grouped; for a finding's column a capture is in each group of which it
+has a finding."""
+
+SORTS: Final = tuple(column.name for column in CAPTURES if not column.hidden)
+"""Columns by which captures can be sorted."""
+
+_MEMORY: Final = "1GB"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """Some captures by the level of their verdict."""
+
+    captures: int
+    """Captures that could be read."""
+    clean: int
+    warning: int
+    error: int
+    unknown: int
+    unread: int
+    """Files that could not be read."""
+
+    @property
+    def share(self) -> float | None:
+        """The share of captures that have errors."""
+        return self.error / self.captures if self.captures else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The captures with one value of a column."""
+
+    value: str | int | None
+    counts: Counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """How many captures have a kind of finding or a cause, and with which versions of the server."""
+
+    value: str
+    captures: int
+    findings: int
+    versions: tuple[tuple[str | None, int], ...]
+    """Versions with captures, most first."""
+
+
+class Library:
+    """The rows of a scan; every question may have a filter. Methods raise InspectorError."""
+
+    def __init__(self, folder: Path) -> None:
+        missing_extra()
+        import duckdb  # noqa: PLC0415 -- an extra
+
+        self.folder = folder.resolve()
+        self.manifest: Manifest = read_manifest(folder)
+        self._connection = duckdb.connect(
+            ":memory:",
+            config={
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+                "memory_limit": _MEMORY,
+            },
+        )
+        try:
+            self._connection.execute("SET allowed_directories = ?", [[str(self.folder)]])
+            self._connection.execute("SET enable_external_access = false")
+            for table, columns in ((Table.CAPTURES, CAPTURES), (Table.FINDINGS, FINDINGS)):
+                self._view(table, columns)
+            self._connection.execute("SET lock_configuration = true")
+        except duckdb.Error as error:
+            raise self._failed(error) from error
+
+    def close(self) -> None:
+        """Free the memory."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def counts(self, words: str = "") -> Counts:
+        """How many captures there are, by verdict."""
+        condition = where(parse_filter(words))
+        [row] = self._rows(f"SELECT {_COUNTS} FROM captures c WHERE {condition.sql}", condition.parameters)
+        return _counts(row)
+
+    def groups(self, by: str, words: str = "") -> list[Group]:
+        """Captures by the values of a column: versions and days in their order, others by most errors."""
+        column = GROUPS.get(by)
+        if column is None:
+            raise InspectorError(f"cannot group by {by}; choose {', '.join(GROUPS)}")
+        condition = where(parse_filter(words))
+        if column.table is Table.FINDINGS:
+            source = (
+                f"captures c JOIN (SELECT DISTINCT capture, {by} AS g FROM findings) f ON f.capture = c.id"
+            )
+            value = "f.g"
+        else:
+            source, value = "captures c", f"c.{by}"
+        order = _ordered(column, value)
+        rows = self._rows(
+            f"SELECT {value}, {_COUNTS} FROM {source} WHERE {condition.sql} "
+            f"GROUP BY {value} ORDER BY {order}",
+            condition.parameters,
+        )
+        return [Group(value=row[0], counts=_counts(row[1:])) for row in rows]
+
+    def tallies(self, column: str, words: str = "") -> list[Tally]:
+        """Kinds of findings, or causes, by the captures that have one; `kind` or `finding_cause`."""
+        if column not in {"kind", "finding_cause"}:
+            raise InspectorError(f"cannot count by {column}")
+        condition = where(parse_filter(words))
+        rows = self._rows(
+            f"""
+            WITH found AS (
+                SELECT f.{column} AS g, c.version AS version, c.id AS id, count(*) AS n
+                FROM captures c JOIN findings f ON f.capture = c.id
+                WHERE f.{column} IS NOT NULL AND {condition.sql}
+                GROUP BY ALL
+            )
+            SELECT g, version, count(*) AS captures, sum(n)::BIGINT AS findings
+            FROM found GROUP BY ALL ORDER BY captures DESC, g, version
+            """,
+            condition.parameters,
+        )
+        found: dict[str, list[tuple[str | None, int, int]]] = {}
+        for value, version, captures, findings in rows:
+            found.setdefault(value, []).append((version, captures, findings))
+        tallies = [
+            Tally(
+                value=value,
+                captures=sum(captures for _, captures, _ in some),
+                findings=sum(findings for _, _, findings in some),
+                versions=tuple((version, captures) for version, captures, _ in some),
+            )
+            for value, some in found.items()
+        ]
+        return sorted(tallies, key=lambda one: (-one.captures, one.value))
+
+    def severities(self, words: str = "") -> dict[str, int]:
+        """How many findings there are, by severity."""
+        condition = where(parse_filter(words))
+        rows = self._rows(
+            f"SELECT f.severity, count(*) FROM captures c JOIN findings f ON f.capture = c.id "
+            f"WHERE {condition.sql} GROUP BY f.severity",
+            condition.parameters,
+        )
+        found = dict(rows)
+        return {severity.value: found.get(severity.value, 0) for severity in Severity}
+
+    def first_error(self, words: str = "") -> str | None:
+        """The first day with an error, where days are known."""
+        condition = where(parse_filter(words))
+        [row] = self._rows(
+            f"SELECT min(c.day) FROM captures c WHERE c.verdict = 'error' AND {condition.sql}",
+            condition.parameters,
+        )
+        return None if row[0] is None else str(row[0])
+
+    def rows(
+        self, words: str = "", *, sort: str = "", descending: bool = False, limit: int = 100
+    ) -> list[dict[str, Any]]:
+        """Rows of captures; without `sort` the worst first."""
+        if sort and sort not in SORTS:
+            raise InspectorError(f"cannot sort by {sort}; choose {', '.join(SORTS)}")
+        condition = where(parse_filter(words))
+        if sort:
+            name = f"c.{sort}_order" if CAPTURE_COLUMNS[sort].type is Type.VERSION else f"c.{sort}"
+            order = f"{name} {'DESC' if descending else 'ASC'} NULLS LAST, {_PATHS}"
+        else:
+            order = f"{_WORST}, {_PATHS}"
+        names = [column.name for column in CAPTURES]
+        found = self._rows(
+            f"SELECT {_listed(names)} FROM captures c WHERE {condition.sql} ORDER BY {order} LIMIT ?",
+            (*condition.parameters, limit),
+        )
+        return [_as_row(CAPTURES, row) for row in found]
+
+    def findings(self, captures: Sequence[str]) -> list[dict[str, Any]]:
+        """The findings of some captures by their keys, in the order of `audit`."""
+        names = _listed([column.name for column in FINDINGS], "f")
+        found = self._rows(
+            f"SELECT {names} FROM findings f WHERE list_contains(?, f.capture) ORDER BY f.capture, f.place",
+            (list(captures),),
+        )
+        return [_as_row(FINDINGS, row) for row in found]
+
+    def capture(self, key: str) -> dict[str, Any] | None:
+        """One row of a capture by its key."""
+        names = _listed([column.name for column in CAPTURES])
+        found = self._rows(f"SELECT {names} FROM captures c WHERE c.id = ?", (key,))
+        return _as_row(CAPTURES, found[0]) if found else None
+
+    def _view(self, table: Table, columns: Sequence[Column]) -> None:
+        files = [str(self.folder / f"{table.value}-{part}.parquet") for part in self.manifest.parts]
+        if files:
+            self._connection.read_parquet(files).create_view(table.value)
+        else:
+            types = ", ".join(f"{one.name} {_TYPES[one.type]}" for one in columns)
+            self._connection.execute(f"CREATE TABLE {table.value} ({types})")
+
+    def _rows(self, sql: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
+        import duckdb  # noqa: PLC0415 -- an extra
+
+        try:
+            # A cursor of its own: sessions of the dashboard share the connection.
+            with self._connection.cursor() as cursor:
+                return cursor.execute(sql, list(parameters)).fetchall()
+        except duckdb.Error as error:
+            raise self._failed(error) from error
+
+    def _failed(self, error: Exception) -> StoreError:
+        words = " ".join(str(error).split())
+        return StoreError(f"{self.folder}: the rows cannot be read ({words[:200]}); run the scan again")
+
+
+_LEVELS: Final = ("clean", "warning", "error", "unknown", "unread")
+_COUNTS: Final = ", ".join(f"count(*) FILTER (c.verdict = '{level}')" for level in _LEVELS)
+_PATHS: Final = "c.path, c.member, c.number"
+_WORST: Final = "list_position(['error', 'warning', 'unread', 'unknown', 'clean'], c.verdict)"
+_TYPES: Final = {
+    Type.TEXT: "VARCHAR",
+    Type.VERSION: "VARCHAR",
+    Type.NUMBER: "BIGINT",
+    Type.DECIMAL: "DOUBLE",
+    Type.TIME: "TIMESTAMP",
+}
+
+
+def _counts(row: Sequence[int]) -> Counts:
+    clean, warning, error, unknown, unread = row
+    return Counts(
+        captures=clean + warning + error + unknown,
+        clean=clean,
+        warning=warning,
+        error=error,
+        unknown=unknown,
+        unread=unread,
+    )
+
+
+def _ordered(column: Column, value: str) -> str:
+    if column.type is Type.VERSION:
+        return f"min({value}_order) NULLS LAST"
+    if column.name in {"day", "tokens_per_event"}:
+        return f"{value} NULLS LAST"
+    return f"count(*) FILTER (c.verdict = 'error') DESC, count(*) DESC, {value} NULLS LAST"
+
+
+def _listed(names: Sequence[str], table: str = "c") -> str:
+    return ", ".join(f"{table}.{name}" for name in names)
+
+
+def _as_row(columns: Sequence[Column], values: Sequence[Any]) -> dict[str, Any]:
+    """A row as `--json` has it: times as text, without the columns that only serve others."""
+    return {
+        column.name: f"{value.isoformat()}Z" if isinstance(value, datetime) else value
+        for column, value in zip(columns, values, strict=True)
+        if column.name != "version_order"
+    }

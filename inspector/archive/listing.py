@@ -1,0 +1,181 @@
+"""The items of some places: folders, globs, zip archives and URLs, in a fixed order and each file once."""
+
+import glob
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from inspector.archive.items import Item
+from inspector.archive.remote import is_url, remote_files
+from inspector.archive.zips import opened_zip
+from inspector.errors import InspectorError, StoreError
+
+__all__ = ["ENDINGS", "Listing", "list_places"]
+
+ENDINGS: Final = (".har", ".json", ".jsonl", ".log", ".ndjson", ".out", ".sse", ".txt", ".zip")
+"""Files of a folder or an archive that are read, also with `.gz` or `.zst` behind; a file that is named
+itself is always read."""
+
+_PACKED: Final = (".gz", ".zst")
+_ZIP: Final = b"PK\x03\x04"
+
+
+@dataclass(slots=True)
+class Listing:
+    """What was found."""
+
+    items: list[Item] = field(default_factory=list)
+    ignored: Counter[str] = field(default_factory=Counter)
+    """Files of folders and archives that were left out, by ending."""
+
+
+def list_places(places: Sequence[str], *, but: Path | None = None) -> Listing:
+    """All items of some places, sorted by path; `but` is a folder that is left out.
+
+    Raises InspectorError for a place that does not exist.
+    """
+    found = Listing()
+    seen: set[tuple[str, str | None]] = set()
+    for place in places:
+        for item in _of_place(place, found.ignored, None if but is None else but.resolve()):
+            if item.key not in seen:
+                seen.add(item.key)
+                found.items.append(item)
+    found.items.sort(key=lambda item: (item.path, item.member or ""))
+    return found
+
+
+def _of_place(place: str, ignored: Counter[str], but: Path | None) -> Iterator[Item]:
+    if place.startswith("file://"):
+        place = unquote(urlsplit(place).path)
+    if is_url(place):
+        yield from _remote(place, ignored)
+        return
+    path = os.path.abspath(os.path.expanduser(place))
+    if os.path.isdir(path):
+        yield from _of_folder(path, ignored, but)
+    elif os.path.lexists(path):
+        yield from _of_file(path, ignored)
+    elif glob.has_magic(place):
+        matched = sorted(glob.iglob(os.path.expanduser(place), recursive=True))
+        if not matched:
+            raise InspectorError(f"{place}: no file matches; check the pattern")
+        for name in matched:
+            if not os.path.isdir(name):
+                yield from _of_file(os.path.abspath(name), ignored)
+    else:
+        raise StoreError(f"{place}: no such file or folder; check the name")
+
+
+def _of_folder(folder: str, ignored: Counter[str], but: Path | None) -> Iterator[Item]:
+    """Files below a folder; hidden ones are left out, and a folder that links lead to twice is read once."""
+    waiting, visited = [folder], set[tuple[int, int]]()
+    while waiting:
+        here = waiting.pop()
+        try:
+            told = os.stat(here)
+            if (told.st_dev, told.st_ino) in visited or (but is not None and Path(here).resolve() == but):
+                continue
+            visited.add((told.st_dev, told.st_ino))
+            with os.scandir(here) as entries:
+                found = sorted(entries, key=lambda entry: entry.name)
+        except OSError as error:
+            yield Item(
+                here, None, 0, "", f"the folder cannot be read ({error.strerror}); check its permissions"
+            )
+            continue
+        for entry in found:
+            if entry.name.startswith("."):
+                continue
+            if _is_folder(entry):
+                waiting.append(entry.path)
+            elif _wanted(entry.name):
+                yield from _of_file(entry.path, ignored)
+            else:
+                ignored[_ending(entry.name)] += 1
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
+
+
+def _of_file(path: str, ignored: Counter[str]) -> Iterator[Item]:
+    try:
+        told = os.stat(path)
+    except OSError as error:
+        yield Item(path, None, 0, "", f"cannot be read ({error.strerror}); check the file")
+        return
+    if not stat.S_ISREG(told.st_mode):
+        yield Item(path, None, 0, "", "is not a regular file; it is not read")
+        return
+    stamp = str(told.st_mtime_ns)
+    if _is_zip(path):
+        yield from _of_zip(path, told.st_size, stamp, ignored)
+    else:
+        yield Item(path, None, told.st_size, stamp)
+
+
+def _is_zip(path: str) -> bool:
+    """Whether a file is an archive, by its content; by its name where it can only be a damaged one."""
+    if path.endswith((".jsonl", ".json", ".gz", ".zst")):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(_ZIP)) == _ZIP or path.lower().endswith(".zip")
+    except OSError:
+        return False
+
+
+def _of_zip(path: str, size: int, stamp: str, ignored: Counter[str]) -> Iterator[Item]:
+    """The members of an archive, or the archive itself where it cannot be read."""
+    try:
+        archive = opened_zip(path)
+    except InspectorError as error:
+        one = Item(path, None, size, stamp)
+        yield one._replace(trouble=str(error).removeprefix(f"{one.name}: "))
+        return
+    names: set[str] = set()
+    for member in archive.members():
+        name = member.filename
+        if not _wanted(name.rpartition("/")[2]):
+            ignored[_ending(name)] += 1
+        elif name not in names:
+            names.add(name)
+            yield Item(path, name, member.file_size, f"crc32 {member.CRC:08x}")
+    archive.close()
+
+
+def _remote(url: str, ignored: Counter[str]) -> Iterator[Item]:
+    found, single = remote_files(url)
+    for path, size, stamp in sorted(found):
+        name = path.rpartition("/")[2]
+        if not single and not _wanted(name):
+            ignored[_ending(name)] += 1
+        elif name.lower().endswith(".zip"):
+            yield from _of_zip(path, size, stamp, ignored)
+        else:
+            yield Item(path, None, size, stamp)
+
+
+def _wanted(name: str) -> bool:
+    lower = name.lower()
+    if name.startswith("."):
+        return False
+    if lower.endswith(_PACKED):
+        rest = lower.rpartition(".")[0]
+        return rest.endswith(ENDINGS) or "." not in rest.lstrip(".")
+    return lower.endswith(ENDINGS)
+
+
+def _ending(name: str) -> str:
+    lower = name.rpartition("/")[2].lower()
+    stem, dot, ending = lower.rpartition(".")
+    return f".{ending[:12]}" if dot and stem else "no ending"

@@ -1,0 +1,266 @@
+"""What an archive shows, in words: the sentence first, then tables; for the commands and the page."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from inspector.archive.library import Counts, Group, Library, Tally
+from inspector.diagnosis import issues
+from inspector.formats import count, number
+
+__all__ = [
+    "Summary",
+    "cause_title",
+    "column_words",
+    "group_cells",
+    "group_lines",
+    "place_words",
+    "row_lines",
+    "share_words",
+    "summarise",
+    "summary_lines",
+    "summary_row",
+    "table_lines",
+    "value_words",
+]
+
+_VERSIONS: Final = 3
+_TALLIES: Final = 12
+_UNREAD: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What the captures of a filter come to."""
+
+    sentence: str
+    counts: Counts
+    severities: Mapping[str, int]
+    """Findings by severity."""
+    versions: Sequence[Group]
+    kinds: Sequence[Tally]
+    causes: Sequence[Tally]
+    unread: Sequence[dict[str, Any]]
+    """The first files that could not be read."""
+
+
+def summarise(library: Library, words: str = "") -> Summary:
+    """The summary of the captures that a filter keeps."""
+    counts = library.counts(words)
+    versions = library.groups("version", words)
+    unread = f'({words}) and verdict == "unread"' if words.strip() else 'verdict == "unread"'
+    return Summary(
+        sentence=_sentence(counts, versions, library.first_error(words), filtered=bool(words.strip())),
+        counts=counts,
+        severities=library.severities(words),
+        versions=versions,
+        kinds=library.tallies("kind", words),
+        causes=library.tallies("finding_cause", words),
+        unread=library.rows(unread, sort="path", limit=_UNREAD) if counts.unread else [],
+    )
+
+
+def _sentence(counts: Counts, versions: Sequence[Group], first: str | None, *, filtered: bool) -> str:
+    unread = f"{count(counts.unread, 'file')} could not be read." if counts.unread else ""
+    if not counts.captures:
+        if unread:
+            return unread
+        return "No capture matches the filter." if filtered else "The scan found no captures."
+    if not counts.error:
+        told = f"None of {count(counts.captures, 'capture')} has errors"
+        told += (
+            f"; {number(counts.warning)} {'has' if counts.warning == 1 else 'have'} warnings."
+            if counts.warning
+            else "."
+        )
+        return f"{told} {unread}".rstrip()
+    verb = "has" if counts.error == 1 else "have"
+    told = (
+        f"{number(counts.error)} of {count(counts.captures, 'capture')} {verb} errors ({share_words(counts)})"
+    )
+    if first is not None:
+        told += f", the first on {first}"
+    named = [group for group in versions if group.value is not None and group.counts.captures]
+    if len(named) > 1:
+        worst = max(named, key=lambda group: group.counts.error)
+        told += (
+            f"; most are from version {worst.value}"
+            if 2 * worst.counts.error > counts.error
+            else f"; version {worst.value} has the most"
+        ) + f" ({number(worst.counts.error)} of {number(worst.counts.captures)})"
+    return f"{told}. {unread}".rstrip()
+
+
+def share_words(counts: Counts) -> str:
+    """The share of captures with errors."""
+    if counts.share is None:
+        return ""
+    share = 100 * counts.share
+    return f"{share:.1f}%" if 0 < share < 10 or 99 < share < 100 else f"{share:.0f}%"
+
+
+def value_words(value: object) -> str:
+    """A value of a column as tables show it."""
+    return "unknown" if value is None else number(value) if isinstance(value, int) else str(value)
+
+
+def column_words(name: str) -> str:
+    """A column's name as a heading has it."""
+    return name.replace("_", " ")
+
+
+def cause_title(cause: str) -> str:
+    """The title of a known issue; empty for one that the catalogue does not have any more."""
+    issue = issues().get(cause)
+    return "" if issue is None else issue.title
+
+
+def group_cells(by: str, groups: Sequence[Group]) -> list[dict[str, str | int]]:
+    """A row for each group."""
+    return [
+        {
+            column_words(by): value_words(group.value),
+            "captures": group.counts.captures,
+            "clean": group.counts.clean,
+            "warning": group.counts.warning,
+            "error": group.counts.error,
+            "unknown": group.counts.unknown,
+            "unread": group.counts.unread,
+            "error rate": share_words(group.counts),
+        }
+        for group in groups
+    ]
+
+
+def summary_lines(found: Summary, *, groups: tuple[str, Sequence[Group]] | None = None) -> list[str]:
+    """The summary as the commands print it; grouped by version, or by another column."""
+    lines = [found.sentence]
+    by, some = groups or ("version", found.versions)
+    if some:
+        lines += ["", *group_lines(by, some)]
+    if found.kinds:
+        rows = [
+            {
+                "kind": one.value,
+                "captures": number(one.captures),
+                "findings": number(one.findings),
+                "versions": _versions(one),
+            }
+            for one in found.kinds
+        ]
+        lines += ["", *table_lines(rows)]
+    if found.causes:
+        lines += ["", "causes"]
+        for one in found.causes[:_TALLIES]:
+            title = cause_title(one.value)
+            lines.append(f"  {title or one.value} ({one.value})")
+            lines.append(f"    {count(one.captures, 'capture')} with {_versions(one)}")
+        if (more := len(found.causes) - _TALLIES) > 0:
+            lines.append(f"  {count(more, 'more cause')}, see --group-by finding_cause")
+    if found.unread:
+        lines += ["", "files that could not be read"]
+        lines += [f"  {row['name']}: {row['error']}" for row in found.unread]
+        if (more := found.counts.unread - len(found.unread)) > 0:
+            lines.append(f"  {count(more, 'more file')}")
+    return lines
+
+
+def group_lines(by: str, groups: Sequence[Group]) -> list[str]:
+    """A table of groups, without columns that are empty throughout."""
+    cells = group_cells(by, groups)
+    used = [
+        name
+        for name in cells[0]
+        if name not in {"clean", "warning", "error", "unknown", "unread"} or any(row[name] for row in cells)
+    ]
+    return table_lines(
+        [
+            {name: number(value) if isinstance(value := row[name], int) else value for name in used}
+            for row in cells
+        ]
+    )
+
+
+def row_lines(row: dict[str, Any], findings: Sequence[dict[str, Any]] = ()) -> list[str]:
+    """One capture as the commands list it."""
+    place = place_words(row)
+    facts = [
+        f"version {row['version']}" if row["version"] else "version unknown",
+        row["endpoint"],
+        None if row["tokens"] is None else count(row["tokens"], "token"),
+        row["day"],
+        row["cause"],
+    ]
+    lines = [place, f"  {row['verdict'].upper()}: {row['sentence']}"]
+    if row["error"] is None:
+        lines.append(f"  {' · '.join(fact for fact in facts if fact)}")
+    lines += [f"  {one['severity']:7} {one['kind']}: {one['message']}" for one in findings]
+    return lines
+
+
+def place_words(row: dict[str, Any]) -> str:
+    """Where a capture is: a path from the working directory where it is below that, or a URL."""
+    path = row["path"]
+    own = os.path.join(os.getcwd(), "")
+    words = path.removeprefix(own)
+    if row["member"] is not None:
+        words += f" · {row['member']}"
+    return f"{words} #{row['number']}" if row["name"].endswith(f"#{row['number']}") else words
+
+
+def table_lines(rows: Sequence[dict[str, str]]) -> list[str]:
+    """Aligned columns: the first and the last to the left, the others to the right."""
+    names = list(rows[0])
+    cells = [names, *([row[name] for name in names] for row in rows)]
+    widths = [max(len(line[place]) for line in cells) for place in range(len(names))]
+    last = len(names) - 1
+    left = {0, last} if not rows[0][names[last]].rstrip("%").replace(".", "").isdigit() else {0}
+    return [
+        "  ".join(
+            cell.ljust(widths[place]) if place in left else cell.rjust(widths[place])
+            for place, cell in enumerate(line)
+        ).rstrip()
+        for line in cells
+    ]
+
+
+def summary_row(found: Summary, *, groups: tuple[str, Sequence[Group]] | None = None) -> dict[str, Any]:
+    """The summary as `--json` has it."""
+    by, some = groups or ("version", found.versions)
+    return {
+        "sentence": found.sentence,
+        "captures": found.counts.captures,
+        "verdicts": _levels(found.counts),
+        "findings": dict(found.severities),
+        "grouped_by": by,
+        "groups": [
+            {"value": one.value, "captures": one.counts.captures, **_levels(one.counts)} for one in some
+        ],
+        "kinds": [_tally(one) for one in found.kinds],
+        "causes": [_tally(one) | {"title": cause_title(one.value)} for one in found.causes],
+        "unread": [
+            {"path": row["path"], "member": row["member"], "error": row["error"]} for row in found.unread
+        ],
+    }
+
+
+def _levels(counts: Counts) -> dict[str, int]:
+    return {
+        "clean": counts.clean,
+        "warning": counts.warning,
+        "error": counts.error,
+        "unknown": counts.unknown,
+        "unread": counts.unread,
+    }
+
+
+def _tally(one: Tally) -> dict[str, Any]:
+    versions = [{"version": version, "captures": captures} for version, captures in one.versions]
+    return {"value": one.value, "captures": one.captures, "findings": one.findings, "versions": versions}
+
+
+def _versions(one: Tally) -> str:
+    shown = [f"{version or 'unknown version'} ({number(captures)})" for version, captures in one.versions]
+    more = f", {count(len(shown) - _VERSIONS, 'more version')}" if len(shown) > _VERSIONS else ""
+    return ", ".join(shown[:_VERSIONS]) + more

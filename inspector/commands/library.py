@@ -1,0 +1,92 @@
+"""`library`: what the tables of a scan show; the same rows that the Library page draws."""
+
+import csv
+import io
+from argparse import Namespace, RawDescriptionHelpFormatter
+from typing import Any, Final
+
+from inspector.archive import GROUPS, SORTS, Library, row_lines, summarise, summary_lines, summary_row
+from inspector.commands.scan import scan_folder
+from inspector.commands.shared import Commands, print_json, say, write_text
+
+__all__ = ["add_parser"]
+
+_EXAMPLE: Final = """example:
+  python -m inspector library scans/evals
+  python -m inspector library scans/evals --filter 'kind == "dropped" and tokens > 500' --rows 20
+  python -m inspector library scans/evals --filter 'verdict == "error"' --group-by day
+
+Filters: columns of both tables (docs/scan.md), == != < <= > >=, in (...), contains, startswith, null, and,
+or, not, parentheses. A finding's column means: has a finding with it.
+"""
+_RISKY: Final = ("=", "+", "-", "@", "\t", "\r")
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "library",
+        help="filter, group and list the captures of a scan",
+        description="Answer questions from the tables that `scan` wrote.",
+        epilog=_EXAMPLE,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "folder", nargs="?", metavar="DIR", help="the folder of a scan (default: that of `scan`)"
+    )
+    parser.add_argument("--filter", default="", metavar="FILTER", help="only these captures")
+    parser.add_argument(
+        "--group-by",
+        default="version",
+        choices=list(GROUPS),
+        metavar="COLUMN",
+        help=f"count captures by {', '.join(GROUPS)} (default: version)",
+    )
+    parser.add_argument("--rows", type=int, default=0, metavar="N", help="also list the first N captures")
+    parser.add_argument(
+        "--sort", default="", choices=SORTS, metavar="COLUMN", help="order of the rows (default: worst first)"
+    )
+    parser.add_argument("--descending", action="store_true", help="largest first")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("--csv", metavar="FILE", help="also write the rows as CSV; - for standard output")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: Namespace) -> int:
+    """Ask, and print."""
+    with Library(scan_folder(arguments.folder)) as library:
+        found = summarise(library, arguments.filter)
+        groups = (arguments.group_by, library.groups(arguments.group_by, arguments.filter))
+        rows = library.rows(
+            arguments.filter,
+            sort=arguments.sort,
+            descending=arguments.descending,
+            limit=max(0, arguments.rows),
+        )
+        findings: dict[str, list[dict[str, Any]]] = {}
+        for one in library.findings([row["id"] for row in rows]):
+            findings.setdefault(one["capture"], []).append(one)
+    if arguments.csv is not None:
+        write_text(arguments.csv, _csv(rows))
+    if arguments.json:
+        listed = [{**row, "finding_rows": findings.get(row["id"], [])} for row in rows]
+        print_json({**summary_row(found, groups=groups), "filter": arguments.filter, "rows": listed})
+    elif arguments.csv != "-":
+        say(summary_lines(found, groups=groups))
+        for row in rows:
+            say(["", *row_lines(row, findings.get(row["id"], []))])
+    return 0
+
+
+def _csv(rows: list[dict[str, Any]]) -> str:
+    """One line per capture. Cells that a spreadsheet would run as a formula get a leading apostrophe."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    if rows:
+        writer.writerow(list(rows[0]))
+        writer.writerows([_cell(value) for value in row.values()] for row in rows)
+    return out.getvalue()
+
+
+def _cell(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_RISKY) else value

@@ -1,0 +1,176 @@
+"""`scan`: audit thousands of captures into Parquet tables, and say what they show."""
+
+import os
+import sys
+import time
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from inspector.archive import Library, Progress, progress_words, scan, summarise, summary_lines, summary_row
+from inspector.archive.reporting import Summary
+from inspector.commands.shared import Commands, print_json, redraw, say, tell
+from inspector.formats import count, number
+from inspector.runs.registry import FOLDER_VARIABLE
+
+__all__ = ["add_parser", "default_folder", "scan_folder"]
+
+_EXAMPLE: Final = """example:
+  python -m inspector scan captures/ --out scans/canary
+  python -m inspector scan 'runs/**/*.jsonl.zst' results.zip s3://bucket/evals/ --out scans/evals
+  python -m inspector scan --out scans/evals        (the same places again: only what has changed is read)
+  python -m inspector library scans/evals --filter 'kind == "dropped" and tokens > 500'
+
+OUT gets a table of captures and a table of findings as Parquet files, see docs/scan.md. A scan that was
+stopped goes on with the same command. Remote places need fsspec's package for them (s3fs, gcsfs, ...).
+
+exit codes: 0 no findings at the level of --fail-on, 1 findings, 2 a file cannot be read
+"""
+_TERMINAL_EACH_S: Final = 0.5
+_LOG_EACH_S: Final = 10.0
+_ENDINGS: Final = 4
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "scan",
+        help="audit thousands of captures into Parquet tables",
+        description="Audit folders, globs, zip archives and object stores into two Parquet tables.",
+        epilog=_EXAMPLE,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "places",
+        nargs="*",
+        metavar="PLACE",
+        help="a folder, file, glob, zip archive or URL (default: those of the last scan in OUT)",
+    )
+    _options(parser)
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("--quiet", action="store_true", help="print no progress")
+    parser.add_argument(
+        "--fail-on",
+        choices=("error", "warning", "never"),
+        default="error",
+        help="exit with 1 if a finding has at least this severity (default: error)",
+    )
+    parser.set_defaults(run=run)
+
+
+def _options(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        help="folder for the tables (default: scan in the folder of live captures, captures/)",
+    )
+    parser.add_argument("--jobs", type=_jobs, metavar="N", help="processes (default: one per core)")
+    parser.add_argument(
+        "--again", action="store_true", help="read every file, also those that have not changed"
+    )
+
+
+def run(arguments: Namespace) -> int:
+    """Scan, print the summary, and exit as `audit` does."""
+    out = scan_folder(arguments.out)
+    telling = _Telling(quiet=arguments.quiet)
+    try:
+        far = scan(
+            arguments.places,
+            out,
+            jobs=arguments.jobs,
+            again=arguments.again,
+            tell=telling,
+        )
+    finally:
+        telling.end()
+    with Library(out) as library:
+        found = summarise(library)
+        ignored = library.manifest.ignored
+    if arguments.json:
+        row = {"folder": str(out), "scan": _scan_row(far, ignored), **summary_row(found)}
+        print_json(row)
+    else:
+        say([*summary_lines(found), "", *_scan_lines(far, ignored, out)])
+    return _code(found, arguments.fail_on)
+
+
+def scan_folder(told: str | None) -> Path:
+    """The folder of a scan: what the command line says, else the default."""
+    return default_folder() if told is None else Path(told)
+
+
+def default_folder() -> Path:
+    """Where a scan is kept if no folder is given."""
+    return Path(os.environ.get(FOLDER_VARIABLE, "captures")) / "scan"
+
+
+class _Telling:
+    """Says how far a scan is: in place on a terminal, in a line now and then elsewhere."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._terminal = sys.stderr.isatty()
+        self._width = 0
+        self._last = time.monotonic()
+
+    def __call__(self, far: Progress) -> None:
+        now = time.monotonic()
+        if self._quiet or now - self._last < (_TERMINAL_EACH_S if self._terminal else _LOG_EACH_S):
+            return
+        self._last = now
+        if self._terminal:
+            self._width = redraw(progress_words(far), self._width)
+        else:
+            tell(progress_words(far))
+
+    def end(self) -> None:
+        """Leave a clean line."""
+        if self._width:
+            redraw("", self._width)
+            redraw("", 0)
+
+
+def _scan_row(far: Progress, ignored: Mapping[str, int]) -> dict[str, object]:
+    return {
+        "files": far.files,
+        "unchanged": far.skipped,
+        "removed": far.removed,
+        "seconds": round(far.elapsed_s, 3),
+        "ignored": dict(ignored),
+    }
+
+
+def _scan_lines(far: Progress, ignored: Mapping[str, int], out: Path) -> list[str]:
+    words = [f"{count(far.files, 'file')} read", f"{number(far.skipped)} unchanged"]
+    if far.removed:
+        words.append(f"{number(far.removed)} removed")
+    lines = [f"{', '.join(words)}; tables in {out}"]
+    if ignored:
+        most = sorted(ignored.items(), key=lambda one: (-one[1], one[0]))
+        shown = ", ".join(f"{ending} ({number(amount)})" for ending, amount in most[:_ENDINGS])
+        total = sum(ignored.values())
+        lines.append(
+            f"{count(total, 'file')} of other types {'was' if total == 1 else 'were'} ignored: {shown}"
+            f"{', ...' if len(most) > _ENDINGS else ''}; name a file or glob to read it"
+        )
+    return lines
+
+
+def _code(found: Summary, level: str) -> int:
+    if found.counts.unread:
+        return 2
+    if level == "never":
+        return 0
+    return int(found.severities["error"] > 0 or (level == "warning" and any(found.severities.values())))
+
+
+def _jobs(text: str) -> int:
+    try:
+        jobs = int(text)
+    except ValueError:
+        jobs = 0
+    if not 1 <= jobs <= 1024:
+        raise ArgumentTypeError(f"invalid number of processes {text[:40]!r}: expected 1 to 1024")
+    return jobs

@@ -1,0 +1,116 @@
+"""What a scan finds: folders, globs, links, archives and remote places."""
+
+import os
+import zipfile
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from inspector.archive.items import ItemReader
+from inspector.archive.listing import list_places
+from inspector.archive.remote import remote_files
+from inspector.errors import InspectorError
+from tests.support.archives import id_lists
+
+
+def names(*places: str | Path, but: Path | None = None) -> list[str]:
+    return [item.name for item in list_places([str(place) for place in places], but=but).items]
+
+
+def test_a_folder_is_read_with_its_folders_and_without_what_is_no_capture(tmp_path: Path) -> None:
+    kept = ["a.jsonl", "b.json.gz", "deep/c.txt", "deep/d.har", "stream.zst"]
+    hidden = [".hidden.jsonl", ".git/e.json"]
+    for name in (*kept, *hidden, "README.md", "deep/table.csv.gz", "run.jsonl.part", "plain"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("x")
+    found = list_places([str(tmp_path)])
+    assert [item.name for item in found.items] == ["a.jsonl", "b.json.gz", "c.txt", "d.har", "stream.zst"]
+    assert dict(found.ignored) == {".md": 1, ".gz": 1, ".part": 1, "no ending": 1}
+
+
+def test_a_file_that_is_named_is_always_read_and_only_once(tmp_path: Path) -> None:
+    [path, _] = id_lists(tmp_path, 2)
+    odd = path.rename(tmp_path / "stream")
+    assert names(odd) == ["stream"]
+    assert names(tmp_path / "s*", odd, tmp_path) == ["ids-0001.json", "stream"]
+
+
+def test_links_that_go_in_circles_end(tmp_path: Path) -> None:
+    [path] = id_lists(tmp_path / "in", 1)
+    (tmp_path / "in" / "again").symlink_to(tmp_path / "in", target_is_directory=True)
+    (tmp_path / "in" / "self.json").symlink_to(tmp_path / "in" / "self.json")
+    (tmp_path / "in" / "gone.json").symlink_to(tmp_path / "nothing")
+    (tmp_path / "in" / "other.json").symlink_to(path)
+    found = {item.name: item.trouble for item in list_places([str(tmp_path / "in")]).items}
+    assert sorted(found) == ["gone.json", "ids-0000.json", "other.json", "self.json"]
+    assert "No such file" in found["gone.json"]
+    assert "Too many levels" in found["self.json"]
+    assert not found["other.json"]
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    [item] = list_places([str(tmp_path)]).items
+    assert "not a regular file" in item.trouble
+
+
+def test_places_that_do_not_exist_are_errors_of_the_caller(tmp_path: Path) -> None:
+    for place, words in {
+        tmp_path / "none": "no such file or folder",
+        tmp_path / "*.jsonl": "no file matches",
+        "memory://none/none.json": "no such object",
+        "nosuchprotocol://x/y": "cannot be opened",
+        "https://me:secret@host/x.json": "contains a key or password",
+        "https://host/x.json?X-Amz-Signature=abc": "contains a key or password",
+        "zip://a.json::memory://x.zip": "chained URLs are not supported",
+    }.items():
+        with pytest.raises(InspectorError, match=words):
+            list_places([str(place)])
+
+
+def test_the_folder_of_the_tables_is_left_out(tmp_path: Path) -> None:
+    id_lists(tmp_path, 1)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "scan.json").write_text("{}")
+    assert names(tmp_path, but=tmp_path / "out") == ["ids-0000.json"]
+
+
+def test_members_of_an_archive_are_items_and_nothing_is_extracted(tmp_path: Path) -> None:
+    [path] = id_lists(tmp_path / "in", 1)
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        for name in ("a/ids.json", "../../escape.json", "etc/ids.json", "README.md"):
+            archive.write(path, name)
+    found = list_places([str(tmp_path / "all.zip")])
+    assert [item.member for item in found.items] == ["../../escape.json", "a/ids.json", "etc/ids.json"]
+    assert {ItemReader().content(item) for item in found.items} == {path.read_bytes()}
+    assert {item.stamp[:6] for item in found.items} == {"crc32 "}
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["all.zip", "in"]
+
+
+def test_remote_places_are_listed_and_read_and_archives_in_them(tmp_path: Path) -> None:
+    store = fsspec.filesystem("memory")
+    [path] = id_lists(tmp_path, 1)
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.write(path, "inside.json")
+    for name, content in {
+        "runs/a.json": path.read_bytes(),
+        "runs/deep/b.json": path.read_bytes(),
+        "runs/notes.md": b"x",
+        "runs/all.zip": (tmp_path / "all.zip").read_bytes(),
+    }.items():
+        store.pipe_file(f"/archive-test/{name}", content)
+    try:
+        found = list_places(["memory://archive-test/runs"])
+        assert [item.name for item in found.items] == ["a.json", "inside.json", "b.json"]
+        assert dict(found.ignored) == {".md": 1}
+        reader = ItemReader()
+        assert {reader.content(item) for item in found.items} == {path.read_bytes()}
+        reader.close()
+        assert names("memory://archive-test/runs/*.json") == ["a.json"]
+        [[_, size, stamp]], single = remote_files("memory://archive-test/runs/a.json")
+        assert (size, single) == (len(path.read_bytes()), True)
+        assert stamp
+    finally:
+        store.rm("/archive-test", recursive=True)

@@ -1,0 +1,18 @@
+"""The columns of a scan: `python -m tools.make_columns` prints the tables of docs/scan.md."""
+
+import sys
+from collections.abc import Sequence
+
+from inspector.archive.columns import CAPTURES, FINDINGS, Column
+
+__all__ = ["columns_table"]
+
+
+def columns_table(columns: Sequence[Column]) -> str:
+    """Column, type and meaning, as a Markdown table."""
+    rows = (f"| `{one.name}` | {one.type} | {one.meaning} |" for one in columns)
+    return "\n".join(["| column | type | meaning |", "|---|---|---|", *rows])
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{columns_table(CAPTURES)}\n\n{columns_table(FINDINGS)}\n")
