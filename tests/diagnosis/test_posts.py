@@ -316,7 +316,7 @@ def test_a_start_up_failure_is_named_as_exactly_as_its_error_allows(text: str, s
             "tool-choice-required-ignored",
         ),
         (
-            "JSONDecodeError when parsing the tool_call arguments of gpt-oss from vLLM: Expecting ',' delimiter",
+            "JSONDecodeError in the tool_call arguments of gpt-oss from vLLM: Expecting ',' delimiter",
             "invalid-json-tool-arguments",
         ),
         (
