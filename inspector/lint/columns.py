@@ -29,7 +29,7 @@ class Form(StrEnum):
 
 
 _WORDS: Final = {
-    Form.TEXT: "text",
+    Form.TEXT: "rendered text",
     Form.MESSAGES: "chat messages",
     Form.IDS: "token IDs",
     Form.ANSWER: "scored text",

@@ -160,7 +160,7 @@ def _nothing(name: str, head: Sequence[Row]) -> CaptureError:
     if any(row.values is not None and "harmony_capture" in row.values for row in head):
         return CaptureError(name, "is a capture; check it with the command audit")
     if not (keys := _keys(head)):
-        return CaptureError(name, "has no row that can be read; pass JSON lines, JSON or Parquet")
+        return CaptureError(name, "has no row that can be read; pass JSON Lines, JSON or Parquet")
     return CaptureError(
         name,
         f"no column was recognized; its columns are {keys}. "

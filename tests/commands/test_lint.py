@@ -50,7 +50,7 @@ def test_the_summary_comes_first_and_the_list_is_limited(
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:3] == [
         "  ERROR: 3 of 4 rows have findings: 3 errors.",
-        "  Read as JSON lines: “text” as text.",
+        "  Read as JSON Lines: “text” as rendered text.",
     ]
     assert lines[3].split() == ["row", "column", "place", "severity", "rule", "text"]
     assert [line.split()[0] for line in lines[4:6]] == ["2", "3"]
