@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from inspector.capture import Endpoint
 from inspector.commands.asking import add_connection_options, add_usual_options
+from inspector.commands.redact import add_redact_option
 from inspector.commands.shared import Commands
 from inspector.wire.endpoints import asked_endpoints
 
@@ -190,6 +191,7 @@ def _output(parser: ArgumentParser) -> None:
         metavar="SHARE",
         help="also keep this share of the captures that are ok",
     )
+    add_redact_option(group)
     group.add_argument("--json", action="store_true", help="print the result as JSON")
     for name, words in (
         ("csv", "one line per request"),

@@ -99,6 +99,7 @@ def _plan(arguments: Namespace) -> Plan:
         sweep=_sweep(arguments),
         folder=_folder(arguments),
         keep_clean=arguments.keep_clean,
+        redact=arguments.redact_text,
         warm_up=_warm_up(arguments),
     )
 

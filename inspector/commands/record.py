@@ -5,10 +5,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from inspector.commands.asking import add_request_options, add_server_options, request_of, server_of
+from inspector.commands.redact import add_redact_option, fresh
 from inspector.commands.shared import Commands, say, tell
 from inspector.errors import ConnectionFailed, StoreError
 from inspector.inspection import inspect
+from inspector.masking import masked
 from inspector.runs.registry import Registry
+from inspector.store import save
 
 __all__ = ["add_parser"]
 
@@ -41,6 +44,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--and-truth", metavar="FILE", help="also send the prompt to completions, and save that capture here"
     )
+    add_redact_option(parser)
     parser.set_defaults(run=run)
 
 
@@ -54,9 +58,10 @@ def run(arguments: Namespace) -> int:
         paths.append(_free(arguments.and_truth))
         if paths[0].resolve() == paths[1].resolve():
             raise StoreError(f"{paths[1]}: same file as --out; choose another name for --and-truth")
-        runs = list(registry.start_both(server, request, paths=(paths[0], paths[1])))
+        files = (None, None) if arguments.redact_text else (paths[0], paths[1])
+        runs = list(registry.start_both(server, request, paths=files))
     else:
-        runs = [registry.start(server, request, path=paths[0])]
+        runs = [registry.start(server, request, path=None if arguments.redact_text else paths[0])]
     try:
         for one in runs:
             registry.wait(one)
@@ -70,16 +75,21 @@ def run(arguments: Namespace) -> int:
     failed = [one for one in runs if one.outcome.failed and not one.events]
     if failed:
         for one, path in zip(runs, paths, strict=True):
-            if not one.events:
+            if not one.events and not arguments.redact_text:
                 with suppress(OSError):
                     path.unlink()  # an empty capture would block the next attempt
         raise ConnectionFailed(failed[0].outcome.failure)
-    for one in runs:
-        looked = inspect(one.capture(), name=str(one.path))
+    standins = fresh() if arguments.redact_text else None
+    for one, path in zip(runs, paths, strict=True):
+        capture = one.capture()
+        if standins is not None:
+            capture = masked(capture, standins, name=str(path))
+            save(capture, path)
+        looked = inspect(capture, name=str(path))
         pace = one.pace()
         rate = "" if pace.tokens_per_s is None else f", {pace.tokens_per_s:,.0f} tokens/s"
         count = f"{pace.tokens:,} tokens" if looked.reading.choice.has_ids else "token count unknown"
-        say(f"{one.path}: {len(one.events):,} events, {count}{rate}")
+        say(f"{path}: {len(one.events):,} events, {count}{rate}")
         say(f"  {looked.verdict.level.upper()}: {looked.verdict.sentence}")
         for note in one.outcome.notes:
             say(f"  note: {note}")
