@@ -6,7 +6,7 @@
 
 from inspector.alignment.cells import Extra, Fate, FateState
 from inspector.alignment.choice import align_choice, alignments
-from inspector.alignment.fields import Alignment, Ending, align
+from inspector.alignment.fields import Alignment, Ending, align, same_when_joined
 from inspector.alignment.reconstructed import reconstructed_cells
 from inspector.alignment.text import embed, embed_or_align
 
@@ -22,4 +22,5 @@ __all__ = [
     "embed",
     "embed_or_align",
     "reconstructed_cells",
+    "same_when_joined",
 ]

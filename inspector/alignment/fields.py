@@ -30,7 +30,7 @@ from inspector.harmony.text import text_of
 from inspector.harmony.vocab import MARKERS, join_bytes
 from inspector.reading import ChoiceReading
 
-__all__ = ["Alignment", "Ending", "align", "parts_of"]
+__all__ = ["Alignment", "Ending", "align", "parts_of", "same_when_joined"]
 
 _BROKEN: Final = "\ufffd"
 _CHARACTER_AT_MOST: Final = 4
@@ -96,7 +96,7 @@ def align(
         if raw:
             complete = complete or _stopped(reading, whole, got, ending) or _held_back(spans, got)
         if unstreamed:
-            complete = complete or _same_when_joined(texts, got)
+            complete = complete or same_when_joined(texts, got)
         if complete:
             fates.extend(
                 Fate(part.start, part.end, FateState.OK, part.field, lane, part.message, text)
@@ -221,8 +221,11 @@ def _held_back(spans: Sequence[Sequence[int]], got: str) -> bool:
     return False
 
 
-def _same_when_joined(texts: Sequence[str], got: str) -> bool:
-    """True when an unstreamed answer has all texts, joined or rewritten."""
+def same_when_joined(texts: Sequence[str], got: str) -> bool:
+    """True when `got`, a field of an unstreamed response, has the texts of all its messages.
+
+    vLLM joins messages by line feeds there, and writes the JSON of a call's arguments anew.
+    """
     if "\n".join([text for text in texts if text]) == got:
         return True
     if len(texts) != 1:

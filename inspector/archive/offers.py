@@ -69,9 +69,10 @@ def open_row(row: Mapping[str, Any]) -> Capture:
     if digest_of(content) != row["digest"]:
         raise StoreError(f"{item.name}: has changed since the scan; scan again")
     captures = loads(content, item.name)
-    if row["number"] > len(captures):
+    number = int(row["number"])
+    if number > len(captures):
         raise StoreError(f"{item.name}: has only {len(captures)} captures; scan again")
-    return captures[row["number"] - 1]
+    return captures[number - 1]
 
 
 def _subfolders(folder: Path) -> list[Path]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from inspector.alignment import same_when_joined
 from inspector.audit.finding import Finding
 from inspector.audit.kinds import KINDS, Kind, Side
 from inspector.audit.missing_ids import ids_missing
@@ -31,6 +32,8 @@ class FieldState(StrEnum):
     """The field also has generated text for which the API has no field. Nothing was lost."""
     ADDED = "separator added by the server"
     """The server put something between two messages of the field. Nothing was lost."""
+    REWRITTEN = "same text in another form"
+    """An unstreamed response: messages joined by line feeds, or the JSON of arguments written anew."""
     LEFT_OUT = "text left out on purpose"
     """Special tokens, half a character or a stop string, which a server does not send as text."""
     DIFFERENT = "different"
@@ -87,6 +90,8 @@ def field_texts(reading: Reading, choice: ChoiceReading, findings: Sequence[Find
             state = FieldState.UNKNOWN
         elif field in added:
             state = FieldState.ADDED
+        elif reading.stream.bodies and same_when_joined(choice.expected.texts(field, choice.tokens.ids), got):
+            state = FieldState.REWRITTEN
         else:
             state = FieldState.LEFT_OUT if _shorter(made, got) else FieldState.NO_FIELD
         found.append(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from inspector.commands import lab_runs
+from inspector.commands.record import add_connection_options
 from inspector.commands.shared import Commands
 from inspector.lab import scripts
 from inspector.lab.install import CPU_PACKAGE, GPU_PACKAGE, NEWEST
@@ -186,6 +187,23 @@ def _add_commands(lab: ArgumentParser) -> None:
         "--tries", type=int, default=300, metavar="N", help="maximum number of requests (default: 300)"
     )
     smaller.add_argument("--json", action="store_true", help="print the result as JSON")
+
+    again = _command(
+        inner,
+        "derender",
+        lab_runs.derender_command,
+        "have another release parse the tokens of a capture; exit code 1 if it loses text of them",
+        "lab derender fixtures/chat-tool-call-dropped-vllm-0.13.0.jsonl --front-end 0.33.0",
+    )
+    again.add_argument("capture", type=Path, metavar="CAPTURE", help="a chat capture with token IDs")
+    group = again.add_mutually_exclusive_group(required=True)
+    group.add_argument("--front-end", metavar="VERSION", help="an official release's Python front end")
+    group.add_argument("--base-url", metavar="URL", help="a running server of vLLM 0.24.0 or newer")
+    again.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder for the captures of what the release delivers"
+    )
+    again.add_argument("--json", action="store_true", help="print the result as JSON")
+    add_connection_options(again)
 
     load = _command(
         inner,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from inspector.capture import Endpoint
+from inspector.commands.record import server_of
 from inspector.commands.shared import one_capture, print_json, say, tell, write_text
 from inspector.errors import LabError
 from inspector.lab import html, matrix, reporting, scripts
@@ -19,6 +20,7 @@ from inspector.lab.bisect import (
     releases,
     script_of_capture,
 )
+from inspector.lab.derender import checked, derender, derendered_lines, derendered_row, scale_out
 from inspector.lab.gate import gate, gate_lines, gate_markdown, gate_row
 from inspector.lab.install import NEWEST, adopt, installed_versions
 from inspector.lab.load import load_row, load_sentence, run_load
@@ -35,10 +37,12 @@ from inspector.lab.standin.steps import RAGGED, schedule_of
 from inspector.lab.watch import record_new, report_lines, report_markdown
 from inspector.metrics import figures
 from inspector.reading import read
+from inspector.store import save
 
 __all__ = [
     "adopt_command",
     "bisect_command",
+    "derender_command",
     "gate_command",
     "install_command",
     "load_command",
@@ -225,6 +229,34 @@ def shrink_command(arguments: Namespace) -> int:
     else:
         say(reporting.shrunk_lines(found, version, interval))
     return 0
+
+
+def derender_command(arguments: Namespace) -> int:
+    """Have another release parse the tokens of a capture; exit code 1 if it loses text of them."""
+    _, capture = one_capture(str(arguments.capture))
+    checked(capture)  # fails before a server is started
+    if arguments.base_url:
+        found = derender(capture, server_of(arguments))
+    else:
+        lab = replace(_session(arguments), package=FRONT_END)
+        environment = lab.prepare(arguments.front_end)
+        with ExitStack() as stack:
+            running = lab.serving(stack, environment, ServerOptions(flags=scale_out(arguments.front_end)))
+            found = derender(capture, server_of(arguments, running.base_url))
+    if arguments.out:
+        try:
+            arguments.out.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise LabError(
+                f"{arguments.out}: cannot be created ({error.strerror}); choose another --out"
+            ) from error
+        for name, one in found.answers.items():
+            save(one.capture, arguments.out / f"{name}.jsonl")
+    if arguments.json:
+        print_json(derendered_row(found))
+    else:
+        say(derendered_lines(found))
+    return int(not found.passed)
 
 
 def load_command(arguments: Namespace) -> int:

@@ -32,6 +32,7 @@ _LONGEST: Final = 4000
 _NOTES: Final = {
     "text without an API field": "complete, with text that has no API field",
     "separator added by the server": "complete, with separators that the server added",
+    "same text in another form": "complete, in another form because the response is not streamed",
     "text left out on purpose": "complete, without what is not sent as text",
 }
 """Why texts that differ are right, by the state of the field."""

@@ -25,6 +25,7 @@ from inspector.engines.vllm_rust import VLLM_RUST
 from inspector.errors import LabError
 from inspector.inspection import inspect
 from inspector.lab import asking
+from inspector.lab.derender import derender, scale_out
 from inspector.lab.install import installed
 from inspector.lab.model import SERVED_NAME
 from inspector.lab.paths import LabPaths, default_root
@@ -61,7 +62,8 @@ def server(request: pytest.FixtureRequest) -> Iterator[StandinServer]:
     )
     lab = LabSession(paths=paths, package=request.param)
     with ExitStack() as stack:
-        running = lab.serving(stack, environment, ServerOptions(schedule=RAGGED))
+        options = ServerOptions(schedule=RAGGED, flags=scale_out(NEWEST_FRONT_END))
+        running = lab.serving(stack, environment, options)
         assert isinstance(running, StandinServer)
         yield running
 
@@ -102,6 +104,25 @@ def test_the_rust_server_has_no_responses_and_says_who_it_is(server: StandinServ
     status = httpx.post(f"{server.base_url}/v1/responses", json={}).status_code
     assert (owner, status == 404) == (("vllm-frontend-rs", True) if is_rust(server) else ("vllm", False))
     assert httpx.get(f"{server.base_url}/version").json()["version"] == NEWEST_FRONT_END
+
+
+@pytest.mark.parametrize("name", ["tool_call", "return_after_end", "missing_start"])
+def test_tokens_are_parsed_again_to_what_was_served(server: StandinServer, name: str) -> None:
+    server.engine.set_steps(RAGGED)
+    target = Target(Endpoint.CHAT, named([name])[0])
+    capture = ask(server.base_url, target, version=NEWEST_FRONT_END, stream_interval=0)
+    if is_rust(server):
+        with pytest.raises(LabError, match="cannot parse the tokens: HTTP 501"):
+            derender(capture, Server(base_url=server.base_url))
+        return
+    found = derender(capture, Server(base_url=server.base_url))
+    assert found.rendered == found.told
+    assert found.streamed is not None
+    assert found.whole is not None
+    texts = [one.reading.choice.delivered() for one in (found.served, found.streamed)]
+    assert texts[0] == texts[1]
+    assert found.streamed.verdict.level is found.served.verdict.level
+    assert found.refused == {}
 
 
 def streamed(server: StandinServer, words: str, **also: Any) -> list[dict[str, Any]]:

@@ -1,0 +1,158 @@
+"""Another release's reading of a capture's tokens, with transports that answer as vLLM's releases do.
+
+The real front ends are asked in `standin/test_real_front_ends.py`.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from inspector.audit.verdict import Level
+from inspector.capture import Capture, Endpoint, Header
+from inspector.client.address import Server
+from inspector.errors import LabError
+from inspector.harmony.vocab import encode
+from inspector.lab.derender import derender, derendered_lines, derendered_row, scale_out
+from inspector.store import FIXTURES, load
+
+SERVER = Server(base_url="http://server.test")
+PROMPT = encode("<|start|>system<|message|>x<|end|><|start|>user<|message|>Hi<|end|><|start|>assistant")
+Answer = Callable[[dict[str, Any]], httpx.Response]
+
+
+def lossy() -> Capture:
+    """Three tokens a step on 0.13.0, which lost some of the reasoning and of the arguments."""
+    (capture,) = load(FIXTURES / "chat-tool-call-dropped-vllm-0.13.0.jsonl")
+    return capture
+
+
+def whole(body: dict[str, Any]) -> httpx.Response:
+    """What 0.33.0 makes of these tokens at once."""
+    (told,) = body["generate_response"]["choices"]
+    call = {"id": "c", "type": "function"}
+    function = {"name": "get_weather", "arguments": '{"city": "Paris", "unit": "celsius"}'}
+    message = {"role": "assistant", "content": None, "reasoning": "Need weather."}
+    message["tool_calls"] = [{**call, "function": function}]  # type: ignore[assignment]
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls", "token_ids": told["token_ids"]}
+    return httpx.Response(200, json={"object": "chat.completion", "choices": [choice]})
+
+
+def refusing(body: dict[str, Any]) -> httpx.Response:
+    """What 0.27.1 to 0.30.0 say to a stream."""
+    if not body.get("stream"):
+        return whole(body)
+    error = {"message": "Streaming chat derender is not yet supported", "code": 501}
+    return httpx.Response(501, json={"error": error})
+
+
+def transport(parse: Answer, *, render: httpx.Response | None = None) -> httpx.MockTransport:
+    def answer(request: httpx.Request) -> httpx.Response:
+        match request.url.path:
+            case "/version":
+                return httpx.Response(200, json={"version": "0.30.0"})
+            case "/v1/models":
+                return httpx.Response(200, json={"data": [{"id": "served-name"}]})
+            case "/v1/chat/completions/render":
+                return render or httpx.Response(200, json={"token_ids": PROMPT})
+            case _:
+                return parse(json.loads(request.content))
+
+    return httpx.MockTransport(answer)
+
+
+def test_a_release_without_streams_is_judged_by_its_message() -> None:
+    found = derender(lossy(), SERVER, transport=transport(refusing))
+    assert found.streamed is None
+    assert found.whole is not None
+    assert found.whole.verdict.level is Level.CLEAN
+    assert found.passed
+    lines = derendered_lines(found)
+    assert lines[0] == (
+        "vLLM 0.30.0 delivers these 32 tokens without an error, as a whole; vLLM 0.13.0 did not."
+    )
+    assert lines[1].startswith("  The prompt differs (left: the capture, right: vLLM 0.30.0).")
+    assert lines[-1] == "  streamed: refused. HTTP 501: Streaming chat derender is not yet supported"
+
+
+def test_the_request_goes_out_with_the_servers_model_and_the_steps_of_the_capture() -> None:
+    sent: list[dict[str, Any]] = []
+
+    def keep(body: dict[str, Any]) -> httpx.Response:
+        sent.append(body)
+        if not body.get("stream"):
+            return whole(body)
+        (told,) = body["generate_chunk"]["choices"]
+        choice = {"index": 0, "delta": {}, "finish_reason": None, "token_ids": told["token_ids"]}
+        chunk = {"object": "chat.completion.chunk", "choices": [choice]}
+        return httpx.Response(200, json={"chunk": chunk, "stream_state": {"steps": len(sent)}})
+
+    found = derender(lossy(), SERVER, transport=transport(keep))
+    *steps, last, once = sent
+    assert {one["chat_request"]["model"] for one in sent} == {"served-name"}
+    assert [one["stream_state"] for one in (*steps, last)] == [
+        None,
+        *({"steps": number} for number in range(1, len(steps) + 1)),
+    ]
+    assert last["generate_chunk"]["choices"][0]["finish_reason"] == "stop"
+    assert last["generate_chunk"]["choices"][0]["stop_reason"] == 200012
+    assert once["generate_response"]["choices"][0]["token_ids"] == list(
+        found.served.reading.choice.tokens.ids
+    )
+    assert not found.passed
+    assert found.sentence.startswith("vLLM 0.30.0 does not deliver these 32 tokens correctly. Streamed: ")
+    row = derendered_row(found)
+    assert row["streamed"]["verdict"]["level"] == "error"
+    assert row["prompt"] == {
+        "sentence": found.prompt_sentence,
+        "served": 205,
+        "rendered": len(PROMPT),
+        "identical": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (httpx.Response(404, text="Not Found"), "not available .HTTP 404.*--enable-scale-out"),
+        (httpx.Response(200, text="no JSON"), "HTTP 200: no JSON"),
+        (httpx.Response(200, json=[1]), "HTTP 200"),
+        (httpx.Response(400, json={"error": {"message": "model\x1b[31m"}}), "HTTP 400: model"),
+    ],
+)
+def test_a_server_that_parses_nothing_is_an_error_with_its_words(answer: httpx.Response, words: str) -> None:
+    with pytest.raises(LabError, match=words):
+        derender(lossy(), SERVER, transport=transport(lambda _: answer))
+
+
+def test_a_prompt_that_is_not_rendered_is_said() -> None:
+    found = derender(lossy(), SERVER, transport=transport(refusing, render=httpx.Response(404)))
+    assert found.rendered is None
+    assert "/v1/chat/completions/render is not available (HTTP 404)" in found.prompt_sentence
+
+
+def test_a_server_that_cannot_be_reached_is_named() -> None:
+    def refuse(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("connection refused", request=request)
+
+    with pytest.raises(LabError, match=r"connection refused at http://server\.test"):
+        derender(lossy(), SERVER, transport=httpx.MockTransport(refuse))
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "words"), [(Endpoint.RESPONSES, "for chat completions"), (Endpoint.CHAT, "no token IDs")]
+)
+def test_what_has_no_tokens_of_chat_is_refused_before_a_request(endpoint: Endpoint, words: str) -> None:
+    with pytest.raises(LabError, match=words):
+        derender(Capture(header=Header(endpoint=endpoint), events=[]), SERVER)
+
+
+def test_the_flag_is_given_to_the_releases_that_know_it() -> None:
+    assert [scale_out(one) for one in ("0.24.0", "0.29.0", "0.30.0", "0.33.0")] == [
+        [],
+        [],
+        ["--enable-scale-out"],
+        ["--enable-scale-out"],
+    ]
