@@ -29,7 +29,7 @@ class Form(StrEnum):
 
 
 _WORDS: Final = {
-    Form.TEXT: "text",
+    Form.TEXT: "rendered text",
     Form.MESSAGES: "chat messages",
     Form.IDS: "token IDs",
     Form.ANSWER: "scored text",
@@ -88,10 +88,13 @@ _RESPONSES: Final = (
 def detect(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
     """The columns of the first rows that can be checked, in their order."""
     keys = list(dict.fromkeys(key for row in rows for key in row))
-    if answers := _answers(rows, keys):
-        return answers
-    found: list[Column] = []
+    if log := _log(rows):
+        return log
+    answers = _answers(rows, keys)
+    found = [Column(key, Form.ANSWER) for key in answers]
     for key in keys:
+        if key in answers:
+            continue
         values = [row[key] for row in rows if row.get(key) is not None]
         if form := _form(key, values):
             found.append(Column(key, form))
@@ -129,21 +132,22 @@ def is_ids(value: object) -> bool:
     )
 
 
-def _answers(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[Column]:
-    """The scored columns of an evaluation; empty for another table."""
-    if "filtered_resps" in keys:  # lm-evaluation-harness: what its filters left is scored
+def _log(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
+    """The scored columns of a log that its keys identify; empty for another table."""
+    if any("filtered_resps" in row for row in rows):  # lm-evaluation-harness: what its filters left is scored
         return [Column("filtered_resps", Form.ANSWER)]
     if any(isinstance(row.get("output"), Mapping) and "scores" in row for row in rows):  # Inspect
         return [Column("output.choices.message.content", Form.ANSWER), Column("scores.*.answer", Form.ANSWER)]
     if any(_has_continuation(row.get("model_output")) for row in rows):  # OLMES
         return [Column("model_output.continuation", Form.ANSWER)]
+    return []
+
+
+def _answers(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[str]:
+    """The columns of what a model wrote, in a table that has a score or a target beside it."""
     if _LOG_KEYS.isdisjoint(keys):
         return []
-    return [
-        Column(key, Form.ANSWER)
-        for key in keys
-        if key in _RESPONSES and any(_is_text(row.get(key)) for row in rows)
-    ]
+    return [key for key in keys if key in _RESPONSES and any(_is_text(row.get(key)) for row in rows)]
 
 
 def _has_continuation(value: object) -> bool:

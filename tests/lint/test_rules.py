@@ -291,6 +291,20 @@ def test_logs_of_evaluations_are_recognized(tmp_path: Path, row: dict[str, Any])
     assert found.rule is Rule.RAW_HARMONY_ANSWER
 
 
+def test_other_columns_beside_scored_text_are_checked_too(tmp_path: Path) -> None:
+    row = {
+        "response": RAW,
+        "score": 0.0,
+        "messages": [{"role": "bot", "content": "x"}],
+        "prompt": f"{USER}\n",
+    }
+    assert [one.rule for one in findings(tmp_path, row)] == [
+        Rule.RAW_HARMONY_ANSWER,
+        Rule.UNKNOWN_ROLE,
+        Rule.REJECTED_TOKEN,
+    ]
+
+
 def test_text_that_a_filter_removed_is_not_scored(tmp_path: Path) -> None:
     assert findings(tmp_path, {"doc_id": 0, "resps": [[RAW]], "filtered_resps": ["4"]}) == []
 
