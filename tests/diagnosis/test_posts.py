@@ -279,7 +279,7 @@ def test_words_that_routes_share_with_other_programs_route_nothing(text: str) ->
         ("vllm serve openai/gpt-oss-20b --enable-lora --quantization mxfp4 fails to start on an A100",
          "The server does not start; this is not a Harmony problem."),
         ("(EngineCore_DP0 pid=1) ERROR 02-08 15:03:46 [dump_input.py:72] Dumping input data for V1 LLM "
-         "engine with config: quantization=mxfp4, kv_cache_dtype=fp8", "The server's engine failed on the device"),
+         "engine with config: quantization=mxfp4", "The server's engine failed on the device"),
     ],
 )  # fmt: skip
 def test_a_start_up_failure_is_named_as_exactly_as_its_error_allows(text: str, sentence: str) -> None:
