@@ -72,7 +72,7 @@ def change_lines(runs: Sequence[Run], endpoints: Sequence[Endpoint]) -> list[str
     for older, newer in neighbours(one_each(runs)):
         for endpoint in endpoints:
             if found := shifts(older, newer, endpoint):
-                steps = f"{newer.step} per step" if newer.step.isdigit() else f"{newer.step} steps"
+                steps = newer.step_words
                 where = f"{newer.front_end}, {endpoint.value}, {steps}"
                 lines.append(f"{where}: {shift_sentence(older, newer, found)}")
     return lines or ["No outcome changed between these releases."]
