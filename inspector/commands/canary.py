@@ -7,12 +7,14 @@ from pathlib import Path
 from threading import Event
 from types import FrameType
 
-from inspector.commands.record import add_request_options, add_server_options, request_of, server_of
+from inspector.commands.asking import add_request_options, add_server_options, request_of, server_of
+from inspector.commands.redact import add_redact_option
 from inspector.commands.serving import add_host_options
 from inspector.commands.shared import Commands, say, tell
 from inspector.commands.watching import add_watch_options, seconds, watching
+from inspector.errors import InspectorError
 from inspector.tap import FolderSink
-from inspector.watch.canary import Canary, usual_requests
+from inspector.watch.canary import NAME, Canary, usual_requests
 
 __all__ = ["add_parser"]
 
@@ -42,7 +44,8 @@ def add_parser(commands: Commands) -> None:
     )
     parser.add_argument("--captures", required=True, metavar="DIR", help="folder in which captures are saved")
     add_host_options(parser)
-    add_watch_options(parser, required=True)
+    add_redact_option(parser)
+    add_watch_options(parser)
     add_request_options(parser, required=False)
     parser.set_defaults(run=run)
 
@@ -55,11 +58,15 @@ def run(arguments: Namespace) -> int:
     model = arguments.model
     requests = [request_of(arguments, model)] if asked else usual_requests(model)
     server = server_of(arguments)
-    with watching(arguments, folder) as watched:
-        assert watched is not None  # noqa: S101 -- --metrics is required
-        canary = Canary(server, requests, folder, watched.watch, watched.metrics, say=tell)
+    if arguments.metrics is None and arguments.otel is None:
+        raise InspectorError("nothing receives the results; pass --metrics PORT, --otel, or both")
+    with watching(arguments, folder, {NAME: server.v1}) as watched:
+        assert watched is not None  # noqa: S101 -- one of the two was asked for
+        canary = Canary(
+            server, requests, folder, watched.watch, watched.metrics, say=tell, redact=arguments.redact_text
+        )
         say(f"{len(requests)} requests to {server.v1} every {arguments.every:g} s; press Ctrl-C to stop")
-        say(f"metrics: {watched.address}")
+        say(watched.lines)
         stopping = Event()
 
         def stop(_: int, __: FrameType | None) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from inspector.commands import lab_runs
-from inspector.commands.record import add_connection_options
+from inspector.commands.asking import add_connection_options
 from inspector.commands.shared import Commands
 from inspector.lab import scripts
 from inspector.lab.install import CPU_PACKAGE, GPU_PACKAGE, NEWEST

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from inspector.capture import Endpoint
-from inspector.commands.record import server_of
+from inspector.commands.asking import server_of
 from inspector.commands.shared import one_capture, print_json, say, tell, write_text
 from inspector.errors import LabError
 from inspector.lab import html, matrix, reporting, scripts

@@ -10,12 +10,15 @@ from secrets import SystemRandom
 from starlette.applications import Starlette
 
 from inspector.client.address import Server
+from inspector.client.recorder import Sink
+from inspector.commands.redact import add_redact_option
 from inspector.commands.serving import add_address_options, serve
 from inspector.commands.shared import Commands, tell
 from inspector.commands.watching import Watching, add_watch_options, watching
 from inspector.errors import InspectorError
 from inspector.tap import FolderSink, Tap, Upstream, tap_mount, tap_routes
 from inspector.watch import Keep
+from inspector.watch.redacting import RedactingSink
 
 __all__ = ["add_parser"]
 
@@ -56,6 +59,7 @@ def add_parser(commands: Commands) -> None:
         action="store_true",
         help="request token IDs, and for Responses its messages, and remove them from what clients receive",
     )
+    add_redact_option(parser)
     add_watch_options(parser)
     parser.add_argument(
         "--sample",
@@ -82,8 +86,11 @@ def share(text: str) -> float:
 
 def run(arguments: Namespace) -> int:
     """Serve until interrupted."""
-    if arguments.metrics is None and (arguments.keep is not Keep.ALL or _bounded(arguments)):
-        raise InspectorError("--keep, --keep-bytes and --keep-for need --metrics, which audits the captures")
+    audited = arguments.metrics is not None or arguments.otel is not None
+    if not audited and (arguments.keep is not Keep.ALL or _bounded(arguments)):
+        raise InspectorError(
+            "--keep, --keep-bytes and --keep-for need --metrics or --otel, which audit captures"
+        )
     verify: bool | str = arguments.ca_file or True
     upstreams = []
     for text in arguments.upstream:
@@ -99,7 +106,7 @@ def run(arguments: Namespace) -> int:
         raise InspectorError("give each --upstream a unique name, for example --upstream old=http://a:8000")
     folder = Path(arguments.captures)
     FolderSink(folder)  # whether it can be written to, before anything is served
-    with watching(arguments, folder) as watched:
+    with watching(arguments, folder, {one.name: one.server.v1 for one in upstreams}) as watched:
         _serve(arguments, upstreams, folder, watched)
     return 0
 
@@ -111,7 +118,20 @@ def _bounded(arguments: Namespace) -> bool:
 def _serve(
     arguments: Namespace, upstreams: Sequence[Upstream], folder: Path, watched: Watching | None
 ) -> None:
-    taps = [_tap(one, folder, watched, arguments.sample) for one in upstreams]
+    sinks: list[RedactingSink] = []
+
+    def sink(name: str) -> Sink:
+        finished = (lambda _: None) if watched is None else partial(watched.watch.ended, name)
+        # Where metrics count them, they are not told one by one.
+        if not arguments.redact_text:
+            return FolderSink(folder, say=tell if watched is None else lambda _: None, finished=finished)
+        failed = (
+            (lambda: None) if watched is None else partial(watched.metrics.unaudited, name, "not redacted")
+        )
+        sinks.append(RedactingSink(folder, say=tell, finished=finished, failed=failed))
+        return sinks[-1]
+
+    taps = [_tap(one, sink(one.name), watched, arguments.sample) for one in upstreams]
     alone = len(taps) == 1
     routes = [tap_mount("", taps[0])] if alone else tap_routes(taps, prefix="")
 
@@ -128,20 +148,24 @@ def _serve(
     ]
     lines.append(f"captures: {folder}; press Ctrl-C to stop")
     if watched is not None:
-        lines.append(f"metrics: {watched.address}")
+        lines += watched.lines
 
     def stopping() -> None:
         for tap in taps:
             tap.stop()
 
-    serve(Starlette(routes=routes, lifespan=lifespan), arguments, lines, stopping=stopping)
+    try:
+        serve(Starlette(routes=routes, lifespan=lifespan), arguments, lines, stopping=stopping)
+    finally:
+        for one in sinks:
+            one.close()
 
 
-def _tap(upstream: Upstream, folder: Path, watched: Watching | None, part: float) -> Tap:
+def _tap(upstream: Upstream, sink: Sink, watched: Watching | None, part: float) -> Tap:
     """The tap of an upstream; its recordings are audited where that was asked for."""
     chance = SystemRandom().random
     if watched is None:
-        return Tap(upstream, FolderSink(folder, say=tell), sampled=lambda: chance() < part)
+        return Tap(upstream, sink, sampled=lambda: chance() < part)
     watch = watched.watch
 
     def sampled() -> bool:
@@ -150,5 +174,4 @@ def _tap(upstream: Upstream, folder: Path, watched: Watching | None, part: float
             watch.passed(upstream.name)
         return chosen
 
-    # Not told one by one: whoever scrapes metrics has many.
-    return Tap(upstream, FolderSink(folder, finished=partial(watch.ended, upstream.name)), sampled=sampled)
+    return Tap(upstream, sink, sampled=sampled)

@@ -2,14 +2,15 @@
 
 import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from math import inf
 from pathlib import Path
 from typing import Final
 
 from inspector.commands.serving import port_number, serving_beside
 from inspector.watch import Keep, Keeping, Metrics, Watch, metrics_app
+from inspector.watch.spans import Spans
 
 __all__ = ["Watching", "add_watch_options", "seconds", "watching"]
 
@@ -35,14 +36,21 @@ def seconds(text: str) -> float:
     return float(found[1]) * _SECONDS[found[2]]
 
 
-def add_watch_options(parser: ArgumentParser, *, required: bool = False) -> None:
+def add_watch_options(parser: ArgumentParser) -> None:
     """Add the options for metrics and for what is kept."""
     parser.add_argument(
         "--metrics",
         type=port_number,
-        required=required,
         metavar="PORT",
         help="audit each response when it ends, and serve Prometheus metrics on this port at /metrics",
+    )
+    parser.add_argument(
+        "--otel",
+        nargs="?",
+        const="",
+        metavar="URL",
+        help="audit each response when it ends, and send it as a span by OTLP over HTTP to URL, or where the "
+        "standard OTEL_EXPORTER_OTLP_* variables say (needs the extra otel)",
     )
     parser.add_argument(
         "--keep",
@@ -70,25 +78,36 @@ class Watching:
         self.watch = watch
         self.metrics = metrics
         self.address = address
-        """Where Prometheus reads."""
+        """Where Prometheus reads; empty where it does not."""
+
+    @property
+    def lines(self) -> list[str]:
+        """What to say of it at the start."""
+        return [f"metrics: {self.address}"] if self.address else []
 
 
 @contextmanager
-def watching(arguments: Namespace, folder: Path) -> Iterator[Watching | None]:
+def watching(
+    arguments: Namespace, folder: Path, addresses: Mapping[str, str] | None = None
+) -> Iterator[Watching | None]:
     """Audit and serve metrics while the context lasts, if that was asked for; else None.
 
-    Raises InspectorError if the port is taken.
+    `addresses` are those of the servers, by name. Raises InspectorError if the port is taken.
     """
-    if arguments.metrics is None:
+    if arguments.metrics is None and arguments.otel is None:
         yield None
         return
+    spans = None if arguments.otel is None else Spans(arguments.otel, addresses=addresses)
     metrics = Metrics()
     keeping = Keeping(folder, arguments.keep, most_bytes=arguments.keep_bytes, most_s=arguments.keep_for)
-    watch = Watch(metrics, keeping)
-    allowed = arguments.allow_host
-    beside = serving_beside(metrics_app(metrics), arguments.host, arguments.metrics, allowed, "--metrics")
-    with beside as address:
+    watch = Watch(metrics, keeping, spans=spans)
+    with ExitStack() as stack:
+        address = ""
+        if arguments.metrics is not None:
+            app, port = metrics_app(metrics), arguments.metrics
+            beside = serving_beside(app, arguments.host, port, arguments.allow_host, "--metrics")
+            address = f"{stack.enter_context(beside)}/metrics"
         try:
-            yield Watching(watch, metrics, f"{address}/metrics")
+            yield Watching(watch, metrics, address)
         finally:
             watch.close()

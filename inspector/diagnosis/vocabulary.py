@@ -36,10 +36,12 @@ _ABSENT: Final = (
 _ANSWER: Final = (
     r"(?:contents?|(?:final|actual|visible) (?:answers?|messages?|responses?|text|output|channel|content)"
     r"|answers?|repl(?:y|ies)|responses?|(?<!chat )(?<!/)completions?|bubble"
+    r"|summar(?:y|ies)|translations?|generations?"
     r"|assistant (?:messages?|repl(?:y|ies)|turns?)|final(?=\W*(?:$|[.,;:!?)\n]|or\b|and\b)))"
 )
 _CALL: Final = (
-    r"(?:(?:tool|function)s?[ _-]?call(?:s|ing)?\b|(?:tool|function) (?:use|usage|invocations?)\b|tool_calls)"
+    r"(?:(?:tool|function)s?[ _-]?call(?:s|ing)?\b|(?:tool|function) (?:use|usage|invocations?)\b|tool_calls"
+    r"|calls? (?:of|to) (?:a |the |my |our )?(?:tools?|functions?)\b)"
 )
 _BROKEN: Final = rf"(?:broken|ignored|{_NOT} (?:work\w*|function\w*|supported|detected|recogni[sz]ed))"
 _THINK: Final = r"(?:reasoning|thinking|thoughts?|analysis|chain[ -]of[ -]thought|cot)"
@@ -61,6 +63,7 @@ _PIECES: Final = (
 )
 _UNSTREAMED: Final = r"(?:\bwithout stream\w*|\bnon-?stream\w*|\bstream(?:ing)?\s?=\s?false)"
 _WORDS: Final = {
+    "call": _CALL,
     "think": rf"\b{_THINK}\b",
     "end": rf"\b{_END}",
     "ours": "|".join(
@@ -71,13 +74,15 @@ _WORDS: Final = {
         rf"|\b(?:{_WITHOUT}|{_NEVER}){_GAP}\b{_ANSWER}\b"
         r"(?!['_-]| (?:filter|type|length|polic|warning|safety))"
         r"|\bcontent\W{1,4}(?:is |was |== ?)?(?:''|\"\")"
+        r"|\b(?:requests?|prompts?|turns?|questions?)\b.{0,16}\b(?:comes?|came|coming|return\w*|ends?|goes)"
+        r"(?: back| up)?(?: with)?(?: an?)? (?:blank|empty|null|nothing|unanswered)\b"
     ),
     "no-call": (
         rf"\b{_CALL}{_CALL_GAP}(?:{_ABSENT}|{_BROKEN})(?![\w-])"
         rf"|\b(?:{_WITHOUT}|{_NEVER}|drops?|loses?){_GAP}{_CALL}"
     ),
     "call-as-text": (
-        rf"\b{_CALL}(?:\W+\w+){{0,4}}?\W+(?:as|in|into|inside)\W+(?:the )?"
+        rf"\b{_CALL}(?:\W+\w+){{0,4}}?(?<!parsed)(?<!decoded)(?<!read)\W+(?:as|in|into|inside)\W+(?:the )?"
         rf"(?:plain |raw |normal |assistant |message\W)?{_TEXT}\b"
     ),
     "end-of-thinking": (

@@ -1,6 +1,6 @@
-"""The rows of a data set or an evaluation log, one at a time: JSON lines, JSON, Parquet, Inspect's `.eval`.
+"""The rows of a data set or an evaluation log, one at a time: JSON Lines, JSON, Parquet, Inspect's `.eval`.
 
-Memory does not grow with a file of JSON lines (also compressed), of Parquet or of Inspect: one row or one
+Memory does not grow with a file of JSON Lines (also compressed), of Parquet or of Inspect: one row or one
 batch is held. A file that is one JSON document has to be read whole, so its size is bounded.
 """
 
@@ -35,7 +35,7 @@ class Row:
     """One row; `values` is None where it cannot be read, and `problem` says why."""
 
     number: int
-    """From 1; the line of a file of JSON lines."""
+    """From 1; the line of a file of JSON Lines."""
     values: Mapping[str, Any] | None
     problem: str = ""
 
@@ -77,7 +77,7 @@ def table_of(file: "io.BufferedReader[Any]", name: str) -> Table:
     head = plain.peek(HEAD).lstrip(b"\xef\xbb\xbf \t\r\n")
     if _is_document(head):
         return Table(name, "JSON", _document(plain, name))
-    return Table(name, "JSON lines", _lines(plain, name))
+    return Table(name, "JSON Lines", _lines(plain, name))
 
 
 def _is_document(head: bytes) -> bool:
@@ -131,7 +131,7 @@ def _document(file: IO[bytes], name: str) -> Iterator[Row]:
         raise CaptureError(
             name,
             f"is one JSON document of more than {ROW_BYTES // 2**20} MiB; "
-            "write it as JSON lines, one object per line",
+            "write it as JSON Lines, one object per line",
         )
     value = loads(content.decode("utf-8-sig", "replace"))
     if isinstance(value, dict):

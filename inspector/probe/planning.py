@@ -48,6 +48,8 @@ class Plan:
     folder: Path | None = None
     """Where rows and captures go; a run that is there goes on."""
     keep_clean: float = 0.0
+    redact: bool = False
+    """Whether rows and captures are written without the text of prompts and responses."""
     warm_up: int = 0
     """Requests that are sent first, one after the other, and not counted."""
 
@@ -71,6 +73,8 @@ class Plan:
             for name, (server, model) in zip(names, self.servers, strict=True)
         ]
         prompts = distinct(self.prompts)
+        if self.redact:
+            prompts = [replace(one, label=f"prompt {number}") for number, one in enumerate(prompts, 1)]
         asks = await asks_of(prompts, self.endpoints, sides[0], like=self.like)
         controls = dict(self.controls)
         if self.control:
@@ -81,7 +85,9 @@ class Plan:
         )
         shelf = None
         if self.folder is not None:
-            shelf = ProbeShelf(self.folder, self._told(sides, mix), keep_clean=self.keep_clean)
+            shelf = ProbeShelf(
+                self.folder, self._told(sides, mix), keep_clean=self.keep_clean, redact=self.redact
+            )
         return Probe(sides, mix, self.load, self.budget, sweep=self.sweep, shelf=shelf, warm_up=self.warm_up)
 
     def _told(self, sides: Sequence[Side], mix: Mix) -> dict[str, Any]:
@@ -101,6 +107,7 @@ class Plan:
             "unstreamed": mix.unstreamed,
             "concurrency": self.load.concurrency,
             "rate": self.load.rate,
+            **({"redacted": True} if self.redact else {}),
             "sweep": None if self.sweep is None else [self.sweep.limit, self.sweep.smallest],
         }
 

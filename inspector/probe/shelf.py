@@ -5,6 +5,7 @@ row may be cut by that; it is left out, and its request is sent again.
 """
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import Any, Final, TextIO
 
 from inspector.capture import Capture, Endpoint
 from inspector.errors import InspectorError, StoreError
-from inspector.probe.judging import Judged, Result, Row
+from inspector.masking import Standins, masked
+from inspector.probe.judging import Judged, Result, Row, judged
 from inspector.store import load, save
 
 __all__ = ["ProbeShelf", "row_of", "row_values"]
@@ -27,9 +29,12 @@ _ROWS: Final = "rows.jsonl"
 class ProbeShelf:
     """The folder; raises StoreError when it cannot be written, or belongs to another probe."""
 
-    def __init__(self, folder: Path, plan: Mapping[str, Any], *, keep_clean: float = 0.0) -> None:
+    def __init__(
+        self, folder: Path, plan: Mapping[str, Any], *, keep_clean: float = 0.0, redact: bool = False
+    ) -> None:
         self.folder = folder
         self._keep_clean = keep_clean
+        self._redact = redact
         self._kept = 0
         self._file: TextIO | None = None
         plan = json.loads(json.dumps(plan))
@@ -77,12 +82,16 @@ class ProbeShelf:
 
     def keep(self, row: Row, capture: Capture) -> Row:
         """Write a row, and its capture if it is worth keeping; the row with the file's name."""
-        if self._wanted(row):
+        if self._redact:
+            row, found = _redacted(row, capture)
+        else:
+            found = capture
+        if found is not None and self._wanted(row):
             side = f"-{row.side}" if row.side else ""
             level = f"-{row.level}" if row.level else ""
             name = f"{row.result.value}-{row.endpoint.value}{side}{level}-{row.number + 1:05}.jsonl"
             try:
-                save(capture, self.captures / name)
+                save(found, self.captures / name)
             except InspectorError as error:
                 raise StoreError(f"the capture was not kept: {error}") from error
             self._kept += 1
@@ -117,6 +126,21 @@ class ProbeShelf:
         """Nothing more will be written."""
         if self._file is not None:
             self._file.close()
+
+
+def _redacted(row: Row, capture: Capture) -> tuple[Row, Capture | None]:
+    """A row and its capture without the text; None for a capture whose text cannot be replaced.
+
+    A row that is ok has no sentence: it would say what nobody needs.
+    """
+    told = replace(row, judged=replace(row.judged, sentence=""))
+    try:
+        found = masked(capture, Standins(os.urandom(32)))
+    except InspectorError:
+        return told, None
+    if row.result is Result.OK:
+        return told, found
+    return replace(told, judged=replace(row.judged, sentence=judged(found, None).sentence)), found
 
 
 def row_values(row: Row) -> dict[str, Any]:

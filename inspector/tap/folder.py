@@ -14,7 +14,7 @@ from inspector.capture import End, Event, Header
 from inspector.errors import CaptureError, StoreError
 from inspector.store import CaptureWriter, open_writer
 
-__all__ = ["FolderSink"]
+__all__ = ["FolderSink", "file_name"]
 
 
 @dataclass(slots=True)
@@ -25,6 +25,12 @@ class _Open:
     events: int = 0
     waiting: list[Event] = field(default_factory=list)
     """Events of this turn of the event loop, written at its end in one go."""
+
+
+def file_name(header: Header) -> str:
+    """A new name for the file of a recording."""
+    moment = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    return f"{moment}-{header.endpoint}-{secrets.token_hex(3)}.jsonl"
 
 
 class FolderSink:
@@ -59,9 +65,8 @@ class FolderSink:
 
     def opened(self, header: Header) -> str:
         """Begin a file."""
-        moment = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-        name = f"{moment}-{header.endpoint}-{secrets.token_hex(3)}"
-        path = self._folder / f"{name}.jsonl"
+        path = self._folder / file_name(header)
+        name = path.stem
         writer = None
         try:
             writer = open_writer(path, header)

@@ -12,6 +12,7 @@ from typing import Final
 
 from inspector.watch.keeping import Keeping
 from inspector.watch.metrics import Metrics
+from inspector.watch.spans import Spans
 from inspector.watch.summary import Summary, of_file, prepare, prepared
 
 __all__ = ["WAITING_AT_MOST", "Watch"]
@@ -23,12 +24,19 @@ WAITING_AT_MOST: Final = 2000
 class Watch:
     """Audits recordings as they end; every method may be called from any thread.
 
-    `keeping` decides which stay on disk. The process that audits starts at once.
+    `keeping` decides which stay on disk; `spans` sends each to OpenTelemetry too. The process that audits
+    starts at once.
     """
 
     def __init__(
-        self, metrics: Metrics, keeping: Keeping, *, clock: Callable[[], float] = time.monotonic
+        self,
+        metrics: Metrics,
+        keeping: Keeping,
+        *,
+        spans: Spans | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._spans = spans
         self._metrics = metrics
         self._keeping = keeping
         self._clock = clock
@@ -67,6 +75,8 @@ class Watch:
             pool, self._pool = self._pool, None
         if pool is not None:
             pool.shutdown(wait=True)
+        if self._spans is not None:
+            self._spans.close()
 
     def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:
@@ -89,7 +99,10 @@ class Watch:
             self._waiting -= 1
             self._told()
         lag_s = self._clock() - ended_s
-        self._metrics.audited(upstream, one, lag_s=lag_s, capture=path.name if kept else "")
+        name = path.name if kept else ""
+        self._metrics.audited(upstream, one, lag_s=lag_s, capture=name)
+        if self._spans is not None:
+            self._spans.audited(upstream, one.span, capture=name)
 
     def _told(self) -> None:
         self._metrics.waiting(self._waiting, self._keeping.bytes)

@@ -11,12 +11,15 @@ from inspector.client.address import Server
 from inspector.client.outcome import OutcomeKind
 from inspector.client.questions import PROMPT, TOOL_PROMPT, WEATHER
 from inspector.client.request import LiveRequest
+from inspector.errors import InspectorError
 from inspector.runs.registry import Registry
 from inspector.runs.run import Run
+from inspector.tap.folder import file_name
 from inspector.watch.auditing import Watch
 from inspector.watch.metrics import Metrics
+from inspector.watch.redacting import write_redacted
 
-__all__ = ["Canary", "usual_requests"]
+__all__ = ["NAME", "Canary", "usual_requests"]
 
 NAME: Final = "canary"
 """Value of the label `upstream` for all that a canary finds."""
@@ -49,7 +52,8 @@ def usual_requests(model: str) -> list[LiveRequest]:
 class Canary:
     """Sends its requests to one server, one after another, each time it is asked to.
 
-    Recordings go to `folder`; `say` receives a line for each request without a response.
+    Recordings go to `folder`, with `redact` without their text; `say` receives a line for each request
+    without a response.
     """
 
     def __init__(
@@ -61,10 +65,12 @@ class Canary:
         metrics: Metrics,
         *,
         say: Callable[[str], None] = lambda _: None,
+        redact: bool = False,
     ) -> None:
         self._server = replace(server, silence_s=min(server.silence_s, _ANSWER_WITHIN_S))
         self._requests = list(requests)
-        self._registry = Registry(folder)
+        self._registry = Registry(None if redact else folder)
+        self._folder = folder if redact else None
         self._watch = watch
         self._metrics = metrics
         self._say = say
@@ -90,6 +96,8 @@ class Canary:
 
     def _ended(self, run: Run) -> None:
         path, kind = run.path, run.outcome.kind
+        if self._folder is not None:
+            path = self._folder / file_name(run.header)
         if run.trouble or path is None:
             self._say(run.trouble)
             self._metrics.unaudited(NAME, "not recorded")
@@ -100,5 +108,16 @@ class Canary:
             self._metrics.failed(NAME, str(kind))
             with suppress(OSError):
                 path.unlink()
-        else:
+        elif self._folder is None or self._redacted(run, path):
             self._watch.ended(NAME, path)
+
+    def _redacted(self, run: Run, path: Path) -> bool:
+        """Write a run that was held in memory, without its text; whether that succeeded."""
+        try:
+            write_redacted(run.capture(), path)
+        except InspectorError as error:
+            self._say(str(error))
+            self._metrics.unaudited(NAME, "not redacted")
+            return False
+        self._registry.forget(run)
+        return True

@@ -10,6 +10,7 @@ from inspector.harmony.vocab import encoding
 from inspector.inspection import Examined, channel_of, inspect
 from inspector.reading import ChoiceReading
 from inspector.store import load
+from inspector.watch.spans import SpanTold, span_of
 
 __all__ = ["Found", "Summary", "of_file", "prepare", "prepared", "summarise"]
 
@@ -41,6 +42,8 @@ class Summary:
     tokens: int
     """Tokens whose ids are known or reconstructed; 0 where they are not."""
     found: tuple[Found, ...]
+    span: SpanTold
+    """The same for OpenTelemetry."""
 
     @property
     def failing(self) -> bool:
@@ -63,6 +66,7 @@ def summarise(seen: Examined) -> Summary:
             _found(finding, cause, reading.choices)
             for finding, cause in zip(seen.findings, seen.causes, strict=True)
         ),
+        span=span_of(seen),
     )
 
 

@@ -15,7 +15,7 @@ from inspector.tokens import Tokens
 from inspector.wire.stream import Choice, Stream, brief, error_in, loads, token_ids
 from inspector.wire.usual_chunk import TOOLS, UNUSUAL, usual_chunk
 
-__all__ = ["ChatReader", "take_logprobs"]
+__all__ = ["ChatReader", "named_token", "take_logprobs"]
 
 _delta: Final = tuple.__new__
 """A Delta without its Python-level constructor, which is half its cost."""
@@ -188,12 +188,13 @@ def take_logprobs(into: Choice, logprobs: object, index: int) -> None:
         names = [entry.get("token") if isinstance(entry, dict) else None for entry in entries]
     elif isinstance(tokens := logprobs.get("tokens"), list):
         names = tokens
-    ids = [token_id for name in names if (token_id := _named(name)) is not None]
+    ids = [token_id for name in names if (token_id := named_token(name)) is not None]
     into.logprobs_whole &= len(ids) == len(names)
     into.logprob_tokens.extend(ids, index)
 
 
-def _named(name: object) -> int | None:
+def named_token(name: object) -> int | None:
+    """The token that a logprob entry names, by its number or its text; None where that tells none."""
     if not isinstance(name, str) or not 0 < len(name) < _NAME_AT_MOST or "\ufffd" in name:
         return None
     if name.startswith(_ID_PREFIX):

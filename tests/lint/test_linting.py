@@ -86,6 +86,7 @@ def test_parquet_without_pyarrow_says_what_to_install(
         (b"\x89PNG\r\n\x1a\n", "picture|image"),
         (b'[{"text": ', "not valid JSON"),
         (b'{"a": 1}\n', "no column was recognized; its columns are a"),
+        (b'{"harmony_capture": 1}\n', "is a capture; check it with the command audit"),
         (b"PK\x03\x04nothing", "zip archive is damaged"),
         (gzip.compress(LINES)[:-20], "gzip file is damaged"),
     ],

@@ -1,0 +1,44 @@
+"""Whether the audit finds the same in captures of the matrix without their text, and what that costs.
+
+python -m bench.redaction [--share 0.1]
+"""
+
+import argparse
+import random
+import time
+
+from inspector.inspection import inspect
+from inspector.lab.results import captures_of, every_run
+from inspector.masking import MaskingFailed, Standins, masked
+
+
+def main() -> None:
+    """Print how many captures keep their findings, and the time per capture."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--share", type=float, default=1.0, help="of the captures (default: all)")
+    share = parser.parse_args().share
+    chance = random.Random(1)
+    done, refused = 0, []
+    spent_s = audit_s = 0.0
+    for run in every_run():
+        for endpoint, script, capture in captures_of(run):
+            if chance.random() >= share:
+                continue
+            done += 1
+            began_s = time.perf_counter()
+            inspect(capture)
+            audit_s += time.perf_counter() - began_s
+            began_s = time.perf_counter()
+            try:
+                masked(capture, Standins(str(done).encode()))
+            except MaskingFailed:
+                refused.append(f"{run.name} {endpoint} {script}")
+            spent_s += time.perf_counter() - began_s
+    print(f"{done:,} captures, {done - len(refused):,} redacted with the same findings")
+    print(f"{spent_s / done * 1e3:.1f} ms per capture; one audit takes {audit_s / done * 1e3:.1f} ms")
+    for line in refused:
+        print(f"  not redacted: {line}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""`redact`: copies of captures without their text, with the same findings."""
+
+import os
+import re
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter, _ArgumentGroup
+from pathlib import Path
+from typing import Final
+
+from inspector.commands.shared import Commands, captures, say
+from inspector.errors import InspectorError, StoreError
+from inspector.inspection import inspect
+from inspector.masking import Standins, masked
+from inspector.store import save
+
+__all__ = ["add_parser", "add_redact_option", "fresh"]
+
+_EXAMPLE = """examples:
+  python -m inspector redact capture.jsonl --out shared.jsonl
+  python -m inspector redact captures/*.jsonl --out shared/
+
+Each token ID and each text is replaced by a stand-in of the same length in bytes; requests, tools and final
+objects too. The audit of the copy has the same findings, which is checked before it is written. Files of one
+call share their stand-ins, so they can be compared with each other. docs/sharing.md lists what is visible.
+
+exit codes: 0 written, 2 a file cannot be read, redacted or written
+"""
+_KEY_BYTES: Final = 32
+_ENDING: Final = re.compile(r"(\.[A-Za-z]\w{0,9}){0,2}$")
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "redact",
+        help="write a copy of a capture without its text, to share it",
+        description="Replace the text of captures by stand-ins of equal length. The findings stay the same.",
+        epilog=_EXAMPLE,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "files", metavar="FILE", nargs="+", help="a capture or another supported file; - is standard input"
+    )
+    parser.add_argument(
+        "--out",
+        required=True,
+        metavar="OUT",
+        help="file to write; a folder if there are several captures or it ends in /; nothing is overwritten",
+    )
+    parser.set_defaults(run=run)
+
+
+def add_redact_option(parser: ArgumentParser | _ArgumentGroup) -> None:
+    """Add `--redact-text` to a command that stores captures."""
+    parser.add_argument(
+        "--redact-text",
+        action="store_true",
+        help="store stand-ins of the same length in place of all text and token IDs (docs/sharing.md)",
+    )
+
+
+def fresh() -> Standins:
+    """Stand-ins of a random key that nobody keeps."""
+    return Standins(os.urandom(_KEY_BYTES))
+
+
+def run(arguments: Namespace) -> int:
+    """Write the copies."""
+    found = [one for file in arguments.files for one in captures(file)]
+    out = Path(arguments.out)
+    several = len(found) > 1 or out.is_dir() or arguments.out.endswith(("/", os.sep))
+    targets = [out / _name(name) for name, _ in found] if several else [out]
+    for target in targets:
+        if target.exists() or targets.count(target) > 1:
+            raise StoreError(f"{target}: file already exists; choose another --out")
+    if several:
+        _folder(out)
+    standins = fresh()
+    for (name, capture), target in zip(found, targets, strict=True):
+        copy = masked(capture, standins, name=name)
+        save(copy, target)
+        count = len(inspect(copy).findings)
+        findings = "1 finding" if count == 1 else f"{count:,} findings"
+        say(f"{target}: {len(copy.events):,} events, {findings}, as before")
+    return 0
+
+
+def _name(name: str) -> str:
+    file, hash_mark, number = name.rpartition("#") if re.search(r"#\d+$", name) else (name, "", "")
+    stem = _ENDING.sub("", Path(file).name) or "capture"
+    return f"{stem}{'-' if hash_mark else ''}{number}-redacted.jsonl"
+
+
+def _folder(path: Path) -> None:
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise InspectorError(f"{path}: cannot be created ({error.strerror}); choose another --out") from error

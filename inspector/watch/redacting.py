@@ -1,0 +1,164 @@
+"""A folder of captures without their text: a recording is held in memory, and redacted before it is written.
+
+A process does it, so that no other client waits. A recording whose text cannot be replaced, or that is more
+than is held, is not written.
+"""
+
+import multiprocessing
+import os
+import secrets
+import signal
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+from inspector.capture import Capture, End, Event, Header
+from inspector.errors import InspectorError
+from inspector.harmony.vocab import encoding
+from inspector.masking import Standins, masked
+from inspector.store import save
+from inspector.tap.folder import FolderSink, file_name
+
+__all__ = ["HELD_AT_MOST", "RedactingSink", "write_redacted"]
+
+HELD_AT_MOST: Final = 256 * 2**20
+"""Characters of recordings in memory, those that wait for their redaction included."""
+
+_NICE: Final = 10
+_EVENT: Final = 200
+"""What an event takes beside its characters."""
+
+
+@dataclass(slots=True)
+class _Held:
+    header: Header
+    path: Path
+    events: list[Event] = field(default_factory=list)
+    size: int = 0
+    lost: bool = False
+
+
+class RedactingSink:
+    """Writes each response, redacted, to a file of its own in `folder`; a sink as `tap.FolderSink` is.
+
+    `finished` is given each file that was written, `failed` is called for each recording that was not.
+
+    Raises StoreError when the folder cannot be made or written to.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        say: Callable[[str], None] = lambda _: None,
+        finished: Callable[[Path], None] = lambda _: None,
+        failed: Callable[[], None] = lambda: None,
+        most: int = HELD_AT_MOST,
+    ) -> None:
+        FolderSink(folder)
+        self._folder = folder
+        self._say = say
+        self._finished = finished
+        self._failed = failed
+        self._most = most
+        self._held = 0
+        self._open: dict[str, _Held] = {}
+        self._lock = Lock()
+        self._pool: ProcessPoolExecutor | None = None
+        self._closed = False
+
+    def opened(self, header: Header) -> str:
+        """Begin a recording."""
+        run = secrets.token_hex(8)
+        self._open[run] = _Held(header, self._folder / file_name(header))
+        return run
+
+    def event(self, run: str, event: Event) -> None:
+        """Hold an event."""
+        held = self._open[run]
+        if held.lost:
+            return
+        size = len(event.data) + _EVENT
+        with self._lock:
+            held.lost = self._held + size > self._most
+            if not held.lost:
+                self._held += size
+        if held.lost:
+            self._release(held.size)
+            held.events.clear()
+            held.size = 0
+            return
+        held.events.append(event)
+        held.size += size
+
+    def ended(self, run: str, end: End) -> None:
+        """Redact it and write it, elsewhere."""
+        held = self._open.pop(run)
+        if held.lost:
+            self._say(f"a recording was not kept: more than {self._most // 2**20} MiB wait to be redacted")
+            self._failed()
+            return
+        capture = Capture(header=held.header, events=held.events, end=end)
+        try:
+            with self._lock:
+                future = self._submitted(capture, held.path)
+        except RuntimeError:  # closed
+            self._release(held.size)
+            return
+        future.add_done_callback(partial(self._done, held.path, held.size, len(held.events)))
+
+    def close(self) -> None:
+        """Finish what waits, and end the process."""
+        with self._lock:
+            self._closed = True
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=True)
+
+    def _submitted(self, capture: Capture, path: Path) -> "Future[None]":
+        if self._closed:
+            raise RuntimeError
+        for _ in range(2):
+            if self._pool is None:
+                # Not forked: the event loop's threads and sockets stay where they are.
+                context = multiprocessing.get_context("spawn")
+                self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_prepare)
+            try:
+                return self._pool.submit(write_redacted, capture, path)
+            except BrokenProcessPool:
+                self._pool = None
+        raise RuntimeError
+
+    def _done(self, path: Path, size: int, events: int, future: "Future[None]") -> None:
+        self._release(size)
+        try:
+            future.result()
+        except InspectorError as error:
+            self._say(f"a recording was not kept: {error}")
+            self._failed()
+        except (Exception, CancelledError) as error:  # more than the process could hold
+            self._say(f"a recording was not kept: redacting it failed ({type(error).__name__})")
+            self._failed()
+        else:
+            self._say(f"{path}: {events:,} events, redacted")
+            self._finished(path)
+
+    def _release(self, size: int) -> None:
+        with self._lock:
+            self._held -= size
+
+
+def write_redacted(capture: Capture, path: Path) -> None:
+    """Write a capture with stand-ins of a random key that nobody keeps; raises InspectorError."""
+    save(masked(capture, Standins(os.urandom(32)), name=path.name), path)
+
+
+def _prepare() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.nice(_NICE)
+    encoding()
