@@ -152,6 +152,8 @@ def matrix_command(arguments: Namespace) -> int:
         tell(f"{len(publish(runs, scripts.load(), arguments.publish))} files in {arguments.publish}")
     if arguments.json:
         print_json([row for run in runs for row in reporting.score_rows(run)])
+    elif arguments.twins:
+        say(reporting.twin_lines(runs, [Endpoint(name) for name in arguments.endpoint]))
     elif arguments.changes:
         say(reporting.change_lines(runs, [Endpoint(name) for name in arguments.endpoint]))
     elif not (arguments.html or arguments.publish):

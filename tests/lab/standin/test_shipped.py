@@ -11,7 +11,7 @@ from inspector.lab.results import STAND_IN, Run, capture_of, captures_of, every_
 from inspector.lab.score import score
 from inspector.lab.scripts import ENDPOINTS, load
 from inspector.lab.standin.install import FRONT_END, NEWEST_FRONT_END, RUST
-from inspector.lab.standin.steps import RAGGED
+from inspector.lab.standin.steps import RAGGED, UNSTREAMED
 from inspector.store import FIXTURES
 
 RUNS = load_runs(FIXTURES / "matrix" / STAND_IN)
@@ -30,9 +30,16 @@ def test_every_release_was_recorded_at_every_step_on_every_endpoint() -> None:
     for run in RUNS:
         steps[run.package, run.version].add(run.step)
         endpoints = [one for one in ENDPOINTS if run.package != RUST or one is not Endpoint.RESPONSES]
-        wanted = {(one, script.name) for one in endpoints for script in load() if one in script.endpoints}
+        wanted = {
+            (one, script.name)
+            for one in endpoints
+            for script in load()
+            if one in script.endpoints and (run.streamed or script.stream)
+        }
         assert set(run.scores) == wanted, run.name
-    assert all(some == {"1", "3", RAGGED} for some in steps.values()), steps
+    assert all(some - {UNSTREAMED} == {"1", "3", RAGGED} for some in steps.values()), steps
+    newest = {FRONT_END, RUST}
+    assert all(UNSTREAMED in steps[package, NEWEST_FRONT_END] for package in newest), steps
 
 
 def test_at_least_two_releases_ran_on_both_engines() -> None:
