@@ -48,7 +48,8 @@ _ABOVE: Final = 2
 """Lines that a person writes above a log."""
 _SHORT: Final = 300
 _DATA: Final = re.compile(
-    r"\s*(?:[{}\]]|\[\s*[\]{\"'\d\[]|\[$|data:|event:|[\"'][\w.-]+[\"']\s?:|[A-Z]\w+\(\w+=|[a-z_.]+\("
+    r"\s*(?:[{}\]]|\[\s*[\]{\"'\d\[]|\[$|data:|event:|[\"'][\w.-]+[\"']\s?:|[A-Z]\w+\(\w+="
+    r"|[a-z_.]+\((?![^()]{0,40}\) [a-z]+ [a-z]+)"
     r"|diff --git|[+-]\s{2,})"
 )
 """The beginning of a payload or of code, which say nothing in words."""

@@ -10,8 +10,8 @@ from inspector.engines import ENGINES
 
 __all__ = ["expanded"]
 
-_GAP: Final = r"[`'\"]?\W+(?:(?!reason|think|analys|with\b)[\w'-]+[`'\"]?\W+){0,3}?[`'\"]?"
-"""At most three words between two, none of which is another field."""
+_GAP: Final = r"[`'\"]?[^\w.;!?]+(?:(?!reason|think|analys|with\b)[\w'-]+[`'\"]?[^\w.;!?]+){0,3}?[`'\"]?"
+"""At most three words of a sentence between two, none of which is another field."""
 _CALL_GAP: Final = _GAP.replace(
     "with", r"arguments?|params?|parameters?|names?|ids?|results?|inputs?|schemas?|with"
 )
@@ -34,7 +34,8 @@ _ABSENT: Final = (
     r"|reach\w*))"
 )
 _ANSWER: Final = (
-    r"(?:contents?|(?:final|actual|visible) (?:answers?|messages?|responses?|text|output|channel|content)"
+    r"(?:contents?|output_text"
+    r"|(?:final|actual|visible) (?:answers?|messages?|responses?|text|output|channel|content)"
     r"|answers?|repl(?:y|ies)|responses?|(?<!chat )(?<!/)completions?|bubble"
     r"|summar(?:y|ies)|translations?|generations?"
     r"|assistant (?:messages?|repl(?:y|ies)|turns?)|final(?=\W*(?:$|[.,;:!?)\n]|or\b|and\b)))"

@@ -1,6 +1,5 @@
 """A table is checked row by row; what is kept is bounded."""
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from inspector.lint.columns import Column, Form, detect, values_in
 from inspector.lint.finding import Flaw, LintFinding, Unit
 from inspector.lint.messages import check_messages, is_messages
 from inspector.lint.rendered import Ending, Rendered, check_ids, check_text
-from inspector.lint.rows import Row, Table, open_table, table_of
+from inspector.lint.rows import Row, Table, open_table
 from inspector.lint.rules import RULES, Rule
 from inspector.lint.spelled import first_spelled
 from inspector.lint.structure import SHOWN, Part
@@ -117,9 +116,6 @@ def lint(
     Without `columns` they are recognized. With `training` every row must end its last final answer in
     `<|return|>`. Raises InspectorError where the file cannot be read or has no column that can be checked.
     """
-    if str(path) == "-":
-        table = table_of(sys.stdin.buffer, "standard input")  # type: ignore[arg-type]
-        return lint_table(table, columns=columns, training=training, max_findings=max_findings)
     with open_table(path) as table:
         return lint_table(table, columns=columns, training=training, max_findings=max_findings)
 

@@ -6,12 +6,13 @@ batch is held. A file that is one JSON document has to be read whole, so its siz
 
 import io
 import json
+import sys
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, cast
 
 from inspector.diagnosis.decompress import HEAD, decompress
 from inspector.errors import CaptureError, InspectorError
@@ -52,11 +53,14 @@ class Table:
 
 @contextmanager
 def open_table(path: Path | str) -> Iterator[Table]:
-    """Open a file.
+    """Open a file; `-` is standard input.
 
     Raises StoreError if it cannot be read, CaptureError if it is no table, InspectorError without pyarrow.
     """
     name = str(path)
+    if name == "-":
+        yield table_of(cast("io.BufferedReader[Any]", sys.stdin.buffer), "standard input")
+        return
     with _opened(path) as file:
         yield table_of(file, name)
 
@@ -69,6 +73,10 @@ def _opened(path: Path | str) -> "io.BufferedReader[Any]":
 def table_of(file: "io.BufferedReader[Any]", name: str) -> Table:
     """The rows of an open file; `name` is for errors."""
     head = file.peek(len(_PARQUET))
+    if head.startswith((_PARQUET, _ZIP)) and not file.seekable():
+        raise CaptureError(
+            name, "is Parquet or a zip archive, which cannot be read from a pipe; pass its path"
+        )
     if head.startswith(_PARQUET):
         return Table(name, "Parquet", _parquet(file, name))
     if head.startswith(_ZIP):

@@ -1,5 +1,6 @@
 """`python -m inspector rollout`."""
 
+import io
 import json
 
 import pytest
@@ -49,6 +50,13 @@ def test_json_is_an_object_or_an_array(capsys: pytest.CaptureFixture[str]) -> No
     assert json.loads(capsys.readouterr().out)["broken"] == 3
     main(["rollout", LOOPS, QUESTIONS, "--json"])
     assert [row["level"] for row in json.loads(capsys.readouterr().out)] == ["error", "warning"]
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    content = io.BytesIO((ROOT / "fixtures" / "rollout" / "tool-loops.jsonl").read_bytes())
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(content)))
+    assert main(["rollout", "-"]) == 1
+    assert capsys.readouterr().out.startswith("standard input\n  ERROR: 3 of 4")
 
 
 def test_a_file_without_token_ids(capsys: pytest.CaptureFixture[str]) -> None:

@@ -286,6 +286,59 @@ def test_a_start_up_failure_is_named_as_exactly_as_its_error_allows(text: str, s
     assert found.next_step == found.route.steps[0]
 
 
+@pytest.mark.parametrize(
+    ("text", "issue"),
+    [
+        (
+            "gpt-oss on vLLM spends its entire budget on thinking and I get no answer",
+            "truncated-by-max-tokens",
+        ),
+        (
+            "Answers of gpt-oss-120b end in the middle of a sentence, max_tokens is 1024",
+            "truncated-by-max-tokens",
+        ),
+        ("gpt-oss never issues more than one tool call per turn on vLLM", "parallel-calls-cut"),
+        ("gpt-oss: the text that the model says before it calls a tool is dropped by vLLM", "preamble-lost"),
+        (
+            "vLLM 0.12 streams the function call of gpt-oss inside the reasoning field",
+            "analysis-channel-tool-call",
+        ),
+        ("vLLM returns 500 for some gpt-oss requests, no message", "500-without-reason"),
+        ("vLLM answers 401 to our gateway although the key is set", "api-key-rejected"),
+        ("With gpt-oss-20b behind vLLM every tenth request comes back blank", "ended-without-final"),
+        (
+            "our MCP tools are listed but gpt-oss (vLLM) describes what it would do instead of doing it",
+            "tool-parser-flags-missing",
+        ),
+        ("LangChain loses the reasoning of gpt-oss when I use vLLM", "reasoning-field-renamed"),
+        (
+            "forcing a function with tool_choice does not work for gpt-oss in vLLM",
+            "tool-choice-required-ignored",
+        ),
+        (
+            "JSONDecodeError in the tool_call arguments of gpt-oss from vLLM: Expecting ',' delimiter",
+            "invalid-json-tool-arguments",
+        ),
+        (
+            "gpt-oss on vLLM 0.11 loops: the same function call again after each tool result",
+            "history-reasoning-not-restored",
+        ),
+        (
+            "openai.chat.completions.create() returns an empty message with gpt-oss on vLLM",
+            "ended-without-final",
+        ),
+    ],
+)
+def test_a_symptom_is_known_in_the_words_of_reports(text: str, issue: str) -> None:
+    found = diagnose_text(text)
+    assert found.outcome is DiagnosisOutcome.SYMPTOM
+    assert answer_code(found) == issue
+
+
+def test_a_gap_between_two_words_ends_with_the_sentence() -> None:
+    assert diagnose_text("gpt-oss never invokes it; the final response is right").answers == ()
+
+
 def test_a_traceback_of_a_notebook_is_a_failure() -> None:
     found = diagnose_text(
         "HTTPStatusError                           Traceback (most recent call last)\n"
