@@ -9,7 +9,7 @@ from inspector.formats import count
 from inspector.harmony.text import text_of
 from inspector.lab.bisect import Change
 from inspector.lab.changes import change_sentence as shift_sentence
-from inspector.lab.changes import neighbours, twins, shifts
+from inspector.lab.changes import neighbours, shifts, twins
 from inspector.lab.results import Run, one_each
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import ENDPOINTS, Script
@@ -79,7 +79,7 @@ def change_lines(runs: Sequence[Run], endpoints: Sequence[Endpoint]) -> list[str
 
 
 def twin_lines(runs: Sequence[Run], endpoints: Sequence[Endpoint]) -> list[str]:
-    """Where the response to a streamed request and to the same request without `stream` differ, by release."""
+    """Where a stream and the same request without `stream` have other outcomes, by release."""
     lines: list[str] = []
     for streamed, whole in twins(one_each(runs)):
         for endpoint in endpoints:

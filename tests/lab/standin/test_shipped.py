@@ -108,6 +108,28 @@ def test_scorer_and_audit_differ_only_where_they_are_meant_to(package: str) -> N
     }
 
 
+MEANT = {
+    ("0.10.2", Endpoint.RESPONSES, "half_character_at_end"),
+    ("0.23.0", Endpoint.CHAT, "unknown_recipient"),
+}
+"""The first lost a space, which the scorer does not mind. The second delivers as a call what addresses nobody:
+the audit only says where that text is."""
+
+
+@pytest.mark.parametrize("run", [run for run in RUNS if not run.streamed], ids=lambda run: run.name)
+def test_scorer_and_audit_agree_on_what_is_not_streamed(run: Run) -> None:
+    scripts = {script.name: script for script in load()}
+    unexplained = []
+    for endpoint, name, capture in captures_of(run):
+        blind = endpoint is Endpoint.RESPONSES and len(scripts[name].turns) == 1
+        seen = inspect(capture, truth=capture.header.script if blind else None)
+        reason = disagreement(scripts[name], run.scores[endpoint, name], seen.findings)
+        judged = seen.reading.choice.has_ids and (run.version, endpoint, name) not in MEANT
+        if reason is Reason.UNEXPLAINED and judged:
+            unexplained.append(f"{endpoint} {name}: {run.scores[endpoint, name]} {seen.verdict.sentence}")
+    assert unexplained == []
+
+
 def test_every_stream_that_is_kept_elsewhere_is_there() -> None:
     names = {run.name: run for run in RUNS}
     for run in RUNS:
