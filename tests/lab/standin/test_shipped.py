@@ -112,7 +112,7 @@ MEANT = {
     ("0.10.2", Endpoint.RESPONSES, "half_character_at_end"),
     ("0.23.0", Endpoint.CHAT, "unknown_recipient"),
 }
-"""The first lost a space, which the scorer does not mind. The second delivers as a call what addresses nobody:
+"""The first lost a space, which the scorer does not mind. The second delivers as a call what calls nothing:
 the audit only says where that text is."""
 
 
