@@ -7,6 +7,21 @@
 Rows and payloads for the pages, live runs, the routes of the dashboard's own port, results of the lab.
 """
 
+from inspector.archive import GROUPS as LIBRARY_GROUPS
+from inspector.archive import SORTS as LIBRARY_SORTS
+from inspector.archive import Group as LibraryGroup
+from inspector.archive import (
+    Library,
+    cause_title,
+    column_words,
+    group_cells,
+    quoted,
+    value_words,
+    version_words,
+)
+from inspector.archive import Summary as LibrarySummary
+from inspector.archive import summarise as library_summary
+from inspector.archive.offers import SCANS_VARIABLE, offered_scans, open_row, scan_stamp
 from inspector.audit.rejection_findings import rejected
 from inspector.audit.wording import explain
 from inspector.capture import render
@@ -74,7 +89,10 @@ from inspector.wire.endpoints import asked_endpoints, spec_of
 
 __all__ = [
     "FAULTS",
+    "LIBRARY_GROUPS",
+    "LIBRARY_SORTS",
     "RUNS_AT_MOST",
+    "SCANS_VARIABLE",
     "SWEEP_WARM_UP",
     "Answer",
     "Budget",
@@ -92,6 +110,9 @@ __all__ = [
     "Issue",
     "Keeping",
     "Lane",
+    "Library",
+    "LibraryGroup",
+    "LibrarySummary",
     "LiveRequest",
     "LiveRun",
     "Load",
@@ -127,10 +148,12 @@ __all__ = [
     "asked_endpoints",
     "audit_row",
     "builtin",
+    "cause_title",
     "change_sentence",
     "check_server",
     "checkup_rows",
     "clip",
+    "column_words",
     "comparison_strip",
     "comparison_summary",
     "configured_upstreams",
@@ -147,16 +170,20 @@ __all__ = [
     "figure",
     "figures",
     "finding_row",
+    "group_cells",
     "has_output",
     "json_bytes",
     "lab_scripts",
+    "library_summary",
     "lines_of_file",
     "listening_without_delay",
     "matrix_capture",
     "matrix_runs",
     "metrics_app",
     "number",
+    "offered_scans",
     "one_each",
+    "open_row",
     "parse_messages",
     "parse_tools",
     "playback_routes",
@@ -169,12 +196,14 @@ __all__ = [
     "prompt_label",
     "prompt_of",
     "prompts_of_text",
+    "quoted",
     "rate_words",
     "registry",
     "rejected",
     "render",
     "run_rows",
     "runs_routes",
+    "scan_stamp",
     "script_asks",
     "script_controls",
     "shifts",
@@ -185,6 +214,8 @@ __all__ = [
     "time_name",
     "timing_rows",
     "trusted_hosts",
+    "value_words",
+    "version_words",
     "warmed",
     "worst_rows",
 ]

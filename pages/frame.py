@@ -14,6 +14,7 @@ _WHAT: Final = {
     "Live": "Send a request to a server and check its response while the tokens arrive.",
     "Probe": "Send many requests to a server, check every response, and see how many arrive damaged.",
     "Compare": "Two captures aligned by token: what differs, and which server is at fault.",
+    "Library": "Thousands of captures at once: which are damaged, since when, and from which version.",
     "Diagnose": "The cause of an error message, a server log or a capture, and how to fix it.",
     "Matrix": "Which release of the server delivers which Harmony stream completely.",
 }
@@ -29,6 +30,7 @@ page = st.navigation(
             st.Page("probe.py", title="Probe", icon=":material/query_stats:"),
         ],
         "Understand": [
+            st.Page("library.py", title="Library", icon=":material/inventory_2:"),
             st.Page("compare.py", title="Compare", icon=":material/compare_arrows:"),
             st.Page("diagnose.py", title="Diagnose", icon=":material/troubleshoot:"),
             st.Page("matrix.py", title="Matrix", icon=":material/grid_on:"),

@@ -1,4 +1,4 @@
-"""The rules of `lint` and causes of `rollout`: `python -m tools.make_rules` prints the tables of the docs."""
+"""`python -m tools.make_rules` prints the tables of docs/lint.md: rules of `lint`, causes of `rollout`."""
 
 import sys
 from collections.abc import Iterable, Sequence

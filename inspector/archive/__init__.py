@@ -24,6 +24,7 @@ from inspector.archive.reporting import (
     summary_lines,
     summary_row,
     value_words,
+    version_words,
 )
 from inspector.archive.scanning import Progress, progress_words, scan
 
@@ -50,4 +51,5 @@ __all__ = [
     "summary_lines",
     "summary_row",
     "value_words",
+    "version_words",
 ]

@@ -23,11 +23,13 @@ __all__ = [
     "summary_row",
     "table_lines",
     "value_words",
+    "version_words",
 ]
 
 _VERSIONS: Final = 3
 _TALLIES: Final = 12
 _UNREAD: Final = 5
+_LEVELS: Final = ("clean", "warning", "error", "unknown", "unread")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,16 +119,13 @@ def cause_title(cause: str) -> str:
 
 
 def group_cells(by: str, groups: Sequence[Group]) -> list[dict[str, str | int]]:
-    """A row for each group."""
+    """A row for each group, without levels that no group has."""
+    used = [level for level in _LEVELS if any(getattr(group.counts, level) for group in groups)]
     return [
         {
             column_words(by): value_words(group.value),
             "captures": group.counts.captures,
-            "clean": group.counts.clean,
-            "warning": group.counts.warning,
-            "error": group.counts.error,
-            "unknown": group.counts.unknown,
-            "unread": group.counts.unread,
+            **{level: getattr(group.counts, level) for level in used},
             "error rate": share_words(group.counts),
         }
         for group in groups
@@ -145,7 +144,7 @@ def summary_lines(found: Summary, *, groups: tuple[str, Sequence[Group]] | None 
                 "kind": one.value,
                 "captures": number(one.captures),
                 "findings": number(one.findings),
-                "versions": _versions(one),
+                "versions": version_words(one),
             }
             for one in found.kinds
         ]
@@ -155,7 +154,7 @@ def summary_lines(found: Summary, *, groups: tuple[str, Sequence[Group]] | None 
         for one in found.causes[:_TALLIES]:
             title = cause_title(one.value)
             lines.append(f"  {title or one.value} ({one.value})")
-            lines.append(f"    {count(one.captures, 'capture')} with {_versions(one)}")
+            lines.append(f"    {count(one.captures, 'capture')} with {version_words(one)}")
         if (more := len(found.causes) - _TALLIES) > 0:
             lines.append(f"  {count(more, 'more cause')}, see --group-by finding_cause")
     if found.unread:
@@ -167,17 +166,11 @@ def summary_lines(found: Summary, *, groups: tuple[str, Sequence[Group]] | None 
 
 
 def group_lines(by: str, groups: Sequence[Group]) -> list[str]:
-    """A table of groups, without columns that are empty throughout."""
-    cells = group_cells(by, groups)
-    used = [
-        name
-        for name in cells[0]
-        if name not in {"clean", "warning", "error", "unknown", "unread"} or any(row[name] for row in cells)
-    ]
+    """A table of groups."""
     return table_lines(
         [
-            {name: number(value) if isinstance(value := row[name], int) else value for name in used}
-            for row in cells
+            {name: number(value) if isinstance(value, int) else value for name, value in row.items()}
+            for row in group_cells(by, groups)
         ]
     )
 
@@ -246,13 +239,7 @@ def summary_row(found: Summary, *, groups: tuple[str, Sequence[Group]] | None = 
 
 
 def _levels(counts: Counts) -> dict[str, int]:
-    return {
-        "clean": counts.clean,
-        "warning": counts.warning,
-        "error": counts.error,
-        "unknown": counts.unknown,
-        "unread": counts.unread,
-    }
+    return {level: getattr(counts, level) for level in _LEVELS}
 
 
 def _tally(one: Tally) -> dict[str, Any]:
@@ -260,7 +247,8 @@ def _tally(one: Tally) -> dict[str, Any]:
     return {"value": one.value, "captures": one.captures, "findings": one.findings, "versions": versions}
 
 
-def _versions(one: Tally) -> str:
+def version_words(one: Tally) -> str:
+    """The versions with most captures of a kind or cause."""
     shown = [f"{version or 'unknown version'} ({number(captures)})" for version, captures in one.versions]
     more = f", {count(len(shown) - _VERSIONS, 'more version')}" if len(shown) > _VERSIONS else ""
     return ", ".join(shown[:_VERSIONS]) + more

@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Event
 from types import FrameType
 
-from inspector.commands.record import add_request_options, add_server_options, request_of, server_of
+from inspector.commands.asking import add_request_options, add_server_options, request_of, server_of
 from inspector.commands.redact import add_redact_option
 from inspector.commands.serving import add_host_options
 from inspector.commands.shared import Commands, say, tell

@@ -3,7 +3,7 @@
 from argparse import Namespace, RawDescriptionHelpFormatter
 from typing import Any
 
-from inspector.commands.record import add_server_options, server_of
+from inspector.commands.asking import add_server_options, server_of
 from inspector.commands.shared import Commands, print_json, printable, say
 from inspector.doctor import CheckState, Checkup, check_server
 from inspector.errors import ConnectionFailed

@@ -36,8 +36,8 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "lint",
-        help="check training data and evaluation logs for broken Harmony",
-        description="Check JSON lines (also .gz and .zst), JSON, Parquet and Inspect logs row by row: "
+        help="check training data and evaluation logs for malformed Harmony",
+        description="Check JSON Lines (also .gz and .zst), JSON, Parquet and Inspect logs row by row: "
         "rendered text, chat messages, token IDs, scored text. Columns are recognized unless you name them.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,
@@ -139,7 +139,7 @@ def _sarif(seen: Sequence[LintReport]) -> str:
             "error" if one.severity is Severity.ERROR else "warning",
             f"{one.explanation} {one.remedy}",
             report.name,
-            line=one.row if report.format == "JSON lines" else None,
+            line=one.row if report.format == "JSON Lines" else None,
             row=one.row,
             column=one.column,
             at=one.place,

@@ -5,7 +5,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptio
 from typing import Final, NamedTuple
 
 from inspector.capture import Endpoint
-from inspector.commands.record import add_connection_options
+from inspector.commands.asking import add_connection_options, add_usual_options
 from inspector.commands.redact import add_redact_option
 from inspector.commands.shared import Commands
 from inspector.wire.endpoints import asked_endpoints
@@ -109,11 +109,7 @@ def _requests(parser: ArgumentParser) -> None:
         metavar="NAME",
         help=f"{', '.join(names)}, several of them, or mix for all (default: chat)",
     )
-    group.add_argument("--tools", metavar="FILE", help="JSON file with tools")
-    group.add_argument("--reasoning-effort", choices=("low", "medium", "high"))
-    group.add_argument("--max-tokens", type=int, metavar="N")
-    group.add_argument("--temperature", type=float)
-    group.add_argument("--seed", type=int)
+    add_usual_options(group)
     group.add_argument(
         "--control",
         type=_share,

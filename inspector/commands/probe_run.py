@@ -6,15 +6,14 @@ import os
 import secrets
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from inspector.capture import Endpoint
 from inspector.client.address import Server
-from inspector.client.request import LiveRequest, parse_tools
-from inspector.commands.record import server_of
+from inspector.commands.asking import server_of, usual_request
 from inspector.commands.shared import print_json, redraw, say, tell, write_text
 from inspector.errors import ConnectionFailed, InspectorError, StoreError
 from inspector.lab.probing import script_asks, script_controls
@@ -92,7 +91,7 @@ def _plan(arguments: Namespace) -> Plan:
         prompts=_prompts(arguments),
         scripted=script_asks(scripts, endpoints) if scripts else (),
         controls=script_controls(scripts) if scripts and control else {},
-        like=_like(arguments),
+        like=usual_request(arguments),
         control=control,
         unstreamed=arguments.unstreamed,
         load=_load(arguments),
@@ -161,26 +160,6 @@ def _prompts(arguments: Namespace) -> list[Prompt]:
 def _one(text: str) -> list[Prompt]:
     """A prompt of the command line may have several lines."""
     return prompts_of_text(json.dumps(text), ".jsonl")
-
-
-def _like(arguments: Namespace) -> LiveRequest:
-    return LiveRequest(
-        model="",
-        tools=_read(arguments.tools, parse_tools) if arguments.tools else (),
-        reasoning_effort=arguments.reasoning_effort,
-        max_tokens=arguments.max_tokens,
-        temperature=arguments.temperature,
-        seed=arguments.seed,
-    )
-
-
-def _read(name: str, parse: Callable[[str], list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    try:
-        return parse(Path(name).read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise StoreError(f"{name}: cannot be read ({error}); pass a JSON file") from error
-    except InspectorError as error:
-        raise InspectorError(f"{name}: {error}") from error
 
 
 def _checked(arguments: Namespace) -> None:

@@ -42,7 +42,8 @@ def add_parser(commands: Commands) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help="JSON lines, JSON or Parquet with token IDs; or the captures of one conversation in order",
+        help="JSON Lines, JSON or Parquet with token IDs (- is standard input), or the captures of one "
+        "conversation in order",
     )
     parser.add_argument(
         "--group",

@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
-from inspector.commands.record import add_connection_options, add_request_options, request_of, server_of
+from inspector.commands.asking import add_connection_options, add_request_options, request_of, server_of
 from inspector.errors import InspectorError, StoreError
 from inspector.runs.registry import Registry
 from inspector.runs.trial import Trial

@@ -62,6 +62,10 @@ _PROCESS_WITHIN: Final = 200
 _MINUTE: Final = re.compile(r"(?<!\d)(?:\d{4}-)?\d\d-\d\d[ T]\d\d:\d\d(?=:\d\d)")
 _MINUTE_WITHIN: Final = 160
 _FRAME: Final = re.compile(r'\s*File "(?P<file>[^"]{1,400})", line (?P<line>\d{1,6})')
+_CELL_FRAME: Final = re.compile(
+    r"\s*File (?P<file>[~/\w][^\s:\"]{1,400}\.py):(?P<line>\d{1,6})(?:, in |\s*$)"
+)
+"""The same in a notebook."""
 _EXCEPTION: Final = re.compile(
     r"(?:[A-Za-z_]\w{0,80}\.){0,12}[A-Za-z_]\w{0,80}(?:Error|Exception|Interrupt|Exit"
     r"|Warning(?=: .*[Ee]rror)|Failure)"
@@ -77,7 +81,7 @@ _ERROR: Final = re.compile(
     r"|\[e\])(?:\[\w{1,20}\])?"
     r"\s?(?:[:!(=](?!\s?(?:null|none|no\b|0\b|false|''|\"\"))|code\b|rendering|while|response|message"
     r"|in |sending|loading|during|when|from)"
-    r"|\[error\]|(?<![\w-])E\]\s"
+    r"|\[error\]|(?<![\w-])E\]\s|\[E(?:\d{4} [\d:.]+)? ?\w{3,40}\.cpp|\bbuild (?:stopped|failed)\b"
     r"|\berror code:? ?\d{3}|\b(?:status(?: ?code)?|http(?:/[\d.]{1,3})?"
     r"|code)[\"']?[:= ]{1,3}[\"']?[45]\d\d\b|\bhttp [45]\d\d\b"
     r"|\b[45]\d\d \(?(?:bad request|internal server error|not found|unauthorized|forbidden"
@@ -98,14 +102,18 @@ _ERROR: Final = re.compile(
     r"|\bcommand not found\b|\bunable to (?:locate|find|open|load|connect|parse|resolve)\b|^killed$"
     r"|\bcould not (?:be )?\w+"
     r"|\bnot supported by\b|\bmissing finish[_ ]reason\b|\bunexpected token\b|\bunsupported\b"
-    r"|\brefused to connect\b"
+    r"|\brefused to connect\b|\bstream (?:disconnected|closed|error)\b|\bdisconnected before\b"
 )
 _COMPLAINT: Final = re.compile(
-    r"(?i)(?<![\w-])(?:not working|(?:does|do|did|is|are|was|can|could|will|would)(?:n[o']t|n't"
+    r"(?i)(?<![\w-])(?:\w+_(?:failed|error)\b|los(?:es?|ing)\b|gone\b|not working"
+    r"|(?:does|do|did|is|are|was|can|could|will|would)(?:n[o']t|n't"
     r"| not)\b|cannot|fails?\b|failed\b(?!\s+requests?\W+0\b)|failing\b"
-    r"|failure|broken|bug\b|missing\b|lost\b|drop(?:s|ped)\b|wrong(?:ly)?\b|incorrect(?:ly)?\b|empty\b|null\b|none\b|hangs?\b"
-    r"|stuck\b|stops?\b|truncat\w+|cut off\b|ignor(?:e|es|ed|ing)\b|errors?\b|problem|issue\b"
-    r"|unable\b|never\b|nothing\b"
+    r"|failure|broken|bug\b|missing\b|lost\b|drop(?:s|ped)\b|wrong(?:ly)?\b|incorrect(?:ly)?\b|empty\b|null\b|none\b"
+    r"|hangs?\b|stall(?:s|ed)?\b|mess(?:es|ed) up\b|disconnect(?:s|ed)\b|stuck\b"
+    r"|stops?\b|truncat\w+|cut off\b|ignor(?:e|es|ed|ing)\b|errors?\b|problem|issue\b"
+    r"|unable\b|never\b|nothing\b|exit(?:s|ed)? (?:with )?(?:code|status)\b|dies\b|died\b|killed\b"
+    r"|times? out\b|\ufffd|OOM(?:s|ed)?\b|out of memory\b|\w+(?:Error|Exception)\b"
+    r"|no (?:response|answer|reply|output|result)\b"
     r"|crash(?:es|ed|ing)?\b|crash ?loop|restart\w*\b.{0,20}\bloop|\btoo old\b"
     r"|\binsufficient\b|(?:can|won|don|isn|aren|doesn|didn)'?t\b"
     r"|not (?:getting|able|supported|receiv\w+|return\w*|show\w*|respond\w*|call\w*)\b"
@@ -170,7 +178,7 @@ def minute_of(line: str) -> str:
 
 def anchor_of(rest: str) -> Anchor | None:
     """File and line of a traceback's frame."""
-    found = _FRAME.match(rest)
+    found = _FRAME.match(rest) or _CELL_FRAME.match(rest)
     return Anchor(found["file"], int(found["line"])) if found else None
 
 

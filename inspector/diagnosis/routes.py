@@ -5,7 +5,7 @@ The table is `routes.yaml`: a new server needs no code. A route is no known issu
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,7 @@ from inspector.engines import DEFAULT, ENGINES
 
 __all__ = [
     "DEFAULT_FILE",
+    "Case",
     "Route",
     "RouteKind",
     "find_server",
@@ -39,6 +40,17 @@ class RouteKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What a failure says more exactly than its route does."""
+
+    when: re.Pattern[str]
+    """Of a line that fails, or of a sentence of a person."""
+    sentence: str
+    step: str
+    """What to do first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
     """One place to send a reader to."""
 
@@ -54,9 +66,14 @@ class Route:
     words: tuple[re.Pattern[str], ...] = ()
     """Of a server its name, which counts where vLLM is not named; of a failure what other programs print too,
     which counts beside words of vLLM only."""
+    errors: tuple[re.Pattern[str], ...] = ()
+    """Of a failure what its error lines name: they count beside words of vLLM, and elsewhere in a text not at
+    all."""
     needs: tuple[re.Pattern[str], ...] = ()
     """`marks` and `words` count only where one of these is found too."""
     links: tuple[str, ...] = ()
+    cases: tuple[Case, ...] = ()
+    """The first that holds gives the sentence and the first step."""
 
 
 @cache
@@ -81,20 +98,45 @@ def _route(entry: object) -> Route:
         steps=fields.take("steps", several(text)),
         marks=fields.take("marks", several(anywhere)),
         words=fields.take("words", several(anywhere), ()),
+        errors=fields.take("errors", several(anywhere), ()),
         needs=fields.take("needs", several(anywhere), ()),
         links=fields.take("links", several(text), ()),
+        cases=fields.take("cases", several(_case), ()),
     )
     fields.done()
     return route
 
 
+def _case(entry: object) -> Case:
+    fields = Fields(entry, "the case")
+    case = Case(
+        when=fields.take("when", anywhere),
+        sentence=fields.take("sentence", text),
+        step=fields.take("step", text),
+    )
+    fields.done()
+    return case
+
+
+_OURS: Final = "|".join(one.named.pattern for one in ENGINES if one.named is not None)
 _COMPARED: Final = re.compile(
-    r"(?i)\b(?:ollama|llama\.?cpp|sglang|lm ?studio)\b[^.\n]{0,50}"
+    rf"(?i)\b(?:ollama|llama\.?cpp|sglang|lm ?studio)\b(?:(?!{_OURS})[^.\n]){{0,50}}"
     r"\b(?:is ok(?:ay)?|works?|worked|is fine|runs? fine|can run)\b"
     r"|\b(?:works?|worked|fine|no (?:problem|issue)s?|not happen\w*)\b[^.\n]{0,30}\b(?:with|in|on|using) "
     r"(?:ollama|llama\.?cpp|sglang|lm ?studio)\b"
 )
 """Another server as the one that works, beside ours."""
+_OURS_WORKS: Final = re.compile(
+    rf"(?i)\b(?:with|in|on|using|under) (?:{_OURS})[^.\n]{{0,30}}"
+    r"\b(?:works?|worked|fine|all ?right|correct\w*)\b"
+    rf"|(?:{_OURS}) (?:works?|is fine|is ok(?:ay)?|handles|does not have)\b"
+)
+"""Ours as the one that works, beside another server."""
+_OURS_UNNAMED: Final = (
+    re.compile(r"(?i)\b(?:serv(?:e|ed|es|ing)|deploy(?:s|ed|ing)?)\b[^.\n]{0,40}\bgpt[-_ ]?oss"),
+    re.compile(r"\b(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \[?[\w/.]{1,60}\.py:\d{1,5}\]"),
+)
+"""The model on a server that nobody names, and the form of our log: ours, where no other is named."""
 
 
 def runs_ours(content: str) -> bool:
@@ -126,21 +168,42 @@ def find_server(content: str) -> Route | None:
         # A log of ours that only names a path or a model of another program stays ours.
         theirs = sum(len(mark.findall(content)) for mark in marked.marks)
         return None if own and theirs <= _times_ours(content) else marked
-    return None if own or names_ours(content) else _most(known, content, marks=False)
+    if own or (names_ours(content) and not _OURS_WORKS.search(content)):
+        return None
+    return _most(known, content, marks=False)
 
 
-def find_startup(content: str, *, failing: bool) -> Route | None:
+def find_startup(
+    content: str, errors: Sequence[str] = (), said: Sequence[str] = (), *, failing: bool
+) -> Route | None:
     """What keeps the server from starting, or stops its engine; None where nothing says so.
 
-    Where nothing else is `failing`, only what no other program prints counts.
+    `errors` are the lines that fail, `said` what a person wrote. Where nothing else is `failing`, only what
+    no other program prints counts.
     """
-    own = failing and (runs_ours(content) or names_ours(content))
-    for route in routes():
-        if route.kind is RouteKind.STARTUP:
-            expressions = (*route.marks, *(route.words if own else ()))
-            if any(expression.search(content) for expression in expressions):
-                return route
+    own = failing and (
+        runs_ours(content) or names_ours(content) or any(one.search(content) for one in _OURS_UNNAMED)
+    )
+    startup = [route for route in routes() if route.kind is RouteKind.STARTUP]
+    for route in startup:
+        expressions = (*route.marks, *(route.words if own else ()))
+        if any(expression.search(content) for expression in expressions):
+            return _exact(route, errors, said)
+    if own:
+        for route in startup:
+            if any(one.search(line) for one in route.errors for line in errors):
+                return _exact(route, errors, said)
     return None
+
+
+def _exact(route: Route, *places: Sequence[str]) -> Route:
+    """A route with the sentence and the first step of its first case, looked for in the first place first."""
+    for place in places:
+        lines = "\n".join(place)
+        for case in route.cases:
+            if case.when.search(lines):
+                return replace(route, sentence=case.sentence, steps=(case.step, *route.steps))
+    return route
 
 
 def _most(known: Sequence[Route], content: str, *, marks: bool) -> Route | None:

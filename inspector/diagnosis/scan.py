@@ -59,33 +59,11 @@ _ALWAYS: Final = (
 )
 """What lines of tracebacks and of failures that no issue makes contain."""
 _IN_A_PASTE: Final = (
-    *(
-        "rror",
-        "ERR!",
-        "Failure",
-        "ailed",
-        "efused",
-        "tatus",
-        "imed out",
-        "nsupported",
-        "nexpected",
-        "nvalid",
-        "E]",
-    ),
-    *(" 40", " 42", " 50", "(40", "not ", "ncaught", "nhandled", "ad request", "ad Request", "prematurely"),
-    *(
-        "restarting",
-        "crash",
-        "fault",
-        "memory",
-        "annot",
-        "issing finish",
-        "illed",
-        "ould not",
-        "No such",
-        "o module",
-    ),
-    *("does not exist", "core dumped", "nable to", " | 5", " | 4"),
+    *("rror", "ERR!", "Failure", "ailed", "efused", "tatus", "imed out", "nsupported", "nexpected"),
+    *("nvalid", "E]", " 40", " 42", " 50", "(40", "not ", "ncaught", "nhandled", "ad request", "ad Request"),
+    *("prematurely", "restarting", "crash", "fault", "memory", "annot", "issing finish", "illed", "ould not"),
+    *("No such", "o module", "does not exist", "core dumped", "nable to", " | 5", " | 4", "File /", "File ~"),
+    *("[E", "build ", "isconnected"),
 )
 """Words of any program's errors, which are also frequent in healthy lines: looked for in a paste only."""
 _QUIET: Final = frozenset({"DEBUG", "INFO", "WARNING", "WARN"})
@@ -105,6 +83,10 @@ _PAYLOAD: Final = re.compile(
     r"|NotImplementedError)[\"']"
 )
 """An error as vLLM's server words it to its client."""
+
+
+_CELL: Final = re.compile(r"[\w.]{3,80}\s{2,}Traceback \(most recent call last\)")
+"""How a notebook begins a traceback: with the exception's name."""
 
 
 class VersionSeen(NamedTuple):
@@ -265,8 +247,10 @@ class Scan:
 
     def _in_traceback(self, parts: Split, place: Anchor | None) -> bool:
         """Take a line of a traceback; True when the line says nothing but the way."""
-        if parts.rest.startswith("Traceback"):
+        if parts.rest.startswith("Traceback") or _CELL.match(parts.rest):
             self._traceback = set()
+            if not parts.rest.startswith("Traceback"):
+                self._frame.append(parts.rest)
             if parts.anchor is not None:
                 self._traceback.add(parts.anchor)
             return True

@@ -48,7 +48,8 @@ _ABOVE: Final = 2
 """Lines that a person writes above a log."""
 _SHORT: Final = 300
 _DATA: Final = re.compile(
-    r"\s*(?:[{}\]]|\[\s*[\]{\"'\d\[]|\[$|data:|event:|[\"'][\w.-]+[\"']\s?:|[A-Z]\w+\(\w+=|[a-z_.]+\("
+    r"\s*(?:[{}\]]|\[\s*[\]{\"'\d\[]|\[$|data:|event:|[\"'][\w.-]+[\"']\s?:|[A-Z]\w+\(\w+="
+    r"|[a-z_.]+\((?![^()]{0,40}\) [a-z]+ [a-z]+)"
     r"|diff --git|[+-]\s{2,})"
 )
 """The beginning of a payload or of code, which say nothing in words."""
@@ -85,10 +86,11 @@ def _is_data(piece: str) -> bool:
     return _DATA.match(piece) is not None or len(_MARKS.findall(piece)) > max(len(piece) * _MOST_MARKS, 6)
 
 
-def is_about(sentences: Sequence[str], whole: str = "") -> bool:
+def is_about(sentences: Sequence[str], whole: str = "", *, named: bool = False) -> bool:
     """Whether a text is about the responses of a model, or so short that nothing says it is not.
 
-    A payload in the `whole` text may name the model that the sentences are about.
+    A payload in the `whole` text may name the model that the sentences are about. Where the subject must be
+    `named`, a short text is not enough.
     """
     content = "\n".join(sentences)
     if _ELSEWHERE.search(content) and not names_ours(content):
@@ -99,7 +101,7 @@ def is_about(sentences: Sequence[str], whole: str = "") -> bool:
         _CLOSE.search(content) is not None
         or _MODEL.search(whole) is not None
         or names_ours(content)
-        or (len(content) <= _SHORT and _ABOUT.search(content) is not None)
+        or (not named and len(content) <= _SHORT and _ABOUT.search(content) is not None)
     )
 
 

@@ -15,8 +15,10 @@ from inspector.diagnosis.anchors import Anchor, releases
 from inspector.diagnosis.catalogue import catalogue
 from inspector.diagnosis.clean import uncoloured
 from inspector.diagnosis.issue import Issue, Rate, Texts
+from inspector.diagnosis.languages import apart, in_english
 from inspector.diagnosis.lines import complaint_of
 from inspector.diagnosis.message import Message
+from inspector.diagnosis.paste import BREAKS_OFF
 from inspector.diagnosis.ranking import Answer, Because, Reason, ranked, sides, version_reason
 from inspector.diagnosis.result import Diagnosis, Failure, paste_next, sentence
 from inspector.diagnosis.routes import Route, find_server, find_startup, names_ours, runs_ours
@@ -77,9 +79,12 @@ class _Diagnosing:
         around = [line for message in scan.messages.values() for lines in message.around for line in lines]
         self.words = [*scan.head, *around]
         self.lower = "\n".join(self.words).lower()
-        self.whole = "\n".join((*around, *scan.head))[:_WHOLE]
+        self.whole = apart("\n".join((*around, *scan.head))[:_WHOLE])
         self.hints = {issue.id: self._hints(issue) for issue in known if issue.hints}
-        self.sentences = prose(scan.head)
+        self.written = {in_english(sentence): sentence for sentence in prose(scan.head)}
+        """Sentences by what they are in English."""
+        self.sentences = list(self.written)
+        self.translated = [english for english, sentence in self.written.items() if english != sentence]
 
     def diagnosis(self) -> Diagnosis:
         """Everything."""
@@ -123,20 +128,24 @@ class _Diagnosing:
     def _route(self, failures: Sequence[Failure], answers: Sequence[Answer]) -> Route | None:
         """Where the text belongs, unless a message leads to an entry that holds there too."""
         known = bool(answers) and not answers[0].by_symptom
-        anywhere = bool(answers) and answers[0].issue.any_server
+        anywhere = known and answers[0].issue.any_server
         precise = anywhere or (known and not answers[0].issue.general)
         said_wrong = any(map(complaint_of, self.sentences))
         quiet = self.is_log and not failures and not answers and not self._complaint()
         server = find_server(self.whole)
         wrong = bool(failures or answers) or said_wrong
-        if server is not None and not quiet and (wrong or is_about(self.sentences)):
+        if server is not None and not quiet and (wrong or is_about(self.sentences, named=True)):
             said = failures[0].message if failures else ""
             if not (precise and (answers[0].issue.any_server or _LIBRARY.search(said))):
                 return server
         if precise or quiet:
             return None
         failing = wrong and not (answers and answers[0].by_symptom)
-        return find_startup(self.whole, failing=failing) if wrong or not self.is_log else None
+        if not wrong and self.is_log:
+            return None
+        errors = [one.message for one in failures if not (one.answers or one.message.startswith(BREAKS_OFF))]
+        whole = "\n".join((self.whole, *self.translated))
+        return find_startup(whole, errors, self.sentences, failing=failing)
 
     def _complaint(self) -> str:
         """The first sentence of a person that says that something is wrong."""
@@ -147,6 +156,7 @@ class _Diagnosing:
         said = headline(self.scan.head) if self.is_log else self._complaint()
         if not said:
             return []
+        said = self._as_written(said)
         line = next((number for number, one in enumerate(self.scan.head, 1) if said in one), 1)
         return [
             Failure(message=said[:_SAID], count=1, first_line=line, answers=(), nearest=self._nearest(said))
@@ -164,7 +174,10 @@ class _Diagnosing:
                 continue
             if said := symptom_of(issue, said_so):
                 reasons = [
-                    Reason(Because.SYMPTOM, f"the text says “{' '.join(said.split())[:_SAID]}”"),
+                    Reason(
+                        Because.SYMPTOM,
+                        f"the text says “{' '.join(self._as_written(said).split())[:_SAID]}”",
+                    ),
                     *self.hints.get(issue.id, ()),
                 ]
                 for seen in self.versions[:1]:
@@ -173,6 +186,13 @@ class _Diagnosing:
                 if Because.OUTSIDE not in {reason.because for reason in reasons}:
                     found.append(Answer(issue=issue, reasons=tuple(reasons)))
         return ranked(found)
+
+    def _as_written(self, said: str) -> str:
+        """The sentence of a person that some English words stand for; the words where they are its own."""
+        for english in self.translated:
+            if said.strip() in english:
+                return self.written[english].strip()
+        return said
 
     def _may(self, issue: Issue) -> bool:
         """Whether no word of the text rules an entry out."""

@@ -10,8 +10,8 @@ from inspector.engines import ENGINES
 
 __all__ = ["expanded"]
 
-_GAP: Final = r"[`'\"]?\W+(?:(?!reason|think|analys|with\b)[\w'-]+[`'\"]?\W+){0,3}?[`'\"]?"
-"""At most three words between two, none of which is another field."""
+_GAP: Final = r"[`'\"]?[^\w.;!?]+(?:(?!reason|think|analys|with\b)[\w'-]+[`'\"]?[^\w.;!?]+){0,3}?[`'\"]?"
+"""At most three words of a sentence between two, none of which is another field."""
 _CALL_GAP: Final = _GAP.replace(
     "with", r"arguments?|params?|parameters?|names?|ids?|results?|inputs?|schemas?|with"
 )
@@ -34,12 +34,15 @@ _ABSENT: Final = (
     r"|reach\w*))"
 )
 _ANSWER: Final = (
-    r"(?:contents?|(?:final|actual|visible) (?:answers?|messages?|responses?|text|output|channel|content)"
+    r"(?:contents?|output_text"
+    r"|(?:final|actual|visible) (?:answers?|messages?|responses?|text|output|channel|content)"
     r"|answers?|repl(?:y|ies)|responses?|(?<!chat )(?<!/)completions?|bubble"
+    r"|summar(?:y|ies)|translations?|generations?"
     r"|assistant (?:messages?|repl(?:y|ies)|turns?)|final(?=\W*(?:$|[.,;:!?)\n]|or\b|and\b)))"
 )
 _CALL: Final = (
-    r"(?:(?:tool|function)s?[ _-]?call(?:s|ing)?\b|(?:tool|function) (?:use|usage|invocations?)\b|tool_calls)"
+    r"(?:(?:tool|function)s?[ _-]?call(?:s|ing)?\b|(?:tool|function) (?:use|usage|invocations?)\b|tool_calls"
+    r"|calls? (?:of|to) (?:a |the |my |our )?(?:tools?|functions?)\b)"
 )
 _BROKEN: Final = rf"(?:broken|ignored|{_NOT} (?:work\w*|function\w*|supported|detected|recogni[sz]ed))"
 _THINK: Final = r"(?:reasoning|thinking|thoughts?|analysis|chain[ -]of[ -]thought|cot)"
@@ -61,6 +64,7 @@ _PIECES: Final = (
 )
 _UNSTREAMED: Final = r"(?:\bwithout stream\w*|\bnon-?stream\w*|\bstream(?:ing)?\s?=\s?false)"
 _WORDS: Final = {
+    "call": _CALL,
     "think": rf"\b{_THINK}\b",
     "end": rf"\b{_END}",
     "ours": "|".join(
@@ -71,13 +75,15 @@ _WORDS: Final = {
         rf"|\b(?:{_WITHOUT}|{_NEVER}){_GAP}\b{_ANSWER}\b"
         r"(?!['_-]| (?:filter|type|length|polic|warning|safety))"
         r"|\bcontent\W{1,4}(?:is |was |== ?)?(?:''|\"\")"
+        r"|\b(?:requests?|prompts?|turns?|questions?)\b.{0,16}\b(?:comes?|came|coming|return\w*|ends?|goes)"
+        r"(?: back| up)?(?: with)?(?: an?)? (?:blank|empty|null|nothing|unanswered)\b"
     ),
     "no-call": (
         rf"\b{_CALL}{_CALL_GAP}(?:{_ABSENT}|{_BROKEN})(?![\w-])"
         rf"|\b(?:{_WITHOUT}|{_NEVER}|drops?|loses?){_GAP}{_CALL}"
     ),
     "call-as-text": (
-        rf"\b{_CALL}(?:\W+\w+){{0,4}}?\W+(?:as|in|into|inside)\W+(?:the )?"
+        rf"\b{_CALL}(?:\W+\w+){{0,4}}?(?<!parsed)(?<!decoded)(?<!read)\W+(?:as|in|into|inside)\W+(?:the )?"
         rf"(?:plain |raw |normal |assistant |message\W)?{_TEXT}\b"
     ),
     "end-of-thinking": (

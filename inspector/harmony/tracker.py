@@ -63,11 +63,11 @@ class HarmonyTracker:
         self._header_size = 0
         self._owed: int | None = None
         """The stop token of the last body, while the judge has not been told it."""
-        self._judge = StreamableParser(encoding(), role=Role.ASSISTANT)
         tail = _tail(prompt)
+        # One judge, as it is slow to make: a data set has a tracker for each row.
+        self._judge = StreamableParser(encoding(), role=Role.ASSISTANT if tail is None else None)
         if tail is not None:
             self.state = State.BETWEEN
-            self._judge = StreamableParser(encoding(), role=None)
             self.count = -len(tail)
             self._given = self._receive(tail)
         else:

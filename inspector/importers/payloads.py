@@ -56,6 +56,12 @@ def shown(value: object) -> str:
     return words if len(words) <= _SHOWN else words[: _SHOWN - 3] + "..."
 
 
+_ROWS: Final = (
+    "has one JSON value per line, but is not a capture; the command lint checks data sets and logs, rollout "
+    "checks recorded conversations"
+)
+
+
 def loads(text: str | bytes, name: str, what: str = "the JSON") -> Any:
     """Parse JSON; raises CaptureError with the line of the error."""
     try:
@@ -63,6 +69,8 @@ def loads(text: str | bytes, name: str, what: str = "the JSON") -> Any:
     except RecursionError as error:
         raise CaptureError(name, f"{what} is nested too deeply; no server sends that") from error
     except json.JSONDecodeError as error:
+        if error.msg == "Extra data" and error.colno == 1:
+            raise CaptureError(name, _ROWS) from error
         why = f"{what} is invalid or truncated at column {error.colno} ({error.msg}); save it again"
         raise CaptureError(name, why, line=error.lineno) from error
     except UnicodeDecodeError as error:

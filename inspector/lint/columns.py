@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from inspector.harmony.text import text_of
 from inspector.harmony.vocab import MARKERS, VOCABULARY_SIZE
@@ -29,7 +29,7 @@ class Form(StrEnum):
 
 
 _WORDS: Final = {
-    Form.TEXT: "text",
+    Form.TEXT: "rendered text",
     Form.MESSAGES: "chat messages",
     Form.IDS: "token IDs",
     Form.ANSWER: "scored text",
@@ -88,10 +88,13 @@ _RESPONSES: Final = (
 def detect(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
     """The columns of the first rows that can be checked, in their order."""
     keys = list(dict.fromkeys(key for row in rows for key in row))
-    if answers := _answers(rows, keys):
-        return answers
-    found: list[Column] = []
+    if log := _log(rows):
+        return log
+    answers = _answers(rows, keys)
+    found = [Column(key, Form.ANSWER) for key in answers]
     for key in keys:
+        if key in answers:
+            continue
         values = [row[key] for row in rows if row.get(key) is not None]
         if form := _form(key, values):
             found.append(Column(key, form))
@@ -129,21 +132,22 @@ def is_ids(value: object) -> bool:
     )
 
 
-def _answers(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[Column]:
-    """The scored columns of an evaluation; empty for another table."""
-    if "filtered_resps" in keys:  # lm-evaluation-harness: what its filters left is scored
+def _log(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
+    """The scored columns of a log that its keys identify; empty for another table."""
+    if any("filtered_resps" in row for row in rows):  # lm-evaluation-harness: what its filters left is scored
         return [Column("filtered_resps", Form.ANSWER)]
     if any(isinstance(row.get("output"), Mapping) and "scores" in row for row in rows):  # Inspect
         return [Column("output.choices.message.content", Form.ANSWER), Column("scores.*.answer", Form.ANSWER)]
     if any(_has_continuation(row.get("model_output")) for row in rows):  # OLMES
         return [Column("model_output.continuation", Form.ANSWER)]
+    return []
+
+
+def _answers(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[str]:
+    """The columns of what a model wrote, in a table that has a score or a target beside it."""
     if _LOG_KEYS.isdisjoint(keys):
         return []
-    return [
-        Column(key, Form.ANSWER)
-        for key in keys
-        if key in _RESPONSES and any(_is_text(row.get(key)) for row in rows)
-    ]
+    return [key for key in keys if key in _RESPONSES and any(_is_text(row.get(key)) for row in rows)]
 
 
 def _has_continuation(value: object) -> bool:
@@ -183,21 +187,26 @@ def _into(values: Iterator[object], name: str) -> Iterator[object]:
 
 def _leaves(value: object, form: Form) -> Iterator[object]:
     """The checked values: of nested lists each, but a list of IDs or of messages is one."""
-    if value is None:
-        return
+    left = [value]
+    while left:
+        one = left.pop()
+        if form is Form.MESSAGES:
+            one = _decoded(one)
+        if isinstance(one, list) and _is_nested(one, form):
+            left.extend(reversed(one))
+        elif one is not None:
+            yield one
+
+
+def _is_nested(value: list[Any], form: Form) -> bool:
+    """True for a list of values rather than one value."""
     match form:
-        case Form.MESSAGES:
-            value = _decoded(value)
-            nested = isinstance(value, list) and value and isinstance(value[0], list)
-        case Form.IDS:
-            nested = isinstance(value, list) and value and isinstance(value[0], list)
+        case Form.MESSAGES | Form.IDS:
+            return bool(value) and isinstance(value[0], list)
         case Form.TEXT | Form.ANSWER:
-            nested = isinstance(value, list)
-    if nested and isinstance(value, list):
-        for one in value:
-            yield from _leaves(one, form)
-    else:
-        yield value
+            return True
+        case _:
+            assert_never(form)
 
 
 def _decoded(value: object) -> object:

@@ -1,6 +1,5 @@
 """A table is checked row by row; what is kept is bounded."""
 
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,11 +12,11 @@ from inspector.bounds import FINDINGS
 from inspector.errors import CaptureError
 from inspector.formats import clip, count, listed, number
 from inspector.lint.answers import check_answer, check_plain
-from inspector.lint.columns import Column, Form, detect, is_ids, values_in
+from inspector.lint.columns import Column, Form, detect, values_in
 from inspector.lint.finding import Flaw, LintFinding, Unit
 from inspector.lint.messages import check_messages, is_messages
 from inspector.lint.rendered import Ending, Rendered, check_ids, check_text
-from inspector.lint.rows import Row, Table, open_table, table_of
+from inspector.lint.rows import Row, Table, open_table
 from inspector.lint.rules import RULES, Rule
 from inspector.lint.spelled import first_spelled
 from inspector.lint.structure import SHOWN, Part
@@ -117,9 +116,6 @@ def lint(
     Without `columns` they are recognized. With `training` every row must end its last final answer in
     `<|return|>`. Raises InspectorError where the file cannot be read or has no column that can be checked.
     """
-    if str(path) == "-":
-        table = table_of(sys.stdin.buffer, "standard input")  # type: ignore[arg-type]
-        return lint_table(table, columns=columns, training=training, max_findings=max_findings)
     with open_table(path) as table:
         return lint_table(table, columns=columns, training=training, max_findings=max_findings)
 
@@ -140,6 +136,10 @@ def lint_table(
     for row in chain(head, table.rows):
         run.row(row)
     run.end()
+    if missing := [column.name for column in columns if column not in run.filled]:
+        raise CaptureError(
+            table.name, f"no row has a value in {listed(missing)}; its columns are {_keys(head)}"
+        )
     return LintReport(
         name=table.name,
         format=table.format,
@@ -152,16 +152,22 @@ def lint_table(
     )
 
 
-def _nothing(name: str, head: Iterable[Row]) -> CaptureError:
-    keys = list(dict.fromkeys(key for row in head if row.values is not None for key in row.values))
-    if not keys:
-        return CaptureError(name, "has no row that can be read; pass JSON lines, JSON or Parquet")
-    shown = clip(", ".join(keys), 200)
+def _nothing(name: str, head: Sequence[Row]) -> CaptureError:
+    if any(row.values is not None and "harmony_capture" in row.values for row in head):
+        return CaptureError(name, "is a capture; check it with the command audit")
+    if not (keys := _keys(head)):
+        return CaptureError(name, "has no row that can be read; pass JSON Lines, JSON or Parquet")
     return CaptureError(
         name,
-        f"no column was recognized; its columns are {shown}. "
+        f"no column was recognized; its columns are {keys}. "
         "Name one with --text, --messages, --ids or --answer",
     )
+
+
+def _keys(head: Iterable[Row]) -> str:
+    """The columns of the first rows, as a list to read."""
+    keys = dict.fromkeys(key for row in head if row.values is not None for key in row.values)
+    return clip(", ".join(keys), 200)
 
 
 @dataclass(slots=True)
@@ -185,6 +191,7 @@ class _Run:
     findings: list[LintFinding] = field(default_factory=list)
     counts: Counter[Rule] = field(default_factory=Counter)
     endings: dict[str, _Endings] = field(default_factory=dict)
+    filled: set[Column] = field(default_factory=set)
 
     def row(self, row: Row) -> None:
         """Check one row."""
@@ -201,6 +208,7 @@ class _Run:
         for column in self.columns:
             for value in values_in(row.values, column):
                 self.values += 1
+                self.filled.add(column)
                 for flaw in self._value(value, column, row, parts, pending):
                     self._add(flaw, row, column)
         for column, found in parts:
@@ -237,12 +245,10 @@ class _Run:
             case Form.IDS:
                 if value == []:
                     return
-                if not is_ids(value) and not (
-                    isinstance(value, list) and all(type(one) is int for one in value)
-                ):
-                    yield _wrong(value)
-                elif isinstance(value, list):
+                if isinstance(value, list) and all(type(one) is int for one in value):
                     yield from self._rendered(check_ids(value), column, row, parts)
+                else:
+                    yield _wrong(value)
             case Form.MESSAGES:
                 if value == []:
                     return

@@ -86,7 +86,7 @@ def _harmony(messages: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Flaw
             )
         )
     if parts:
-        yield from check_structure(parts)
+        yield from check_structure(parts, rendered=False)
 
 
 def _chat(messages: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Flaw]:

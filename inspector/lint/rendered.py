@@ -29,8 +29,8 @@ __all__ = ["Ending", "Rendered", "check_ids", "check_text"]
 
 _SPECIAL_FROM: Final = 199998
 """All IDs from here on are special tokens."""
-_PADDING: Final = frozenset({199998, 199999})
-"""`<|startoftext|>` and `<|endoftext|>`: what trainers put before and after a row."""
+_RUN: Final = 3
+"""So many `<|return|>` at one end are padding: many trainers pad with the EOS token."""
 _CHARACTERS: Final = 4_000_000
 _OPENING: Final = (int(Marker.START), ASSISTANT)
 _HEADER: Final = frozenset({int(Marker.CHANNEL), int(Marker.CONSTRAIN), int(Marker.MESSAGE)})
@@ -120,12 +120,24 @@ def _is_message(message: PromptMessage) -> bool:
 
 
 def _unpadded(ids: Sequence[int]) -> tuple[int, int]:
+    """Where the row begins and ends without padding; one `<|return|>` of a run at its end belongs to it."""
     first, end = 0, len(ids)
-    while first < end and ids[first] in _PADDING:
+    while first < end and _is_padding(ids[first]):
         first += 1
-    while end > first and ids[end - 1] in _PADDING:
+    while end > first and _is_padding(ids[end - 1]):
         end -= 1
-    return first, end
+    ahead, behind = first, end
+    while ahead < end and ids[ahead] == Marker.RETURN:
+        ahead += 1
+    while behind > ahead and ids[behind - 1] == Marker.RETURN:
+        behind -= 1
+    if ahead - first >= _RUN:
+        first = ahead
+    return first, behind + 1 if end - behind >= _RUN else end
+
+
+def _is_padding(token_id: int) -> bool:
+    return token_id >= _SPECIAL_FROM and token_id not in MARKERS
 
 
 def _without_markers(ids: Sequence[int], first: int) -> Iterator[Flaw]:

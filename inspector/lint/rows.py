@@ -1,17 +1,18 @@
-"""The rows of a data set or an evaluation log, one at a time: JSON lines, JSON, Parquet, Inspect's `.eval`.
+"""The rows of a data set or an evaluation log, one at a time: JSON Lines, JSON, Parquet, Inspect's `.eval`.
 
-Memory does not grow with a file of JSON lines (also compressed), of Parquet or of Inspect: one row or one
+Memory does not grow with a file of JSON Lines (also compressed), of Parquet or of Inspect: one row or one
 batch is held. A file that is one JSON document has to be read whole, so its size is bounded.
 """
 
 import io
 import json
+import sys
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, cast
 
 from inspector.diagnosis.decompress import HEAD, decompress
 from inspector.errors import CaptureError, InspectorError
@@ -35,7 +36,7 @@ class Row:
     """One row; `values` is None where it cannot be read, and `problem` says why."""
 
     number: int
-    """From 1; the line of a file of JSON lines."""
+    """From 1; the line of a file of JSON Lines."""
     values: Mapping[str, Any] | None
     problem: str = ""
 
@@ -52,11 +53,14 @@ class Table:
 
 @contextmanager
 def open_table(path: Path | str) -> Iterator[Table]:
-    """Open a file.
+    """Open a file; `-` is standard input.
 
     Raises StoreError if it cannot be read, CaptureError if it is no table, InspectorError without pyarrow.
     """
     name = str(path)
+    if name == "-":
+        yield table_of(cast("io.BufferedReader[Any]", sys.stdin.buffer), "standard input")
+        return
     with _opened(path) as file:
         yield table_of(file, name)
 
@@ -69,6 +73,10 @@ def _opened(path: Path | str) -> "io.BufferedReader[Any]":
 def table_of(file: "io.BufferedReader[Any]", name: str) -> Table:
     """The rows of an open file; `name` is for errors."""
     head = file.peek(len(_PARQUET))
+    if head.startswith((_PARQUET, _ZIP)) and not file.seekable():
+        raise CaptureError(
+            name, "is Parquet or a zip archive, which cannot be read from a pipe; pass its path"
+        )
     if head.startswith(_PARQUET):
         return Table(name, "Parquet", _parquet(file, name))
     if head.startswith(_ZIP):
@@ -77,7 +85,7 @@ def table_of(file: "io.BufferedReader[Any]", name: str) -> Table:
     head = plain.peek(HEAD).lstrip(b"\xef\xbb\xbf \t\r\n")
     if _is_document(head):
         return Table(name, "JSON", _document(plain, name))
-    return Table(name, "JSON lines", _lines(plain, name))
+    return Table(name, "JSON Lines", _lines(plain, name))
 
 
 def _is_document(head: bytes) -> bool:
@@ -131,7 +139,7 @@ def _document(file: IO[bytes], name: str) -> Iterator[Row]:
         raise CaptureError(
             name,
             f"is one JSON document of more than {ROW_BYTES // 2**20} MiB; "
-            "write it as JSON lines, one object per line",
+            "write it as JSON Lines, one object per line",
         )
     value = loads(content.decode("utf-8-sig", "replace"))
     if isinstance(value, dict):

@@ -69,11 +69,11 @@ RULES: Final[dict[Rule, RuleInfo]] = {
     Rule.UNREADABLE_ROW: RuleInfo(
         _E,
         "The row cannot be read.",
-        "Write the row again; most trainers stop at such a row or skip it without a message.",
+        "Regenerate the row; most trainers stop at such a row or skip it without a message.",
     ),
     Rule.WRONG_FORM: RuleInfo(
         _W,
-        "The value does not have the form of the other rows, so it was not checked.",
+        "The value has another form than those of the other rows, so it was not checked.",
         "Give all rows of a column one form, or name the columns with --text, --messages, --ids or --answer.",
     ),
     Rule.TOO_LONG: RuleInfo(

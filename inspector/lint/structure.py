@@ -65,8 +65,11 @@ def conversations(parts: Sequence[Part]) -> Iterator[Sequence[Part]]:
         yield parts[first:]
 
 
-def check_structure(parts: Sequence[Part], *, ended: bool = True) -> Iterator[Flaw]:
-    """Flaws of one conversation; without `ended` another message follows, which is not among the parts."""
+def check_structure(parts: Sequence[Part], *, ended: bool = True, rendered: bool = True) -> Iterator[Flaw]:
+    """Flaws of one conversation; without `ended` another message follows, which is not among the parts.
+
+    Without `rendered` the messages are still to be rendered, which drops the reasoning of finished turns.
+    """
     for part in parts:
         if part.is_assistant:
             yield from _header(part)
@@ -75,7 +78,8 @@ def check_structure(parts: Sequence[Part], *, ended: bool = True) -> Iterator[Fl
     last = parts[-1]
     if ended and last.is_assistant and last.channel in {"analysis", "commentary"} and not last.is_call:
         yield _flaw(Rule.MISSING_FINAL, last)
-    yield from _kept(parts)
+    if rendered:
+        yield from _kept(parts)
 
 
 def _header(part: Part) -> Iterator[Flaw]:

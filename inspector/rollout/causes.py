@@ -62,7 +62,7 @@ CAUSES: Final[dict[Cause, CauseInfo]] = {
     ),
     Cause.ANALYSIS_LOST: CauseInfo(
         _E,
-        "Reasoning of the turn that is not finished is missing.",
+        "Reasoning of an unfinished turn is missing.",
         "Send the reasoning back with the tool call (the field reasoning or reasoning_content) until the final answer.",
     ),
     Cause.RETOKENIZED: CauseInfo(
@@ -88,7 +88,7 @@ CAUSES: Final[dict[Cause, CauseInfo]] = {
     Cause.DATE_CHANGED: CauseInfo(
         _E,
         "The date in the system message changed.",
-        "Fix the date for the whole conversation, for example with a system message of your own.",
+        "Set a fixed date for the whole conversation, for example in a system message of your own.",
     ),
     Cause.SYSTEM_CHANGED: CauseInfo(
         _E,

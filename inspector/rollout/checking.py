@@ -99,7 +99,8 @@ class RolloutReport:
             return "No conversation has a second turn, so nothing was compared."
         whole = count(self.compared, "later prompt")
         if not self.broken:
-            return f"No drift: {whole} {'extends' if self.compared == 1 else 'extend'} the tokens before."
+            verb, them = ("extends", "it") if self.compared == 1 else ("extend", "them")
+            return f"No drift: {whole} {verb} the tokens before {them}."
         kinds = [
             f"{count(many, word)}{more}"
             for word, more, many in (
@@ -108,8 +109,10 @@ class RolloutReport:
             )
             if many
         ]
-        verb = "does" if self.broken == 1 else "do"
-        return f"{number(self.broken)} of {whole} {verb} not extend the tokens before: {listed(kinds)}."
+        verb, them = ("does", "it") if self.broken == 1 else ("do", "them")
+        return (
+            f"{number(self.broken)} of {whole} {verb} not extend the tokens before {them}: {listed(kinds)}."
+        )
 
     @property
     def taken(self) -> str:

@@ -6,6 +6,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
+from threading import Event as Flag
 from threading import Lock
 from typing import Final
 
@@ -28,9 +29,28 @@ class ProbeRun:
         """None while its servers are asked what they are."""
         self.trouble = ""
         """Why it never began; empty otherwise."""
-        self.ended = False
+        self._done = Flag()
         self.stop: Callable[[], None] = lambda: None
         """End it; what is done stays."""
+
+    @property
+    def ended(self) -> bool:
+        """True once nothing of it runs any more."""
+        return self._done.is_set()
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Block until it has ended; False when it has not in that time."""
+        return self._done.wait(timeout_s)
+
+    async def drive(self, plan: Plan) -> None:
+        """Run the plan to its end."""
+        try:
+            self.probe = await plan.prepared()
+            await self.probe.run()
+        except InspectorError as error:
+            self.trouble = str(error)
+        finally:
+            self._done.set()
 
 
 class Probes:
@@ -52,7 +72,7 @@ class Probes:
             ended = [name for name, one in self._known.items() if one.ended]
             for name in ended[: max(0, len(self._known) - KEPT)]:
                 del self._known[name]
-        future: Future[None] = self._runs.submit(self._drive(run, plan))
+        future: Future[None] = self._runs.submit(run.drive(plan))
         run.stop = lambda: _cancel(future)
         return run
 
@@ -65,15 +85,6 @@ class Probes:
         """The probe that began last."""
         with self._lock:
             return next(reversed(self._known.values()), None)
-
-    async def _drive(self, run: ProbeRun, plan: Plan) -> None:
-        try:
-            run.probe = await plan.prepared()
-            await run.probe.run()
-        except InspectorError as error:
-            run.trouble = str(error)
-        finally:
-            run.ended = True
 
 
 def _cancel(future: "Future[None]") -> None:

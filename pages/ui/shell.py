@@ -20,7 +20,7 @@ from pages.ui import assets
 
 __all__ = ["Shell", "dressed", "shell"]
 
-_NAMES: Final = frozenset({"", "replay", "live", "probe", "compare", "diagnose", "matrix"})
+_NAMES: Final = frozenset({"", "replay", "live", "probe", "library", "compare", "diagnose", "matrix"})
 _TITLE: Final = b"<title>Streamlit</title>"
 _OURS: Final = b"<title>Harmony Inspector</title>"
 _HEAD: Final = b"</head>"

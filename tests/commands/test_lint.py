@@ -33,7 +33,7 @@ def files(tmp_path: Path) -> dict[str, str]:
         ("mixed", [], 0),
         ("mixed", ["--fail-on", "warning"], 1),
         ("mixed", ["--training"], 1),
-        ("good", ["--ids", "input_ids"], 0),
+        ("good", ["--text", "text"], 0),
     ],
 )
 def test_exit_codes_are_those_of_audit(
@@ -50,7 +50,7 @@ def test_the_summary_comes_first_and_the_list_is_limited(
     lines = capsys.readouterr().out.splitlines()
     assert lines[1:3] == [
         "  ERROR: 3 of 4 rows have findings: 3 errors.",
-        "  Read as JSON lines: “text” as text.",
+        "  Read as JSON Lines: “text” as rendered text.",
     ]
     assert lines[3].split() == ["row", "column", "place", "severity", "rule", "text"]
     assert [line.split()[0] for line in lines[4:6]] == ["2", "3"]
@@ -82,6 +82,13 @@ def test_the_other_files_are_checked_when_one_cannot_be_read(
     out, err = capsys.readouterr()
     assert "no such file" in err
     assert files["bad"] in out
+
+
+def test_a_named_column_that_no_row_has_is_an_error(
+    files: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["lint", files["good"], "--text", "text", "--ids", "input_ids"]) == 2
+    assert "no row has a value in input_ids; its columns are text" in capsys.readouterr().err
 
 
 def test_sarif_names_the_line(files: dict[str, str], tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -16,10 +15,10 @@ from starlette.applications import Starlette
 
 from inspector.cli import main
 from inspector.playback import Settings, playback_routes
-from tests.support.answers import CHAT, DONE, SAID
+from tests.support.answers import CHAT, counted
 from tests.support.builtin import CAPTURES, TOOL, WHOLE
 from tests.support.listening import listening
-from tests.support.raw_server import Answer, page, raw_server, stream
+from tests.support.raw_server import Answer, page, raw_server
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +136,8 @@ def test_amounts_that_are_none_are_errors_of_the_command_line(words: tuple[str, 
 
 
 def test_one_ctrl_c_ends_it_with_the_result_of_what_was_done(folder: Path) -> None:
-    with raw_server({CHAT: lambda _: stream([*SAID, DONE])}) as server:
+    answers, some = counted(20)
+    with raw_server(answers) as server:
         command = [sys.executable, "-m", "inspector", "probe", "--base-url", server.v1, "--model", "m"]
         command += ["--prompt", "Hi", "--requests", "100000", "--out", "out", "--quiet"]
         with subprocess.Popen(
@@ -148,12 +148,7 @@ def test_one_ctrl_c_ends_it_with_the_result_of_what_was_done(folder: Path) -> No
             text=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         ) as running:
-            rows = folder / "out" / "rows.jsonl"
-            until = time.monotonic() + 60
-            while not (rows.exists() and rows.read_text().count("\n") > 3):
-                assert time.monotonic() < until
-                assert running.poll() is None
-                time.sleep(0.05)
+            assert some.wait(60)
             running.send_signal(signal.SIGINT)
             out, err = running.communicate(timeout=30)
     assert running.returncode == 2, err

@@ -202,6 +202,25 @@ def test_a_generic_exception_counts_in_a_frame_of_vllm(line: str, issue: str) ->
         ("--dyn-chat-processor vllm fails for gpt-oss", "dynamo"),
         ("OVMS does not parse the tool calls of gpt-oss", "openvino"),
         ("gpt-oss works in ollama, but vLLM cannot serve the model", "startup"),
+        ("gpt-oss loses tool calls in ollama, with vLLM it works", "ollama"),
+        ("vllm serve openai/gpt-oss-20b\nRuntimeError: HIP error: invalid device function", "engine"),
+        (
+            "vllm serve openai/gpt-oss-20b\nRuntimeError: FlashInfer needs ninja to build its kernels",
+            "engine",
+        ),
+        ("vllm, gpt-oss\nAssertionError: mla_gluon requires gfx950 (CDNA4), got gfx942", "engine"),
+        ("vllm serve a\nKeyError: 'layers.0.self_attn.qkv_proj.lora_A.weight'", "startup"),
+        ("vllm serve a\nOSError: [Errno 98] Address already in use", "startup"),
+        ("INFO 11-25 08:17:27 config.py:1020] mp\nRuntimeError: NCCL error: unhandled cuda error", "engine"),
+        ("[rank1]:[E ProcessGroupNCCL.cpp:629] Watchdog timeout, vllm serve openai/gpt-oss-120b", "engine"),
+        ("Our vLLM pod with gpt-oss-120b never becomes ready", "startup"),
+        ("vllm pod exits with code 139 after the weights are loaded", "startup"),
+        (
+            "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.4 (vllm image)",
+            "startup",
+        ),
+        ("llama_sampling_init: failed to parse grammar", "llama-cpp"),
+        ('{"error":{"code":400,"type":"exceed_context_size_error","n_ctx":8192}}', "llama-cpp"),
         ("vLLM crashes while loading gpt-oss on my GPU", "startup"),
     ],
 )
@@ -228,11 +247,105 @@ def test_other_servers_and_start_up_failures_are_routed(text: str, route: str) -
         "openvino: RuntimeError: Check 'false' failed at src/inference",
         "KeyError: 'choices' in form = MyForm(request.POST)",
         "messages.17.content.0.type: Expected `thinking`, but found `text`",
+        "python train.py\nRuntimeError: CUDA error: device-side assert triggered",
+        "train_ddp.py\nRuntimeError: NCCL error: unhandled system error",
+        "ninja: build stopped: subcommand failed.\nerror: command 'ninja' failed, building detectron2",
+        "ModuleNotFoundError: No module named 'llama_index'",
+        "OSError: [Errno 98] Address already in use (gunicorn)",
+        "Guided decoding crashes for glm-4-9b with vllm 0.6.5\nRuntimeError: xgrammar: wrong vocabulary",
+        "requests.exceptions.ConnectionError: host='openaipublic.blob.core.windows.net' gpt-2/vocab.bpe",
     ],
 )
 def test_words_that_routes_share_with_other_programs_route_nothing(text: str) -> None:
     found = diagnose_text(text)
     assert (found.answers, found.sides, found.route) == ((), (), None)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("vllm serve a\nValueError: Free memory on device (20.1/23.5 GiB) on startup is less than desired "
+         "GPU memory utilization (0.92, 21.6 GiB).", "The model or its KV cache does not fit into memory"),
+        ("vllm: error: unrecognized arguments: --tool-server demo", "this release does not know a flag"),
+        ("vllm serve a\nOSError: [Errno 98] Address already in use", "another process uses its port"),
+        ("vllm serve a\nRuntimeError: NCCL error: unhandled system error", "The GPUs cannot communicate"),
+        ("vllm serve a\nOSError: You are trying to access a gated repo.", "The model files cannot be found"),
+        ("vllm serve a\nModuleNotFoundError: No module named 'triton_kernels'", "a build tool is missing"),
+        ("vllm serve a\nRuntimeError: The NVIDIA driver on your system is too old", "The GPU, its driver"),
+        ("vllm serve a\nKeyError: 'layers.3.self_attn.qkv_proj.lora_A.weight'", "does not have the weights"),
+        ("(EngineCore_DP0 pid=1) INFO 10-15 08:32:29 [pynccl.py:103] vLLM is using nccl==2.27.3\n"
+         "(EngineCore_DP0 pid=1) ERROR 10-15 08:32:29 [core.py:708] EngineCore failed to start.",
+         "The server does not start; this is not a Harmony problem."),
+    ],
+)  # fmt: skip
+def test_a_start_up_failure_is_named_as_exactly_as_its_error_allows(text: str, sentence: str) -> None:
+    found = diagnose_text(text)
+    assert sentence in found.sentence
+    assert "not a Harmony problem" in found.sentence
+    assert found.route is not None
+    assert found.next_step == found.route.steps[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "issue"),
+    [
+        (
+            "gpt-oss on vLLM spends its entire budget on thinking and I get no answer",
+            "truncated-by-max-tokens",
+        ),
+        (
+            "Answers of gpt-oss-120b end in the middle of a sentence, max_tokens is 1024",
+            "truncated-by-max-tokens",
+        ),
+        ("gpt-oss never issues more than one tool call per turn on vLLM", "parallel-calls-cut"),
+        ("gpt-oss: the text that the model says before it calls a tool is dropped by vLLM", "preamble-lost"),
+        (
+            "vLLM 0.12 streams the function call of gpt-oss inside the reasoning field",
+            "analysis-channel-tool-call",
+        ),
+        ("vLLM returns 500 for some gpt-oss requests, no message", "500-without-reason"),
+        ("vLLM answers 401 to our gateway although the key is set", "api-key-rejected"),
+        ("With gpt-oss-20b behind vLLM every tenth request comes back blank", "ended-without-final"),
+        (
+            "our MCP tools are listed but gpt-oss (vLLM) describes what it would do instead of doing it",
+            "tool-parser-flags-missing",
+        ),
+        ("LangChain loses the reasoning of gpt-oss when I use vLLM", "reasoning-field-renamed"),
+        (
+            "forcing a function with tool_choice does not work for gpt-oss in vLLM",
+            "tool-choice-required-ignored",
+        ),
+        (
+            "JSONDecodeError in the tool_call arguments of gpt-oss from vLLM: Expecting ',' delimiter",
+            "invalid-json-tool-arguments",
+        ),
+        (
+            "gpt-oss on vLLM 0.11 loops: the same function call again after each tool result",
+            "history-reasoning-not-restored",
+        ),
+        (
+            "openai.chat.completions.create() returns an empty message with gpt-oss on vLLM",
+            "ended-without-final",
+        ),
+    ],
+)
+def test_a_symptom_is_known_in_the_words_of_reports(text: str, issue: str) -> None:
+    found = diagnose_text(text)
+    assert found.outcome is DiagnosisOutcome.SYMPTOM
+    assert answer_code(found) == issue
+
+
+def test_a_gap_between_two_words_ends_with_the_sentence() -> None:
+    assert diagnose_text("gpt-oss never invokes it; the final response is right").answers == ()
+
+
+def test_a_traceback_of_a_notebook_is_a_failure() -> None:
+    found = diagnose_text(
+        "HTTPStatusError                           Traceback (most recent call last)\n"
+        "File ~/venv/lib/python3.11/site-packages/httpx/_models.py:829, in Response.raise_for_status(self)\n"
+    )
+    assert found.outcome is DiagnosisOutcome.UNKNOWN
+    assert found.next_step == "The message is cut off: paste the traceback down to its last line."
 
 
 def test_a_message_of_the_harmony_library_is_known_whatever_the_server() -> None:

@@ -5,7 +5,9 @@ import json
 import pytest
 
 from inspector.capture import Capture, Endpoint, Event, EventKind, Header
+from inspector.errors import CaptureError
 from inspector.importers import sniff_and_read
+from inspector.importers.payloads import loads
 from inspector.inspection import inspect
 from inspector.store import Builtin, load
 from tests.support.foreign import BUILTIN, CHAT, FOREIGN, RESPONSES, known, read, sse, untimed
@@ -134,3 +136,10 @@ def test_answers_that_were_appended_to_one_file_are_told_apart() -> None:
 
 def render_sse(capture: Capture) -> bytes:
     return b"".join(f"data: {event.data}\n\n".encode() for event in capture.events)
+
+
+def test_rows_that_are_no_capture_are_not_called_damaged() -> None:
+    with pytest.raises(CaptureError, match="the command lint checks data sets"):
+        loads(b'{"text": "a"}\n{"text": "b"}\n', "rows.jsonl")
+    with pytest.raises(CaptureError, match="is invalid or truncated at column 15"):
+        loads(b'{"text": "a"} {"text": "b"}', "rows.jsonl")

@@ -31,17 +31,21 @@ def told(report: LintReport) -> list[str]:
     return [f"row {one.row} {one.column} {one.place}: {one.explanation}" for one in report.findings[:5]]
 
 
-@pytest.mark.parametrize(("render", "half"), [(rendered, 0), (training, 1)])
-def test_rendered_rows_have_no_finding_as_text_and_as_ids(
-    clean: list[Conversation], tmp_path: Path, render: Any, half: int
+@pytest.mark.parametrize(
+    ("render", "form", "half"),
+    [(rendered, Form.TEXT, 0), (rendered, Form.IDS, 1), (training, Form.TEXT, 1), (training, Form.IDS, 0)],
+    ids=["history-text", "history-ids", "training-text", "training-ids"],
+)
+def test_rendered_rows_have_no_finding(
+    clean: list[Conversation], tmp_path: Path, render: Any, form: Form, half: int
 ) -> None:
-    ids = [render(one) for one in clean[half::2]]
-    path = written(tmp_path / "rows.jsonl", ({"text": text_of(row), "input_ids": row} for row in ids))
-    report = lint(path)
-    assert report.columns == (Column("text", Form.TEXT), Column("input_ids", Form.IDS))
+    rows = [render(one) for one in clean[half::2]]
+    assert {ids[-1] for ids in rows} == {200007 if render is rendered else 200002}
+    values = rows if form is Form.IDS else [text_of(ids) for ids in rows]
+    report = lint(written(tmp_path / "rows.jsonl", ({"row": value} for value in values)))
+    assert report.columns == (Column("row", form),)
     assert (report.level, told(report)) == ("ok", [])
-    assert (report.rows, report.values) == (ROWS // 2, ROWS)
-    assert all(row[-1] == ids[0][-1] for row in ids)
+    assert (report.rows, report.values) == (ROWS // 2, ROWS // 2)
 
 
 def test_messages_have_no_finding(clean: list[Conversation], tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Files, columns and limits."""
 
 import gzip
+import io
 import json
 import sys
 import zipfile
@@ -16,7 +17,7 @@ from pyarrow import parquet
 from inspector.errors import InspectorError
 from inspector.harmony.vocab import encode
 from inspector.lint import Column, Form, Row, Rule, Table, lint, lint_table
-from inspector.lint.rows import ROW_BYTES
+from inspector.lint.rows import ROW_BYTES, table_of
 
 FIXTURES = Path(__file__).parent.parent.parent / "fixtures" / "lint"
 BAD = "<|start|>user<|message|>Hi<|end|><|start|>assistant<|channel|>final<|message|>x<|end|><|return|>"
@@ -86,6 +87,7 @@ def test_parquet_without_pyarrow_says_what_to_install(
         (b"\x89PNG\r\n\x1a\n", "picture|image"),
         (b'[{"text": ', "not valid JSON"),
         (b'{"a": 1}\n', "no column was recognized; its columns are a"),
+        (b'{"harmony_capture": 1}\n', "is a capture; check it with the command audit"),
         (b"PK\x03\x04nothing", "zip archive is damaged"),
         (gzip.compress(LINES)[:-20], "gzip file is damaged"),
     ],
@@ -96,6 +98,16 @@ def test_a_file_that_is_no_table_is_refused_in_one_sentence(tmp_path: Path, cont
         lint(tmp_path / "file")
     with pytest.raises(InspectorError, match="no such file"):
         lint(tmp_path / "missing")
+
+
+def test_what_must_be_sought_in_is_not_read_from_a_pipe() -> None:
+    class Pipe(io.BytesIO):
+        def seekable(self) -> bool:
+            return False
+
+    for magic in (b"PAR1", b"PK\x03\x04"):
+        with pytest.raises(InspectorError, match="cannot be read from a pipe"):
+            table_of(io.BufferedReader(Pipe(magic)), "standard input")
 
 
 def test_a_row_that_cannot_be_read_is_a_finding(tmp_path: Path) -> None:

@@ -167,6 +167,15 @@ def test_rows_that_end_differently_are_one_finding_for_the_column(tmp_path: Path
     assert found.note == "1 end in <|return|>, 2 in <|end|>."
 
 
+@pytest.mark.parametrize("pad", [199999, 200002, 200017])
+def test_padding_is_no_part_of_a_row(tmp_path: Path, pad: int) -> None:
+    row = encode(f"{SYSTEM}{USER}{FINAL}<|return|>")
+    rows = [[*row, *[pad] * 4], [*[pad] * 4, *row], [*[pad] * 3, *row, *[pad] * 3], [pad] * 4]
+    assert findings(tmp_path, *({"input_ids": ids} for ids in rows)) == []
+    (found,) = findings(tmp_path, {"input_ids": [*[199999] * 2, *encode(f"{USER}\n{FINAL}<|return|>")]})
+    assert found.at == 2 + len(encode(USER))
+
+
 def chat(*messages: dict[str, Any]) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": "Hi"}, *messages]}
 
@@ -280,6 +289,20 @@ def test_a_scored_text_that_is_no_answer(tmp_path: Path, rule: Rule, text: str, 
 def test_logs_of_evaluations_are_recognized(tmp_path: Path, row: dict[str, Any]) -> None:
     (found,) = findings(tmp_path, row)
     assert found.rule is Rule.RAW_HARMONY_ANSWER
+
+
+def test_other_columns_beside_scored_text_are_checked_too(tmp_path: Path) -> None:
+    row = {
+        "response": RAW,
+        "score": 0.0,
+        "messages": [{"role": "bot", "content": "x"}],
+        "prompt": f"{USER}\n",
+    }
+    assert [one.rule for one in findings(tmp_path, row)] == [
+        Rule.RAW_HARMONY_ANSWER,
+        Rule.UNKNOWN_ROLE,
+        Rule.REJECTED_TOKEN,
+    ]
 
 
 def test_text_that_a_filter_removed_is_not_scored(tmp_path: Path) -> None:

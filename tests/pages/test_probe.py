@@ -1,6 +1,5 @@
 """The Probe page without a browser: the form, a probe of a real server, and its result."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,10 +49,7 @@ def shown(address: str, **values: object) -> AppTest:
 def ended(app: AppTest) -> AppTest:
     run = dashboard.probes().latest()
     assert run is not None
-    until = time.monotonic() + 30
-    while not run.ended:
-        assert time.monotonic() < until
-        time.sleep(0.02)
+    assert run.wait(30)
     app.run()
     assert not app.exception
     return app

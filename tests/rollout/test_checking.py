@@ -109,7 +109,7 @@ def test_conversations_whose_rows_alternate_are_told_apart(tmp_path: Path) -> No
     ]
     report = report_of(tmp_path, rows)
     assert (report.level, report.conversations, report.compared) == ("ok", 3, 1)
-    assert report.sentence == "No drift: 1 later prompt extends the tokens before."
+    assert report.sentence == "No drift: 1 later prompt extends the tokens before it."
     assert report_of(tmp_path, rows, group="mine").level == "error"
 
 

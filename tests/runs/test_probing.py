@@ -1,25 +1,16 @@
 """Probes that pages start: they go on by themselves, can be stopped, and say why they never began."""
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 from inspector.lab.process import free_port
 from inspector.probe import Budget
 from inspector.runs.probing import KEPT, ProbeRun, Probes
 from inspector.runs.registry import Registry
-from tests.support.answers import CHAT, DONE, SAID
+from tests.support.answers import CHAT, DONE, SAID, counted
 from tests.support.probes import plan
 from tests.support.raw_server import Answer, raw_server, stream
 
 WHOLE: dict[str, Answer] = {CHAT: lambda _: stream([*SAID, DONE])}
-
-
-def until(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + 20
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def test_a_probe_runs_beside_the_page_and_keeps_its_rows_in_the_folder_of_captures(tmp_path: Path) -> None:
@@ -27,7 +18,7 @@ def test_a_probe_runs_beside_the_page_and_keeps_its_rows_in_the_folder_of_captur
     with raw_server(WHOLE) as server:
         run = probes.start(plan(server.v1, budget=Budget(requests=4)))
         assert probes.get(run.id) is run is probes.latest()
-        until(lambda: run.ended)
+        assert run.wait(20)
     assert run.probe is not None
     assert len(run.probe.rows) == 4
     assert (tmp_path / f"probe-{run.id}" / "rows.jsonl").read_text().count("\n") == 4
@@ -35,11 +26,12 @@ def test_a_probe_runs_beside_the_page_and_keeps_its_rows_in_the_folder_of_captur
 
 def test_stop_keeps_what_was_done() -> None:
     probes = Probes(Registry(None))
-    with raw_server(WHOLE) as server:
+    answers, some = counted(20)
+    with raw_server(answers) as server:
         run = probes.start(plan(server.v1, budget=Budget(requests=100_000)))
-        until(lambda: run.probe is not None and len(run.probe.rows) > 2)
+        assert some.wait(20)
         run.stop()
-        until(lambda: run.ended)
+        assert run.wait(20)
     assert run.probe is not None
     assert run.probe.stopped
     assert 2 < len(run.probe.rows) < 100_000
@@ -47,7 +39,7 @@ def test_stop_keeps_what_was_done() -> None:
 
 def test_a_server_that_is_not_there_is_a_sentence() -> None:
     run = Probes(Registry(None)).start(plan(f"http://127.0.0.1:{free_port()}/v1"))
-    until(lambda: run.ended)
+    assert run.wait(20)
     assert run.probe is None
     assert run.trouble.startswith("connection refused at")
 
@@ -58,7 +50,7 @@ def test_the_oldest_that_has_ended_gives_way() -> None:
 
     def begun() -> ProbeRun:
         run = probes.start(plan(address))
-        until(lambda: run.ended)
+        assert run.wait(20)
         return run
 
     first, *_, last = [begun() for _ in range(KEPT + 1)]

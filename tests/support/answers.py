@@ -1,14 +1,15 @@
 """Answers of a raw server: a short whole chat, and what goes wrong with one."""
 
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from threading import Event
 
 from inspector.harmony.vocab import encode
-from tests.support.raw_server import Answer, sse, stream
+from tests.support.raw_server import Answer, Asked, sse, stream
 from tests.support.streams import chat_chunk
 
-__all__ = ["CHAT", "DONE", "SAID", "answering", "certificate"]
+__all__ = ["CHAT", "DONE", "SAID", "answering", "certificate", "counted"]
 
 CHAT = "/v1/chat/completions"
 SAID = [
@@ -24,6 +25,19 @@ DONE = sse("[DONE]")
 def answering(pieces: Iterable[bytes], *, end: bool = True, coding: str = "") -> dict[str, Answer]:
     kept = list(pieces)
     return {CHAT: lambda _: stream(kept, end=end, coding=coding)}
+
+
+def counted(requests: int) -> tuple[dict[str, Answer], Event]:
+    """Whole answers, and what is set when so many have been asked for."""
+    left = iter(range(requests - 1, -1, -1))
+    reached = Event()
+
+    def answer(_: Asked) -> Iterator[bytes]:
+        if next(left, 0) == 0:
+            reached.set()
+        return stream([*SAID, DONE])
+
+    return {CHAT: answer}, reached
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:

@@ -114,10 +114,9 @@ def training(conversation: Conversation) -> list[int]:
 
 
 def harmony_messages(conversation: Conversation) -> list[dict[str, Any]]:
-    """The messages as the library stores them, with the reasoning of the last turn only."""
+    """The messages as the library stores them."""
     rows: list[dict[str, Any]] = json.loads(conversation.to_json())["messages"]
-    last = max(place for place, row in enumerate(rows) if row["role"] == "user")
-    return [row for place, row in enumerate(rows) if place > last or row.get("channel") != "analysis"]
+    return rows
 
 
 def chat_messages(conversation: Conversation) -> list[dict[str, Any]]:

@@ -10,18 +10,19 @@ from inspector import Endpoint, Inspection, InspectorError, dashboard
 from inspector.dashboard import LiveRequest, LiveRun, Server, Trial
 from pages.parts.compare import body as compare
 from pages.parts.compare import repeats
-from pages.parts.live.asking import (
-    PROMPT,
-    TOOLS,
-    awaiting,
-    built_in_address,
-    fault_words,
-    headers_of,
-    reached,
-)
+from pages.parts.live.asking import PROMPT, TOOLS
 from pages.ui import captures
 from pages.ui.captures import Chosen
 from pages.ui.pickers import plain
+from pages.ui.servers import (
+    ADDRESS_HELP,
+    awaiting,
+    built_in_address,
+    faults,
+    is_built_in,
+    reached,
+    server_of,
+)
 from pages.ui.state import Session, went_back
 
 __all__ = ["asking"]
@@ -119,11 +120,10 @@ def _side(side: str) -> tuple[Server, str] | None:
         f"{side.capitalize()} server",
         built_in_address(),
         key=f"ask_{side}_address",
-        help="An OpenAI-compatible address. The default is the built-in server, which replays real captures.",
+        help=ADDRESS_HELP,
     )
-    own = _is_own(address)
     endpoint = Endpoint(st.session_state.get("ask_endpoint") or Endpoint.CHAT)
-    found = reached(lambda: _server(side, address, own=own), endpoint)
+    found = reached(lambda: _server(side, address), endpoint)
     server, models, trouble, _ = found
     model = st.selectbox(
         f"{side.capitalize()} model",
@@ -138,23 +138,18 @@ def _side(side: str) -> tuple[Server, str] | None:
         st.error(plain(trouble), icon=":material/link_off:")
     if server is None or not model:
         return None
-    return _server(side, address, own=own, model=str(model)), str(model)
+    return _server(side, address, model=str(model)), str(model)
 
 
-def _server(side: str, address: str, *, own: bool, model: str = "") -> Server:
-    """The server of one side; raises InspectorError for an invalid address."""
-    kept = st.session_state
-    headers = headers_of(kept.get(f"ask_{side}_headers") or "") if not own else {}
-    if own:
-        headers["X-Playback-Faults"] = ",".join(kept.get(f"ask_{side}_faults", []))
+def _server(side: str, address: str, *, model: str = "") -> Server:
+    state = st.session_state
+    kept = {name: state.get(f"ask_{side}_{name}") for name in ("key", "headers", "verify")}
+    playback = {
+        "X-Playback-Faults": ",".join(state.get(f"ask_{side}_faults", [])),
         # So that /version tells the version that the capture was recorded with.
-        headers["X-Playback-Capture"] = model if captures.is_built_in(model) else ""
-    return Server(
-        base_url=address,
-        api_key=kept.get(f"ask_{side}_key") or "",
-        headers={name: value for name, value in headers.items() if value},
-        verify=kept.get(f"ask_{side}_verify") is not False,
-    )
+        "X-Playback-Capture": model if captures.is_built_in(model) else "",
+    }
+    return server_of(address, kept, playback)
 
 
 def _more() -> None:
@@ -174,15 +169,8 @@ def _more() -> None:
 
 def _way(side: str) -> None:
     """How one side is reached, or what the built-in server does wrong on it."""
-    if _is_own(st.session_state[f"ask_{side}_address"]):
-        st.multiselect(
-            f"Faults of the {side} built-in server",
-            list(dashboard.FAULTS),
-            key=f"ask_{side}_faults",
-            accept_new_options=True,
-            format_func=fault_words,
-            placeholder="none",
-        )
+    if is_built_in(st.session_state[f"ask_{side}_address"]):
+        faults(f"Faults of the {side} built-in server", f"ask_{side}_faults")
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(f"API key for the {side} server (never stored)", key=f"ask_{side}_key", type="password")
@@ -192,10 +180,6 @@ def _way(side: str) -> None:
         key=f"ask_{side}_headers",
         height=68,
     )
-
-
-def _is_own(address: str) -> bool:
-    return address.strip() == built_in_address()
 
 
 def _request(model: str) -> LiveRequest:

@@ -1,32 +1,27 @@
 """What to ask which server: address, model, endpoint, prompt and the rest; Start and Stop."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 import streamlit as st
 
 from inspector import Endpoint, InspectorError, dashboard
-from inspector.dashboard import LiveRequest, LiveRun, ModelLists, Server
+from inspector.dashboard import LiveRequest, LiveRun, Server
 from pages.parts.live import form
-from pages.parts.live.form import PACES, PROMPT, built_in_address
+from pages.parts.live.form import PACES, PROMPT
 from pages.parts.live.runs import watch
 from pages.ui import captures
 from pages.ui.pickers import plain
+from pages.ui.servers import ADDRESS_HELP, awaiting, faults, is_built_in, reached, server_of
 from pages.ui.state import Session
 
 __all__ = [
     "PROMPT",
     "TOOLS",
-    "Reached",
     "asking",
-    "awaiting",
-    "built_in_address",
-    "fault_words",
-    "headers_of",
     "invitation",
     "matching",
-    "reached",
 ]
 
 TOOLS: Final = """[{"type": "function", "function": {
@@ -35,30 +30,16 @@ TOOLS: Final = """[{"type": "function", "function": {
 
 
 EFFORTS: Final = ("low", "medium", "high")
-_WAITS_S: Final = 1.0
-"""How long a page waits for a list of models; after that it is drawn without."""
-_EACH_S: Final = 0.5
-
-
-class Reached(NamedTuple):
-    """The server of a form, and what is known of its models."""
-
-    server: Server | None
-    models: list[str]
-    trouble: str
-    """Why the server or its models are not known."""
-    pending: bool = False
-    """The server has not answered yet."""
 
 
 def asking(session: Session, run: LiveRun | None) -> Server | None:
     """Draw the form; the server it names, None while it cannot be asked. `run` is the one that grows."""
     form.restore(session)
     address = form.value(session, "live_address")
-    own = address.strip() == built_in_address()
+    own = is_built_in(address)
     endpoint = Endpoint(form.value(session, "live_endpoint"))
     running = run is not None and run.own  # a run of somebody else's client is not ours to stop
-    found = reached(lambda: _server(session, address, own=own), endpoint)
+    found = reached(lambda: _server(session, address), endpoint)
     server, models, trouble, _ = found
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="live_first_row"):
         st.text_input(
@@ -66,7 +47,7 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
             key="live_address",
             **form.given(session, "live_address"),
             width=300,
-            help="An OpenAI-compatible address. The default is the built-in server with real captures.",
+            help=ADDRESS_HELP,
         )
         model = st.selectbox(
             "Model",
@@ -153,48 +134,11 @@ def matching(typed: str, models: Sequence[str]) -> str:
     return typed if typed in models else next(contains, typed)
 
 
-def reached(make: Callable[[], Server], endpoint: Endpoint | None = None) -> Reached:
-    """The server of a form and its models, and in words why one of the two is not known.
-
-    A server may have no list of models: then the name of one is typed.
-    """
-    try:
-        server = make()
-    except InspectorError as error:
-        return Reached(None, [], str(error))
-    try:
-        models = _lists().of(server, endpoint, wait_s=_WAITS_S)
-    except InspectorError as error:
-        return Reached(server, [], f"{error}. To send the request anyway, enter a model name")
-    return Reached(server, models or [], "", pending=models is None)
-
-
-def awaiting(found: Reached, endpoint: Endpoint | None = None) -> None:
-    """Say that a server has not answered yet, and draw the page again when it has."""
-    if found.pending and found.server is not None:
-        st.fragment(_awaited, run_every=_EACH_S)(found.server, endpoint)
-
-
-def _awaited(server: Server, endpoint: Endpoint | None) -> None:
-    try:
-        known = _lists().of(server, endpoint)
-    except InspectorError:
-        st.rerun()
-    if known is not None:
-        st.rerun()
-    st.caption(plain(f"Waiting for the model list of {server.root}. You can enter a model name."))
-
-
-@st.cache_resource(show_spinner=False)
-def _lists() -> ModelLists:
-    return ModelLists()
-
-
 def invitation(server: Server | None) -> None:
     """Explain what Start does, before the first run; nothing if an error of the server is shown."""
     if server is None:
         return
-    own = server.v1 == built_in_address()
+    own = is_built_in(server.v1)
     what = (
         "the built-in server replays a real capture, token by token."
         if own
@@ -297,52 +241,18 @@ def _more(session: Session, *, own: bool, resumable: bool) -> None:
                     width=190,
                 )
     if own:
-        st.multiselect(
-            "Faults of the built-in server",
-            list(dashboard.FAULTS),
-            key="live_faults",
-            **form.given(session, "live_faults", "default"),
-            accept_new_options=True,
-            format_func=fault_words,
-            placeholder="none: the capture is replayed as recorded",
-            help="Some faults take a value, e.g. merge=3 or stall=8:60 (60 s before event 8).",
+        faults(
+            "Faults of the built-in server", "live_faults", **form.given(session, "live_faults", "default")
         )
 
 
-def fault_words(name: str) -> str:
-    """A fault of the built-in server, with what it does."""
-    known = dashboard.FAULTS.get(name)
-    return name if known is None else f"{name}: {known.words}"
-
-
-def _server(session: Session, address: str, *, own: bool) -> Server:
-    """The server of the form; raises InspectorError for an invalid address."""
-    kept: dict[str, Any] = {
-        name: form.value(session, f"live_{name}") for name in ("key", "headers", "verify", "silence")
+def _server(session: Session, address: str) -> Server:
+    kept = {name: form.value(session, f"live_{name}") for name in ("key", "headers", "verify", "silence")}
+    playback = {
+        "X-Playback-Tokens-Per-S": PACES[form.value(session, "live_pace")],
+        "X-Playback-Faults": ",".join(form.value(session, "live_faults")),
     }
-    headers = headers_of(kept["headers"] or "")
-    if own:
-        headers["X-Playback-Tokens-Per-S"] = PACES[form.value(session, "live_pace")]
-        headers["X-Playback-Faults"] = ",".join(form.value(session, "live_faults"))
-    return Server(
-        base_url=address,
-        api_key=kept["key"] or "",
-        headers={name: value for name, value in headers.items() if value},
-        verify=kept["verify"] is not False,
-        silence_s=float(kept["silence"] or 300),
-    )
-
-
-def headers_of(text: str) -> dict[str, str]:
-    """User-written headers, one per line; raises InspectorError for a line without a colon."""
-    headers = {}
-    for line in text.splitlines():
-        name, colon, value = line.partition(":")
-        if colon:
-            headers[name.strip()] = value.strip()
-        elif line.strip():
-            raise InspectorError("a header line has no colon; use the form X-Team: search")
-    return headers
+    return server_of(address, kept, playback)
 
 
 def _request(model: str, endpoint: Endpoint) -> LiveRequest:

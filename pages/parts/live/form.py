@@ -11,12 +11,12 @@ from typing import Any, Final
 import streamlit as st
 
 from inspector import Endpoint
+from pages.ui.servers import built_in_address
 from pages.ui.state import Session
 
 __all__ = [
     "PACES",
     "PROMPT",
-    "built_in_address",
     "given",
     "keep_for",
     "remember",
@@ -35,11 +35,6 @@ PACES: Final = {
 }
 _SECRETS: Final = {"live_key": "", "live_headers": ""}
 _FORMS_AT_MOST: Final = 200
-
-
-def built_in_address() -> str:
-    """The playback server on the dashboard's own port."""
-    return f"http://127.0.0.1:{st.get_option('server.port')}/playback/v1"
 
 
 def _defaults() -> dict[str, Any]:

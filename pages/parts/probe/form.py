@@ -8,8 +8,16 @@ import streamlit as st
 
 from inspector import Endpoint, InspectorError, dashboard
 from inspector.dashboard import Budget, Load, Plan, ProbeRun, Server, Sweep
-from pages.parts.live.asking import awaiting, built_in_address, fault_words, headers_of, reached
 from pages.ui.pickers import plain
+from pages.ui.servers import (
+    ADDRESS_HELP,
+    awaiting,
+    built_in_address,
+    faults,
+    is_built_in,
+    reached,
+    server_of,
+)
 from pages.ui.state import Session
 
 __all__ = ["form", "invitation"]
@@ -30,7 +38,7 @@ def form(session: Session, run: ProbeRun | None) -> None:
             built_in_address(),
             key="probe_address",
             width=300,
-            help="An OpenAI-compatible address. The default is the built-in server with real captures.",
+            help=ADDRESS_HELP,
         )
         found = reached(lambda: _server(address))
         server, models, trouble, _ = found
@@ -72,7 +80,7 @@ def form(session: Session, run: ProbeRun | None) -> None:
             disabled=server is None or not model or not endpoints,
         )
     with st.expander("Second server, scripts of the lab, control, connection", key="probe_more"):
-        _more(own=address.strip() == built_in_address())
+        _more(own=is_built_in(address))
     awaiting(found)
     if stop and run is not None:
         run.stop()
@@ -156,21 +164,14 @@ def _more(*, own: bool) -> None:
                 100,
                 0,
                 key="probe_control",
-                width=170,
+                width=210,
                 help="This share of requests goes to completions, which no parser reads; counted apart.",
             )
             st.number_input("Unstreamed, %", 0, 100, 0, key="probe_unstreamed", width=130)
             st.number_input("Max tokens", 1, 131072, None, key="probe_max_tokens", width=130)
     with right:
         if own:
-            st.multiselect(
-                "Faults of the built-in server",
-                list(dashboard.FAULTS),
-                key="probe_faults",
-                accept_new_options=True,
-                format_func=fault_words,
-                placeholder="none",
-            )
+            faults("Faults of the built-in server", "probe_faults")
         else:
             st.text_input("API key (never stored)", key="probe_key", type="password")
             st.text_area("Headers, NAME: VALUE, one per line (never stored)", key="probe_headers", height=68)
@@ -178,17 +179,9 @@ def _more(*, own: bool) -> None:
 
 
 def _server(address: str) -> Server:
-    """The server of the form; raises InspectorError for an invalid address."""
-    kept = st.session_state
-    if address.strip() == built_in_address():
-        faults = ",".join(kept.get("probe_faults") or [])
-        return Server(base_url=address, headers={"X-Playback-Faults": faults} if faults else {})
-    return Server(
-        base_url=address,
-        api_key=kept.get("probe_key") or "",
-        headers=headers_of(kept.get("probe_headers") or ""),
-        verify=kept.get("probe_verify") is not False,
-    )
+    state = st.session_state
+    kept = {name: state.get(f"probe_{name}") for name in ("key", "headers", "verify")}
+    return server_of(address, kept, {"X-Playback-Faults": ",".join(state.get("probe_faults") or [])})
 
 
 def _plan(server: Server, model: str, endpoints: Sequence[Endpoint], kind: str) -> Plan:

@@ -1,0 +1,128 @@
+"""Speed of `scan` on thousands of captures, relative to reading and auditing them one after the other.
+
+python -m bench.scan [--captures 10000] [--tokens 200] [--sample 2000] [--keep DIR]
+
+A tenth of the captures are real ones (those that come with the program), the others are well-formed chat
+streams in the format of the servers: lengths around the median, 1 to 8 tokens per event. Speeds are captures
+per second of CPU of all processes of the scan, their start included, and so per core; and by the clock for
+each core. All in one run, as machines are noisy.
+"""
+
+import argparse
+import os
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+from bench.core import capture, stream
+from inspector.archive.pooling import cores
+from inspector.audit import audit
+from inspector.inspection import inspect
+from inspector.reading import read
+from inspector.store import builtin, load, save
+
+FOLDERS = 50
+VERSIONS = ("0.14.1", "0.23.0", "0.32.0", "0.33.0")
+SHORTEST = 14
+
+
+def make(folder: Path, captures: int, tokens: int) -> list[Path]:
+    """The same captures each time."""
+    chance = random.Random(14)
+    real = [load(one.path)[0] for one in builtin() if not one.path.name.endswith(".gz")]
+    start = datetime(2026, 11, 1, tzinfo=UTC)
+    made = []
+    for number in range(captures):
+        path = folder / f"{number % FOLDERS:02d}" / f"capture-{number:06d}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if number % 10 == 0:
+            one = real[number // 10 % len(real)]
+        else:
+            length = max(SHORTEST, round(tokens * chance.lognormvariate(0, 0.6)))
+            one = capture(stream(length), chance.choice((1, 1, 1, 3, 8)))
+            one = replace(one, header=replace(one.header, server_version=chance.choice(VERSIONS)))
+        moment = start + timedelta(minutes=4 * number)
+        save(replace(one, header=replace(one.header, started_at=moment.isoformat())), path)
+        made.append(path)
+    return made
+
+
+def plain(paths: Sequence[Path], work: Callable[[Path], None]) -> float:
+    """Captures per second of CPU in this process."""
+    start = time.process_time()
+    for path in paths:
+        work(path)
+    return len(paths) / (time.process_time() - start)
+
+
+def audited(path: Path) -> None:
+    """Read and audit."""
+    for one in load(path):
+        audit(read(one))
+
+
+def inspected(path: Path) -> None:
+    """What `audit` does: read, audit, name causes, judge."""
+    for one in load(path):
+        inspect(one)
+
+
+def scanned(folder: Path, out: Path) -> tuple[float, float, int]:
+    """Seconds of CPU of all processes, seconds by the clock, and bytes of the largest process."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    command = [sys.executable, "-m", "inspector", "scan", str(folder), "--out", str(out), "--quiet"]
+    subprocess.run(command, check=False, stdout=subprocess.DEVNULL)
+    wall, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return cpu, wall, after.ru_maxrss * 1024
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--captures", type=int, default=10_000)
+    parser.add_argument("--tokens", type=int, default=200, help="the median")
+    parser.add_argument("--sample", type=int, default=2000, help="captures that are read one after the other")
+    parser.add_argument("--keep", metavar="DIR", help="keep captures and tables there")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        root = Path(arguments.keep or temporary)
+        paths = make(root / "captures", arguments.captures, arguments.tokens)
+        sample = paths[:: max(1, len(paths) // arguments.sample)]
+        for path in sample[:50]:  # load what is loaded once
+            inspected(path)
+        speeds = {
+            name: [plain(sample, work)] for name, work in (("read + audit", audited), ("audit", inspected))
+        }
+        cpu, wall, largest = scanned(root / "captures", root / "scan")
+        for name, work in (
+            ("read + audit", audited),
+            ("audit", inspected),
+        ):  # before and after, for the noise
+            speeds[name].append(plain(sample, work))
+        size = sum(path.stat().st_size for path in paths)
+        again = scanned(root / "captures", root / "scan")
+        print(f"{len(paths):,} captures, {arguments.tokens} tokens at the median, {size / 2**20:,.0f} MiB")
+        print(f"scan: {len(paths) / cpu:,.0f} captures per second of CPU, {wall:.1f} s on {cores()} cores")
+        for name, values in speeds.items():
+            speed = statistics.mean(values)
+            by_clock = len(paths) / (wall * min(cores(), os.cpu_count() or 1))
+            print(
+                f"relative to {name} ({speed:,.0f}/s): {len(paths) / cpu / speed:.2f} by CPU, "
+                f"{by_clock / speed:.2f} by the clock for each core"
+            )
+        print(f"largest process: {largest / 2**20:,.0f} MiB; a second scan: {again[1]:.1f} s")
+
+
+if __name__ == "__main__":
+    main()

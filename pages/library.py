@@ -1,0 +1,33 @@
+"""Library: the captures of a scan, filtered, grouped and plotted; each opens in Replay."""
+
+import streamlit as st
+
+from inspector import InspectorError, dashboard
+from pages.parts import library as parts
+from pages.ui import state
+from pages.ui.pickers import plain
+
+session = state.current()
+scans = dashboard.offered_scans()
+if not scans:
+    st.info(
+        "No scan yet. Run `python -m inspector scan PLACE...` on folders, zip archives or URLs of captures, "
+        "and reload this page. It shows the scans in the folder of live captures, and those in the folders "
+        f"of `{dashboard.SCANS_VARIABLE}`. Scans need an extra: "
+        '`pip install "harmony-inspector[scan]"`.',
+        icon=":material/inventory_2:",
+    )
+    st.stop()
+
+choice = parts.choose(session, scans)
+try:
+    library = parts.opened(scans[choice.scan])
+    found = dashboard.library_summary(library, choice.words)
+    groups = library.groups(choice.by, choice.words)
+    st.markdown(f"# {plain(found.sentence)}")
+    parts.groups(choice, groups)
+    parts.kinds_and_causes(found)
+    parts.captures_table(session, library, choice, found.counts.captures + found.counts.unread)
+except InspectorError as error:
+    st.error(plain(str(error)), icon=":material/block:")
+    st.stop()

@@ -1,0 +1,183 @@
+"""What the captures of a filter show: groups with their plot, kinds, causes, and the captures themselves."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import pandas as pd
+import streamlit as st
+
+from inspector import InspectorError, dashboard
+from inspector.dashboard import Library, LibraryGroup, LibrarySummary
+from pages.parts.library import plots
+from pages.parts.library.choosing import Choice, only
+from pages.ui.captures import take
+from pages.ui.pickers import plain
+from pages.ui.state import Opened, Session
+
+__all__ = ["captures_table", "groups", "kinds_and_causes"]
+
+_ROWS: Final = 500
+_FINDINGS: Final = 20
+_HEIGHT: Final = 300
+_LEVELS: Final = {
+    "error": "✕ error",
+    "warning": "! warning",
+    "clean": "✓ clean",
+    "unknown": "? unknown",
+    "unread": "– unread",
+}
+"""Readable without colour, with the signs of the list of captures."""
+
+
+def groups(choice: Choice, found: Sequence[LibraryGroup]) -> None:
+    """A row and a bar for each group; a selected group can become part of the filter."""
+    if not found:
+        return
+    left, right = st.columns([1, 1], gap="medium")
+    with left:
+        st.header(f"By {dashboard.column_words(choice.by)}", anchor=False)
+        chosen = st.dataframe(
+            pd.DataFrame(dashboard.group_cells(choice.by, found)),
+            hide_index=True,
+            width="stretch",
+            height=min(38 + 35 * len(found), _HEIGHT),
+            on_select="rerun",
+            selection_mode="single-row",
+            key=f"library_groups {choice.scan} {choice.by} {choice.words}",
+            alt="Captures of each group by verdict",
+        )["selection"]["rows"]
+        picked = found[chosen[0]] if chosen and chosen[0] < len(found) else None
+        st.button(
+            "Only these captures",
+            icon=":material/filter_alt:",
+            key="library_only",
+            disabled=picked is None,
+            on_click=only,
+            args=(choice.words, choice.by, None if picked is None else picked.value),
+            help="Select a row of the table first.",
+        )
+    with right:
+        figure = plots.verdicts(choice.by, found, "dark" if st.context.theme.type == "dark" else "light")
+        if figure is None:
+            st.caption("There is only one group, so there is nothing to compare.")
+        else:
+            st.plotly_chart(
+                figure, key="library_plot", alt=f"Captures by {dashboard.column_words(choice.by)} and verdict"
+            )
+
+
+def kinds_and_causes(found: LibrarySummary) -> None:
+    """Which findings there are, and which known issues explain them."""
+    if not found.kinds:
+        return
+    left, right = st.columns([1, 1], gap="medium")
+    with left:
+        st.header("Findings", anchor=False)
+        rows = [
+            {
+                "kind": one.value.replace("_", " "),
+                "captures": one.captures,
+                "findings": one.findings,
+                "versions": dashboard.version_words(one),
+            }
+            for one in found.kinds
+        ]
+        st.dataframe(
+            pd.DataFrame(rows),
+            hide_index=True,
+            width="stretch",
+            height=min(38 + 35 * len(rows), _HEIGHT),
+            key="library_kinds",
+            alt="Kinds of findings by the captures that have one",
+        )
+    with right:
+        st.header("Known issues", anchor=False)
+        if not found.causes:
+            st.caption("No finding has a known issue.")
+        rows = [
+            {
+                "captures": one.captures,
+                "known issue": dashboard.cause_title(one.value) or one.value,
+                "versions": dashboard.version_words(one),
+                "id": one.value,
+            }
+            for one in found.causes
+        ]
+        if rows:
+            st.dataframe(
+                pd.DataFrame(rows),
+                hide_index=True,
+                width="stretch",
+                height=min(38 + 35 * len(rows), _HEIGHT),
+                key="library_causes",
+                alt="Known issues by the captures that have one",
+            )
+
+
+def captures_table(session: Session, library: Library, choice: Choice, total: int) -> None:
+    """The captures; the selected one with its findings, and the way to Replay."""
+    st.header("Captures", anchor=False)
+    rows = library.rows(choice.words, sort=choice.sort, descending=choice.descending, limit=_ROWS)
+    if not rows:
+        st.caption("None.")
+        return
+    chosen = st.dataframe(
+        pd.DataFrame(list(map(_cells, rows))),
+        hide_index=True,
+        width="stretch",
+        height=min(38 + 35 * len(rows), 420),
+        on_select="rerun",
+        selection_mode="single-row",
+        key=f"library_captures {choice}",
+        column_config={"day": st.column_config.TextColumn(width=100)},
+        alt="One row per capture: verdict, version, endpoint, tokens, findings, day, file, cause, model",
+    )["selection"]["rows"]
+    if total > len(rows):
+        st.caption(
+            f"The first {len(rows):,} of {total:,}. Filter or sort to see others; "
+            "`python -m inspector library --rows N --csv FILE` writes all."
+        )
+    _details(session, library, rows[chosen[0] if chosen and chosen[0] < len(rows) else 0])
+
+
+def _cells(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "verdict": _LEVELS.get(row["verdict"], row["verdict"]),
+        "version": row["version"] or "",
+        "endpoint": row["endpoint"] or "",
+        "tokens": row["tokens"],
+        "findings": row["findings"],
+        "day": row["day"] or "",
+        "file": row["name"],
+        "what happened": row["sentence"],
+        "cause": row["cause"] or "",
+        "model": row["model"] or "",
+    }
+
+
+def _details(session: Session, library: Library, row: dict[str, Any]) -> None:
+    """One capture: its place, its findings, and Open in Replay."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="library_open_row"):
+        pressed = st.button(
+            "Open in Replay",
+            icon=":material/play_circle:",
+            type="primary",
+            key="library_open",
+            disabled=row["error"] is not None,
+        )
+        st.markdown(f"**{plain(row['name'])}** · {plain(row['sentence'])}", width=900)
+    st.caption(plain(row["path"] if row["member"] is None else f"{row['path']} · {row['member']}"))
+    if pressed:
+        try:
+            capture = dashboard.open_row(row)
+        except InspectorError as error:
+            st.error(plain(str(error)), icon=":material/block:")
+        else:
+            digest = f"{row['digest']} {row['number']}"
+            take(session, [Opened(name=row["name"], digest=digest, capture=capture)])
+            st.switch_page("replay.py")
+    findings = library.findings([row["id"]])
+    for one in findings[:_FINDINGS]:
+        st.markdown(f"{one['severity']} · {one['kind'].replace('_', ' ')} · {plain(one['message'])}")
+    if len(findings) > _FINDINGS:
+        st.caption(f"{len(findings) - _FINDINGS:,} more findings; open the capture in Replay to see all.")

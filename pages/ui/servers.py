@@ -1,0 +1,132 @@
+"""The server of a form: its address, its models, how it is reached, and what the built-in one does wrong."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+import streamlit as st
+
+from inspector import Endpoint, InspectorError, dashboard
+from inspector.dashboard import ModelLists, Server
+from pages.ui.pickers import plain
+
+__all__ = [
+    "ADDRESS_HELP",
+    "Reached",
+    "awaiting",
+    "built_in_address",
+    "faults",
+    "is_built_in",
+    "reached",
+    "server_of",
+]
+
+ADDRESS_HELP: Final = "An OpenAI-compatible address. The default is the built-in server with real captures."
+_WAITS_S: Final = 1.0
+"""How long a page waits for a list of models; after that it is drawn without."""
+_EACH_S: Final = 0.5
+
+
+class Reached(NamedTuple):
+    """The server of a form, and what is known of its models."""
+
+    server: Server | None
+    models: list[str]
+    trouble: str
+    """Why the server or its models are not known."""
+    pending: bool = False
+    """The server has not answered yet."""
+
+
+def built_in_address() -> str:
+    """The playback server on the dashboard's own port."""
+    return f"http://127.0.0.1:{st.get_option('server.port')}/playback/v1"
+
+
+def is_built_in(address: str) -> bool:
+    """True for the address of the built-in server."""
+    return address.strip() == built_in_address()
+
+
+def server_of(address: str, kept: Mapping[str, Any], playback: Mapping[str, str]) -> Server:
+    """The server of a form; raises InspectorError for an invalid address or header.
+
+    `kept` holds what the form says of the connection: `key`, `headers`, `verify`, `silence`. The built-in
+    server needs none of it, and gets the headers `playback` instead, without empty ones.
+    """
+    if is_built_in(address):
+        return Server(base_url=address, headers={name: value for name, value in playback.items() if value})
+    return Server(
+        base_url=address,
+        api_key=kept.get("key") or "",
+        headers=_headers(kept.get("headers") or ""),
+        verify=kept.get("verify") is not False,
+        silence_s=float(kept.get("silence") or 300),
+    )
+
+
+def faults(label: str, key: str, **given: Any) -> None:
+    """Choose what the built-in server does wrong."""
+    st.multiselect(
+        label,
+        list(dashboard.FAULTS),
+        key=key,
+        accept_new_options=True,
+        format_func=_fault_words,
+        placeholder="none: captures are replayed as recorded",
+        help="Some faults take a value, e.g. merge=3 or stall=8:60 (60 s before event 8).",
+        **given,
+    )
+
+
+def _fault_words(name: str) -> str:
+    known = dashboard.FAULTS.get(name)
+    return name if known is None else f"{name}: {known.words}"
+
+
+def reached(make: Callable[[], Server], endpoint: Endpoint | None = None) -> Reached:
+    """The server of a form and its models, and in words why one of the two is not known.
+
+    A server may have no list of models: then the name of one is typed.
+    """
+    try:
+        server = make()
+    except InspectorError as error:
+        return Reached(None, [], str(error))
+    try:
+        models = _lists().of(server, endpoint, wait_s=_WAITS_S)
+    except InspectorError as error:
+        return Reached(server, [], f"{error}. To send the request anyway, enter a model name")
+    return Reached(server, models or [], "", pending=models is None)
+
+
+def awaiting(found: Reached, endpoint: Endpoint | None = None) -> None:
+    """Say that a server has not answered yet, and draw the page again when it has."""
+    if found.pending and found.server is not None:
+        st.fragment(_awaited, run_every=_EACH_S)(found.server, endpoint)
+
+
+def _awaited(server: Server, endpoint: Endpoint | None) -> None:
+    try:
+        known = _lists().of(server, endpoint)
+    except InspectorError:
+        st.rerun()
+    if known is not None:
+        st.rerun()
+    st.caption(plain(f"Waiting for the model list of {server.root}. You can enter a model name."))
+
+
+@st.cache_resource(show_spinner=False)
+def _lists() -> ModelLists:
+    return ModelLists()
+
+
+def _headers(text: str) -> dict[str, str]:
+    """User-written headers, one per line; raises InspectorError for a line without a colon."""
+    headers = {}
+    for line in text.splitlines():
+        name, colon, value = line.partition(":")
+        if colon:
+            headers[name.strip()] = value.strip()
+        elif line.strip():
+            raise InspectorError("a header line has no colon; use the form X-Team: search")
+    return headers

@@ -1,0 +1,130 @@
+"""Groups, counts and orders agree with the rows, and the connection reads nothing else."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from inspector.archive import GROUPS, SORTS, Library, cause_title, summarise
+from inspector.archive.columns import Table
+from inspector.errors import InspectorError
+from inspector.store import FIXTURES
+from tests.support.archives import rows_in, scanned
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("it's a scan")
+    scanned(folder, FIXTURES / "*.jsonl", FIXTURES / "logs", FIXTURES / "formats")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def library(out: Path) -> Iterator[Library]:
+    with Library(out) as library:
+        yield library
+
+
+@pytest.mark.parametrize("by", list(GROUPS))
+def test_groups_are_those_of_the_rows(by: str, out: Path, library: Library) -> None:
+    captures = rows_in(out)
+    if GROUPS[by].table is Table.CAPTURES:
+        expected = Counter(row[by] for row in captures if row["verdict"] != "unread")
+    else:
+        found = {(row["capture"], row[by]) for row in rows_in(out, Table.FINDINGS)}
+        expected = Counter(value for _, value in found)
+    groups = library.groups(by)
+    assert Counter({one.value: one.counts.captures for one in groups}) == expected
+    if by in {"version", "day"}:
+        known = [one.value for one in groups if one.value is not None]
+        assert known == sorted(
+            known, key=lambda told: [int(part) for part in str(told).replace("-", ".").split(".")]
+        )
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_rows_are_in_the_order_that_was_asked_for(sort: str, library: Library) -> None:
+    up = [row[sort] for row in library.rows(sort=sort)]
+    down = [row[sort] for row in library.rows(sort=sort, descending=True)]
+    known = [value for value in up if value is not None]
+    assert Counter(map(str, up)) == Counter(map(str, down))
+    assert up == [*known, *[None] * (len(up) - len(known))]
+    assert [value for value in down if value is not None] == known[::-1]
+
+
+def test_the_worst_come_first(library: Library) -> None:
+    levels = [row["verdict"] for row in library.rows()]
+    assert list(dict.fromkeys(levels)) == ["error", "warning", "unread", "clean"]
+
+
+def test_the_summary_counts_captures_findings_and_versions(out: Path, library: Library) -> None:
+    found = summarise(library)
+    findings = rows_in(out, Table.FINDINGS)
+    assert {one.value: one.findings for one in found.kinds} == Counter(row["kind"] for row in findings)
+    assert sum(found.severities.values()) == len(findings)
+    for one in found.kinds:
+        assert sum(captures for _, captures in one.versions) == one.captures
+    assert all(cause_title(one.value) for one in found.causes)
+    assert cause_title("no such issue") == ""
+    assert len(found.unread) == 2
+    assert summarise(library, 'model == "nobody"').sentence == "No capture matches the filter."
+    assert summarise(library, 'verdict == "clean"').sentence == "None of 3 captures has errors."
+    assert summarise(library, 'verdict == "unread" or tokens > 1e9').sentence == "2 files could not be read."
+    assert (
+        summarise(library, 'verdict == "warning"').sentence
+        == "None of 2 captures has errors; 2 have warnings."
+    )
+
+
+def test_findings_and_single_rows_are_found_by_key(out: Path, library: Library) -> None:
+    leak = next(row for row in library.rows() if "leak" in row["name"])
+    assert library.capture(leak["id"]) == leak
+    assert library.capture("nobody") is None
+    assert len(library.findings([leak["id"]])) == leak["findings"]
+    assert library.findings([]) == []
+
+
+def test_an_empty_scan_has_an_answer_to_everything(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    assert scanned(tmp_path / "out", tmp_path / "in") == []
+    with Library(tmp_path / "out") as library:
+        assert summarise(library).sentence == "The scan found no captures."
+        assert library.rows() == []
+        assert library.groups("kind") + library.groups("version") == []
+
+
+def test_only_columns_of_the_tables_become_sql(library: Library) -> None:
+    for ask in (
+        lambda: library.groups("version; DROP TABLE captures"),
+        lambda: library.rows(sort="tokens, (SELECT 1)"),
+        lambda: library.tallies("message"),
+    ):
+        with pytest.raises(InspectorError, match="cannot"):
+            ask()
+
+
+def test_the_connection_reads_the_folder_and_nothing_else(library: Library, tmp_path: Path) -> None:
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    for sql in (
+        f"FROM '{tmp_path}/other.csv'",
+        f"COPY captures TO '{tmp_path}/stolen.csv'",
+        f"ATTACH '{tmp_path}/new.db'",
+        "SET enable_external_access = true",
+        "INSTALL httpfs",
+    ):
+        with pytest.raises(duckdb.Error):
+            library._connection.execute(sql)
+    assert [path.name for path in tmp_path.iterdir()] == ["other.csv"]
+
+
+def test_rows_that_are_gone_are_said(tmp_path: Path) -> None:
+    scanned(tmp_path, FIXTURES / "chat-whole-vllm-0.14.1.jsonl")
+    with Library(tmp_path) as library:
+        for path in tmp_path.glob("*.parquet"):
+            path.unlink()
+        with pytest.raises(InspectorError, match="the rows cannot be read"):
+            library.counts()
+    with pytest.raises(InspectorError, match="the rows cannot be read"):
+        Library(tmp_path)

@@ -1,0 +1,149 @@
+"""The Library page without a browser: the sentence, filters, groups, and captures that open in Replay."""
+
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from inspector import dashboard
+from inspector.archive import Counts
+from inspector.store import FIXTURES
+from pages.parts.library import plots
+from tests.support.archives import id_lists, scanned
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def captures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HARMONY_INSPECTOR_CAPTURES", str(tmp_path / "captures"))
+    return tmp_path / "captures"
+
+
+@pytest.fixture
+def archive(captures: Path, tmp_path: Path) -> Path:
+    """A scan of the built-in captures, which are in a zip archive."""
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as made:
+        for path in FIXTURES.glob("*.jsonl"):
+            made.write(path, f"deep/{path.name}")
+    scanned(captures / "scan", tmp_path / "all.zip")
+    return tmp_path / "all.zip"
+
+
+def shown(**asked: str) -> AppTest:
+    app = AppTest.from_file(ROOT / "pages" / "library.py", default_timeout=60)
+    for name, value in asked.items():
+        app.query_params[name] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def heading(app: AppTest) -> str:
+    [found] = [one.value for one in app.markdown if one.value.startswith("# ")]
+    return found.replace("\\", "")
+
+
+def test_without_a_scan_the_page_says_what_to_do() -> None:
+    [told] = shown().info
+    assert "python -m inspector scan PLACE..." in told.value
+    assert "HARMONY_INSPECTOR_SCANS" in told.value
+    assert 'pip install "harmony-inspector[scan]"' in told.value
+
+
+def test_the_first_thing_is_what_the_archive_shows(archive: Path) -> None:
+    app = shown()
+    assert heading(app) == "# 12 of 17 captures have errors (71%); most are from version 0.13.0 (7 of 8)."
+    groups, kinds, causes, rows = (one.value for one in app.dataframe)
+    assert list(groups["version"]) == ["0.13.0", "0.14.1", "0.32.0"]
+    assert list(groups["error"]) == [7, 2, 3]
+    assert "dropped" in set(kinds["kind"])
+    assert "Text of an engine step that spans two messages is filed under one channel" in set(
+        causes["known issue"]
+    )
+    assert list(rows["verdict"]).count("✕ error") == 12
+    assert len(app.get("plotly_chart")) == 1
+
+
+def test_the_address_has_filter_group_and_order(archive: Path) -> None:
+    app = shown(filter='kind == "dropped"', group="kind", sort="tokens", order="descending")
+    assert heading(app).startswith("# 7 of 7 captures have errors (100%)")
+    assert app.dataframe[0].value["kind"].iloc[0] == "dropped"
+    tokens = [value for value in app.dataframe[3].value["tokens"] if value > 0]
+    assert tokens == sorted(tokens, reverse=True)
+    app.text_input(key="library_filter").set_value('version == "0.14.1"').run()
+    assert heading(app).startswith("# 2 of 4 captures")
+    assert str(app.query_params["filter"]).strip("[']") == 'version == "0.14.1"'
+    assert "kind" in app.query_params["group"]
+
+
+def test_a_wrong_filter_is_said_with_its_place(archive: Path) -> None:
+    [told] = shown(filter='kind == "droped"').error
+    assert told.value.replace("\\", "") == (
+        'filter, character 9: kind is never "droped"; did you mean dropped?'
+    )
+    assert shown(scan="../../etc", group="nothing", sort="x").dataframe
+
+
+def test_a_selected_group_becomes_part_of_the_filter(archive: Path) -> None:
+    for words, told in (
+        ("", 'version == "0.14.1"'),
+        ("tokens > 5", 'tokens > 5 and version == "0.14.1"'),
+        ("tokens > 5 or tokens == null", '(tokens > 5 or tokens == null) and version == "0.14.1"'),
+    ):
+        app = shown(**({"filter": words} if words else {}))
+        assert app.button(key="library_only").disabled
+        key = f"library_groups scan version {words}"
+        app.session_state[key] = {"selection": {"rows": [1], "columns": [], "cells": []}}
+        app.run()
+        app.button(key="library_only").click().run()
+        assert app.text_input(key="library_filter").value == told
+        assert not app.error
+
+
+def test_a_capture_in_an_archive_opens_in_replay(archive: Path) -> None:
+    app = shown(filter='name contains "tool-call-leak-vllm-0.14.1" and not name contains "preamble"')
+    assert any("leaked 2 reasoning tokens" in one.value for one in app.markdown)
+    assert any("deep/chat" in one.value.replace("\\", "") for one in app.caption)
+    app.button(key="library_open").click().run()
+    session = app.session_state["inspector"]
+    assert session.capture == "chat-tool-call-leak-vllm-0.14.1.jsonl"
+    assert session.opened[session.capture].level == "error"
+    archive.write_bytes(b"PK\x03\x04")
+    app = shown()
+    app.button(key="library_open").click().run()
+    assert "the zip archive is damaged" in app.error[0].value.replace("\\", "")
+
+
+def test_a_file_that_could_not_be_read_is_a_row(captures: Path, tmp_path: Path) -> None:
+    id_lists(tmp_path / "in", 1)
+    (tmp_path / "in" / "<b>bad.json").write_text("{")
+    scanned(captures / "scan", tmp_path / "in")
+    app = shown()
+    assert heading(app) == "# None of 1 capture has errors. 1 file could not be read."
+    assert app.button(key="library_open").disabled
+    assert "<b>" not in "".join(one.value for one in app.markdown)
+
+
+def test_a_missing_extra_is_said(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "duckdb", None)
+    monkeypatch.setattr(dashboard, "scan_stamp", lambda _: "another")
+    [told] = shown().error
+    assert 'pip install "harmony-inspector[scan]"' in told.value.replace("\\", "")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_plot_has_a_bar_for_each_group_and_no_markup(theme: str) -> None:
+    def group(value: str | None, **levels: int) -> dashboard.LibraryGroup:
+        told = {"clean": 0, "warning": 0, "error": 0, "unknown": 0, "unread": 0, **levels}
+        return dashboard.LibraryGroup(value=value, counts=Counts(captures=sum(levels.values()), **told))
+
+    some = [group("<b>x</b>", clean=2, error=1), group(None, warning=3)]
+    figure = plots.verdicts("model", some, theme)
+    assert figure is not None
+    assert [one.name for one in figure.data] == ["error", "warning", "clean"]
+    assert list(figure.data[0].x) == ["bx/b", "unknown"]
+    assert list(figure.data[0].y) == [1, 0]
+    assert plots.verdicts("model", some[:1], theme) is None
