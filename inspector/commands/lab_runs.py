@@ -373,7 +373,5 @@ def fixtures_command(arguments: Namespace) -> int:
         kept = [json.dumps(row, ensure_ascii=False) for row in rows if row is not None]
         write_text(str(arguments.out), "".join(f"{line}\n" for line in kept))
         if str(arguments.out) != "-":
-            say(
-                f"{arguments.out}: {len(kept):,} of {len(rows):,} scripts; the format has no place for the others"
-            )
+            say(f"{arguments.out}: {len(kept):,} of {len(rows):,} scripts; the others cannot be expressed")
     return int(differs > 0)

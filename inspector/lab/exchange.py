@@ -178,8 +178,8 @@ class _Read:
 def fixture_of(script: Script, *, source_url: str, revision: str) -> dict[str, Any] | None:
     """A script as a fixture; None for one that the format cannot express.
 
-    Those are scripts of several turns, with tools of the server, with text that may come or not, with arguments
-    that are no JSON object, and with headers that a lenient parser reads otherwise than the strict one.
+    Those are scripts of several turns, with tools of the server, with text that may come or not, with
+    arguments that are no JSON object, and with headers that not all parsers read alike.
     """
     if len(script.turns) > 1 or script.built_in or not script.stream:
         return None

@@ -69,9 +69,7 @@ def test_scripts_become_fixtures_and_scripts_again(
     assert f"{len(found)} of {len(found)} agree" in capsys.readouterr().out
 
 
-def test_a_message_on_a_channel_that_harmony_does_not_define_is_no_answer_and_is_found(
-    tmp_path: Path,
-) -> None:
+def test_a_message_on_an_unknown_channel_is_no_answer_and_is_found(tmp_path: Path) -> None:
     output = "<|channel|>comment<|message|>Hello.<|end|>"
     error = {"reason": "a channel that is none", "accept": ["no_tool_calls", "content_passthrough"]}
     [one], _ = fixtures_of(written(tmp_path / "f.jsonl", made(output, expected_error=error)))
