@@ -84,7 +84,7 @@ def test_a_message_on_an_unknown_channel_is_no_answer_and_is_found(tmp_path: Pat
 
 
 def test_a_reading_that_differs_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    expected = {"content": "Bye.", "reasoning_content": None, "tool_calls": []}
+    expected: dict[str, object] = {"content": "Bye.", "reasoning_content": None, "tool_calls": []}
     path = written(
         tmp_path / "f.jsonl",
         made("<|channel|>final<|message|>Hello.", expected=expected),
@@ -97,7 +97,7 @@ def test_a_reading_that_differs_is_told(tmp_path: Path, capsys: pytest.CaptureFi
 
 
 def test_cut_output_keeps_its_budget_and_a_stop_token_inside_is_gone_on_after(tmp_path: Path) -> None:
-    expected = {"content": "Hel", "reasoning_content": None, "tool_calls": []}
+    expected: dict[str, object] = {"content": "Hel", "reasoning_content": None, "tool_calls": []}
     cut = made("<|channel|>final<|message|>Hel", expected=expected, tags=["truncated"])
     calls = [{"name": "a", "arguments": {"x": 1}}, {"name": "b", "arguments": {}}]
     two = made(
