@@ -7,6 +7,7 @@ python -m inspector audit captures/*.jsonl
 
 import os
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import httpx
 from starlette.applications import Starlette
@@ -36,7 +37,15 @@ async def chat(request: Request) -> StreamingResponse:
     return StreamingResponse(pieces(), answer.status_code, media_type=answer.headers.get("content-type"))
 
 
+@asynccontextmanager
+async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    """Close the connections to the server at the end."""
+    yield
+    await client.aclose()
+
+
 app = Starlette(
+    lifespan=lifespan,
     routes=[Route("/v1/chat/completions", chat, methods=["POST"])],
     middleware=[Middleware(RecordResponses, captures=CAPTURES)],
 )
