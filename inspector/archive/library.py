@@ -4,6 +4,7 @@ The connection may read the folder and nothing else, and its settings are locked
 program with bound parameters.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -55,6 +56,8 @@ SORTS: Final = tuple(column.name for column in CAPTURES if not column.hidden)
 """Columns by which captures can be sorted."""
 
 _MEMORY: Final = "1GB"
+_HELD_BYTES: Final = 32 * 2**20
+"""Parquet files of a table up to this size are held in memory, as a page asks many questions of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +121,7 @@ class Library:
             for table, columns in ((Table.CAPTURES, CAPTURES), (Table.FINDINGS, FINDINGS)):
                 self._view(table, columns)
             self._connection.execute("SET lock_configuration = true")
-        except duckdb.Error as error:
+        except (duckdb.Error, OSError) as error:
             raise self._failed(error) from error
 
     def close(self) -> None:
@@ -247,7 +250,11 @@ class Library:
     def _view(self, table: Table, columns: Sequence[Column]) -> None:
         files = [str(self.folder / f"{table.value}-{part}.parquet") for part in self.manifest.parts]
         if files:
-            self._connection.read_parquet(files).create_view(table.value)
+            rows = self._connection.read_parquet(files)
+            if sum(os.path.getsize(file) for file in files) <= _HELD_BYTES:
+                rows.create(table.value)
+            else:
+                rows.create_view(table.value)
         else:
             types = ", ".join(f"{one.name} {_TYPES[one.type]}" for one in columns)
             self._connection.execute(f"CREATE TABLE {table.value} ({types})")

@@ -4,6 +4,7 @@ Everything that a scan computes is here, so that one process, a pool and Ray giv
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
@@ -16,7 +17,6 @@ from inspector.diagnosis import Cause
 from inspector.errors import InspectorError
 from inspector.formats import clip
 from inspector.inspection import Inspection, channel_of, inspect
-from inspector.metrics import figures
 from inspector.store import loads
 
 __all__ = ["Row", "Rows", "capture_key", "digest_of", "rows_of", "rows_of_batch", "unread"]
@@ -136,7 +136,7 @@ def _facts(seen: Inspection) -> dict[str, Any]:
     version = _text(reading.server_version)
     started = _moment(header.started_at)
     tokens = sum(len(choice.tokens) for choice in reading.choices)
-    shown = figures(reading)
+    carriers = [event for event in reading.choice.tokens.events if event >= 0]
     last = reading.events[-1].at_s if reading.events else None
     return {
         "started_at": started,
@@ -157,8 +157,8 @@ def _facts(seen: Inspection) -> dict[str, Any]:
         "choices": len(reading.choices),
         "tokens": tokens or None,
         "events": len(reading.events),
-        "tokens_per_event": shown.tokens_per_event_max or None,
-        "first_token_s": shown.first_token_s,
+        "tokens_per_event": max(Counter(carriers).values(), default=None),
+        "first_token_s": reading.arrival_s(carriers[0]) if carriers else None,
         "duration_s": last,
         "findings": len(seen.findings),
         "errors": sum(one.severity is Severity.ERROR for one in seen.findings),

@@ -136,6 +136,9 @@ def _add_commands(lab: ArgumentParser) -> None:
     conform.add_argument(
         "--changes", action="store_true", help="say what changed from each release to the next"
     )
+    conform.add_argument(
+        "--twins", action="store_true", help="say where a stream and the same request without stream differ"
+    )
     conform.add_argument("--rescore", action="store_true", help="score the stored captures again")
     _selection(conform)
 

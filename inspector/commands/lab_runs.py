@@ -35,7 +35,7 @@ from inspector.lab.server import ServerOptions
 from inspector.lab.session import LabSession
 from inspector.lab.shrink import asker, shrink, wanted
 from inspector.lab.standin.install import FRONT_END, RUST, use_source, use_wheel
-from inspector.lab.standin.steps import RAGGED, schedule_of
+from inspector.lab.standin.steps import RAGGED, check_condition, schedule_of
 from inspector.lab.watch import record_new, report_lines, report_markdown
 from inspector.metrics import figures
 from inspector.reading import read
@@ -155,6 +155,8 @@ def matrix_command(arguments: Namespace) -> int:
         tell(f"{len(publish(runs, scripts.load(), arguments.publish))} files in {arguments.publish}")
     if arguments.json:
         print_json([row for run in runs for row in reporting.score_rows(run)])
+    elif arguments.twins:
+        say(reporting.twin_lines(runs, [Endpoint(name) for name in arguments.endpoint]))
     elif arguments.changes:
         say(reporting.change_lines(runs, [Endpoint(name) for name in arguments.endpoint]))
     elif not (arguments.html or arguments.publish):
@@ -172,7 +174,7 @@ def _run_matrix(arguments: Namespace, wanted: Mapping[str, Sequence[str]], folde
         stand_in = package in {FRONT_END, RUST}
         steps = arguments.stream_interval or (["1", "3", RAGGED] if stand_in else ["1", "3"])
         for step in steps:
-            schedule_of(step)
+            check_condition(step)
         lab = replace(_session(arguments), package=package, jobs=arguments.jobs)
         runs += matrix.run_matrix(lab, versions, targets, folder=folder, steps=steps)
     return runs
@@ -297,7 +299,7 @@ def gate_command(arguments: Namespace) -> int:
     )
     steps = arguments.stream_interval or ["1", "3", RAGGED]
     for step in steps:
-        schedule_of(step)
+        check_condition(step)
     sides = [
         matrix.run_matrix(lab, [version], targets, folder=folder, steps=steps)
         for version in (arguments.base, change)
@@ -318,7 +320,7 @@ def watch_command(arguments: Namespace) -> int:
     lab = replace(_session(arguments), package=RUST if arguments.rust else FRONT_END, jobs=arguments.jobs)
     steps = arguments.stream_interval or ["1", "3", RAGGED]
     for step in steps:
-        schedule_of(step)
+        check_condition(step)
     found = record_new(
         lab,
         releases(lab.package),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from inspector.archive import Library, Progress, progress_words, scan, summarise, summary_lines, summary_row
+from inspector.archive.pooling import Runner
 from inspector.archive.reporting import Summary
 from inspector.commands.shared import Commands, print_json, redraw, say, tell
 from inspector.formats import count, number
@@ -67,6 +68,11 @@ def _options(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--jobs", type=_jobs, metavar="N", help="processes (default: one per core)")
     parser.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help="read on a Ray cluster, e.g. ray://head:10001 or auto; local starts one on this machine",
+    )
+    parser.add_argument(
         "--again", action="store_true", help="read every file, also those that have not changed"
     )
 
@@ -81,6 +87,7 @@ def run(arguments: Namespace) -> int:
             out,
             jobs=arguments.jobs,
             again=arguments.again,
+            runner=None if arguments.ray is None else _on_ray(arguments.ray, arguments.jobs),
             tell=telling,
         )
     finally:
@@ -94,6 +101,13 @@ def run(arguments: Namespace) -> int:
     else:
         say([*summary_lines(found), "", *_scan_lines(far, ignored, out)])
     return _code(found, arguments.fail_on)
+
+
+def _on_ray(address: str, jobs: int | None) -> Runner:
+    """What reads on Ray, imported only for this: it takes a second."""
+    from inspector.archive.spread import spread  # noqa: PLC0415 -- see above
+
+    return spread(address, jobs)
 
 
 def scan_folder(told: str | None) -> Path:

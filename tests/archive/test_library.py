@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 from inspector.archive import GROUPS, SORTS, Library, cause_title, summarise
+from inspector.archive import library as library_module
 from inspector.archive.columns import Table
 from inspector.errors import InspectorError
 from inspector.store import FIXTURES
@@ -119,9 +120,13 @@ def test_the_connection_reads_the_folder_and_nothing_else(library: Library, tmp_
     assert [path.name for path in tmp_path.iterdir()] == ["other.csv"]
 
 
-def test_rows_that_are_gone_are_said(tmp_path: Path) -> None:
+def test_large_tables_stay_on_disk_and_rows_that_are_gone_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     scanned(tmp_path, FIXTURES / "chat-whole-vllm-0.14.1.jsonl")
+    monkeypatch.setattr(library_module, "_HELD_BYTES", 0)
     with Library(tmp_path) as library:
+        assert library.counts().captures == 1
         for path in tmp_path.glob("*.parquet"):
             path.unlink()
         with pytest.raises(InspectorError, match="the rows cannot be read"):

@@ -120,8 +120,7 @@ def test_every_command_over_captures_whose_every_string_is_an_attack(
     out = tmp_path / "out\x1b[2J"
     assert "\\x1b[2J" in harmless(capsys, "scan", hostile_files[0].parent, "--out", out)
     harmless(capsys, "scan", "--out", out, "--json")
-    for column in ("version", "model", "field"):
-        harmless(capsys, "library", out, "--rows", "50", "--group-by", column)
+    harmless(capsys, "library", out, "--rows", "50", "--group-by", "model")
     harmless(capsys, "library", out, "--rows", "50", "--json")
 
 

@@ -16,7 +16,7 @@ from pages.ui.state import Opened, Session
 
 __all__ = ["captures_table", "groups", "kinds_and_causes"]
 
-_ROWS: Final = 500
+_ROWS: Final = 200
 _FINDINGS: Final = 20
 _HEIGHT: Final = 300
 _LEVELS: Final = {
