@@ -46,22 +46,46 @@ def shoot_live(page: Page, address: str) -> None:
     page.screenshot(path=SCREENSHOTS / "live.png")
 
 
+def shoot_probe(page: Page, address: str) -> None:
+    """A probe of the built-in server, once it has ended."""
+    page.goto(f"{address}/probe")
+    page.get_by_role("button", name="Start").click()
+    page.get_by_text("responses").first.wait_for()
+    page.wait_for_timeout(10_000)
+    page.screenshot(path=SCREENSHOTS / "probe.png")
+
+
+def shoot_table(page: Page, address: str, name: str) -> None:
+    """A page of tables, which draw on a canvas and say nothing when they are done."""
+    page.goto(f"{address}/{name}")
+    page.get_by_test_id("stDataFrame").first.wait_for()
+    page.wait_for_timeout(2_000)
+    page.screenshot(path=SCREENSHOTS / f"{name.partition('?')[0]}.png")
+
+
 def main() -> None:
     """Take them all."""
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     with (
         tempfile.TemporaryDirectory() as captures,
+        tempfile.TemporaryDirectory() as scans,
         tempfile.TemporaryFile() as log,
         subprocess.Popen(
             command,
             cwd=ROOT,
             stdout=log,
             stderr=log,
-            env={**os.environ, "HARMONY_INSPECTOR_CAPTURES": captures},
+            env={
+                **os.environ,
+                "HARMONY_INSPECTOR_CAPTURES": captures,
+                "HARMONY_INSPECTOR_SCANS": f"{scans}/fixtures",
+            },
         ) as app,
     ):
         try:
+            scan = [*(sys.executable, "-m", "inspector", "scan"), "fixtures", "--out", f"{scans}/fixtures"]
+            subprocess.run([*scan, "--quiet"], cwd=ROOT, stdout=subprocess.DEVNULL, check=False)
             with sync_playwright() as driver:
                 chromium = driver.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
                 with httpx.Client(transport=httpx.HTTPTransport(retries=9)) as client:
@@ -76,6 +100,9 @@ def main() -> None:
                     page.close()
                 page = chromium.new_page(viewport={"width": 1400, "height": 900}, color_scheme="light")
                 shoot_live(page, f"http://127.0.0.1:{port}")
+                shoot_probe(page, f"http://127.0.0.1:{port}")
+                for name in ("matrix?endpoint=chat&interval=3", "library"):
+                    shoot_table(page, f"http://127.0.0.1:{port}", name)
                 page.close()
                 chromium.close()
         finally:
