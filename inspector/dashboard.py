@@ -43,7 +43,7 @@ from inspector.doctor import CheckState, check_server
 from inspector.ending import Ending
 from inspector.formats import clip, duration, figure, number, plural
 from inspector.hosts import trusted_hosts
-from inspector.lab.changes import change_sentence, shifts
+from inspector.lab.changes import change_sentence, shifts, twin_of
 from inspector.lab.probing import script_asks, script_controls
 from inspector.lab.results import Run as MatrixRun
 from inspector.lab.results import capture_of as matrix_capture
@@ -52,6 +52,7 @@ from inspector.lab.results import one_each
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import Script, ScriptClass
 from inspector.lab.scripts import load as lab_scripts
+from inspector.lab.standin.steps import UNSTREAMED
 from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows
 from inspector.metrics import figures
 from inspector.playback import FAULTS, playback_routes
@@ -94,6 +95,7 @@ __all__ = [
     "RUNS_AT_MOST",
     "SCANS_VARIABLE",
     "SWEEP_WARM_UP",
+    "UNSTREAMED",
     "Answer",
     "Budget",
     "Builtin",
@@ -214,6 +216,7 @@ __all__ = [
     "time_name",
     "timing_rows",
     "trusted_hosts",
+    "twin_of",
     "value_words",
     "version_words",
     "warmed",

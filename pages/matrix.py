@@ -43,6 +43,6 @@ with right:
     else:
         script_name, label = cell
         script = next(script for script in scripts if script.name == script_name)
-        matrix.details(columns[label], endpoint, script)
+        matrix.details(columns[label], endpoint, script, runs)
         matrix.comparing(label, columns, endpoint, script)
     matrix.changes(columns, endpoint)

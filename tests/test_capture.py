@@ -354,3 +354,17 @@ def test_an_event_line_has_only_what_is_known() -> None:
 def test_a_built_in_file_is_written_again_as_it_stands(path: Path) -> None:
     lines = path.read_text("utf-8").splitlines()
     assert list(render(parse(lines, path.name))) == lines
+
+
+@given(
+    st.text(st.characters(codec=None)),
+    st.none() | st.floats() | st.integers(0, 9),
+    st.text(st.characters(codec=None), max_size=5),
+    st.sampled_from(EventKind),
+)
+def test_the_line_of_an_event_is_json_as_the_standard_library_writes_it(
+    data: str, at_s: float | None, name: str, kind: EventKind
+) -> None:
+    row: dict[str, object] = {} if at_s is None else {"t": at_s}
+    row |= ({"event": name} if name else {}) | {kind.value: data}
+    assert event_line(Event(data, at_s, name, kind)) == json.dumps(row)

@@ -6,7 +6,7 @@ One event at a time first, then a field as a whole, then what is left over the w
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -105,10 +105,30 @@ def align(
         else:
             sent[lane] = deltas
             unsettled.extend(lanes[lane])
-    more, extras = _explain(
-        reading, [*unsettled, *lanes[None]], sent, raw=raw, skip=skip, unstreamed=unstreamed
-    )
+    nobodys = lanes[None]
+    if unstreamed:
+        served = list(
+            _served_anew(ids, nobodys, {lane: one for lane, one in sent.items() if not lanes[lane]})
+        )
+        fates.extend(served)
+        taken = {fate.start: fate.delivered_in for fate in served}
+        nobodys = [part for part in nobodys if part.start not in taken]
+        sent = {lane: one for lane, one in sent.items() if lane not in taken.values()}
+    more, extras = _explain(reading, [*unsettled, *nobodys], sent, raw=raw, skip=skip, unstreamed=unstreamed)
     return Alignment(fates=sorted([*fates, *more], key=lambda fate: fate.start), extras=extras, calls=calls)
+
+
+def _served_anew(
+    ids: Sequence[int], parts: Sequence[Part], sent: Mapping[str, Sequence[Delta]]
+) -> Iterator[Fate]:
+    """Messages without a field that a server delivered in one, with their JSON written anew."""
+    left = {lane: "".join([delta.text for delta in deltas]) for lane, deltas in sent.items()}
+    for part in parts:
+        text = text_of(ids[part.start : part.end], ended=False)
+        lane = next((lane for lane, got in left.items() if same_when_joined([text], got)), None)
+        if lane is not None and text and part.message is not None:
+            del left[lane]
+            yield Fate(part.start, part.end, FateState.OK, None, lane, part.message, text)
 
 
 def _explain(

@@ -97,9 +97,7 @@ def _verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection |
         arrived = reading.stream.final_object is not None
         return Verdict(
             level=Level.UNKNOWN,
-            sentence="The deltas match the final object, but it is unknown whether that is complete."
-            if arrived
-            else "The response has not ended, so whether it is complete is unknown.",
+            sentence=_unproven(reading, arrived=arrived),
             why=_open(reading, reading.choice.reconstruction)
             if arrived
             else "The final object has not arrived.",
@@ -165,11 +163,21 @@ def _warnings(reading: Reading, findings: Sequence[Finding]) -> list[Clause]:
     return found
 
 
+def _unproven(reading: Reading, *, arrived: bool) -> str:
+    if not arrived:
+        return "The response has not ended, so whether it is complete is unknown."
+    if reading.stream.bodies:  # a response that is not streamed has no deltas
+        return "Whether this response is complete is unknown."
+    return "The deltas match the final object, but it is unknown whether that is complete."
+
+
 def _clean(reading: Reading) -> str:
     choice = reading.choice
     if not reading.spec.delivers:
         return f"The tokens are well-formed Harmony: {counted(len(choice.transcript.messages), 'message')}."
     if choice.evidence is Evidence.FINAL_OBJECT_AND_COUNT:
+        if reading.stream.bodies:
+            return "The response accounts for every token that the server counted."
         return "The deltas match the final object, which accounts for every token that the server counted."
     others = [
         one.field
@@ -196,6 +204,8 @@ def _checked(reading: Reading) -> str:
         case Evidence.FINAL_OBJECT_AND_COUNT:
             told = reading.choice.reconstruction
             number = 0 if told is None else told.counted or 0
+            if reading.stream.bodies:
+                return f"Checked against the server's count of {counted(number, 'token')}."
             return f"Checked against the server's final object and its count of {counted(number, 'token')}."
         case Evidence.FINAL_OBJECT:
             return "Checked against the server's final object; text missing there too cannot be detected."

@@ -136,6 +136,9 @@ def _add_commands(lab: ArgumentParser) -> None:
     conform.add_argument(
         "--changes", action="store_true", help="say what changed from each release to the next"
     )
+    conform.add_argument(
+        "--twins", action="store_true", help="say where a stream and the same request without stream differ"
+    )
     conform.add_argument("--rescore", action="store_true", help="score the stored captures again")
     _selection(conform)
 
@@ -262,6 +265,26 @@ def _add_commands(lab: ArgumentParser) -> None:
     watch.add_argument("--markdown", type=Path, metavar="FILE", help="write the change report")
     watch.add_argument("--publish", type=Path, metavar="DIR", help="write the static pages of all results")
     _selection(watch)
+
+    fixtures = _command(
+        inner,
+        "fixtures",
+        lab_runs.fixtures_command,
+        "exchange fixtures with CanIToolCall: compare its own with our reading, or write the scripts as such",
+        "lab fixtures canitoolcall/fixtures/gpt-oss/*.jsonl",
+    )
+    fixtures.add_argument(
+        "files",
+        nargs="*",
+        type=Path,
+        metavar="FILE",
+        help="fixtures to read; exit code 1 if one differs",
+    )
+    fixtures.add_argument("--out", type=Path, metavar="FILE", help="write the scripts as fixtures")
+    fixtures.add_argument(
+        "--source-url", metavar="URL", help="with --out: where the scripts can be read, for their provenance"
+    )
+    fixtures.add_argument("--revision", metavar="REV", help="with --out: commit or release of that source")
 
     listing = _command(inner, "scripts", lab_runs.scripts_command, "list the scripts", "lab scripts")
     listing.add_argument("--json", action="store_true", help="print the scripts with token IDs as JSON")

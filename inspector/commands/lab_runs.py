@@ -1,5 +1,6 @@
 """What the commands of `lab` do; `lab` has their options."""
 
+import json
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,7 @@ from inspector.lab.bisect import (
     script_of_capture,
 )
 from inspector.lab.derender import checked, derender, derendered_lines, derendered_row, scale_out
+from inspector.lab.exchange import disagreement, fixture_of, fixtures_of
 from inspector.lab.gate import gate, gate_lines, gate_markdown, gate_row
 from inspector.lab.install import NEWEST, adopt, installed_versions
 from inspector.lab.load import load_row, load_sentence, run_load
@@ -33,7 +35,7 @@ from inspector.lab.server import ServerOptions
 from inspector.lab.session import LabSession
 from inspector.lab.shrink import asker, shrink, wanted
 from inspector.lab.standin.install import FRONT_END, RUST, use_source, use_wheel
-from inspector.lab.standin.steps import RAGGED, schedule_of
+from inspector.lab.standin.steps import RAGGED, check_condition, schedule_of
 from inspector.lab.watch import record_new, report_lines, report_markdown
 from inspector.metrics import figures
 from inspector.reading import read
@@ -43,6 +45,7 @@ __all__ = [
     "adopt_command",
     "bisect_command",
     "derender_command",
+    "fixtures_command",
     "gate_command",
     "install_command",
     "load_command",
@@ -152,6 +155,8 @@ def matrix_command(arguments: Namespace) -> int:
         tell(f"{len(publish(runs, scripts.load(), arguments.publish))} files in {arguments.publish}")
     if arguments.json:
         print_json([row for run in runs for row in reporting.score_rows(run)])
+    elif arguments.twins:
+        say(reporting.twin_lines(runs, [Endpoint(name) for name in arguments.endpoint]))
     elif arguments.changes:
         say(reporting.change_lines(runs, [Endpoint(name) for name in arguments.endpoint]))
     elif not (arguments.html or arguments.publish):
@@ -169,7 +174,7 @@ def _run_matrix(arguments: Namespace, wanted: Mapping[str, Sequence[str]], folde
         stand_in = package in {FRONT_END, RUST}
         steps = arguments.stream_interval or (["1", "3", RAGGED] if stand_in else ["1", "3"])
         for step in steps:
-            schedule_of(step)
+            check_condition(step)
         lab = replace(_session(arguments), package=package, jobs=arguments.jobs)
         runs += matrix.run_matrix(lab, versions, targets, folder=folder, steps=steps)
     return runs
@@ -294,7 +299,7 @@ def gate_command(arguments: Namespace) -> int:
     )
     steps = arguments.stream_interval or ["1", "3", RAGGED]
     for step in steps:
-        schedule_of(step)
+        check_condition(step)
     sides = [
         matrix.run_matrix(lab, [version], targets, folder=folder, steps=steps)
         for version in (arguments.base, change)
@@ -315,7 +320,7 @@ def watch_command(arguments: Namespace) -> int:
     lab = replace(_session(arguments), package=RUST if arguments.rust else FRONT_END, jobs=arguments.jobs)
     steps = arguments.stream_interval or ["1", "3", RAGGED]
     for step in steps:
-        schedule_of(step)
+        check_condition(step)
     found = record_new(
         lab,
         releases(lab.package),
@@ -344,3 +349,31 @@ def scripts_command(arguments: Namespace) -> int:
         for script in scripts.load():
             say(f"{script.name:26}{'' if script.well_formed else 'malformed: '}{script.sentence}")
     return 0
+
+
+def fixtures_command(arguments: Namespace) -> int:
+    """Read fixtures of CanIToolCall, and write the scripts as such."""
+    if not arguments.files and arguments.out is None:
+        raise LabError("nothing to do; pass files of fixtures, or --out FILE")
+    differs = 0
+    for path in arguments.files:
+        found, others = fixtures_of(path)
+        told = [(one, disagreement(one)) for one in found]
+        differing = [(one, words) for one, words in told if words]
+        differs += len(differing)
+        left = f", {others:,} of other families left out" if others else ""
+        say(f"{path}: {len(found) - len(differing):,} of {len(found):,} agree with our reading{left}")
+        for one, words in differing:
+            say(f"  {one.id}: {words}")
+    if arguments.out is not None:
+        if not (arguments.source_url or "").startswith(("http://", "https://")) or not arguments.revision:
+            raise LabError("--out needs --source-url and --revision: a fixture must say where it comes from")
+        rows = [
+            fixture_of(one, source_url=arguments.source_url, revision=arguments.revision)
+            for one in scripts.load()
+        ]
+        kept = [json.dumps(row, ensure_ascii=False) for row in rows if row is not None]
+        write_text(str(arguments.out), "".join(f"{line}\n" for line in kept))
+        if str(arguments.out) != "-":
+            say(f"{arguments.out}: {len(kept):,} of {len(rows):,} scripts; the others cannot be expressed")
+    return int(differs > 0)

@@ -196,6 +196,7 @@ def _finding_form(value: object) -> FindingForm:
         second_copy=fields.take("second_copy", flag, None),
         told=fields.take("told", flag, None),
         streamed=fields.take("streamed", flag, None),
+        open=fields.take("open", flag, None),
         cut=fields.take("cut", flag, None),
     )
     fields.done()

@@ -102,13 +102,15 @@ def finding_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bo
 
 
 def _message_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bool:
-    if not form.message and form.whole is None:
+    if not form.message and form.whole is None and form.open is None:
         return True
     message = evidence.message_at(finding.token_start)
     if message is None:
-        told = evidence.told_at(finding) if form.whole is None else []
+        told = evidence.told_at(finding) if form.whole is None and form.open is None else []
         return any(_has_parts(form.message, one) for one in told)
     if form.message and not _has_parts(form.message, evidence.parts(message)):
+        return False
+    if form.open is not None and message.complete is form.open:
         return False
     if form.whole is None:
         return True

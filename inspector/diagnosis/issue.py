@@ -154,6 +154,8 @@ class FindingForm:
     """Like the token form's, for the message of the finding's first token."""
     whole: bool | None = None
     """Whether the finding covers the whole body of its message."""
+    open: bool | None = None
+    """Whether the response ends inside the message of the finding's first token."""
     crowded: bool | None = None
     """Whether an event at the finding brought several tokens."""
     inner: bool | None = None

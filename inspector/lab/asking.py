@@ -10,7 +10,7 @@ from inspector.lab.model import SERVED_NAME
 from inspector.lab.scripts import Script
 from inspector.wire.endpoints import spec_of
 
-__all__ = ["body"]
+__all__ = ["body", "function"]
 
 MAX_TOKENS: Final = 2000
 
@@ -50,9 +50,7 @@ def body(
         case Endpoint.CHAT:
             request |= {"messages": [{"role": "user", "content": text}], "max_tokens": budget}
             if script.tools:
-                request["tools"] = [
-                    {"type": "function", "function": _function(name)} for name in script.tools
-                ]
+                request["tools"] = [{"type": "function", "function": function(name)} for name in script.tools]
         case _:
             raise LabError(f"no script is asked at {endpoint}; 'lab scripts --json' names the endpoints")
     spec = spec_of(endpoint)
@@ -64,12 +62,13 @@ def body(
 
 def _responses_tools(tools: Sequence[str], built_in: Sequence[str]) -> list[dict[str, Any]]:
     return [
-        *({"type": "function", **_function(name)} for name in tools),
+        *({"type": "function", **function(name)} for name in tools),
         *(_BUILT_IN[name] for name in built_in),
     ]
 
 
-def _function(name: str) -> dict[str, Any]:
+def function(name: str) -> dict[str, Any]:
+    """The definition of a function tool that scripts offer."""
     description, properties = _TOOLS.get(name, ("A function.", {}))  # a capture brings its own
     return {
         "name": name,

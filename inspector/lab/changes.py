@@ -10,8 +10,9 @@ from inspector.capture import Endpoint
 from inspector.formats import count, plural
 from inspector.lab.results import Run, version_key
 from inspector.lab.score import Outcome
+from inspector.lab.standin.steps import UNSTREAMED
 
-__all__ = ["Shift", "change_sentence", "neighbours", "shifts"]
+__all__ = ["Shift", "change_sentence", "neighbours", "shifts", "twin_of", "twins"]
 
 _WERE: Final = {
     Outcome.WHOLE: ("complete stream", "complete streams"),
@@ -64,6 +65,21 @@ def change_sentence(older: Run, newer: Run, found: Sequence[Shift]) -> str:
         names = [f"{run.version} ({run.front_end.title()})" for run in (older, newer)]
     words = "; ".join(map(str, found)) if found else "all outcomes are the same"
     return f"{names[0]} to {names[1]}: {words}."
+
+
+def twin_of(run: Run, runs: Iterable[Run]) -> Run | None:
+    """The same release and front end with the same requests streamed, or not streamed; None if unrecorded.
+
+    The stream is the one with one token per step: what steps do to a stream is not meant here.
+    """
+    wanted = (run.front_end, run.version, "1" if not run.streamed else UNSTREAMED)
+    return next((one for one in runs if (one.front_end, one.version, one.step) == wanted), None)
+
+
+def twins(runs: Sequence[Run]) -> list[tuple[Run, Run]]:
+    """Each run that is not streamed, after its twin that is."""
+    found = ((twin_of(run, runs), run) for run in runs if not run.streamed)
+    return [(streamed, run) for streamed, run in found if streamed is not None]
 
 
 def neighbours(runs: Iterable[Run]) -> list[tuple[Run, Run]]:

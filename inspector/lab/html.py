@@ -71,7 +71,7 @@ def _table(endpoint: Endpoint, runs: Sequence[Run], scripts: Sequence[Script]) -
 
 
 def _condition(run: Run) -> str:
-    steps = f"{run.step} per step" if run.step.isdigit() else f"{run.step} steps"
+    steps = run.step_words
     return steps if run.engine != STAND_IN else f"{steps}, {run.front_end}, stand-in engine"
 
 

@@ -7,6 +7,7 @@ so they follow the audit.
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -24,6 +25,7 @@ from inspector.lab.session import LabSession
 from inspector.lab.standin.checking import chunking_fault
 from inspector.lab.standin.install import FRONT_END, RUST
 from inspector.lab.standin.serving import StandinServer
+from inspector.lab.standin.steps import UNSTREAMED
 
 __all__ = ["fill", "fill_stand_in", "rescore", "run_matrix", "targets_of"]
 
@@ -114,7 +116,7 @@ def fill_stand_in(
             missing = {
                 step: [
                     target
-                    for target in targets
+                    for target in _asked_for(step, targets)
                     if bool(target.script.built_in) is with_tools
                     and not _fits(_kept(shelf, target), target.script)
                 ]
@@ -123,7 +125,7 @@ def fill_stand_in(
             if not any(missing.values()):
                 continue
             with ExitStack() as stack:
-                running = lab.serving(stack, environment, ServerOptions(schedule=steps[0], tools=with_tools))
+                running = lab.serving(stack, environment, ServerOptions(schedule="1", tools=with_tools))
                 if not isinstance(running, StandinServer):
                     raise LabError(f"{environment.package} is not served by the stand-in engine")
                 for step, wanted in missing.items():
@@ -138,15 +140,23 @@ def fill_stand_in(
     return runs
 
 
+def _asked_for(step: str, targets: Sequence[Target]) -> list[Target]:
+    """The targets as they are asked; a script that is never streamed has no twin of its own."""
+    if step != UNSTREAMED:
+        return list(targets)
+    return [Target(endpoint, replace(script, stream=False)) for endpoint, script in targets if script.stream]
+
+
 def _record_checked(
     lab: LabSession, running: StandinServer, shelf: Shelf, step: str, wanted: Sequence[Target]
 ) -> None:
     """Record; a stream whose steps were not those asked for is asked again, and in the end left out."""
-    running.engine.set_steps(step)
+    schedule = "1" if step == UNSTREAMED else step
+    running.engine.set_steps(schedule)
     faults: dict[Target, str] = {}
 
     def keep(target: Target, capture: Capture) -> None:
-        fault = chunking_fault(running.engine, capture, step)
+        fault = chunking_fault(running.engine, capture, schedule)
         if fault is None:
             faults.pop(target, None)
             shelf.keep(target.endpoint, target.script.name, capture)

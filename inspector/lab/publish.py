@@ -110,7 +110,7 @@ def _cell(run: Run, endpoint: Endpoint, script: str) -> str:
 
 
 def _steps(run: Run) -> str:
-    return f"{run.step} per step" if run.step.isdigit() else f"{run.step} steps"
+    return run.step_words
 
 
 def _index(pages: dict[str, list[Run]], runs: Sequence[Run]) -> str:

@@ -9,7 +9,7 @@ from inspector.formats import count
 from inspector.harmony.text import text_of
 from inspector.lab.bisect import Change
 from inspector.lab.changes import change_sentence as shift_sentence
-from inspector.lab.changes import neighbours, shifts
+from inspector.lab.changes import neighbours, shifts, twins
 from inspector.lab.results import Run, one_each
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import ENDPOINTS, Script
@@ -72,10 +72,22 @@ def change_lines(runs: Sequence[Run], endpoints: Sequence[Endpoint]) -> list[str
     for older, newer in neighbours(one_each(runs)):
         for endpoint in endpoints:
             if found := shifts(older, newer, endpoint):
-                steps = f"{newer.step} per step" if newer.step.isdigit() else f"{newer.step} steps"
+                steps = newer.step_words
                 where = f"{newer.front_end}, {endpoint.value}, {steps}"
                 lines.append(f"{where}: {shift_sentence(older, newer, found)}")
     return lines or ["No outcome changed between these releases."]
+
+
+def twin_lines(runs: Sequence[Run], endpoints: Sequence[Endpoint]) -> list[str]:
+    """Where a stream and the same request without `stream` have other outcomes, by release."""
+    lines: list[str] = []
+    for streamed, whole in twins(one_each(runs)):
+        for endpoint in endpoints:
+            for one in shifts(streamed, whole, endpoint):
+                names = ", ".join(one.scripts)
+                outcomes = f"streamed {one.before.words}, not streamed {one.after.words}"
+                lines.append(f"{whole.version} ({whole.front_end}), {endpoint.value}: {outcomes}: {names}")
+    return lines or ["No stream differs from its twin that is not streamed."]
 
 
 def change_row(change: Change) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from inspector.capture import Capture, Endpoint
 from inspector.errors import LabError
 from inspector.lab.paths import default_root
 from inspector.lab.score import Outcome, Score
+from inspector.lab.standin.steps import UNSTREAMED
 from inspector.store import FIXTURES, loads, save
 
 __all__ = [
@@ -74,8 +75,20 @@ class Run:
 
     @property
     def step(self) -> str:
-        """Tokens per step in a word: `1`, `3`, `ragged`."""
+        """Tokens per step in a word: `1`, `3`, `ragged`; or `unstreamed`."""
         return self.steps or str(self.stream_interval)
+
+    @property
+    def step_words(self) -> str:
+        """The same as a person reads it."""
+        if self.step == UNSTREAMED:
+            return "not streamed"
+        return f"{self.step} per step" if self.step.isdigit() else f"{self.step} steps"
+
+    @property
+    def streamed(self) -> bool:
+        """False where the same requests were sent without `stream`."""
+        return self.step != UNSTREAMED
 
     @property
     def front_end(self) -> str:

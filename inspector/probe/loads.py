@@ -7,11 +7,12 @@ from typing import Final
 
 from inspector.errors import InspectorError
 from inspector.probe.judging import Result, Row
-from inspector.probe.rates import streams_needed
+from inspector.probe.rates import proves, rate, streams_needed
 
 __all__ = ["Budget", "Load", "Progress", "Sweep", "levels_of"]
 
 CONCURRENCY_AT_MOST: Final = 1024
+THRESHOLD: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +65,11 @@ class Sweep:
             raise InspectorError(f"invalid smallest rate: {self.smallest:g}; choose 0.0001 to 0.5")
 
     @property
+    def threshold(self) -> float:
+        """The rate above which a level counts as one that loses."""
+        return min(self.smallest, THRESHOLD)
+
+    @property
     def streams(self) -> int:
         """Streams of one level without a loss that end it."""
         return streams_needed(self.smallest)
@@ -71,13 +77,28 @@ class Sweep:
     def certain(self, level: int, rows: Sequence[Row]) -> bool:
         """True when more streams of a level would not change its answer.
 
-        One loss decides, as a sound server has none. Then twice as many streams as the level has workers are
-        waited for, as those that end first are not typical, and 20 for an interval.
+        A loss is decided where the lower end of the rate's interval is above `threshold`, so never by a
+        single damaged response. Then twice as many streams as the level has workers are waited for, as those
+        that end first are not typical, and 20 for an interval. Without a loss it takes `streams`; with a few,
+        as many as bring the upper end below `smallest`.
         """
-        checked = [row for row in rows if row.result in {Result.OK, Result.DAMAGED} and not row.control]
-        if any(row.result is Result.DAMAGED for row in checked):
+        damaged, checked = _counted(rows)
+        if proves(damaged, checked, self.threshold):
             return len(rows) >= max(2 * level, 20)
-        return len(checked) >= self.streams
+        if damaged == 0:
+            return checked >= self.streams
+        return rate(damaged, checked).high < self.smallest
+
+    def loses(self, rows: Sequence[Row]) -> bool:
+        """Whether the streams of a level show that it loses."""
+        return proves(*_counted(rows), self.threshold)
+
+
+def _counted(rows: Sequence[Row]) -> tuple[int, int]:
+    """How many responses were damaged, and of how many that is known."""
+    results = [row.result for row in rows if not row.control]
+    damaged = results.count(Result.DAMAGED)
+    return damaged, damaged + results.count(Result.OK)
 
 
 def levels_of(sweep: Sweep) -> Iterator[int]:

@@ -5,7 +5,17 @@ from dataclasses import dataclass
 from math import ceil, exp, inf, log, sqrt
 from typing import Final
 
-__all__ = ["Gaps", "Rate", "bucket_of", "gap_percentile", "percent", "percentile", "rate", "streams_needed"]
+__all__ = [
+    "Gaps",
+    "Rate",
+    "bucket_of",
+    "gap_percentile",
+    "percent",
+    "percentile",
+    "proves",
+    "rate",
+    "streams_needed",
+]
 
 _Z: Final = 1.959963984540054
 """Of the 95 % interval."""
@@ -49,6 +59,11 @@ def rate(count: int, of: int) -> Rate:
     whole = 1 + square / of
     low, high = (middle - spread) / whole, (middle + spread) / whole
     return Rate(count, of, 0.0 if count == 0 else low, 1.0 if count == of else high)
+
+
+def proves(count: int, of: int, smallest: float) -> bool:
+    """Whether so many losses show a rate above `smallest`: by the lower end of the interval, never by one."""
+    return count > 1 and rate(count, of).low > smallest
 
 
 def percent(share: float) -> str:

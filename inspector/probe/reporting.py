@@ -17,6 +17,7 @@ __all__ = [
     "probe_row",
     "progress_line",
     "rate_words",
+    "summary_of",
     "time_cells",
     "time_name",
     "worst_rows",
@@ -25,9 +26,16 @@ __all__ = [
 _SHOWN = 12
 
 
+def summary_of(probe: Probe) -> Summary:
+    """What the rows of a probe come to so far."""
+    if probe.sweep is None:
+        return summary(probe.rows)
+    return summary(probe.rows, swept=True, threshold=probe.sweep.threshold)
+
+
 def probe_lines(probe: Probe) -> list[str]:
     """The result as lines: the sentence first, then tables."""
-    found = summary(probe.rows, swept=probe.sweep is not None)
+    found = summary_of(probe)
     lines = [found.sentence, *(f"  {note}" for note in (*found.notes, *probe_endings(probe)))]
     asked = ", ".join(
         f"{side.name + ': ' if side.name else ''}{side.label} ({side.model})" for side in probe.sides
@@ -141,7 +149,7 @@ def _about(seconds: float) -> str:
 
 def probe_row(probe: Probe) -> dict[str, Any]:
     """The result for `--json`."""
-    found = summary(probe.rows, swept=probe.sweep is not None)
+    found = summary_of(probe)
     progress = probe.progress()
     return {
         "sentence": found.sentence,

@@ -192,7 +192,7 @@ class Probe:
         rows = self._by_level[level]
         # Failed streams decide nothing; where there are many, the level ends at last.
         await self._level(level, 4 * sweep.streams, lambda: sweep.certain(level, rows))
-        return any(row.result is Result.DAMAGED and not row.control for row in rows)
+        return sweep.loses(rows)
 
     async def _level(self, level: int, most: int | None, certain: Callable[[], bool]) -> None:
         """One load until its requests are sent, its answer is certain, or the budget is used up."""

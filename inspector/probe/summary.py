@@ -9,7 +9,7 @@ from typing import Final
 from inspector.compare.significance import fisher_exact
 from inspector.formats import count, number, plural
 from inspector.probe.judging import Result, Row
-from inspector.probe.rates import Rate, gap_percentile, percent, percentile, rate
+from inspector.probe.rates import Rate, gap_percentile, percent, percentile, proves, rate
 
 __all__ = [
     "FIRST_TOKEN",
@@ -108,8 +108,8 @@ class Summary:
     """Sweep: the largest load below it that lost nothing."""
 
 
-def summary(rows: Sequence[Row], *, swept: bool = False) -> Summary:
-    """Sum up rows; `swept` says that their levels are those of a sweep."""
+def summary(rows: Sequence[Row], *, swept: bool = False, threshold: float = 0.01) -> Summary:
+    """Sum up rows; `swept` says that their levels are those of a sweep for rates above `threshold`."""
     counted = [row for row in rows if not row.control]
     total = _group("all", counted)
     control = [row for row in rows if row.control]
@@ -117,13 +117,13 @@ def summary(rows: Sequence[Row], *, swept: bool = False) -> Summary:
     sides = tuple(_group(name, [row for row in counted if row.side == name]) for name in named)
     against = _against(sides) if len(sides) == 2 else None
     levels = grouped(counted, lambda row: row.level) if swept else ()
-    losing = next((one for one in levels if one.damaged), None)
+    losing = next((one for one in levels if proves(one.loss.count, one.loss.of, threshold)), None)
     below = [one for one in levels if losing is None or int(one.name) < int(losing.name)]
     clean = below[-1] if below else None
     controlled = _group("control", control) if control else None
     notes = (*_notes(total, counted), *_control_notes(controlled))
     return Summary(
-        sentence=_sentence(total, against, losing, clean, swept=swept),
+        sentence=_swept(losing, clean, threshold) if swept and rows else _sentence(total, against),
         notes=notes,
         total=total,
         control=controlled,
@@ -239,15 +239,11 @@ def _times(rows: Sequence[Row]) -> list[Times]:
 # --- words ---
 
 
-def _sentence(
-    total: Group, against: Verdict | None, losing: Group | None, clean: Group | None, *, swept: bool
-) -> str:
+def _sentence(total: Group, against: Verdict | None) -> str:
     if total.requests == 0:
         return "No request has ended."
     if against is not None:
         return against.sentence
-    if swept:
-        return _swept(losing, clean)
     return _lost(total)
 
 
@@ -264,18 +260,25 @@ def _lost(group: Group) -> str:
     return f"{number(group.damaged)} of {checked} {were} silently damaged: {found.words}."
 
 
-def _swept(losing: Group | None, clean: Group | None) -> str:
+def _swept(losing: Group | None, clean: Group | None, threshold: float) -> str:
     def load(group: Group) -> str:
         return count(int(group.name), "stream")
 
     if losing is None:
         if clean is None:
             return "No load was finished."
+        if clean.damaged:
+            return (
+                f"No load up to {load(clean)} at once was shown to lose more than {percent(threshold)}: "
+                f"{clean.damaged:,} of {clean.loss.of:,} responses were damaged there, {clean.loss.words}."
+            )
         return (
             f"No silent loss up to {load(clean)} at once ({clean.loss.of:,} checked there; the loss rate is "
             f"at most {percent(clean.loss.high)}, 95% confidence)."
         )
-    below = "" if clean is None else f" At {load(clean)}, none of {clean.loss.of:,} was damaged."
+    some = "none" if clean is None or not clean.damaged else f"{clean.damaged:,}"
+    were = "were" if clean is not None and clean.damaged > 1 else "was"
+    below = "" if clean is None else f" At {load(clean)}, {some} of {clean.loss.of:,} {were} damaged."
     return (
         f"The smallest load that loses is {load(losing)} at once: {losing.damaged:,} of {losing.loss.of:,} "
         f"checked responses were damaged, {losing.loss.words}.{below}"

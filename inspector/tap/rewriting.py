@@ -9,7 +9,7 @@ import re
 from itertools import pairwise
 from typing import Any, Final
 
-from inspector.wire.strip_ids import without_response_messages, without_token_ids
+from inspector.wire.strip_ids import plain_events_without_ids, without_response_messages, without_token_ids
 
 __all__ = ["EventRewriter", "ask_for_ids", "body_without_ids"]
 
@@ -73,6 +73,11 @@ class EventRewriter:
         """The bytes that are ready; the beginning of an event waits for its end."""
         rest = self._rest
         rest += chunk
+        if not (self._too_long or self._messages) and chunk.endswith(b"\n\n"):
+            plain = plain_events_without_ids(bytes(rest))
+            if plain is not None:
+                self._taken(len(rest))
+                return plain
         ends = [found.end() for found in _EVENT_END.finditer(rest, self._searched)]
         if not ends:
             if self._too_long or len(rest) > _WAITING_AT_MOST:

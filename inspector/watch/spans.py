@@ -190,15 +190,14 @@ def emit(told: SpanTold, tracer: "Tracer") -> None:
     started_s = told.started_s
     if started_s is None:
         started_s = datetime.now(UTC).timestamp() - told.duration_s
-    span = tracer.start_span(
-        told.name, kind=SpanKind.CLIENT, attributes=told.attributes, start_time=_nanoseconds(started_s)
-    )
+    start = _nanoseconds(started_s)
+    span = tracer.start_span(told.name, kind=SpanKind.CLIENT, attributes=told.attributes, start_time=start)
     for event in told.events:
         at_s = told.duration_s if event.at_s is None else event.at_s
-        span.add_event(event.name, event.attributes, timestamp=_nanoseconds(started_s + at_s))
+        span.add_event(event.name, event.attributes, timestamp=start + _nanoseconds(at_s))
     if told.error:
         span.set_status(Status(StatusCode.ERROR))
-    span.end(_nanoseconds(started_s + told.duration_s))
+    span.end(start + _nanoseconds(told.duration_s))
 
 
 def _nanoseconds(seconds: float) -> int:

@@ -13,14 +13,16 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["without_response_messages", "without_token_ids"]
+__all__ = ["plain_events_without_ids", "without_response_messages", "without_token_ids"]
 
 # A quote inside a JSON string is escaped, so neither pattern can match text of the model.
 _IDS: Final = re.compile(r'("(?:prompt_)?token_ids"):\s*\[[\d,\s]*\]')
+_IDS_BYTES: Final = re.compile(_IDS.pattern.encode())
 _MESSAGES: Final = frozenset({"input_messages", "output_messages"})
 _SPACE: Final = re.compile(r"[ \t\n\r]*")
 _DECODER: Final = json.JSONDecoder()
 _NOTHING: Final = re.compile(r'"delta":\s*\{(?:\s*"\w+":\s*null\s*,?)*\s*\}')
+_NOTHING_BYTES: Final = re.compile(_NOTHING.pattern.encode())
 
 
 def without_token_ids(text: str, *, keeps_logprobs: bool = True) -> str | None:
@@ -34,6 +36,28 @@ def without_token_ids(text: str, *, keeps_logprobs: bool = True) -> str | None:
     if _NOTHING.search(text) and _delivers_nothing(text, keeps_logprobs):
         return None
     return _IDS.sub(r"\1:null", text)
+
+
+def plain_events_without_ids(events: bytes) -> bytes | None:
+    """Whole events of chat or completions, of one `data:` line each, without their token ids.
+
+    The short way for what a server sends: the same as `without_token_ids` for each of them. None where an
+    event has another form, or delivers nothing: those are read one by one.
+    """
+    count = events.count(b"\n\n")
+    if (
+        events.count(b"\n") != 2 * count
+        or not events.startswith(b"data:")
+        or events.count(b"\n\ndata:") != count - 1
+        or b"\r" in events
+        or _NOTHING_BYTES.search(events) is not None
+    ):
+        return None
+    try:
+        events.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
+    return _IDS_BYTES.sub(rb"\1:null", events)
 
 
 def _delivers_nothing(text: str, keeps_logprobs: bool) -> bool:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from zipfile import ZipFile
 
 import pytest
 
@@ -12,6 +13,7 @@ from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.harmony.vocab import encode
 from inspector.inspection import inspect
 from inspector.reading import Reader, read
+from inspector.store import FIXTURES, loads
 from tests.support.every_code import CAPTURES, RESPONSES, answer, item, response
 from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, Step, chat, chat_chunk, completion
 
@@ -248,6 +250,19 @@ def test_a_count_that_the_messages_take_makes_a_response_clean() -> None:
     judged = inspect(counted(0)).verdict
     assert judged.level is Level.CLEAN
     assert judged.why == "Checked against the server's final object and its count of 14 tokens."
+
+
+def test_a_response_that_is_not_streamed_has_no_deltas_to_speak_of() -> None:
+    """The first accounts for its tokens, the second is cut within a character."""
+    for name, level, sentence in (
+        ("plain", Level.CLEAN, "The response accounts for every token that the server counted."),
+        ("half_character", Level.UNKNOWN, "Whether this response is complete is unknown."),
+    ):
+        with ZipFile(FIXTURES / "matrix/stand-in/vllm-frontend-0.33.0-siunstreamed.zip") as runs:
+            (capture,) = loads(runs.read(f"responses-{name}.jsonl"), name)
+        judged = inspect(capture).verdict
+        assert (judged.level, judged.sentence) == (level, sentence)
+        assert "final object" not in judged.why
 
 
 def test_a_response_that_still_grows_is_held_against_no_final_object() -> None:

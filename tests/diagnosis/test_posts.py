@@ -271,11 +271,15 @@ def test_words_that_routes_share_with_other_programs_route_nothing(text: str) ->
         ("vllm serve a\nRuntimeError: NCCL error: unhandled system error", "The GPUs cannot communicate"),
         ("vllm serve a\nOSError: You are trying to access a gated repo.", "The model files cannot be found"),
         ("vllm serve a\nModuleNotFoundError: No module named 'triton_kernels'", "a build tool is missing"),
-        ("vllm serve a\nRuntimeError: The NVIDIA driver on your system is too old", "The GPU, its driver"),
+        ("vllm serve a\nRuntimeError: The NVIDIA driver of your system is too old", "cannot use this GPU"),
         ("vllm serve a\nKeyError: 'layers.3.self_attn.qkv_proj.lora_A.weight'", "does not have the weights"),
         ("(EngineCore_DP0 pid=1) INFO 10-15 08:32:29 [pynccl.py:103] vLLM is using nccl==2.27.3\n"
          "(EngineCore_DP0 pid=1) ERROR 10-15 08:32:29 [core.py:708] EngineCore failed to start.",
          "The server does not start; this is not a Harmony problem."),
+        ("vllm serve openai/gpt-oss-20b --enable-lora --quantization mxfp4 fails to start on an A100",
+         "The server does not start; this is not a Harmony problem."),
+        ("(EngineCore_DP0 pid=1) ERROR 02-08 15:03:46 [dump_input.py:72] Dumping input data for V1 LLM "
+         "engine with config: quantization=mxfp4", "The server's engine failed on the device"),
     ],
 )  # fmt: skip
 def test_a_start_up_failure_is_named_as_exactly_as_its_error_allows(text: str, sentence: str) -> None:

@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 from inspector.capture import Endpoint
-from inspector.lab.changes import Shift, change_sentence, neighbours, shifts
+from inspector.lab.changes import Shift, change_sentence, neighbours, shifts, twin_of, twins
+from inspector.lab.reporting import twin_lines
 from inspector.lab.results import Run
 from inspector.lab.score import Outcome, Score
+from inspector.lab.standin.steps import UNSTREAMED
 from tests.support.results import made_run
 
 
@@ -43,3 +45,22 @@ def test_neighbours_are_releases_of_the_same_front_end_and_step() -> None:
         ("0.9.0", "0.10.2"),
         ("0.10.2", "0.33.0"),
     ]
+
+
+def test_a_twin_is_the_same_release_not_streamed_beside_one_token_per_step() -> None:
+    whole = replace(scored("0.13.0", Outcome.SILENT), stream_interval=0, steps=UNSTREAMED)
+    streamed = replace(scored("0.13.0", Outcome.WHOLE), stream_interval=1)
+    runs = [
+        scored("0.13.0", Outcome.SILENT),
+        streamed,
+        whole,
+        replace(whole, version="0.33.0"),
+        replace(streamed, package="vllm-rs"),
+    ]
+    assert twin_of(streamed, runs) is whole
+    assert twin_of(whole, runs) is streamed
+    assert twins(runs) == [(streamed, whole)]
+    assert twin_lines(runs, [Endpoint.CHAT, Endpoint.RESPONSES]) == [
+        "0.13.0 (python), chat: streamed complete, not streamed silent loss: script0"
+    ]
+    assert twin_lines(runs[:2], [Endpoint.CHAT]) == ["No stream differs from its twin that is not streamed."]

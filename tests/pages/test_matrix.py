@@ -144,7 +144,7 @@ def details() -> None:
     version, name = os.environ["CELL"].split()
     run = next(run for run in all_runs() if run.version == version and run.stream_interval == 3)
     script = next(script for script in dashboard.lab_scripts() if script.name == name)
-    matrix.details(run, inspector.Endpoint.CHAT, script)
+    matrix.details(run, inspector.Endpoint.CHAT, script, [])
 
 
 def test_behind_a_cell_stand_the_differences_and_the_capture(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,10 +17,11 @@ from inspector.lab.process import free_port
 from inspector.playback import Settings, playback_routes
 from inspector.probe import Budget, Load, Result, Sweep, prompts_of_text, summary
 from inspector.probe.loads import levels_of
+from inspector.probe.reporting import summary_of
 from tests.support.answers import CHAT, DONE, SAID
 from tests.support.builtin import CAPTURES, TOOL, WHOLE
 from tests.support.listening import listening
-from tests.support.probes import files, plan, probed
+from tests.support.probes import files, plan, probed, row
 from tests.support.raw_server import Answer, Asked, page, raw_server, sse, stream
 from tests.support.streams import chat_chunk
 
@@ -191,6 +192,43 @@ def test_a_sweep_narrows_down_where_losses_begin() -> None:
     levels = sorted({row.level for row in probe.rows})
     assert {1, 2, 4, 8} <= set(levels)
     assert set(levels) & {5, 6, 7}, "between the last load without a loss and the first with one"
+
+
+def test_one_damaged_response_does_not_end_a_load() -> None:
+    asked = count(1)
+    lossy = [SAID[0], sse(chat_chunk(encode("Think"), {})), *SAID[2:], DONE]
+
+    def answer(_: Asked) -> Iterator[bytes]:
+        return stream(lossy if next(asked) == 3 else [*SAID, DONE])
+
+    with raw_server({CHAT: answer}) as server:
+        probe = probed(plan(server.v1, sweep=Sweep(limit=2, smallest=0.2), budget=Budget()))
+    assert {row.level for row in probe.rows} == {1, 2}
+    assert sum(row.result is Result.DAMAGED for row in probe.rows) == 1
+    assert summary_of(probe).smallest_losing is None
+    assert summary_of(probe).sentence.startswith("No silent loss up to 2 streams at once")
+
+
+@pytest.mark.parametrize(
+    ("damaged", "of", "loses", "certain"),
+    [
+        (0, 298, False, False),
+        (0, 299, False, True),
+        (1, 20, False, False),
+        (1, 299, False, False),
+        (1, 600, False, True),
+        (2, 20, True, True),
+        (2, 19, True, False),
+        (6, 300, False, False),
+        (10, 300, True, True),
+    ],
+)
+def test_a_load_is_decided_by_the_interval_of_its_rate(
+    damaged: int, of: int, loses: bool, certain: bool
+) -> None:
+    rows = [row(number, Result.DAMAGED if number < damaged else Result.OK, level=4) for number in range(of)]
+    assert Sweep(smallest=0.01).loses(rows) is loses
+    assert Sweep(smallest=0.01).certain(4, rows) is certain
 
 
 def test_a_warm_up_is_sent_and_not_counted() -> None:

@@ -19,10 +19,13 @@ from typing import Final
 
 from inspector.errors import LabError
 
-__all__ = ["RAGGED", "Happening", "Schedule", "Turn", "schedule_of"]
+__all__ = ["RAGGED", "UNSTREAMED", "Happening", "Schedule", "Turn", "check_condition", "schedule_of"]
 
 RAGGED: Final = "ragged"
 """The schedule of speculative decoding with the seed that the matrix uses."""
+
+UNSTREAMED: Final = "unstreamed"
+"""Beside the schedules a condition of the matrix: the same requests without `stream`, one token per step."""
 
 _SPECULATED: Final = 8
 """Most tokens of a ragged step."""
@@ -84,6 +87,12 @@ class Schedule:
     def at(self, step: int) -> tuple[Turn, ...]:
         """What happens at a step."""
         return tuple(turn for turn in self.turns if turn.step == step)
+
+
+def check_condition(text: str) -> None:
+    """Raise LabError for what is neither a schedule nor `unstreamed`."""
+    if text != UNSTREAMED:
+        schedule_of(text)
 
 
 def schedule_of(text: str) -> Schedule:

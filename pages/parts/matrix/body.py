@@ -139,8 +139,8 @@ def picked(table: pd.DataFrame, row: int, column: str) -> Cell | None:
     return (str(table.index[row]), column) if column in table.columns else None
 
 
-def details(run: MatrixRun, endpoint: Endpoint, script: Script) -> None:
-    """What one release did with one script, and the way to its capture."""
+def details(run: MatrixRun, endpoint: Endpoint, script: Script, runs: Sequence[MatrixRun]) -> None:
+    """What one release did with one script, and the way to its capture; `runs` are all of the matrix."""
     score = run.scores.get((endpoint, script.name))
     st.header(f"{script.name} on vLLM {label_of(run)}", anchor=False)
     st.text(script.sentence)
@@ -151,6 +151,11 @@ def details(run: MatrixRun, endpoint: Endpoint, script: Script) -> None:
     st.text(f"{SHAPES[score.outcome]} {score.outcome.words}: {WORDS[score.outcome]}")
     for difference in score.differences:
         st.code(difference, language=None, wrap_lines=True)
+    twin = dashboard.twin_of(run, runs)
+    other = twin.scores.get((endpoint, script.name)) if twin is not None else None
+    if other is not None:
+        what = "The same request, not streamed" if run.streamed else "The same request, streamed"
+        st.text(f"{what}: {SHAPES[other.outcome]} {other.outcome.words}.")
     if score.kinds:
         st.caption(f"Findings: {', '.join(score.kinds)}")
     capture = dashboard.matrix_capture(run, endpoint, script.name)

@@ -60,7 +60,9 @@ def choose(runs: Sequence[MatrixRun]) -> Choice:
     kept = st.query_params
     endpoint = _pick("Endpoint", {one.value: one.value for one in ENDPOINTS}, kept.get("endpoint"))
     steps = list(dict.fromkeys(run.step for run in sorted(runs, key=lambda run: run.stream_interval or 99)))
-    step = _pick("Tokens per step", {one: one for one in steps}, kept.get("interval"), first=_FIRST_STEP)
+    step = _pick(
+        "Tokens per step", {one: _step_words(one) for one in steps}, kept.get("interval"), first=_FIRST_STEP
+    )
     made = {run.front_end for run in runs}
     names = {name: words for name, words in _FRONT_ENDS.items() if name in made or made >= {"python", "rust"}}
     front_end = _pick("Front end", names, kept.get("front_end")) if len(names) > 1 else next(iter(names))
@@ -122,6 +124,10 @@ def columns(runs: Sequence[MatrixRun], choice: Choice) -> dict[str, MatrixRun]:
         return {}
     inside = versions[versions.index(choice.oldest) : versions.index(choice.newest) + 1]
     return {label_of(run): run for run in found if run.version in inside}
+
+
+def _step_words(step: str) -> str:
+    return "not streamed" if step == dashboard.UNSTREAMED else step
 
 
 def label_of(run: MatrixRun) -> str:

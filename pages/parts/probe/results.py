@@ -59,9 +59,16 @@ def _progress(run: ProbeRun) -> None:
     else:
         st.progress(share, words)
     if far.done:
-        found = dashboard.probe_summary(run.probe.rows, swept=run.probe.sweep is not None)
+        found = _summary(run.probe)
         st.markdown(f"# {plain(found.sentence)}")
         _groups(found)
+
+
+def _summary(probe: Probe) -> ProbeSummary:
+    sweep = probe.sweep
+    if sweep is None:
+        return dashboard.probe_summary(probe.rows)
+    return dashboard.probe_summary(probe.rows, swept=True, threshold=sweep.threshold)
 
 
 def results(session: Session, run: ProbeRun) -> None:
@@ -72,7 +79,7 @@ def results(session: Session, run: ProbeRun) -> None:
             plain(run.trouble or "Stopped before the first request was sent."), icon=":material/link_off:"
         )
         return
-    found = dashboard.probe_summary(probe.rows, swept=probe.sweep is not None)
+    found = _summary(probe)
     st.markdown(f"# {plain(found.sentence)}")
     for note in (*found.notes, *dashboard.probe_endings(probe)):
         st.markdown(plain(note))

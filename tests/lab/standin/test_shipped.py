@@ -11,7 +11,7 @@ from inspector.lab.results import STAND_IN, Run, capture_of, captures_of, every_
 from inspector.lab.score import score
 from inspector.lab.scripts import ENDPOINTS, load
 from inspector.lab.standin.install import FRONT_END, NEWEST_FRONT_END, RUST
-from inspector.lab.standin.steps import RAGGED
+from inspector.lab.standin.steps import RAGGED, UNSTREAMED
 from inspector.store import FIXTURES
 
 RUNS = load_runs(FIXTURES / "matrix" / STAND_IN)
@@ -30,9 +30,16 @@ def test_every_release_was_recorded_at_every_step_on_every_endpoint() -> None:
     for run in RUNS:
         steps[run.package, run.version].add(run.step)
         endpoints = [one for one in ENDPOINTS if run.package != RUST or one is not Endpoint.RESPONSES]
-        wanted = {(one, script.name) for one in endpoints for script in load() if one in script.endpoints}
+        wanted = {
+            (one, script.name)
+            for one in endpoints
+            for script in load()
+            if one in script.endpoints and (run.streamed or script.stream)
+        }
         assert set(run.scores) == wanted, run.name
-    assert all(some == {"1", "3", RAGGED} for some in steps.values()), steps
+    assert all(some - {UNSTREAMED} == {"1", "3", RAGGED} for some in steps.values()), steps
+    newest = {FRONT_END, RUST}
+    assert all(UNSTREAMED in steps[package, NEWEST_FRONT_END] for package in newest), steps
 
 
 def test_at_least_two_releases_ran_on_both_engines() -> None:
@@ -99,6 +106,28 @@ def test_scorer_and_audit_differ_only_where_they_are_meant_to(package: str) -> N
     assert {(run.front_end, endpoint): dict(counts) for endpoint, counts in found.items()} == {
         key: counts for key, counts in EXPECTED.items() if key[0] == run.front_end
     }
+
+
+MEANT = {
+    ("0.10.2", Endpoint.RESPONSES, "half_character_at_end"),
+    ("0.23.0", Endpoint.CHAT, "unknown_recipient"),
+}
+"""The first lost a space, which the scorer does not mind. The second delivers as a call what calls nothing:
+the audit only says where that text is."""
+
+
+@pytest.mark.parametrize("run", [run for run in RUNS if not run.streamed], ids=lambda run: run.name)
+def test_scorer_and_audit_agree_on_what_is_not_streamed(run: Run) -> None:
+    scripts = {script.name: script for script in load()}
+    unexplained = []
+    for endpoint, name, capture in captures_of(run):
+        blind = endpoint is Endpoint.RESPONSES and len(scripts[name].turns) == 1
+        seen = inspect(capture, truth=capture.header.script if blind else None)
+        reason = disagreement(scripts[name], run.scores[endpoint, name], seen.findings)
+        judged = seen.reading.choice.has_ids and (run.version, endpoint, name) not in MEANT
+        if reason is Reason.UNEXPLAINED and judged:
+            unexplained.append(f"{endpoint} {name}: {run.scores[endpoint, name]} {seen.verdict.sentence}")
+    assert unexplained == []
 
 
 def test_every_stream_that_is_kept_elsewhere_is_there() -> None:

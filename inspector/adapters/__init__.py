@@ -1,0 +1,1 @@
+"""Thin adapters that put the recorder into other programs."""

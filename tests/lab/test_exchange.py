@@ -1,0 +1,131 @@
+"""Scripts as fixtures of CanIToolCall and back; the keys are those of its schema, version 0.1."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from inspector.cli import main
+from inspector.errors import LabError
+from inspector.harmony.vocab import encode
+from inspector.inspection import inspect
+from inspector.lab.exchange import disagreement, fixture_of, fixtures_of, script_of
+from inspector.lab.scripts import load
+from inspector.store import loads
+
+SOURCE = "https://example.org/scripts.yaml"
+TAG = re.compile(
+    r"single-call|parallel-calls|no-call|unicode|empty-arguments|reasoning|truncated|malformed|x-[a-z0-9-]+"
+)
+
+
+def written(path: Path, *rows: dict[str, object]) -> Path:
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    return path
+
+
+def made(output: str, **more: object) -> dict[str, object]:
+    """A fixture of our own, with the keys that every one has."""
+    return {
+        "id": "gpt-oss/made-here",
+        "family": "gpt-oss",
+        "spec_version": "0.1",
+        "tools": [],
+        "raw_output": output,
+        "tags": ["no-call"],
+        **more,
+    }
+
+
+def test_scripts_become_fixtures_and_scripts_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "fixtures.jsonl"
+    words = ["lab", "fixtures", "--out", str(out), "--source-url", SOURCE, "--revision", "0.1.0"]
+    assert main(words) == 0
+    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    assert f"{len(rows)} of {len(load())} scripts" in capsys.readouterr().out
+    assert len(rows) > 50
+    for row in rows:
+        assert re.fullmatch(r"gpt-oss/[a-z0-9][a-z0-9._-]*", row["id"])
+        assert ("expected" in row) != ("expected_error" in row)
+        assert all(TAG.fullmatch(tag) for tag in row["tags"])
+        assert not row["raw_output"].endswith(("<|return|>", "<|call|>"))
+        offered = {tool["function"]["name"] for tool in row["tools"]}
+        assert {call["name"] for call in row.get("expected", {}).get("tool_calls", [])} <= offered
+    found, others = fixtures_of(out)
+    assert others == 0
+    assert [one.id for one in found if disagreement(one)] == []
+    known = {script.name: script for script in load()}
+    for one in found:
+        script = script_of(one)
+        original = known[script.name.removeprefix("harmony_inspector_")]
+        if original.well_formed and original.expect.finish != "length":
+            assert script.expect.tool_calls == original.expect.tool_calls
+            assert script.well_formed
+            assert script.turns[0][: len(one.ids)] == original.sampled[: len(one.ids)]
+    assert main(["lab", "fixtures", str(out)]) == 0
+    assert f"{len(found)} of {len(found)} agree" in capsys.readouterr().out
+
+
+def test_a_message_on_an_unknown_channel_is_no_answer_and_is_found(tmp_path: Path) -> None:
+    output = "<|channel|>comment<|message|>Hello.<|end|>"
+    error = {"reason": "a channel that is none", "accept": ["no_tool_calls", "content_passthrough"]}
+    [one], _ = fixtures_of(written(tmp_path / "f.jsonl", made(output, expected_error=error)))
+    assert disagreement(one) == ""
+    script = script_of(one)
+    assert script.expect.content == ()
+    assert script.turns[0][-1] == 200002
+    [capture] = loads(json.dumps(encode(output)).encode(), "ids.json")
+    [finding] = inspect(capture).findings
+    assert finding.kind == "unknown_header"
+    assert finding.facts.channel == "comment"
+
+
+def test_a_reading_that_differs_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    expected: dict[str, object] = {"content": "Bye.", "reasoning_content": None, "tool_calls": []}
+    path = written(
+        tmp_path / "f.jsonl",
+        made("<|channel|>final<|message|>Hello.", expected=expected),
+        {**made("x"), "family": "kimi"},
+    )
+    assert main(["lab", "fixtures", str(path)]) == 1
+    told = capsys.readouterr().out
+    assert "0 of 1 agree with our reading, 1 of other families left out" in told
+    assert "gpt-oss/made-here: content: 'Hello.' against 'Bye.'" in told
+
+
+def test_cut_output_keeps_its_budget_and_a_stop_token_inside_is_gone_on_after(tmp_path: Path) -> None:
+    expected: dict[str, object] = {"content": "Hel", "reasoning_content": None, "tool_calls": []}
+    cut = made("<|channel|>final<|message|>Hel", expected=expected, tags=["truncated"])
+    calls = [{"name": "a", "arguments": {"x": 1}}, {"name": "b", "arguments": {}}]
+    two = made(
+        '<|channel|>commentary to=functions.a<|message|>{"x": 1}<|call|>'
+        "<|start|>assistant<|channel|>commentary to=functions.b<|message|>{}",
+        expected={"content": None, "reasoning_content": None, "tool_calls": calls},
+    )
+    (short, both), _ = fixtures_of(written(tmp_path / "f.jsonl", cut, two))
+    assert script_of(short).request == {"max_tokens": 4}
+    assert script_of(short).expect.finish == "length"
+    assert script_of(both).request["ignore_eos"] is True
+    assert [call.arguments for call in script_of(both).expect.tool_calls] == ['{"x": 1}', "{}"]
+    assert disagreement(both) == ""
+
+
+@pytest.mark.parametrize("line", ["{}", "[1]", '{"spec_version": "9.0"}', "no JSON"])
+def test_what_is_no_fixture_is_refused_with_its_line(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "f.jsonl"
+    path.write_text(f"\n{line}\n", "utf-8")
+    with pytest.raises(LabError, match=r"f\.jsonl:2: no CanIToolCall fixture"):
+        fixtures_of(path)
+
+
+def test_a_fixture_says_where_it_comes_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lab", "fixtures", "--out", str(tmp_path / "f.jsonl")]) == 2
+    assert "--source-url and --revision" in capsys.readouterr().err
+    assert main(["lab", "fixtures"]) == 2
+    plain = next(one for one in load() if one.name == "plain")
+    row = fixture_of(plain, source_url=SOURCE, revision="1")
+    assert row is not None
+    assert row["provenance"]["source_url"] == SOURCE
