@@ -1,15 +1,14 @@
 """Speed of `scan` on thousands of captures, relative to reading and auditing them one after the other.
 
-python -m bench.scan [--captures 10000] [--tokens 200] [--sample 2000] [--keep DIR]
+python -m bench.scan [--captures 10000] [--tokens 200] [--keep DIR]
 
 A tenth of the captures are real ones (those that come with the program), the others are well-formed chat
 streams in the format of the servers: lengths around the median, 1 to 8 tokens per event. Speeds are captures
-per second of CPU of all processes of the scan, their start included, and so per core; and by the clock for
-each core. All in one run, as machines are noisy.
+per second of CPU, and so per core: of all processes of the scan, and of as many processes that only read and
+audit, both with the start of the processes. All in one run, as machines are noisy.
 """
 
 import argparse
-import os
 import random
 import resource
 import statistics
@@ -18,8 +17,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from multiprocessing import get_context
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -57,12 +58,20 @@ def make(folder: Path, captures: int, tokens: int) -> list[Path]:
     return made
 
 
-def plain(paths: Sequence[Path], work: Callable[[Path], None]) -> float:
-    """Captures per second of CPU in this process."""
-    start = time.process_time()
+def plain(paths: Sequence[Path], work: Callable[[Path], None]) -> int:
+    """One after the other."""
     for path in paths:
         work(path)
-    return len(paths) / (time.process_time() - start)
+    return len(paths)
+
+
+def side_by_side(paths: Sequence[Path], work: Callable[[Path], None]) -> float:
+    """Captures per second of CPU, by as many processes at once as a scan has, their start included."""
+    count, before = cores(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+        list(pool.map(plain, [paths[start::count] for start in range(count)], [work] * count))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return len(paths) / (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
 
 
 def audited(path: Path) -> None:
@@ -92,35 +101,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--captures", type=int, default=10_000)
     parser.add_argument("--tokens", type=int, default=200, help="the median")
-    parser.add_argument("--sample", type=int, default=2000, help="captures that are read one after the other")
     parser.add_argument("--keep", metavar="DIR", help="keep captures and tables there")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         root = Path(arguments.keep or temporary)
         paths = make(root / "captures", arguments.captures, arguments.tokens)
-        sample = paths[:: max(1, len(paths) // arguments.sample)]
-        for path in sample[:50]:  # load what is loaded once
-            inspected(path)
-        speeds = {
-            name: [plain(sample, work)] for name, work in (("read + audit", audited), ("audit", inspected))
-        }
+        works = {"read + audit": audited, "read + audit + causes + verdict": inspected}
+        speeds = {name: [side_by_side(paths, work)] for name, work in works.items()}
         cpu, wall, largest = scanned(root / "captures", root / "scan")
-        for name, work in (
-            ("read + audit", audited),
-            ("audit", inspected),
-        ):  # before and after, for the noise
-            speeds[name].append(plain(sample, work))
+        for name, work in works.items():  # before and after, for the noise
+            speeds[name].append(side_by_side(paths, work))
         size = sum(path.stat().st_size for path in paths)
         again = scanned(root / "captures", root / "scan")
         print(f"{len(paths):,} captures, {arguments.tokens} tokens at the median, {size / 2**20:,.0f} MiB")
         print(f"scan: {len(paths) / cpu:,.0f} captures per second of CPU, {wall:.1f} s on {cores()} cores")
         for name, values in speeds.items():
             speed = statistics.mean(values)
-            by_clock = len(paths) / (wall * min(cores(), os.cpu_count() or 1))
-            print(
-                f"relative to {name} ({speed:,.0f}/s): {len(paths) / cpu / speed:.2f} by CPU, "
-                f"{by_clock / speed:.2f} by the clock for each core"
-            )
+            print(f"relative to {name} ({speed:,.0f}/s): {len(paths) / cpu / speed:.2f}")
         print(f"largest process: {largest / 2**20:,.0f} MiB; a second scan: {again[1]:.1f} s")
 
 

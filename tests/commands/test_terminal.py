@@ -117,6 +117,8 @@ def test_every_command_over_captures_whose_every_string_is_an_attack(
         harmless(capsys, "compare", hostile_files[0], file, "--json")
     harmless(capsys, "compare", *hostile_files[:4])
     harmless(capsys, "compare", "--left", *hostile_files[:2], "--right", *hostile_files[2:4])
+    for number, file in enumerate(hostile_files):
+        assert "\\x1b[2J" in harmless(capsys, "redact", file, "--out", tmp_path / f"{number}\x1b[2J.jsonl")
     out = tmp_path / "out\x1b[2J"
     assert "\\x1b[2J" in harmless(capsys, "scan", hostile_files[0].parent, "--out", out)
     harmless(capsys, "scan", "--out", out, "--json")
@@ -155,6 +157,10 @@ def test_every_command_over_captures_whose_every_string_is_an_attack(
         ("library", "--filter", "kind == '{}'"),
         ("lab", "scripts", "--json"),
         ("lab", "adopt", "none/{}"),
+        ("lab", "fixtures", "none/{}"),
+        ("redact", "{}", "--out", "x"),
+        ("redact", "fixtures/formats/format-1.jsonl", "--out", "/proc/{}"),
+        ("canary", "--base-url", "http://{}", "--model", "m", "--captures", "/proc/{}"),
         ("lab", "shrink", "{}"),
         ("lab", "bisect", "{}", "--good", "0.1", "--bad", "0.2"),
         ("{}",),

@@ -36,7 +36,7 @@ def as_zip(path: Path, members: dict[str, bytes]) -> Path:
     ("name", "content"),
     [
         ("rows.jsonl", LINES),
-        ("rows.jsonl.gz", gzip.compress(LINES)),
+        ("rows.jsonl.gz", gzip.compress(LINES, mtime=0)),
         ("rows.jsonl.zst", zstandard.compress(LINES)),
         ("rows.json", json.dumps(ROWS, indent=2).encode()),
         ("bom.jsonl", b"\xef\xbb\xbf" + LINES),
@@ -89,7 +89,7 @@ def test_parquet_without_pyarrow_says_what_to_install(
         (b'{"a": 1}\n', "no column was recognized; its columns are a"),
         (b'{"harmony_capture": 1}\n', "is a capture; check it with the command audit"),
         (b"PK\x03\x04nothing", "zip archive is damaged"),
-        (gzip.compress(LINES)[:-20], "gzip file is damaged"),
+        (gzip.compress(LINES, mtime=0)[:-20], "gzip file is damaged"),
     ],
 )
 def test_a_file_that_is_no_table_is_refused_in_one_sentence(tmp_path: Path, content: bytes, why: str) -> None:
