@@ -149,6 +149,8 @@ def test_every_command_over_captures_whose_every_string_is_an_attack(
         ("doctor", "--base-url", "{}"),
         ("record", "--base-url", "http://localhost:1", "--model", "m", "--prompt", "p", "--out", "none/{}"),
         ("record", "--base-url", "{}", "--model", "m", "--prompt", "p", "--out", "x"),
+        ("proof", "--base-url", "http://localhost:1", "--out", "/proc/{}"),
+        ("proof", "--base-url", "http://{}", "--out", "x"),
         ("scan", "{}", "--out", "fixtures/README.md/{}"),
         ("scan", "README.md", "--out", "/proc/{}"),
         ("scan", "x", "--jobs", "{}"),

@@ -1,0 +1,211 @@
+"""`proof`: what arrives from gpt-oss on a GPU, measured by anyone with one command."""
+
+import asyncio
+import json
+import shlex
+import subprocess
+import time
+from argparse import Namespace, RawDescriptionHelpFormatter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Final
+
+from inspector.capture import Endpoint
+from inspector.client.address import Server
+from inspector.client.plain import list_models, open_client, version_and_owner
+from inspector.commands.asking import add_connection_options, server_of
+from inspector.commands.shared import Commands, print_json, say, tell, write_text
+from inspector.errors import InspectorError, LabError
+from inspector.lab.process import ServerProcess, free_port, kill_is_interrupt
+from inspector.probe import prompts_of_file
+from inspector.probe.proof import (
+    CONDITIONS,
+    STREAMS,
+    Cell,
+    Condition,
+    Proof,
+    proof_lines,
+    proof_markdown,
+    proof_row,
+    prove,
+)
+from inspector.wire.endpoints import asked_endpoints
+
+__all__ = ["add_parser"]
+
+_COMMAND: Final = "vllm serve {model} --port {port} --enable-auto-tool-choice --tool-call-parser openai"
+_START_AT_MOST_S: Final = 900.0
+_RUNNING: Final = Condition(name="running", words="a server that was running already")
+
+_EXAMPLE: Final = """example:
+  python -m inspector proof --model openai/gpt-oss-20b --out proof
+  python -m inspector proof --model openai/gpt-oss-20b --out proof -- --load-format dummy
+  python -m inspector proof --base-url http://localhost:8000/v1 --out proof --minutes 3
+
+Starts the model three times (defaults of the release, speculative decoding, no async scheduling), asks chat,
+Responses and completions with 1, 8 and 64 streams at once, audits every response, and writes report.md,
+report.json and the captures of damaged responses to --out.
+
+exit codes: 0 nothing damaged, 1 some responses were damaged, 2 nothing could be measured
+"""
+
+
+def add_parser(commands: Commands) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "proof",
+        help="measure what arrives from gpt-oss on this machine, and write a report",
+        description="Start gpt-oss under several conditions, audit many responses, and write one report.",
+        epilog=_EXAMPLE,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--model", default="openai/gpt-oss-20b", metavar="NAME", help="default: %(default)s")
+    parser.add_argument("--base-url", metavar="URL", help="measure a running server instead of starting any")
+    parser.add_argument(
+        "--out", required=True, type=Path, metavar="DIR", help="folder for report and captures"
+    )
+    parser.add_argument(
+        "--minutes",
+        type=float,
+        default=10.0,
+        metavar="M",
+        help="for everything, the starts too (default: 10)",
+    )
+    parser.add_argument(
+        "--command",
+        dest="template",
+        default=_COMMAND,
+        metavar="COMMAND",
+        help="what starts a server; flags are appended (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--condition",
+        nargs="+",
+        choices=[one.name for one in CONDITIONS],
+        default=[one.name for one in CONDITIONS],
+        metavar="NAME",
+        help=f"{', '.join(one.name for one in CONDITIONS)} (default: all)",
+    )
+    parser.add_argument(
+        "--streams",
+        nargs="+",
+        type=int,
+        default=list(STREAMS),
+        metavar="N",
+        help="streams at once (default: 1 8 64)",
+    )
+    names = [endpoint.value for endpoint in asked_endpoints()]
+    parser.add_argument(
+        "--endpoint", nargs="+", choices=names, default=names, metavar="NAME", help="default: all"
+    )
+    parser.add_argument("--prompts", type=Path, metavar="FILE", help="prompts to send, as for probe")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    parser.add_argument("flags", nargs="*", metavar="FLAG", help="after --: more flags for every server")
+    add_connection_options(parser)
+    parser.set_defaults(run=run)
+
+
+def run(arguments: Namespace) -> int:
+    """Measure, write the report, and exit with 1 if something was damaged."""
+    if not 0 < arguments.minutes <= 24 * 60 or not all(0 < one <= 4096 for one in arguments.streams):
+        raise InspectorError("--minutes must be more than 0 and at most 1440, --streams 1 to 4096")
+    with kill_is_interrupt():
+        proof = _running(arguments) if arguments.base_url else _started(arguments)
+    report = arguments.out / "report.md"
+    write_text(str(report), proof_markdown(proof))
+    write_text(str(arguments.out / "report.json"), json.dumps(proof_row(proof), indent=2) + "\n")
+    if arguments.json:
+        print_json(proof_row(proof))
+    else:
+        say([*proof_lines(proof), "", f"report: {report}"])
+    if not proof.measured:
+        return 2
+    return int(proof.damaged > 0)
+
+
+def _running(arguments: Namespace) -> Proof:
+    server = server_of(arguments)
+    model = arguments.model if arguments.model in (names := list_models(server)) else next(iter(names), "")
+    cells = _measured(arguments, _RUNNING, server, model, arguments.minutes * 60)
+    return _proof(arguments, model, _version(server, model), cells)
+
+
+def _started(arguments: Namespace) -> Proof:
+    until = time.monotonic() + arguments.minutes * 60
+    chosen = [one for one in CONDITIONS if one.name in arguments.condition]
+    cells: list[Cell] = []
+    version: str | None = None
+    model = arguments.model
+    for place, condition in enumerate(chosen):
+        ends = time.monotonic() + (until - time.monotonic()) / (len(chosen) - place)
+        port = free_port()
+        words = shlex.split(arguments.template.format(model=model, port=port))
+        if not words:
+            raise InspectorError("--command is empty; it needs the program that starts a server")
+        tell(f"{condition.name}: starting {words[0]}")
+        try:
+            with ExitStack() as stack:
+                process = ServerProcess(
+                    [*words, *arguments.flags, *condition.flags],
+                    port=port,
+                    log=arguments.out / f"{condition.name}.log",
+                    timeout_s=_START_AT_MOST_S,
+                    say=tell,
+                )
+                server = server_of(arguments, stack.enter_context(process).base_url)
+                names = list_models(server)
+                served = model if model in names else next(iter(names), model)
+                version = _version(server, served) or version
+                cells += _measured(arguments, condition, server, served, ends - time.monotonic())
+        except LabError as error:
+            tell(str(error))
+            trouble = f"the server did not start: {error}"
+            cells.append(
+                Cell(condition=condition.name, endpoint=Endpoint.CHAT, streams=0, rows=(), trouble=trouble)
+            )
+    return _proof(arguments, model, version, cells)
+
+
+def _measured(
+    arguments: Namespace, condition: Condition, server: Server, model: str, seconds: float
+) -> list[Cell]:
+    return asyncio.run(
+        prove(
+            condition,
+            server,
+            model,
+            seconds=seconds,
+            endpoints=[Endpoint(name) for name in dict.fromkeys(arguments.endpoint)],
+            streams=list(dict.fromkeys(arguments.streams)),
+            folder=arguments.out / "captures",
+            prompts=prompts_of_file(arguments.prompts) if arguments.prompts else (),
+            say=tell,
+        )
+    )
+
+
+def _proof(arguments: Namespace, model: str, version: str | None, cells: Sequence[Cell]) -> Proof:
+    return Proof(model=model, version=version, gpu=_gpu(), cells=cells, folder=arguments.out / "captures")
+
+
+def _version(server: Server, model: str) -> str | None:
+    async def asked() -> str | None:
+        async with open_client(server) as client:
+            return (await version_and_owner(server, model, client))[0]
+
+    try:
+        return asyncio.run(asked())
+    except InspectorError:
+        return None
+
+
+def _gpu() -> str | None:
+    """The GPUs of this machine by nvidia-smi's names; None without one."""
+    words = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+    try:
+        told = subprocess.run(words, capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    names = [line.strip()[:80] for line in told.stdout.splitlines() if line.strip()]
+    return f"{len(names)} x {names[0]}" if len(names) > 1 else next(iter(names), None)

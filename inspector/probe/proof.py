@@ -1,0 +1,302 @@
+"""A proof: a model under several conditions of its server, every endpoint, few and many streams, one report.
+
+The conditions are what decides how many tokens a step has on a GPU: the release's defaults, speculative
+decoding, no async scheduling. Nothing here starts a server; the command `proof` does.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from inspector.capture import Endpoint
+from inspector.client.address import Server
+from inspector.client.request import LiveRequest
+from inspector.errors import ConnectionFailed
+from inspector.formats import count
+from inspector.probe.judging import Result, Row
+from inspector.probe.loads import Budget, Load
+from inspector.probe.planning import Plan
+from inspector.probe.prompts import Prompt
+from inspector.probe.rates import percentile, rate
+from inspector.probe.reporting import rate_words
+
+__all__ = [
+    "CONDITIONS",
+    "STREAMS",
+    "Cell",
+    "Condition",
+    "Proof",
+    "proof_lines",
+    "proof_markdown",
+    "proof_row",
+    "prove",
+]
+
+STREAMS: Final = (1, 8, 64)
+"""Streams at the same time."""
+CELL_AT_LEAST_S: Final = 1.0
+"""Seconds for one endpoint and number of streams, however little time is left."""
+
+_SPECULATION: Final = '{"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 4}'
+_MAX_TOKENS: Final = 512
+_WEATHER: Final = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "description": "Weather of a city.",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}},
+    },
+}
+_PROMPTS: Final = (
+    "Repeat the numbers from 1 to 60 in words, and then the same list once more.",
+    "What is the weather in Paris and in Rome? Think first, then call the tool for both cities.",
+    "Explain in three sentences why the sky is blue. Think first.",
+)
+"""Repetition lets n-gram speculation guess right; calls make short messages, where old releases lose text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Condition:
+    """One way in which a server is started."""
+
+    name: str
+    words: str
+    """For a heading."""
+    flags: tuple[str, ...] = ()
+    """Of `vllm serve`."""
+
+
+CONDITIONS: Final = (
+    Condition(name="default", words="the release's defaults"),
+    Condition(
+        name="speculative",
+        words="speculative decoding (n-gram, 4 tokens)",
+        flags=("--speculative-config", _SPECULATION),
+    ),
+    Condition(name="no-async", words="without async scheduling", flags=("--no-async-scheduling",)),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One endpoint with a number of streams at once, under one condition."""
+
+    condition: str
+    endpoint: Endpoint
+    streams: int
+    rows: Sequence[Row]
+    trouble: str = ""
+    """Why it was not measured, or ended early; empty otherwise."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of all responses."""
+        return sum(row.judged.tokens for row in self.rows)
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        """Of all streams together, from the first request to the end of the last response."""
+        ends = [row.started_s + (row.judged.duration_s or 0.0) for row in self.rows]
+        took_s = max(ends) - min(row.started_s for row in self.rows) if ends else 0.0
+        return self.tokens / took_s if took_s > 0 else None
+
+    @property
+    def tokens_per_event(self) -> float | None:
+        """Mean over the responses of which it is known."""
+        known = [one for row in self.rows if (one := row.judged.tokens_per_event) is not None]
+        return sum(known) / len(known) if known else None
+
+    def counted(self, *results: Result) -> int:
+        """Requests with one of these results."""
+        return sum(row.result in results for row in self.rows)
+
+    def first_token_s(self, share: float) -> float | None:
+        """A percentile of the time to the first token, of responses that had one."""
+        return percentile([one for row in self.rows if (one := row.judged.first_token_s) is not None], share)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """What was measured, where."""
+
+    model: str
+    version: str | None
+    """Of the server, by its own word."""
+    gpu: str | None
+    """By nvidia-smi; None without one."""
+    cells: Sequence[Cell]
+    folder: Path | None = None
+    """Where the captures are."""
+
+    @property
+    def damaged(self) -> int:
+        """Responses that arrived damaged without an error."""
+        return sum(cell.counted(Result.DAMAGED) for cell in self.cells)
+
+    @property
+    def failed(self) -> int:
+        """Requests that failed with an error."""
+        return sum(cell.counted(Result.FAILED) for cell in self.cells)
+
+    @property
+    def measured(self) -> bool:
+        """Whether any request has ended."""
+        return any(cell.rows for cell in self.cells)
+
+    @property
+    def sentence(self) -> str:
+        """The result, first of all."""
+        if not self.measured:
+            return "Nothing was measured."
+        checked = sum(cell.counted(Result.OK, Result.DAMAGED) for cell in self.cells)
+        where = f"vLLM {self.version}" if self.version else "the server"
+        on = f" on {self.gpu}" if self.gpu else ", without a GPU"
+        what = f"{self.damaged:,} of {checked:,} checked responses of {where}{on}"
+        return f"{what} were silently damaged: {rate(self.damaged, checked).words}."
+
+
+async def prove(
+    condition: Condition,
+    server: Server,
+    model: str,
+    *,
+    seconds: float,
+    endpoints: Sequence[Endpoint],
+    streams: Sequence[int] = STREAMS,
+    folder: Path | None = None,
+    prompts: Sequence[Prompt] = (),
+    say: Callable[[str], None] = lambda _: None,
+    clock: Callable[[], float] = time.monotonic,
+) -> list[Cell]:
+    """Measure a running server at every endpoint with every number of streams, in about so many seconds.
+
+    What cannot be measured is a cell with its reason. `prompts` replace the usual ones, which have a tool.
+    """
+    planned = [(endpoint, number) for endpoint in endpoints for number in streams]
+    until = clock() + seconds
+    cells: list[Cell] = []
+    for place, (endpoint, number) in enumerate(planned):
+        left_s = max((until - clock()) / (len(planned) - place), CELL_AT_LEAST_S)
+        say(f"{condition.name}: {endpoint}, {count(number, 'stream')} at once, {left_s:.0f} s")
+        plan = Plan(
+            servers=[(server, model)],
+            endpoints=[endpoint],
+            prompts=prompts or [Prompt(label=text, text=text, tools=(_WEATHER,)) for text in _PROMPTS],
+            like=LiveRequest(model=model, max_tokens=_MAX_TOKENS, temperature=0.0),
+            load=Load(concurrency=number),
+            budget=Budget(seconds=left_s),
+            folder=None if folder is None else folder / condition.name / f"{endpoint}-{number}",
+            keep_clean=0.01,
+        )
+        rows: Sequence[Row] = ()
+        try:
+            probe = await plan.prepared()
+            await probe.run()
+            rows, trouble = probe.rows, probe.trouble
+        except ConnectionFailed as error:
+            trouble = str(error)
+        cells.append(
+            Cell(condition=condition.name, endpoint=endpoint, streams=number, rows=rows, trouble=trouble)
+        )
+    return cells
+
+
+_HEAD: Final = (
+    "condition",
+    "endpoint",
+    "streams",
+    "requests",
+    "damaged (95%)",
+    "failed",
+    "unknown",
+    "tokens/s",
+    "tokens per event",
+    "first token p50, p99",
+)
+
+
+def _cells(cell: Cell) -> tuple[str, ...]:
+    checked = cell.counted(Result.OK, Result.DAMAGED)
+    p50, p99 = (cell.first_token_s(share) for share in (0.5, 0.99))
+    speed, per_event = cell.tokens_per_s, cell.tokens_per_event
+    damaged = cell.counted(Result.DAMAGED)
+    return (
+        cell.condition,
+        str(cell.endpoint),
+        f"{cell.streams}",
+        f"{len(cell.rows):,}",
+        f"{damaged}, {rate_words(rate(damaged, checked))}",
+        f"{cell.counted(Result.FAILED)}",
+        f"{cell.counted(Result.UNKNOWN)}",
+        f"{speed:,.0f}" if speed is not None else "-",
+        f"{per_event:.2f}" if per_event is not None else "-",
+        f"{p50 * 1000:,.0f}, {p99 * 1000:,.0f} ms" if p50 is not None and p99 is not None else "-",
+    )
+
+
+def proof_lines(proof: Proof) -> list[str]:
+    """The result as text: the sentence first, then a line per cell."""
+    rows: list[tuple[str, ...]] = [_HEAD, *(_cells(cell) for cell in proof.cells)]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(_HEAD))]
+    lines = [proof.sentence, f"  {_where(proof)}", ""]
+    lines += [
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+    return [*lines, *_troubles(proof)]
+
+
+def proof_markdown(proof: Proof) -> str:
+    """The same as a report."""
+    lines = ["# gpt-oss on vLLM: what arrives", "", proof.sentence, "", _where(proof), ""]
+    lines += [f"| {' | '.join(_HEAD)} |", f"|{'---|' * len(_HEAD)}"]
+    lines += [f"| {' | '.join(_cells(cell))} |" for cell in proof.cells]
+    named = {cell.condition for cell in proof.cells}
+    lines += ["", *(f"- {one.name}: {one.words}" for one in CONDITIONS if one.name in named)]
+    # A server's words stay words: no links or tags come of them.
+    told = (" ".join(words.replace("`", "'").split()) for words in _troubles(proof))
+    return "\n".join([*lines, *(f"- `{words}`" for words in told)]) + "\n"
+
+
+def proof_row(proof: Proof) -> dict[str, Any]:
+    """The same as JSON."""
+    return {
+        "sentence": proof.sentence,
+        "model": proof.model,
+        "version": proof.version,
+        "gpu": proof.gpu,
+        "captures": None if proof.folder is None else str(proof.folder),
+        "damaged": proof.damaged,
+        "failed": proof.failed,
+        "cells": [
+            {
+                "condition": cell.condition,
+                "endpoint": str(cell.endpoint),
+                "streams": cell.streams,
+                "requests": len(cell.rows),
+                **{str(result): cell.counted(result) for result in Result},
+                "tokens": cell.tokens,
+                "tokens_per_s": cell.tokens_per_s,
+                "tokens_per_event": cell.tokens_per_event,
+                "first_token_p50_s": cell.first_token_s(0.5),
+                "first_token_p99_s": cell.first_token_s(0.99),
+                "trouble": cell.trouble,
+            }
+            for cell in proof.cells
+        ],
+    }
+
+
+def _where(proof: Proof) -> str:
+    version = f"vLLM {proof.version}" if proof.version else "unknown version"
+    kept = f"; captures in {proof.folder}" if proof.folder is not None else ""
+    return f"{proof.gpu or 'no GPU'}, {version}, {proof.model}{kept}"
+
+
+def _troubles(proof: Proof) -> list[str]:
+    return [
+        f"{cell.condition}, {cell.endpoint}, {cell.streams} at once: {cell.trouble}"
+        for cell in proof.cells
+        if cell.trouble
+    ]

@@ -1,0 +1,85 @@
+"""`proof` against the built-in server, running already and started by the command. No GPU is needed."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.applications import Starlette
+
+from inspector.capture import Endpoint
+from inspector.cli import main
+from inspector.playback import Settings, playback_routes
+from inspector.probe.proof import Cell, Proof, proof_lines, proof_markdown
+from tests.support.builtin import CAPTURES, TOOL
+from tests.support.listening import listening
+
+
+@pytest.fixture(scope="module")
+def playback() -> Iterator[str]:
+    fast = Settings().changed({"speed": "inf"})
+    with listening(Starlette(routes=playback_routes(lambda: CAPTURES, prefix="", settings=fast))) as address:
+        yield f"{address}/v1"
+
+
+def test_a_running_server_is_measured_and_reported(
+    playback: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    words = ["--base-url", playback, "--model", TOOL, "--minutes", "0.02", "--out", str(out)]
+    assert main(["proof", *words, "--streams", "1", "2", "--endpoint", "chat"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "were silently damaged: 100% (95% interval" in lines[0]
+    told = json.loads((out / "report.json").read_text())
+    assert [(cell["endpoint"], cell["streams"]) for cell in told["cells"]] == [("chat", 1), ("chat", 2)]
+    assert all(cell["damaged"] == cell["requests"] > 0 for cell in told["cells"])
+    assert all(cell["tokens_per_s"] > 0 and cell["first_token_p50_s"] > 0 for cell in told["cells"])
+    report = (out / "report.md").read_text()
+    assert report.splitlines()[2] == lines[0]
+    assert "| running | chat | 1 |" in report
+    kept = next((out / "captures").rglob("damaged-*.jsonl"))
+    assert main(["audit", str(kept)]) == 1
+
+
+def test_servers_are_started_one_after_the_other_and_a_failure_is_a_row(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    command = f"{sys.executable} -m inspector play --speed inf --port {{port}}"
+    words = [
+        "--command",
+        command,
+        "--condition",
+        "default",
+        "no-async",
+        "--minutes",
+        "0.1",
+        "--out",
+        str(out),
+    ]
+    assert main(["proof", *words, "--streams", "1", "--endpoint", "chat", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    measured, refused = told["cells"]
+    assert (measured["condition"], measured["trouble"]) == ("default", "")
+    assert measured["requests"] > 0
+    assert (refused["condition"], refused["requests"]) == ("no-async", 0)
+    assert refused["trouble"].startswith("the server did not start: the server exited with code 2")
+    assert "unrecognized arguments: --no-async-scheduling" in refused["trouble"]
+    assert (out / "default.log").exists()
+
+
+def test_nothing_measured_is_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--command", str(tmp_path / "absent"), "--condition", "default", "--out", str(tmp_path / "out")]
+    assert main(["proof", *words]) == 2
+    assert capsys.readouterr().out.startswith("Nothing was measured.")
+    assert main(["proof", "--out", str(tmp_path), "--minutes", "0"]) == 2
+    assert main(["proof", "--out", str(tmp_path), "--command", ""]) == 2
+
+
+def test_the_words_of_a_server_stay_words() -> None:
+    trouble = "said ` <img src=x> [a](b)\n| c"
+    cell = Cell(condition="default", endpoint=Endpoint.CHAT, streams=1, rows=(), trouble=trouble)
+    proof = Proof(model="m", version=None, gpu=None, cells=[cell])
+    assert "- `default, chat, 1 at once: said ' <img src=x> [a](b) | c`" in proof_markdown(proof).splitlines()
+    assert proof_lines(proof)[-1].endswith(trouble)
