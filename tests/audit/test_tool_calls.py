@@ -7,6 +7,7 @@ import pytest
 
 from inspector.audit import Kind, Severity, explain
 from inspector.capture import Capture
+from inspector.inspection import inspect
 from tests.support.audits import asked, brief, call, changed, found, opened, said
 from tests.support.streams import Step, chat
 
@@ -148,3 +149,16 @@ def test_arguments_that_are_no_json_are_told_where_no_ids_are_known() -> None:
     assert found(chat(steps, finish="length", with_ids=False))[0].kind is Kind.TRUNCATED
     whole = [(opened("f"), call(0, "", "f")), ('{"a":1}<|call|>', call(0, '{"a":1}'))]
     assert found(chat(whole, finish="tool_calls", with_ids=False)) == []
+
+
+def test_lost_calls_are_named_up_to_two_and_counted_from_three_on() -> None:
+    def lost(number: int) -> str:
+        called = "<|channel|>commentary to=functions.f{} <|constrain|>json<|message|>{{}}<|call|>"
+        texts = [called.format(place) for place in range(number)]
+        steps: list[Step] = [
+            ("<|start|>assistant" * (place > 0) + text, {}) for place, text in enumerate(texts)
+        ]
+        return inspect(chat(steps, finish="tool_calls")).verdict.sentence
+
+    assert lost(2) == "The server lost tool call 1 (“f0”) and tool call 2 (“f1”)."
+    assert lost(3) == "The server lost 3 tool calls."

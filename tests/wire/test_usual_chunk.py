@@ -132,3 +132,19 @@ def test_spellings_read_as_the_standard_library_reads_them(text: str) -> None:
     except ValueError:
         expected = None
     assert repr(loads(text)) == repr(expected)
+
+
+def test_what_a_usual_chunk_says_about_the_stream() -> None:
+    delta = {"reasoning": "a", "reasoning_content": "b"}
+    chunk = {"model": "m", "system_fingerprint": "vllm-0.33.0", "choices": [{"delta": delta}]}
+    text = json.dumps(chunk)
+    assert usual(text)
+    stream = reads([text, "[DONE]", text])
+    assert (stream.model, stream.fingerprint) == ("m", "vllm-0.33.0")
+    assert set(stream.notices) == {"two_reasonings", "after_done"}
+
+
+def test_ids_in_a_place_of_a_server_are_read_where_it_has_them() -> None:
+    stream = Stream(own_ids=[lambda chunk: chunk.get("ids", ()), lambda _: ()])
+    ChatReader(stream).receive([Event('{"ids":[5],"choices":[]}'), Event('{"other":1,"choices":[]}')])
+    assert stream.choice(0).tokens.ids == [5]
