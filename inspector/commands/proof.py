@@ -136,7 +136,7 @@ def _started(arguments: Namespace) -> Proof:
     chosen = [one for one in CONDITIONS if one.name in arguments.condition]
     cells: list[Cell] = []
     version: str | None = None
-    model = arguments.model
+    model = served = arguments.model
     for place, condition in enumerate(chosen):
         ends = time.monotonic() + (until - time.monotonic()) / (len(chosen) - place)
         port = free_port()
@@ -164,7 +164,7 @@ def _started(arguments: Namespace) -> Proof:
             cells.append(
                 Cell(condition=condition.name, endpoint=Endpoint.CHAT, streams=0, rows=(), trouble=trouble)
             )
-    return _proof(arguments, model, version, cells)
+    return _proof(arguments, served, version, cells)
 
 
 def _measured(

@@ -152,7 +152,7 @@ class Proof:
             return "Nothing was measured."
         checked = sum(cell.counted(Result.OK, Result.DAMAGED) for cell in self.cells)
         where = f"vLLM {self.version}" if self.version else "the server"
-        on = f" on {self.gpu}" if self.gpu else ", without a GPU"
+        on = f" on {self.gpu}" if self.gpu else " on a machine without a GPU"
         what = f"{self.damaged:,} of {checked:,} checked responses of {where}{on}"
         return f"{what} were silently damaged: {rate(self.damaged, checked).words}."
 
