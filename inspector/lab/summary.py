@@ -8,6 +8,7 @@ from inspector.engines.vllm_rust import VLLM_RUST
 from inspector.formats import count
 from inspector.lab.results import every_run, one_each
 from inspector.lab.score import Outcome
+from inspector.lab.standin.steps import UNSTREAMED
 
 __all__ = ["CheckupRow", "checkup_rows", "fault_rows", "release_rows", "release_words"]
 
@@ -51,6 +52,8 @@ def release_words(row: dict[str, Any]) -> str:
 
 
 def _step(step: str) -> str:
+    if step == UNSTREAMED:
+        return "not streamed"
     return f"{count(int(step), 'token')} per step" if step.isdigit() else f"{step} steps"
 
 

@@ -39,7 +39,7 @@ from inspector.lab.session import LabSession
 from inspector.lab.standin.checking import chunking_fault
 from inspector.lab.standin.install import FRONT_END, NEWEST_FRONT_END, RUST, engine_path
 from inspector.lab.standin.serving import ROOT, StandinServer
-from inspector.lab.standin.steps import RAGGED
+from inspector.lab.standin.steps import RAGGED, UNSTREAMED
 from inspector.lab.summary import release_rows
 from inspector.reading import read
 from inspector.runs.registry import Registry
@@ -232,7 +232,7 @@ def test_doctor_knows_the_front_end_and_what_was_measured(server: StandinServer)
     )
     rows = release_rows(found.version, found.engine)
     assert {row["front_end"] for row in rows} == {"rust" if is_rust(server) else "python"}
-    assert {row["steps"] for row in rows} == {"1", "3", RAGGED}
+    assert {row["steps"] for row in rows} == {"1", "3", RAGGED, UNSTREAMED}
 
 
 def test_an_engine_that_dies_ends_the_stream_and_the_server_says_that_it_is_unwell(
