@@ -39,6 +39,7 @@ def spread(address: str, jobs: int | None = None) -> Runner:
     except ImportError as error:
         raise InspectorError(
             f'--ray needs the extra `ray` ({error.name} is missing): pip install "harmony-inspector[ray]"'
+            ", in a checkout pip install -r requirements-ray.txt"
         ) from error
 
     logging.getLogger("ray.data").setLevel(logging.ERROR)

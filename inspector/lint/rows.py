@@ -28,7 +28,10 @@ _PARQUET: Final = b"PAR1"
 _ZIP: Final = b"PK\x03\x04"
 _BATCH: Final = 32
 """Rows of a Parquet file that are held at a time."""
-_MISSING: Final = 'Parquet needs pyarrow; install it with: pip install "harmony-inspector[scan]"'
+_MISSING: Final = (
+    'Parquet needs pyarrow; install it with: pip install "harmony-inspector[scan]"'
+    ", in a checkout pip install -r requirements-scan.txt"
+)
 
 
 @dataclass(frozen=True, slots=True)

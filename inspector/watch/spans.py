@@ -221,6 +221,7 @@ class Spans:
         except ImportError as error:
             raise InspectorError(
                 'OpenTelemetry is not installed; pip install "harmony-inspector[otel]"'
+                ", in a checkout pip install -r requirements-otel.txt"
             ) from error
         if endpoint and not endpoint.startswith(("http://", "https://")):
             raise InspectorError(
