@@ -108,7 +108,7 @@ def align(
     nobodys = lanes[None]
     if unstreamed:
         served = list(
-            _served_anew(ids, nobodys, {lane: one for lane, one in sent.items() if not lanes[lane]})
+            _served_reformatted(ids, nobodys, {lane: one for lane, one in sent.items() if not lanes[lane]})
         )
         fates.extend(served)
         taken = {fate.start: fate.delivered_in for fate in served}
@@ -118,10 +118,10 @@ def align(
     return Alignment(fates=sorted([*fates, *more], key=lambda fate: fate.start), extras=extras, calls=calls)
 
 
-def _served_anew(
+def _served_reformatted(
     ids: Sequence[int], parts: Sequence[Part], sent: Mapping[str, Sequence[Delta]]
 ) -> Iterator[Fate]:
-    """Messages without a field that a server delivered in one, with their JSON written anew."""
+    """Messages without a field that a server delivered in one, with their JSON reformatted."""
     left = {lane: "".join([delta.text for delta in deltas]) for lane, deltas in sent.items()}
     for part in parts:
         text = text_of(ids[part.start : part.end], ended=False)
@@ -244,7 +244,7 @@ def _held_back(spans: Sequence[Sequence[int]], got: str) -> bool:
 def same_when_joined(texts: Sequence[str], got: str) -> bool:
     """True when `got`, a field of an unstreamed response, has the texts of all its messages.
 
-    vLLM joins messages by line feeds there, and writes the JSON of a call's arguments anew.
+    vLLM joins messages by line feeds there, and reformats the JSON of a call's arguments.
     """
     if "\n".join([text for text in texts if text]) == got:
         return True

@@ -33,7 +33,7 @@ class FieldState(StrEnum):
     ADDED = "separator added by the server"
     """The server put something between two messages of the field. Nothing was lost."""
     REWRITTEN = "same text in another form"
-    """An unstreamed response: messages joined by line feeds, or the JSON of arguments written anew."""
+    """An unstreamed response: messages joined by line feeds, or the JSON of arguments reformatted."""
     LEFT_OUT = "text left out on purpose"
     """Special tokens, half a character or a stop string, which a server does not send as text."""
     DIFFERENT = "different"
