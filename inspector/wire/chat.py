@@ -35,7 +35,7 @@ class ChatReader:
     def receive(self, events: Sequence[Event]) -> None:
         """Read some more events."""
         stream, sse, decode = self.stream, EventKind.SSE, usual_chunk
-        current = -1
+        current: int | None = None  # no number: a chunk may name -1
         tokens = Tokens()
         add_delta, add_id, add_event = list[Delta]().append, tokens.ids.append, tokens.events.append
         for index, (data, _, _, kind) in enumerate(events, stream.events):
@@ -58,7 +58,7 @@ class ChatReader:
             (choice,) = chunk.choices
             if (number := choice.index) != current:
                 into = stream.choice_of(number, index)
-                current = number if into.index == number else -1  # else each chunk is noted
+                current = number if into.index == number else None  # else each chunk is noted
                 tokens, add_delta = into.tokens, into.deltas.append
                 add_id, add_event = tokens.ids.append, tokens.events.append
             delta = choice.delta

@@ -80,6 +80,14 @@ def test_both_ways_read_the_same(chunks: list[Any]) -> None:
     assert reads(short) == reads(long)
 
 
+@pytest.mark.parametrize("number", [-1, 10**9, 1024])
+def test_a_choice_that_cannot_be_is_read_both_ways(number: int) -> None:
+    choice = {"index": number, "delta": {"content": "a"}, "token_ids": [1]}
+    text = json.dumps({"choices": [choice]})
+    assert usual(text)
+    assert reads([text, text]) == reads([json.dumps({"choices": [choice], "unknown": 1})] * 2)
+
+
 @pytest.mark.parametrize(
     "delta",
     [
