@@ -14,8 +14,9 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Final
 
 from inspector.archive.items import Item
-from inspector.archive.rows import Rows, rows_of_batch, unread
+from inspector.archive.rows import Rows, release, rows_of_batch, unread
 from inspector.diagnosis import issues
+from inspector.errors import InspectorError
 from inspector.harmony.vocab import encoding
 
 __all__ = ["Batch", "Done", "Runner", "cores", "here", "pooled"]
@@ -34,6 +35,12 @@ _ENDED: Final = (
 )
 
 
+_UNPREPARED: Final = (
+    "the processes of the scan end before they read anything; in a program, call scan() below "
+    '`if __name__ == "__main__":`, or scan with one process (jobs=1)'
+)
+
+
 def cores() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -41,8 +48,11 @@ def cores() -> int:
 
 def here(batches: Iterable[Batch], work: Work = rows_of_batch) -> Iterator[Done]:
     """The rows of batches, one after the other in this process."""
-    for batch in batches:
-        yield batch, work(batch)
+    try:
+        for batch in batches:
+            yield batch, work(batch)
+    finally:
+        release()
 
 
 def pooled(batches: Iterable[Batch], jobs: int, work: Work = rows_of_batch) -> Iterator[Done]:
@@ -84,6 +94,11 @@ def _one_by_one(items: Sequence[Item], work: Work) -> Iterator[Done]:
     """The rows of items of which one ended its process, each by itself, to find out which."""
     pool = _pool(1)
     try:
+        pool.submit(prepared).result()
+    except BrokenProcessPool as error:
+        pool.shutdown(wait=False)
+        raise InspectorError(_UNPREPARED) from error
+    try:
         for item in items:
             try:
                 yield (item,), pool.submit(work, (item,)).result()
@@ -106,6 +121,10 @@ def prepare() -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     encoding()
     issues()
+
+
+def prepared() -> None:
+    """What a process runs to show that it can be started."""
 
 
 def _end_with_parent() -> None:
