@@ -289,7 +289,8 @@ class Library:
         try:
             # A cursor of its own: sessions of the dashboard share the connection.
             with self._connection.cursor() as cursor:
-                return cursor.execute(sql, list(parameters)).fetchall()
+                found: list[tuple[Any, ...]] = cursor.execute(sql, list(parameters)).fetchall()
+                return found
         except duckdb.Error as error:
             raise self._failed(error) from error
 

@@ -99,7 +99,7 @@ def test_the_last_of_two_members_with_one_name_counts(tmp_path: Path) -> None:
 
 
 def test_an_archive_that_was_replaced_is_opened_anew(tmp_path: Path) -> None:
-    reader, told = ItemReader(), []
+    reader, told = ItemReader(), list[bytes]()
     for content in (b"[200002]", b"[1, 200002]"):
         with zipfile.ZipFile(tmp_path / "new", "w") as archive:
             archive.writestr("a.json", content)
