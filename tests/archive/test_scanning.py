@@ -6,12 +6,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import partial
 from itertools import count
 from pathlib import Path
 
 import pytest
 
-from inspector.archive import Progress, folder, progress_words, scan
+from inspector.archive import Progress, folder, pooling, progress_words, scan
 from inspector.archive.columns import Table
 from inspector.archive.folder import Manifest, ScanFolder, read_manifest
 from inspector.archive.items import Item
@@ -103,23 +104,6 @@ def test_the_places_are_those_of_the_folder_where_the_scan_ran(
     assert rows_in(tmp_path / "out") == before
 
 
-def test_a_program_without_a_guard_is_told_so(tmp_path: Path) -> None:
-    id_lists(tmp_path / "in", 65)
-    script = tmp_path / "program.py"
-    script.write_text(f"""
-from pathlib import Path
-from inspector.archive import scan
-scan([{str(tmp_path / "in")!r}], Path({str(tmp_path / "out")!r}), jobs=2)
-""")
-    done = subprocess.run(
-        [sys.executable, script],
-        env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert done.returncode == 1
-    assert 'call scan() below `if __name__ == "__main__":`' in done.stderr.splitlines()[-1]
-    assert rows_in(tmp_path / "out") == []
-
-
 KILLED = """
 import itertools, os, signal, sys
 from pathlib import Path
@@ -178,6 +162,16 @@ def test_a_process_that_ends_takes_only_its_file_along(tmp_path: Path) -> None:
     other = [row for row in rows if row != alike[row[0]]]
     assert [row[4] for row in other] == ["ids-0003.json"]
     assert "was ended, probably for lack of memory" in other[0][-1]
+
+
+def test_processes_that_cannot_start_are_no_fault_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pooling, "prepare", partial(os._exit, 1))
+    id_lists(tmp_path / "in", 65)
+    with pytest.raises(InspectorError, match=r"end as they start; .* \(--jobs 1\)"):
+        scan([str(tmp_path / "in")], tmp_path / "out", jobs=2)
+    assert rows_in(tmp_path / "out") == []
 
 
 def test_an_interrupt_keeps_what_was_read(tmp_path: Path) -> None:
