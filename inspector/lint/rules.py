@@ -59,11 +59,11 @@ RULES: Final[dict[Rule, Advice]] = {
     Rule.UNREADABLE_ROW: Advice(
         _E,
         "The row cannot be read.",
-        "Regenerate the row; most trainers stop at such a row or skip it without a message.",
+        "Write the row again, or remove it; a trainer may stop at it or skip it.",
     ),
     Rule.WRONG_FORM: Advice(
         _W,
-        "The value has another form than those of the other rows, so it was not checked.",
+        "The value does not have the form that its column is read as, so it was not checked.",
         "Give all rows of a column one form, or name the columns with --text, --messages, --ids or --answer.",
     ),
     Rule.TOO_LONG: Advice(
@@ -74,7 +74,7 @@ RULES: Final[dict[Rule, Advice]] = {
     Rule.REJECTED_TOKEN: Advice(
         _E,
         "The reference parser rejects this token: only <|start|> may follow a closed message.",
-        "Remove what stands between the messages, such as a line feed of the template.",
+        "Remove the text between the messages, such as a line feed of the template.",
     ),
     Rule.REJECTED_HEADER: Advice(
         _E,
@@ -99,7 +99,7 @@ RULES: Final[dict[Rule, Advice]] = {
     ),
     Rule.SPECIAL_TOKEN_IN_MESSAGE: Advice(
         _E,
-        "The text of a message spells a special token, which the chat template turns into a real one.",
+        "The text of a message spells a special token, which becomes a real one when the rendered text is encoded.",
         "Store plain text in messages, with reasoning in its own field; let the template write the framing.",
     ),
     Rule.MISPLACED_RETURN: Advice(
@@ -120,7 +120,7 @@ RULES: Final[dict[Rule, Advice]] = {
     Rule.CALL_WITHOUT_CALL_TOKEN: Advice(
         _E,
         "A tool call does not end in <|call|>.",
-        "End tool calls in <|call|>; servers wait for it to run the tool.",
+        "End tool calls in <|call|>; the model stops there, so that the tool can run.",
     ),
     Rule.CALL_TOKEN_WITHOUT_CALL: Advice(
         _E,
@@ -154,8 +154,8 @@ RULES: Final[dict[Rule, Advice]] = {
     ),
     Rule.RECIPIENT_SPELLING: Advice(
         _W,
-        "The recipient of a tool call has no namespace.",
-        "Write to=functions.NAME; servers recognize the functions of a request by this prefix.",
+        "The recipient of a tool call has no prefix such as “functions.”.",
+        "Write to=functions.NAME; vLLM delivers a function call as a tool call only with this prefix.",
     ),
     Rule.CONSTRAIN_SPELLING: Advice(
         _E,
@@ -179,7 +179,7 @@ RULES: Final[dict[Rule, Advice]] = {
     ),
     Rule.UNKNOWN_ROLE: Advice(
         _E,
-        "The role of a message is not one that a chat template knows.",
+        "The role of a message is not one of the roles of chat messages.",
         "Use system, developer, user, assistant or tool.",
     ),
     Rule.CALL_WITHOUT_NAME: Advice(
@@ -204,12 +204,12 @@ RULES: Final[dict[Rule, Advice]] = {
     ),
     Rule.RESULT_WITHOUT_CALL: Advice(
         _E,
-        "A tool result answers no call of the messages before it.",
-        "Keep the assistant's message with the call, and its id.",
+        "No earlier message has the call that a tool result is for.",
+        "Keep the message of the assistant with the call, and the id of the call.",
     ),
     Rule.RAW_HARMONY_ANSWER: Advice(
         _E,
-        "The scored text is raw Harmony with special tokens, so reasoning was scored as part of the answer.",
+        "The scored text is raw Harmony with special tokens, not the answer alone.",
         "Score only the final channel: parse the token IDs with openai_harmony, or let the server do it "
         "(with its reasoning parser), and score again.",
     ),

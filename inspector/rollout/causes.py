@@ -68,7 +68,7 @@ CAUSES: Final[dict[Cause, Advice]] = {
     ),
     Cause.HEADER_REWRITTEN: Advice(
         _E,
-        "The header of a message is written in another way than the model wrote it.",
+        "The header of a message differs from the one that the model wrote.",
         "Build the next prompt from the sampled token IDs; templates write recipient and content type in one way only.",
     ),
     Cause.TERMINATOR_CHANGED: Advice(
@@ -108,7 +108,7 @@ CAUSES: Final[dict[Cause, Advice]] = {
     ),
     Cause.MESSAGE_ADDED: Advice(
         _E,
-        "The next prompt has a message before the end of what the model had seen.",
+        "The next prompt has an additional message among those that the model had seen.",
         "Append new messages only at the end.",
     ),
     Cause.HISTORY_TRUNCATED: Advice(
