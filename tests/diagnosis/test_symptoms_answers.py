@@ -258,7 +258,7 @@ SAID = [
     (
         {"reasoning-field-renamed"},
         [
-            "The provider reads reasoning_content alone, so the reasoning text of vLLM is omitted in streaming",
+            "The provider reads reasoning_content alone, so the reasoning text of vLLM is omitted in streams",
             "Our router uses reasoning_content and is incompatible with recent vLLM",
             "vLLM 返回的 reasoning_content 字段被丢弃",
         ],
@@ -278,7 +278,7 @@ SAID = [
     (
         {"nothing"},
         [
-            "vLLM appears to parse the reasoning of gpt-oss by itself; a flag for its content would be useful",
+            "vLLM appears to parse the reasoning of gpt-oss by itself; a flag for its content would help",
             "The thoughts of the assistant are shown to users, but they should see the final message alone",
         ],
     ),
