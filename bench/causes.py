@@ -34,9 +34,7 @@ def main() -> None:
         for one in names
     ]
     unstreamed = [one for mode in Mode for one in unstreamed_names(FIXTURES / "matrix", table, mode)]
-    print(
-        "first cause named, of captures whose verdict is a warning or an error: the table's, or right too"
-    )
+    print("first cause named, of captures whose verdict is a warning or an error: the table's, or right too")
     for words, found in (("streams of real engines, and fixtures", streams), ("not streamed", unstreamed)):
         print(f"\n{words}")
         _counts(found)

@@ -105,8 +105,10 @@ def _message_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> b
         return True
     message = evidence.message_at(finding.token_start)
     if message is None:
+        if form.whole is not None or form.open is not None:
+            return False
         known = [*evidence.told_at(finding), *evidence.repeated_at(finding)]
-        return form.whole is None and form.open is None and any(_has_parts(form.message, one) for one in known)
+        return any(_has_parts(form.message, one) for one in known)
     if form.message and not _has_parts(form.message, evidence.parts(message)):
         return False
     if form.open is not None and message.complete is form.open:

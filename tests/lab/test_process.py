@@ -29,10 +29,12 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
 STUBBORN = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + SERVER
 
 
-def serving(code: str, log: Path, *, status: int = 200, timeout_s: float = 60.0) -> ServerProcess:
+def serving(
+    code: str, log: Path, *, status: int = 200, timeout_s: float = 60.0, wait: bool = True
+) -> ServerProcess:
     port = free_port()
     command = [sys.executable, "-c", textwrap.dedent(code), str(port), str(status)]
-    return ServerProcess(command, port=port, log=log, timeout_s=timeout_s, grace_s=1.0)
+    return ServerProcess(command, port=port, log=log, timeout_s=timeout_s, grace_s=1.0, wait=wait)
 
 
 def helper_of(log: Path) -> int:
@@ -96,6 +98,21 @@ def test_a_health_check_that_never_answers_ends_the_server(tmp_path: Path) -> No
     with pytest.raises(LabError, match=r"/health did not respond within 2 s; the server was stopped"):
         serving(SERVER, log, status=503, timeout_s=2).__enter__()
     wait_gone(helper_of(log))
+
+
+def test_two_servers_start_together_and_one_that_fails_takes_the_other_with_it(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.log", tmp_path / "bad.log"
+    with serving(SERVER, good, wait=False) as first:
+        assert first.alive
+        with (
+            pytest.raises(LabError, match="exited with code 3"),
+            serving("exit(3)", bad, wait=False) as second,
+        ):
+            second.ready()
+        first.ready()
+    wait_gone(helper_of(good))
+    with pytest.raises(LabError, match="was not started"):
+        first.ready()
 
 
 def test_a_port_in_use_is_told_before_anything_is_started(tmp_path: Path) -> None:

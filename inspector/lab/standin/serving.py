@@ -184,9 +184,10 @@ def standin_server(
     options: ServerOptions,
     *,
     tool_server: str | None = None,
+    wait: bool = True,
     say: Callable[[str], None] = print,
 ) -> Iterator[StandinServer]:
-    """One release's front end, answering, with the stand-in behind it."""
+    """One release's front end, answering, with the stand-in behind it; `wait` as of ServerProcess."""
     version, rust = environment.version, environment.package == RUST
     if not (paths.models / "vocabulary").exists():
         say("creating the tiny model and its vocabulary (about 10 s, only once)")
@@ -253,6 +254,7 @@ def standin_server(
             port=port,
             log=paths.logs / f"serve-{name}.log",
             environment=variables,
+            wait=wait,
             say=say,
         )
         with engine, server:
