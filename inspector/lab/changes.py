@@ -72,10 +72,12 @@ def change_sentence(older: Run, newer: Run, found: Sequence[Shift]) -> str:
 def twin_of(run: Run, runs: Iterable[Run]) -> Run | None:
     """The same release and front end with the same requests streamed, or not streamed; None if unrecorded.
 
-    The stream is the one with one token per step: what steps do to a stream is not meant here.
+    The stream is the one with one token per step: what steps do to a stream is not meant here. Of two engines
+    the same one is taken where it has such a run: a real one may have merged steps.
     """
     wanted = (run.front_end, run.version, "1" if not run.streamed else UNSTREAMED)
-    return next((one for one in runs if (one.front_end, one.version, one.step) == wanted), None)
+    found = [one for one in runs if (one.front_end, one.version, one.step) == wanted]
+    return min(found, key=lambda one: one.engine != run.engine, default=None)
 
 
 def twins(runs: Sequence[Run]) -> list[tuple[Run, Run]]:

@@ -27,11 +27,20 @@ GRACE_S: Final = 15.0
 _BLAME: Final = re.compile(r"(?:^|[ .])(?:\w*(?:Error|Exception)): \S.*")
 
 
+_GIVEN: Final[set[int]] = set()
+"""Ports that were handed out: a server listens only seconds after it was given one."""
+
+
 def free_port() -> int:
-    """A free port of the loopback address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A free port of the loopback address, which this process has given to nobody yet."""
+    for _ in range(1000):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = int(probe.getsockname()[1])
+        if port not in _GIVEN:
+            _GIVEN.add(port)
+            return port
+    raise LabError("no free port on 127.0.0.1; stop programs that listen there")
 
 
 def check_port(port: int) -> None:

