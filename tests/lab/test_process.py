@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -222,3 +223,25 @@ with server:
         running.wait(timeout=30)
     wait_gone(served_by)
     check_port(port)
+
+
+def test_a_program_that_knows_nothing_of_the_lab_ends_with_it_too(tmp_path: Path) -> None:
+    bound = [sys.executable, str(STANDALONE / "bound.py"), "/bin/sleep", "60"]
+    program = f"""
+import os, subprocess
+child = subprocess.Popen({bound!r}, env={{**os.environ, "HARMONY_LAB_PARENT": str(os.getpid())}})
+print(child.pid, flush=True)
+child.wait()
+"""
+    running = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    with running.stdout as said:
+        child = int(said.readline())
+        name = Path(f"/proc/{child}/comm")
+        until = time.monotonic() + 20
+        while name.read_text(encoding="utf-8").strip() != "sleep":
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        running.kill()
+        running.wait(timeout=30)
+    wait_gone(child)

@@ -218,7 +218,7 @@ def standin_server(
             steps_log=paths.logs / f"steps-{name}.jsonl",
         )
         command = [
-            *([str(environment.path / RUST)] if rust else _python_command(environment)),
+            *(_rust_command(environment) if rust else _python_command(environment)),
             *("serve", str(model)),
             *("--served-model-name", SERVED_NAME),
             *("--max-model-len", str(LONGEST_MODEL_LEN)),
@@ -257,8 +257,16 @@ def standin_server(
             wait=wait,
             say=say,
         )
-        with engine, server:
-            yield server
+        try:
+            with engine, server:
+                yield server
+        finally:
+            script_file.unlink(missing_ok=True)
+
+
+def _rust_command(environment: Environment) -> list[str]:
+    # The binary outlives a program that was killed, and its engine; Python's launcher sees to that itself.
+    return [sys.executable, str(STANDALONE / "bound.py"), str(environment.path / RUST)]
 
 
 def _python_command(environment: Environment) -> list[str]:
