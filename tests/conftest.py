@@ -1,6 +1,5 @@
 """What every test run says first, and the real vLLM that several tests ask."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -34,11 +33,3 @@ def vllm_server() -> Iterator[ServerProcess]:
     assert environment is not None, f"vLLM {NEWEST} is not installed: run python -m inspector lab install"
     with ExitStack() as stack:
         yield LabSession(paths=paths).serving(stack, environment, ServerOptions(stream_interval=3))
-
-
-@pytest.fixture(autouse=True)
-def own_main() -> Iterator[None]:
-    """A page that ran in a test is not the program: a process that a later test starts would run it first."""
-    main = sys.modules["__main__"]
-    yield
-    sys.modules["__main__"] = main

@@ -1,22 +1,20 @@
 """Batches of items to rows on all cores of this machine, with a bounded number of them under way.
 
-The processes are spawned, not forked. One that the system kills (out of memory) ends with its file: that file
-gets a row with the reason, and the others are read again.
+A process that the system kills (out of memory) ends with its file: that file gets a row with the reason, and
+the others are read again.
 """
 
-import multiprocessing
 import os
-import signal
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Final
 
 from inspector.archive.items import Item
-from inspector.archive.rows import Rows, rows_of_batch, unread
+from inspector.archive.rows import Rows, release, rows_of_batch, unread
 from inspector.diagnosis import issues
+from inspector.errors import InspectorError
 from inspector.harmony.vocab import encoding
+from inspector.workers import WorkerEnded, Workers
 
 __all__ = ["Batch", "Done", "Runner", "cores", "here", "pooled"]
 
@@ -41,8 +39,11 @@ def cores() -> int:
 
 def here(batches: Iterable[Batch], work: Work = rows_of_batch) -> Iterator[Done]:
     """The rows of batches, one after the other in this process."""
-    for batch in batches:
-        yield batch, work(batch)
+    try:
+        for batch in batches:
+            yield batch, work(batch)
+    finally:
+        release()
 
 
 def pooled(batches: Iterable[Batch], jobs: int, work: Work = rows_of_batch) -> Iterator[Done]:
@@ -54,62 +55,59 @@ def pooled(batches: Iterable[Batch], jobs: int, work: Work = rows_of_batch) -> I
         while True:
             broken: list[Batch] = []
             while len(running) < _WAITING * jobs and (batch := next(left, None)) is not None:
-                try:
-                    running[pool.submit(work, batch)] = batch
-                except BrokenProcessPool:
-                    broken.append(batch)
-                    break
-            if not running and not broken:
+                running[pool.submit(work, batch)] = batch
+            if not running:
                 return
-            ended = wait(running, timeout=_TICK_S, return_when=FIRST_COMPLETED).done if running else set()
+            ended = wait(running, timeout=_TICK_S, return_when=FIRST_COMPLETED).done
             for future in ended:
                 batch = running.pop(future)
                 try:
                     yield batch, future.result()
-                except BrokenProcessPool:
+                except WorkerEnded:
                     broken.append(batch)
             if broken:
                 broken += running.values()
                 running = {}
-                pool.shutdown(wait=False, cancel_futures=True)
+                pool.shutdown(wait=False)
                 yield from _one_by_one([item for batch in broken for item in batch], work)
                 pool = _pool(jobs)
             elif not ended:
                 yield (), Rows([], [])
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(wait=False)
 
 
 def _one_by_one(items: Sequence[Item], work: Work) -> Iterator[Done]:
     """The rows of items of which one ended its process, each by itself, to find out which."""
     pool = _pool(1)
     try:
+        _begun(pool)
         for item in items:
             try:
                 yield (item,), pool.submit(work, (item,)).result()
-            except BrokenProcessPool:
+            except WorkerEnded:
                 yield (item,), unread(item, _ENDED)
                 pool.shutdown(wait=False)
                 pool = _pool(1)
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+        pool.shutdown(wait=False)
 
 
-def _pool(jobs: int) -> ProcessPoolExecutor:
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(jobs, mp_context=context, initializer=prepare)
+def _begun(pool: Workers) -> None:
+    """Raise InspectorError where a process ends before it reads anything, which is no file's fault."""
+    try:
+        pool.submit(cores).result()
+    except WorkerEnded as error:
+        raise InspectorError(
+            "the processes of the scan end as they start; free memory, or scan with one process (--jobs 1)"
+        ) from error
+
+
+def _pool(jobs: int) -> Workers:
+    return Workers(jobs, prepare=prepare)
 
 
 def prepare() -> None:
-    """Set up a process: an interrupt ends its parent, and it ends with its parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    """Load in a process what every batch needs."""
     encoding()
     issues()
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)

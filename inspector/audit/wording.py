@@ -12,7 +12,7 @@ from inspector.audit.rejection import Rejection, UnsentKind
 from inspector.audit.words import counted, field_words, quote, tokens_words
 from inspector.formats import listed
 
-__all__ = ["counted_and_sent", "explain", "sent_as", "title", "unended", "unsent_words"]
+__all__ = ["counted_and_sent", "explain", "place", "sent_as", "title", "unended", "unsent_words"]
 
 _IMPLIED: Final = {
     Implied.MESSAGE: "a whole message",
@@ -24,18 +24,27 @@ _IMPLIED: Final = {
 
 def title(finding: Finding) -> str:
     """Kind and place, e.g. `dropped tokens 3–4`, `server error, event 5`."""
-    label = KINDS[finding.kind].label
+    label, at = KINDS[finding.kind].label, place(finding)
+    if not at:
+        return label
+    if finding.token_start is None or finding.token_end is None:
+        return f"{label}, {at}"
+    if finding.token_end == finding.token_start + 1:
+        label = label.removesuffix(" token")
+    return f"{label} {at}" + ("" if finding.sent else ", not sent")
+
+
+def place(finding: Finding) -> str:
+    """Where a finding is, e.g. `tokens 3–4`, `event 5`; empty where it has no place."""
     if finding.token_start is not None and finding.token_end is not None:
-        last = finding.token_end - 1
-        first = finding.token_start
-        place = f" token {last:,}" if last == first else f" tokens {first:,}–{last:,}"
-        label = label.removesuffix(" token") if last == first else label
-        return f"{label}{place}" + ("" if finding.sent else ", not sent")
+        return _span("token", finding.token_start, finding.token_end)
     if finding.event_start is not None:
-        end = (finding.event_end or finding.event_start + 1) - 1
-        one = end == finding.event_start
-        return f"{label}, event {end:,}" if one else f"{label}, events {finding.event_start:,}–{end:,}"
-    return label
+        return _span("event", finding.event_start, finding.event_end or finding.event_start + 1)
+    return ""
+
+
+def _span(unit: str, start: int, end: int) -> str:
+    return f"{unit} {start:,}" if end - start == 1 else f"{unit}s {start:,}–{end - 1:,}"
 
 
 def explain(finding: Finding) -> str:

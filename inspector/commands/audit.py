@@ -21,6 +21,7 @@ from inspector.formats import count, duration
 from inspector.inspection import Inspection, inspect
 from inspector.metrics import figures
 from inspector.reading import read
+from inspector.views.finding_groups import grouped, rest_words
 from inspector.views.rows import audit_row, finding_words
 from inspector.views.sarif import audit_sarif
 
@@ -52,6 +53,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object, or an array for several files"
     )
+    parser.add_argument("--all", action="store_true", help="list each of many findings of one kind")
     parser.add_argument("--sarif", metavar="FILE", help="also write the findings for code scanning")
     add_fail_on(parser)
     parser.add_argument(
@@ -83,7 +85,8 @@ def run(arguments: Namespace) -> int:
             print_json(rows[0] if len(rows) == 1 and len(arguments.files) == 1 else rows)
     elif seen:
         for number, one in enumerate(seen):
-            say(["", *_lines(one)] if number else _lines(one))
+            lines = _lines(one, everything=arguments.all)
+            say(["", *lines] if number else lines)
     if arguments.sarif is not None:
         write_text(arguments.sarif, audit_sarif(seen))
     if unread:
@@ -105,7 +108,7 @@ def _truth(told: str | None, capture: Capture, name: str) -> Sequence[int] | Non
     return read(given).choice.tokens.ids
 
 
-def _lines(one: Inspection) -> list[str]:
+def _lines(one: Inspection, *, everything: bool) -> list[str]:
     row: dict[str, Any] = audit_row(one.name, one)
     shown = figures(one.reading)
     tokens = count(row["tokens"]["count"], "token") if one.reading.choice.has_ids else "token count unknown"
@@ -125,9 +128,12 @@ def _lines(one: Inspection) -> list[str]:
     if one.verdict.known:
         lines.append(f"  {one.verdict.known}")
     lines.append(f"  {' · '.join(facts)}")
-    for finding in one.findings:
+    for group in [[finding] for finding in one.findings] if everything else grouped(one.findings):
+        finding = group[0]
         words = finding_words(finding)
         lines.append(f"  {finding.severity:7} {words['title']}: {words['line']}")
+        if rest := rest_words(group):
+            lines.append(f"          {rest}; --all lists them")
         if finding.known_issues:
             lines.append(f"          known issues: {', '.join(finding.known_issues[:3])}")
     lines.extend(f"  note: {note}" for note in one.reading.notes)

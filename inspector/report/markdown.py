@@ -14,6 +14,7 @@ from inspector.harmony.vocab import Marker
 from inspector.report.escape import code, fence, masked, named
 from inspector.report.facts import Facts
 from inspector.report.shrink import Reproduction
+from inspector.views.finding_groups import grouped, rest_words
 from inspector.views.rows import finding_words
 
 __all__ = ["markdown"]
@@ -38,10 +39,13 @@ def _lines(told: Facts) -> Iterator[str]:
         yield from _reproduction(told.reproduction, told.shown_by)
     if told.findings:
         yield "### Expected and delivered\n"
-        for finding in told.findings[:_FINDINGS_SHOWN]:
-            yield from _finding(finding)
-        if len(told.findings) > _FINDINGS_SHOWN:
-            yield f"and {len(told.findings) - _FINDINGS_SHOWN:,} more findings.\n"
+        groups = grouped(told.findings)
+        for group in groups[:_FINDINGS_SHOWN]:
+            yield from _finding(group[0])
+            if rest := rest_words(group):
+                yield f"{_plain(rest)}.\n"
+        if more := sum(map(len, groups[_FINDINGS_SHOWN:])):
+            yield f"and {count(more, 'more finding')}.\n"
     for row in told.fields:
         if row["equal"] is False:
             yield f"{code(row['field'])}, generated according to {row['source']}:\n"

@@ -1,10 +1,8 @@
 """Recordings that ended go to a process that audits them; what it says goes into the metrics."""
 
-import multiprocessing
 import time
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import CancelledError, Future
 from functools import partial
 from pathlib import Path
 from threading import Lock
@@ -14,6 +12,7 @@ from inspector.watch.keeping import Keeping
 from inspector.watch.metrics import Metrics
 from inspector.watch.spans import Spans
 from inspector.watch.summary import Summary, of_file, prepare, prepared
+from inspector.workers import Workers
 
 __all__ = ["WAITING_AT_MOST", "Watch"]
 
@@ -41,28 +40,26 @@ class Watch:
         self._keeping = keeping
         self._clock = clock
         self._lock = Lock()
-        self._pool: ProcessPoolExecutor | None = None
+        self._workers = Workers(1, prepare=prepare)
         self._waiting = 0
         self._closed = False
-        self._started().submit(prepared)
+        self._workers.submit(prepared)
 
     def ended(self, upstream: str, path: Path) -> None:
         """A recording is complete on disk."""
+        future: Future[Summary] | None = None
         with self._lock:
-            full = self._waiting >= WAITING_AT_MOST
-            if not full and not self._closed:
-                done = partial(self._done, upstream, path, self._clock())
-                try:
-                    future = self._started().submit(of_file, str(path))
-                except BrokenProcessPool:
-                    self._pool = None
-                    future = self._started().submit(of_file, str(path))
+            if self._closed:
+                return
+            if self._waiting < WAITING_AT_MOST:
+                future = self._workers.submit(of_file, str(path))
                 self._waiting += 1
                 self._told()
-        if full:
+                at_s = self._clock()
+        if future is None:
             self._metrics.unaudited(upstream, "backlog")
-        elif not self._closed:
-            future.add_done_callback(done)
+        else:
+            future.add_done_callback(partial(self._done, upstream, path, at_s))
 
     def passed(self, upstream: str) -> None:
         """A response went by that the sample leaves out."""
@@ -72,18 +69,9 @@ class Watch:
         """Finish the audits that wait, and end the process."""
         with self._lock:
             self._closed = True
-            pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.shutdown(wait=True)
+        self._workers.shutdown()
         if self._spans is not None:
             self._spans.close()
-
-    def _started(self) -> ProcessPoolExecutor:
-        if self._pool is None:
-            # Not forked: the event loop's threads and sockets stay where they are.
-            context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=prepare)
-        return self._pool
 
     def _done(self, upstream: str, path: Path, ended_s: float, future: "Future[Summary]") -> None:
         try:

@@ -4,13 +4,10 @@ A process does it, so that no other client waits. A recording whose text cannot 
 than is held, is not written.
 """
 
-import multiprocessing
 import os
 import secrets
-import signal
 from collections.abc import Callable
-from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -23,6 +20,7 @@ from inspector.harmony.vocab import encoding
 from inspector.masking import Standins, masked
 from inspector.store import save
 from inspector.tap.folder import FolderSink, file_name
+from inspector.workers import Workers
 
 __all__ = ["HELD_AT_MOST", "RedactingSink", "write_redacted"]
 
@@ -69,8 +67,7 @@ class RedactingSink:
         self._held = 0
         self._open: dict[str, _Held] = {}
         self._lock = Lock()
-        self._pool: ProcessPoolExecutor | None = None
-        self._closed = False
+        self._workers = Workers(1, prepare=_prepare)
 
     def opened(self, header: Header) -> str:
         """Begin a recording."""
@@ -105,8 +102,7 @@ class RedactingSink:
             return
         capture = Capture(header=held.header, events=held.events, end=end)
         try:
-            with self._lock:
-                future = self._submitted(capture, held.path)
+            future = self._workers.submit(write_redacted, capture, held.path)
         except RuntimeError:  # closed
             self._release(held.size)
             return
@@ -114,25 +110,7 @@ class RedactingSink:
 
     def close(self) -> None:
         """Finish what waits, and end the process."""
-        with self._lock:
-            self._closed = True
-            pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.shutdown(wait=True)
-
-    def _submitted(self, capture: Capture, path: Path) -> "Future[None]":
-        if self._closed:
-            raise RuntimeError
-        for _ in range(2):
-            if self._pool is None:
-                # Not forked: the event loop's threads and sockets stay where they are.
-                context = multiprocessing.get_context("spawn")
-                self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_prepare)
-            try:
-                return self._pool.submit(write_redacted, capture, path)
-            except BrokenProcessPool:
-                self._pool = None
-        raise RuntimeError
+        self._workers.shutdown()
 
     def _done(self, path: Path, size: int, events: int, future: "Future[None]") -> None:
         self._release(size)
@@ -159,6 +137,5 @@ def write_redacted(capture: Capture, path: Path) -> None:
 
 
 def _prepare() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(_NICE)
     encoding()

@@ -1,7 +1,6 @@
 """What one audited stream adds to the metrics; small, and passed from process to process."""
 
 import os
-import signal
 from dataclasses import dataclass
 
 from inspector.audit import Finding, Severity
@@ -80,15 +79,14 @@ def _found(finding: Finding, cause: Cause | None, choices: list[ChoiceReading]) 
 
 
 def prepare() -> None:
-    """Set up a process that audits: an interrupt ends its parent, and what is served goes first."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Set up a process that audits: what is served goes first."""
     os.nice(_NICE)
     encoding()
     issues()
 
 
 def prepared() -> None:
-    """Nothing; a pool starts its process with the first call."""
+    """Nothing; a process starts with the first call."""
 
 
 def of_file(path: str) -> Summary:

@@ -35,6 +35,15 @@ def test_one_file_gives_an_object_and_several_an_array(files: dict[str, Path]) -
     assert [len(row["findings"]) for row in both] == [1, 0]
 
 
+def test_many_findings_of_one_kind_are_one_line_unless_all_are_asked_for() -> None:
+    file = "fixtures/responses-dropped-tokens-long-vllm-0.13.0.jsonl.gz"
+    short = inspector("audit", file).stdout.decode()
+    assert "and 186 more of this kind (the last at event 193)" in short
+    assert len(short.splitlines()) < 20
+    whole = inspector("audit", file, "--all").stdout.decode()
+    assert whole.count("  error   dropped, ") == 191
+
+
 def test_standard_input_is_read(files: dict[str, Path]) -> None:
     done = inspector("audit", "-", "--json", stdin=files["good"].read_bytes())
     assert json.loads(done.stdout)["tokens"]["count"] == 14

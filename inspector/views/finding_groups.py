@@ -1,0 +1,43 @@
+"""Findings of one sort together: 192 equal losses are one fact, not 192."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from inspector.audit import Finding
+from inspector.audit.wording import place
+from inspector.audit.words import field_words
+from inspector.formats import count
+
+__all__ = ["grouped", "rest_words"]
+
+_LEAST: Final = 4
+"""Findings of a sort that make a group; the strip's list has the same number."""
+
+
+def grouped(findings: Sequence[Finding]) -> list[Sequence[Finding]]:
+    """The findings in groups of one sort, each at the place of its first; smaller sorts stay apart.
+
+    A sort is code, severity, field, the field that the text was delivered in, and first known issue.
+    """
+    sorts: dict[tuple[str | None, ...], list[Finding]] = {}
+    for one in findings:
+        issue = next(iter(one.known_issues), None)
+        sorts.setdefault((one.code, one.severity, one.field, one.delivered_in, issue), []).append(one)
+    groups: list[Sequence[Finding]] = []
+    for sort in sorts.values():
+        groups.extend([sort] if len(sort) >= _LEAST else [[one] for one in sort])
+    first = {id(one): place for place, one in enumerate(findings)}
+    return sorted(groups, key=lambda group: first[id(group[0])])
+
+
+def rest_words(group: Sequence[Finding]) -> str:
+    """What a group has after its first finding; empty where that is nothing."""
+    rest = group[1:]
+    if not rest:
+        return ""
+    at = place(rest[-1])
+    last = f" (the last at {at})" if at else ""
+    characters = sum(len(one.generated or "") for one in group)
+    of = f" of {field_words(group[0].field)}" if group[0].field else ""
+    total = f", {count(characters, 'character')}{of} in total" if characters else ""
+    return f"and {len(rest):,} more of this kind{last}{total}"

@@ -1,0 +1,131 @@
+"""Processes for calls: they do not run the program, one that ends fails its own call only, and all end."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import CancelledError
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from inspector.errors import StoreError
+from inspector.store import load
+from inspector.workers import WorkerEnded, Workers
+
+ROOT = Path(__file__).resolve().parents[1]
+
+UNGUARDED = """
+import sys
+from pathlib import Path
+from inspector.store import load, save
+from inspector.watch import Keeping, Metrics, Watch
+
+folder = Path(sys.argv[1])
+path = folder / "20261122-120000-chat-000000.jsonl"
+save(load(sys.argv[2])[0], path)
+metrics = Metrics()
+watch = Watch(metrics, Keeping(folder))
+watch.ended("up", path)
+watch.close()
+print("ran:", [value for value in (
+    metrics.registry.get_sample_value("harmony_inspector_audit_lag_seconds_count"),
+    metrics.registry.get_sample_value("harmony_inspector_unaudited_streams_total",
+                                      {"upstream": "up", "reason": "audit failed"}),
+)])
+"""
+
+
+def test_a_program_without_a_guard_is_not_run_again(tmp_path: Path) -> None:
+    script = tmp_path / "program.py"
+    script.write_text(UNGUARDED)
+    done = subprocess.run(
+        [sys.executable, script, tmp_path, ROOT / "fixtures" / "chat-tool-call-leak-vllm-0.14.1.jsonl"],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == ("ran: [1.0, None]\n", "")
+
+
+def test_what_is_main_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page, trace = tmp_path / "page.py", tmp_path / "ran"
+    page.write_text(f"open({str(trace)!r}, 'w')\n")
+    main = ModuleType("__main__")
+    main.__file__ = str(page)
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    workers = Workers(1, prepare=os.getpid)
+    assert workers.submit(os.path.exists, str(page)).result(20)
+    workers.shutdown()
+    assert not trace.exists()
+
+
+def test_a_process_that_ends_fails_its_own_call_only() -> None:
+    workers = Workers(1, prepare=os.getpid)
+    first = workers.submit(os.getpid)
+    ended = workers.submit(signal.raise_signal, signal.SIGKILL)
+    last = workers.submit(os.getpid)
+    with pytest.raises(WorkerEnded):
+        ended.result(20)
+    assert os.getpid() != first.result(20) != last.result(20)
+    workers.shutdown()
+    with pytest.raises(RuntimeError):
+        workers.submit(os.getpid)
+
+
+class Unreadable(Exception):
+    """Cannot be read back from a pickle."""
+
+    def __init__(self, one: str, other: str) -> None:
+        super().__init__(one + other)
+
+
+def unreadable() -> None:
+    raise Unreadable("one", "other")
+
+
+def test_exceptions_come_back_and_prints_do_not_disturb(tmp_path: Path) -> None:
+    workers = Workers(1, prepare=os.getpid)
+    with pytest.raises(StoreError):
+        workers.submit(load, tmp_path / "none.jsonl").result(20)
+    assert workers.submit(print, "an answer?").result(20) is None
+    with pytest.raises(RuntimeError, match="Unreadable: oneother"):
+        workers.submit(unreadable).result(20)
+    with pytest.raises((AttributeError, TypeError)):  # a function that cannot be named
+        workers.submit(lambda: None).result(20)
+    assert workers.submit(sum, [1, 2]).result(20) == 3
+    workers.shutdown()
+
+
+def test_calls_run_beside_each_other_and_end_at_once() -> None:
+    workers = Workers(2, prepare=os.getpid)
+    pids = {future.result(20) for future in [workers.submit(os.getpid) for _ in range(20)]}
+    assert len(pids) <= 2
+    running = [workers.submit(time.sleep, 600) for _ in range(3)]
+    while not all(one.running() for one in running[:2]):
+        time.sleep(0.01)
+    workers.shutdown(wait=False)
+    for one in running:
+        with pytest.raises((WorkerEnded, CancelledError)):
+            one.result(20)
+
+
+FORGETFUL = """
+import os, sys
+from pathlib import Path
+from inspector.workers import Workers
+
+workers = Workers(1, prepare=os.getpid)
+for number in range(3):
+    workers.submit(Path(sys.argv[1], str(number)).touch)
+"""
+
+
+def test_all_calls_are_made_before_a_program_ends(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORGETFUL, tmp_path],
+        cwd=ROOT, capture_output=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert len(list(tmp_path.iterdir())) == 3
