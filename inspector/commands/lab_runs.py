@@ -22,7 +22,7 @@ from inspector.lab.bisect import (
     releases,
     script_of_capture,
 )
-from inspector.lab.derender import checked, derender, derendered_lines, derendered_row, scale_out
+from inspector.lab.derender import checked, derender, scale_out
 from inspector.lab.exchange import disagreement, fixture_of, fixtures_of
 from inspector.lab.gate import gate, gate_lines, gate_markdown, gate_row
 from inspector.lab.install import NEWEST, adopt, installed_versions
@@ -268,9 +268,9 @@ def derender_command(arguments: Namespace) -> int:
         for name, one in found.answers.items():
             save(one.capture, arguments.out / f"{name}.jsonl")
     if arguments.json:
-        print_json(derendered_row(found))
+        print_json(reporting.derendered_row(found))
     else:
-        say(derendered_lines(found))
+        say(reporting.derendered_lines(found))
     return int(not found.passed)
 
 

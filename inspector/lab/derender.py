@@ -28,7 +28,6 @@ from inspector.inspection import Inspection, inspect
 from inspector.lab.results import version_key
 from inspector.prompt import first_difference
 from inspector.reading import ChoiceReading, Reading, read
-from inspector.views.rows import audit_row
 from inspector.wire.event_json import dumps
 from inspector.wire.stream import error_in, loads
 
@@ -36,8 +35,6 @@ __all__ = [
     "Derendered",
     "checked",
     "derender",
-    "derendered_lines",
-    "derendered_row",
     "scale_out",
 ]
 
@@ -367,37 +364,3 @@ class _Answer(NamedTuple):
             )
         error = error_in(loads(self.text), 0, self.status)
         return f"HTTP {self.status}: {clip(error.message if error else self.text, _SAID_AT_MOST)}"
-
-
-def derendered_row(found: Derendered) -> dict[str, Any]:
-    """The result as JSON; each answer has the keys of `audit --json`."""
-    return {
-        "server": found.label,
-        "passed": found.passed,
-        "sentence": found.sentence,
-        "prompt": {
-            "sentence": found.prompt_sentence,
-            "served": None if found.told is None else len(found.told),
-            "rendered": None if found.rendered is None else len(found.rendered),
-            "identical": None
-            if found.told is None or found.rendered is None
-            else list(found.told) == list(found.rendered),
-        },
-        "served": audit_row("served", found.served),
-        **dict.fromkeys(("streamed", "whole")),
-        **{name: audit_row(name, one) for name, one in found.answers.items()},
-        "refused": dict(found.refused),
-    }
-
-
-def derendered_lines(found: Derendered) -> list[str]:
-    """The same as text."""
-    by_way = {f"served by {found.served.reading.server_label}": found.served}
-    by_way |= {f"{name} by {found.label}": one for name, one in found.answers.items()}
-    width = max(map(len, by_way))
-    return [
-        found.sentence,
-        f"  {found.prompt_sentence}",
-        *(f"  {way:{width}}  {one.verdict.level}: {one.verdict.sentence}" for way, one in by_way.items()),
-        *(f"  {name}: refused. {words}" for name, words in found.refused.items() if name != "render"),
-    ]

@@ -16,7 +16,8 @@ from inspector.capture import Capture, Endpoint, Header
 from inspector.client.address import Server
 from inspector.errors import LabError
 from inspector.harmony.vocab import encode
-from inspector.lab.derender import derender, derendered_lines, derendered_row, scale_out
+from inspector.lab.derender import derender, scale_out
+from inspector.lab.reporting import derendered_lines, derendered_row
 from inspector.lab.results import capture_of, load_runs
 from inspector.store import FIXTURES, load
 

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from launcher import die_with_parent
+from launcher import die_with_parent  # type: ignore[import-not-found]
 
 if __name__ == "__main__":
     die_with_parent()
