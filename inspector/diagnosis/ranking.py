@@ -124,7 +124,7 @@ class Answer:
         shown = {Because.TOKENS, Because.SUPPOSED, Because.MESSAGE, Because.PART_OF_MESSAGE}
         if Because.REQUEST in kinds and kinds & shown and not self.issue.general:
             weight += _ASKED_FOR
-        if self.issue.general:
+        if self.issue.general and Because.SYMPTOM not in kinds:
             weight += _GENERAL
             if {Because.TOKENS, Because.MESSAGE} <= kinds:  # one thing, told twice
                 weight -= _WEIGHTS[Because.MESSAGE]
