@@ -378,12 +378,11 @@ class _Masking:
     def _string(self, text: str, key: str, place: _Place, event: int) -> str:
         if not text:
             return text
-        if place is _Place.USER or key in _OF_USERS:
-            return self._plain(text, event)
         if place is _Place.ERROR:
             kept = key in _KEPT_OF_ERRORS and _WORD.fullmatch(text)
             return text if kept else self._text(text) if key == "input" else self._words.masked(text)
-        if (key in _KEPT and _WORD.fullmatch(text)) or text in _KEPT_WORDS.get(key, ()):
+        users = place is _Place.USER or key in _OF_USERS
+        if not users and ((key in _KEPT and _WORD.fullmatch(text)) or text in _KEPT_WORDS.get(key, ())):
             return text
         told = self._deltas.get(event)
         if told:
@@ -393,11 +392,8 @@ class _Masking:
                     if key != "reasoning":  # `reasoning_content` says the same once more
                         told.remove(one)
                     return one[2]
-        if key in _NAMES:
+        if key in _NAMES and not users:
             return self._name(text)
-        return self._plain(text, event)
-
-    def _plain(self, text: str, event: int) -> str:
         return self._known.mapped(text, least=8) if event >= 0 else self._text(text)
 
     def _text(self, text: str) -> str:
