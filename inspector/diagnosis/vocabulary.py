@@ -59,7 +59,8 @@ _LACKS: Final = (
     r"|omit(?:s|ted)?|swallow\w*|cut|absent|gone|incomplete|truncated|garbled)"
 )
 _PIECES: Final = (
-    r"(?:words?|letters?|tokens?(?! (?:per|limit|budget|count|usage))|characters?|chars?|text|spaces?"
+    r"(?:words?|letters?|tokens?(?! (?:per|limit|budget|count|usage))|characters?|chars?"
+    r"|(?<!reasoning )(?<!thinking )text|spaces?"
     r"|parts? of the (?:text|answer|output|sentence)s?)"
 )
 _UNSTREAMED: Final = r"(?:\bwithout stream\w*|\bnon-?stream\w*|\bstream(?:ing)?\s?=\s?false)"

@@ -220,6 +220,7 @@ SAID = [
         [
             "gpt-oss-120b on our B200 outputs only exclamation marks with vLLM",
             "After a while gpt-oss-20b (vLLM on RTX 5090) produces repeating garbage tokens",
+            "gpt-oss-20b responds with gibbish on our TPU, and the same vLLM is fine on a GPU",
         ],
     ),
     (
@@ -246,6 +247,39 @@ SAID = [
         [
             "AttributeError: 'NoneType' object has no attribute 'strip' in answer = "
             "resp.choices[0].message.content.strip() with gpt-oss on vLLM",
+        ],
+    ),
+    (
+        {"truncated-by-max-tokens"},
+        [
+            "With gpt-oss some questions exceed the token budget, and the final answer is never reached",
+        ],
+    ),
+    (
+        {"reasoning-field-renamed"},
+        [
+            "The provider reads reasoning_content alone, so the reasoning text of vLLM is omitted in streams",
+            "Our router uses reasoning_content and is incompatible with recent vLLM",
+            "vLLM 返回的 reasoning_content 字段被丢弃",
+        ],
+    ),
+    (
+        {"reasoning-parser-missing"},
+        [
+            "vllm gpt-oss: the reasoning text is missing",
+        ],
+    ),
+    (
+        {"ended-without-final"},
+        [
+            "Using gpt-oss:20b with VLLM the answer is empty",
+        ],
+    ),
+    (
+        {"nothing"},
+        [
+            "vLLM appears to parse the reasoning of gpt-oss by itself; a flag for its content would help",
+            "The thoughts of the assistant are shown to users, but they should see the final message alone",
         ],
     ),
     (

@@ -182,6 +182,24 @@ SAID = [
             "Tool 'search<|channel|>commentary' not found (gpt-oss-120b, vLLM)",
         ],
     ),
+    (
+        {"chat-stream-multi-channel-chunk"},
+        [
+            "Streaming tool calls fail at random with gpt-oss-120b, and nothing happens after the result",
+        ],
+    ),
+    (
+        {"stream-interval-tool-arguments"},
+        [
+            "With --stream-interval above 1 the arguments of a tool call are empty in the stream of vLLM",
+        ],
+    ),
+    (
+        {"commentary-channel-without-tools"},
+        [
+            "gpt-oss emits calls on the commentary channel although it does not have access to any tools",
+        ],
+    ),
 ]
 
 
