@@ -128,7 +128,7 @@ class Answer:
             weight += _ASKED_FOR
             if Because.TOKENS not in kinds and Asked.SET in self.issue.request.values():
                 weight += _ALL_THAT_IS_KNOWN
-        if self.issue.general:
+        if self.issue.general and Because.SYMPTOM not in kinds:
             weight += _GENERAL
             if {Because.TOKENS, Because.MESSAGE} <= kinds:  # one thing, told twice
                 weight -= _WEIGHTS[Because.MESSAGE]
