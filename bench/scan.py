@@ -1,6 +1,6 @@
 """Speed of `scan` on thousands of captures, relative to reading and auditing them one after the other.
 
-python -m bench.scan [--captures 10000] [--tokens 200] [--keep DIR]
+python -m bench.scan [--captures 10000] [--tokens 200] [--rounds 3] [--keep DIR]
 
 A tenth of the captures are real ones (those that come with the program), the others are well-formed chat
 streams in the format of the servers: lengths around the median, 1 to 8 tokens per event. Speeds are captures
@@ -101,23 +101,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--captures", type=int, default=10_000)
     parser.add_argument("--tokens", type=int, default=200, help="the median")
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--keep", metavar="DIR", help="keep captures and tables there")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         root = Path(arguments.keep or temporary)
         paths = make(root / "captures", arguments.captures, arguments.tokens)
         works = {"read + audit": audited, "read + audit + causes + verdict": inspected}
-        speeds = {name: [side_by_side(paths, work)] for name, work in works.items()}
-        cpu, wall, largest = scanned(root / "captures", root / "scan")
-        for name, work in works.items():  # before and after, for the noise
-            speeds[name].append(side_by_side(paths, work))
+        ratios: dict[str, list[float]] = {name: [] for name in works}
         size = sum(path.stat().st_size for path in paths)
-        again = scanned(root / "captures", root / "scan")
         print(f"{len(paths):,} captures, {arguments.tokens} tokens at the median, {size / 2**20:,.0f} MiB")
-        print(f"scan: {len(paths) / cpu:,.0f} captures per second of CPU, {wall:.1f} s on {cores()} cores")
-        for name, values in speeds.items():
-            speed = statistics.mean(values)
-            print(f"relative to {name} ({speed:,.0f}/s): {len(paths) / cpu / speed:.2f}")
+        for number in range(arguments.rounds):
+            speeds = {name: [side_by_side(paths, work)] for name, work in works.items()}
+            cpu, wall, largest = scanned(root / "captures", root / f"scan-{number}")
+            print(
+                f"scan: {len(paths) / cpu:,.0f} captures per second of CPU, {wall:.1f} s on {cores()} cores"
+            )
+            for name, work in works.items():  # before and after, for the noise
+                speeds[name].append(side_by_side(paths, work))
+                ratios[name].append(len(paths) / cpu / statistics.mean(speeds[name]))
+        again = scanned(root / "captures", root / "scan-0")
+        for name, values in ratios.items():
+            each = ", ".join(f"{value:.2f}" for value in values)
+            print(f"relative to {name}: {statistics.median(values):.2f} (rounds: {each})")
         print(f"largest process: {largest / 2**20:,.0f} MiB; a second scan: {again[1]:.1f} s")
 
 

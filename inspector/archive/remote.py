@@ -17,6 +17,7 @@ _STAMPS: Final = (
     "checksum",
     "mtime",
     "LastModified",
+    "Last-Modified",
     "last_modified",
     "updated",
     "created",
@@ -62,7 +63,8 @@ def remote_files(url: str) -> tuple[list[tuple[str, int, str]], bool]:
             found, single = system.glob(path, detail=True), False
         else:
             info = system.info(path)
-            single = info.get("type") == "file"
+            # A web server tells no folder from a file; the URL of one ends in a slash.
+            single = info.get("type") == "file" and not url.endswith("/")
             found = {info["name"]: info} if single else system.find(path, detail=True)
     except FileNotFoundError as error:
         raise StoreError(f"{url}: no such object; check the name") from error

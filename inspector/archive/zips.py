@@ -105,7 +105,9 @@ def opened_zip(path: str) -> Archive:
         raise StoreError(f"{name}: cannot be read ({error.strerror or error}); check the file") from error
     file = _Bounded(plain)
     try:
-        with _damage(name, "the zip archive is damaged"):
+        with _damage(
+            name, "the zip archive cannot be read" if is_url(path) else "the zip archive is damaged"
+        ):
             size = file.seek(0, 2)
             archive = zipfile.ZipFile(cast(IO[bytes], file))
             members = archive.infolist()

@@ -4,9 +4,11 @@ import os
 import warnings
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import pytest
+from fsspec.implementations.memory import MemoryFileSystem
 
 from inspector.archive.items import ItemReader
 from inspector.archive.listing import list_places
@@ -119,6 +121,29 @@ def test_members_of_an_archive_are_items_and_nothing_is_extracted(tmp_path: Path
     assert {ItemReader().content(item) for item in found.items} == {path.read_bytes()}
     assert {item.stamp[:6] for item in found.items} == {"crc32 "}
     assert sorted(one.name for one in tmp_path.iterdir()) == ["all.zip", "in"]
+
+
+class Web(MemoryFileSystem):  # type: ignore[misc]
+    """What fsspec makes of a web server: a folder is a page, and so a file."""
+
+    protocol = "webtest"
+
+    def info(self, path: str, **_: Any) -> dict[str, Any]:
+        return {"name": path, "size": 9, "type": "file", "Last-Modified": "today"}
+
+    def find(self, path: str, **_: Any) -> dict[str, dict[str, Any]]:
+        return {name: self.info(name) for name in (f"{path}/a.json", f"{path}/b.json")}
+
+
+def test_a_folder_of_a_web_server_is_no_file() -> None:
+    fsspec.register_implementation("webtest", Web, clobber=True)
+    found, single = remote_files("webtest://web-test/")
+    assert ([name for name, _, _ in found], single) == (
+        ["webtest://web-test/a.json", "webtest://web-test/b.json"],
+        False,
+    )
+    [one], single = remote_files("webtest://web-test/a.json")
+    assert (one[1:], single) == ((9, "today"), True)
 
 
 def test_remote_places_are_listed_and_read_and_archives_in_them(tmp_path: Path) -> None:
