@@ -52,7 +52,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of the app, started as the README says, on a free port; with a scan of the built-in captures."""
+    """Address of the app, started as the README says, on a free port; with a scan of some captures."""
     folder = tmp_path_factory.mktemp("app")
     scanned(folder / "captures" / "scan", *FIXTURES.glob("*.jsonl"))
     with started(folder, "app.py") as address:
