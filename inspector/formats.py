@@ -12,6 +12,7 @@ __all__ = [
     "duration",
     "figure",
     "fine_duration",
+    "in_utf8",
     "listed",
     "number",
     "plural",
@@ -69,6 +70,11 @@ def figure(value: float | None, unit: str = "", unknown: str = "unknown") -> str
 def clip(text: str, limit: int) -> str:
     """A text of at most `limit` characters; one that is longer ends in an ellipsis."""
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def in_utf8(text: str, limit: int) -> str:
+    """The first characters of a text that any receiver can store: without halves of surrogate pairs."""
+    return text[:limit].encode("utf-8", "replace").decode("utf-8")
 
 
 def clip_counted(text: str, limit: int) -> str:

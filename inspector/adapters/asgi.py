@@ -4,6 +4,7 @@ It only listens: requests and responses pass unchanged, and what goes wrong here
 the app or its clients.
 """
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable
@@ -25,6 +26,7 @@ __all__ = ["RecordResponses"]
 _LOG: Final = logging.getLogger(__name__)
 _BODY_AT_MOST: Final = 64 * 2**20
 _LEFT: Final = "the client closed the connection"
+_STOPPED: Final = "the app's server ended the request"
 
 
 class RecordResponses:
@@ -68,13 +70,20 @@ class RecordResponses:
             return message
 
         async def sent(message: Message) -> None:
-            await send(message)
+            try:
+                await send(message)
+            except OSError:  # how a server says so of a client that has gone
+                listener.left = True
+                raise
             listener.sent(message)
 
         try:
             await self._app(scope, received, sent)
+        except asyncio.CancelledError:
+            listener.close(_LEFT if listener.left else _STOPPED)
+            raise
         except BaseException as error:
-            listener.close(f"{type(error).__name__} in the app")
+            listener.close(_LEFT if listener.left else f"{type(error).__name__} in the app")
             raise
         listener.close(_LEFT if listener.left else "the app ended without an end of the response")
 
@@ -98,7 +107,7 @@ class _Listener:
         if message["type"] == "http.disconnect":
             self.left = True
         elif self._recording is None and len(self._body) <= _BODY_AT_MOST:
-            self._body += message.get("body", b"")
+            self._body += message.get("body") or b""
 
     def sent(self, message: Message) -> None:
         """The client got a message of the app."""
@@ -108,7 +117,7 @@ class _Listener:
             if message["type"] == "http.response.start":
                 self._begin(message)
             elif message["type"] == "http.response.body" and self._recording is not None:
-                for _ in self._recording.chunk(message.get("body", b""), time.monotonic()):
+                for _ in self._recording.chunk(message.get("body") or b"", time.monotonic()):
                     pass
                 if not message.get("more_body", False):
                     self.close("")

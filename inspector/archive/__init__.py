@@ -11,7 +11,7 @@ docs/scan.md describes columns and filters. DuckDB, Arrow and fsspec are the ext
 are used.
 """
 
-from inspector.archive.filters import FilterError, parse_filter, quoted
+from inspector.archive.filters import FilterError, narrowed, parse_filter, quoted
 from inspector.archive.folder import is_scan
 from inspector.archive.library import GROUPS, SORTS, Counts, Group, Library, Tally
 from inspector.archive.reporting import (
@@ -42,6 +42,7 @@ __all__ = [
     "column_words",
     "group_cells",
     "is_scan",
+    "narrowed",
     "parse_filter",
     "progress_words",
     "quoted",

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final, NamedTuple, NoReturn
 
-from inspector.archive.columns import CAPTURE_COLUMNS, FINDING_COLUMNS, Column, Type
+from inspector.archive.columns import CAPTURE_COLUMNS, FINDING_COLUMNS, Column, Table, Type
 from inspector.errors import InspectorError
 from inspector.formats import clip, listed
 
@@ -30,6 +30,7 @@ __all__ = [
     "Op",
     "Or",
     "Value",
+    "narrowed",
     "parse_filter",
     "quoted",
 ]
@@ -51,6 +52,7 @@ _TOKEN: Final = re.compile(
     )""",
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
+_OR: Final = re.compile(r"\bor\b", re.IGNORECASE)
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _KEYWORDS: Final = frozenset({"and", "or", "not", "in", "contains", "startswith", "null", "finding"})
 
@@ -143,6 +145,16 @@ def parse_filter(text: str) -> Expression | None:
     found = parser.either()
     parser.end()
     return found
+
+
+def narrowed(words: str, column: str, value: Value) -> str:
+    """A filter with one more condition; one about findings may be met by a finding of its own."""
+    more = f"{column} == {quoted(value)}"
+    if not words.strip():
+        return more
+    if COLUMNS[column].table is Table.FINDINGS:
+        more = f"finding({more})"
+    return f"{words} and {more}" if _OR.search(words) is None else f"({words}) and {more}"
 
 
 def quoted(value: Value) -> str:

@@ -22,6 +22,7 @@ from inspector.archive.rows import Row, Rows
 from inspector.errors import InspectorError, StoreError
 
 __all__ = [
+    "LOCK",
     "MANIFEST",
     "PART_CAPTURES",
     "Known",
@@ -34,6 +35,9 @@ __all__ = [
 
 MANIFEST: Final = "scan.json"
 """The list of parts."""
+
+LOCK: Final = "scan.lock"
+"""What one scan at a time holds; it stays in the folder."""
 
 PART_CAPTURES: Final = 2000
 """Captures of a part, about."""
@@ -74,7 +78,7 @@ class Manifest:
 
 def is_scan(folder: Path) -> bool:
     """Whether a folder holds a scan."""
-    return (folder / MANIFEST).is_file()
+    return os.path.isfile(folder / MANIFEST)
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -100,7 +104,7 @@ def read_manifest(folder: Path) -> Manifest:
             f"{folder}: no scan here; run `python -m inspector scan PLACE --out {folder}`"
         ) from error
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreError(f"{path}: is damaged ({error}); remove it and scan again") from error
+        raise StoreError(f"{path}: is damaged ({error}); remove {folder} and scan again") from error
 
 
 class ScanFolder:
@@ -124,10 +128,13 @@ class ScanFolder:
         self._rows = Rows([], [])
         self._last = max(map(int, self.manifest.parts), default=0)
 
-    def begin(self, places: Sequence[str], ignored: Mapping[str, int]) -> None:
-        """Begin to write: remove what an earlier scan left unfinished, and rows that other code computed."""
+    def begin(self, places: Sequence[str], ignored: Mapping[str, int], *, anew: bool = False) -> None:
+        """Begin to write: remove what an earlier scan left unfinished, and rows that other code computed.
+
+        With `anew` remove all rows.
+        """
         code = code_hash()
-        parts = self.manifest.parts if self.manifest.code == code else ()
+        parts = self.manifest.parts if self.manifest.code == code and not anew else ()
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._commit(
             Manifest(places=tuple(places), code=code, parts=parts, started_at=now, ignored=dict(ignored))
@@ -226,7 +233,7 @@ class ScanFolder:
         return captures, findings
 
     def _unreadable(self, error: Exception) -> StoreError:
-        return StoreError(f"{self.path}: a part cannot be read ({error}); remove the folder and scan again")
+        return StoreError(f"{self.path}: a part cannot be read ({error}); scan again with --again")
 
     def _written(self, tables: Sequence[tuple[Any, Any]]) -> str:
         """Write a new part of both tables; it does not count yet."""
@@ -340,7 +347,7 @@ def _length(path: Path) -> int:
 
 def _locked(path: Path) -> TextIOWrapper:
     """The lock of a folder; the operating system releases it with the process."""
-    file = open(path / "scan.lock", "w", encoding="utf-8", opener=_private)  # noqa: SIM115 -- kept
+    file = open(path / LOCK, "w", encoding="utf-8", opener=_private)  # noqa: SIM115 -- kept
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

@@ -1,5 +1,7 @@
 """What a scan reads: one item for each file, member of a zip archive or object; and its bytes, bounded."""
 
+import os
+from collections.abc import Hashable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -40,7 +42,7 @@ class ItemReader:
     """Reads items; keeps the last archive open, as its members come one after the other."""
 
     def __init__(self) -> None:
-        self._path = ""
+        self._key: Hashable = None
         self._archive: Archive | None = None
 
     def content(self, item: Item) -> bytes:
@@ -62,14 +64,23 @@ class ItemReader:
         if self._archive is not None:
             with suppress(OSError):
                 self._archive.close()
-        self._path, self._archive = "", None
+        self._key, self._archive = None, None
 
     def _opened(self, path: str) -> Archive:
-        if self._archive is None or self._path != path:
+        key = (path, _version(path))
+        if self._archive is None or self._key != key:
             self.close()
             self._archive = opened_zip(path)
-            self._path = path
+            self._key = key
         return self._archive
+
+
+def _version(path: str) -> Hashable:
+    """What tells that another archive has the path now."""
+    with suppress(OSError):
+        told = os.stat(path)
+        return told.st_ino, told.st_size, told.st_mtime_ns
+    return None
 
 
 def _remote(item: Item) -> bytes:

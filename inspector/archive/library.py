@@ -16,13 +16,14 @@ from inspector.archive.columns import (
     CAPTURES,
     FINDING_COLUMNS,
     FINDINGS,
+    UNREAD,
     Column,
     Table,
     Type,
 )
 from inspector.archive.filters import parse_filter
 from inspector.archive.folder import Manifest, missing_extra, read_manifest
-from inspector.archive.sql import where
+from inspector.archive.sql import Where, where
 from inspector.audit import Severity
 from inspector.errors import InspectorError, StoreError
 
@@ -56,6 +57,7 @@ SORTS: Final = tuple(column.name for column in CAPTURES if not column.hidden)
 """Columns by which captures can be sorted."""
 
 _MEMORY: Final = "1GB"
+_ALL: Final = 2**62
 _HELD_BYTES: Final = 32 * 2**20
 """Parquet files of a table up to this size are held in memory, as a page asks many questions of them."""
 
@@ -103,11 +105,22 @@ class Library:
 
     def __init__(self, folder: Path) -> None:
         missing_extra()
-        import duckdb  # noqa: PLC0415 -- an extra
-
         self.folder = folder.resolve()
         self.manifest: Manifest = read_manifest(folder)
-        self._connection = duckdb.connect(
+        while True:
+            try:
+                self._connection = self._opened()
+                return
+            except StoreError:  # a scan may have replaced the parts since the list was read
+                if (now := read_manifest(folder)).parts == self.manifest.parts:
+                    raise
+                self.manifest = now
+
+    def _opened(self) -> Any:
+        """A connection that has both tables."""
+        import duckdb  # noqa: PLC0415 -- an extra
+
+        connection = duckdb.connect(
             ":memory:",
             config={
                 "autoinstall_known_extensions": "false",
@@ -116,13 +129,15 @@ class Library:
             },
         )
         try:
-            self._connection.execute("SET allowed_directories = ?", [[str(self.folder)]])
-            self._connection.execute("SET enable_external_access = false")
+            connection.execute("SET allowed_directories = ?", [[str(self.folder)]])
+            connection.execute("SET enable_external_access = false")
             for table, columns in ((Table.CAPTURES, CAPTURES), (Table.FINDINGS, FINDINGS)):
-                self._view(table, columns)
-            self._connection.execute("SET lock_configuration = true")
+                self._view(connection, table, columns)
+            connection.execute("SET lock_configuration = true")
         except (duckdb.Error, OSError) as error:
+            connection.close()
             raise self._failed(error) from error
+        return connection
 
     def close(self) -> None:
         """Free the memory."""
@@ -204,19 +219,25 @@ class Library:
         found = dict(rows)
         return {severity.value: found.get(severity.value, 0) for severity in Severity}
 
-    def first_error(self, words: str = "") -> str | None:
-        """The first day with an error, where days are known."""
+    def first_error(self, words: str = "") -> tuple[str | None, int]:
+        """The first day of a capture with errors, and how many captures with errors have no day."""
         condition = where(parse_filter(words))
         [row] = self._rows(
-            f"SELECT min(c.day) FROM captures c WHERE c.verdict = 'error' AND {condition.sql}",
+            "SELECT min(c.day), count(*) - count(c.day) FROM captures c "
+            f"WHERE c.verdict = 'error' AND {condition.sql}",
             condition.parameters,
         )
-        return None if row[0] is None else str(row[0])
+        return row[0], row[1]
+
+    def unread(self, words: str = "", *, limit: int) -> list[dict[str, Any]]:
+        """The first files that could not be read, by path."""
+        condition = where(parse_filter(words))
+        return self._captures(f"c.verdict = '{UNREAD}' AND {condition.sql}", condition, _PATHS, limit)
 
     def rows(
-        self, words: str = "", *, sort: str = "", descending: bool = False, limit: int = 100
+        self, words: str = "", *, sort: str = "", descending: bool = False, limit: int | None = 100
     ) -> list[dict[str, Any]]:
-        """Rows of captures; without `sort` the worst first."""
+        """Rows of captures, all without `limit`; without `sort` the worst first."""
         if sort and sort not in SORTS:
             raise InspectorError(f"cannot sort by {sort}; choose {', '.join(SORTS)}")
         condition = where(parse_filter(words))
@@ -225,10 +246,13 @@ class Library:
             order = f"{name} {'DESC' if descending else 'ASC'} NULLS LAST, {_PATHS}"
         else:
             order = f"{_WORST}, {_PATHS}"
-        names = [column.name for column in CAPTURES]
+        return self._captures(condition.sql, condition, order, limit)
+
+    def _captures(self, sql: str, condition: Where, order: str, limit: int | None) -> list[dict[str, Any]]:
+        names = _listed([column.name for column in CAPTURES])
         found = self._rows(
-            f"SELECT {_listed(names)} FROM captures c WHERE {condition.sql} ORDER BY {order} LIMIT ?",
-            (*condition.parameters, limit),
+            f"SELECT {names} FROM captures c WHERE {sql} ORDER BY {order} LIMIT ?",
+            (*condition.parameters, _ALL if limit is None else min(limit, _ALL)),
         )
         return [_as_row(CAPTURES, row) for row in found]
 
@@ -247,17 +271,17 @@ class Library:
         found = self._rows(f"SELECT {names} FROM captures c WHERE c.id = ?", (key,))
         return _as_row(CAPTURES, found[0]) if found else None
 
-    def _view(self, table: Table, columns: Sequence[Column]) -> None:
+    def _view(self, connection: Any, table: Table, columns: Sequence[Column]) -> None:
         files = [str(self.folder / f"{table.value}-{part}.parquet") for part in self.manifest.parts]
         if files:
-            rows = self._connection.read_parquet(files)
+            rows = connection.read_parquet(files)
             if sum(os.path.getsize(file) for file in files) <= _HELD_BYTES:
                 rows.create(table.value)
             else:
                 rows.create_view(table.value)
         else:
             types = ", ".join(f"{one.name} {_TYPES[one.type]}" for one in columns)
-            self._connection.execute(f"CREATE TABLE {table.value} ({types})")
+            connection.execute(f"CREATE TABLE {table.value} ({types})")
 
     def _rows(self, sql: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
         import duckdb  # noqa: PLC0415 -- an extra
@@ -265,13 +289,14 @@ class Library:
         try:
             # A cursor of its own: sessions of the dashboard share the connection.
             with self._connection.cursor() as cursor:
-                return cursor.execute(sql, list(parameters)).fetchall()
+                found: list[tuple[Any, ...]] = cursor.execute(sql, list(parameters)).fetchall()
+                return found
         except duckdb.Error as error:
             raise self._failed(error) from error
 
     def _failed(self, error: Exception) -> StoreError:
         words = " ".join(str(error).split())
-        return StoreError(f"{self.folder}: the rows cannot be read ({words[:200]}); run the scan again")
+        return StoreError(f"{self.folder}: the rows cannot be read ({words[:200]}); scan again with --again")
 
 
 _LEVELS: Final = ("clean", "warning", "error", "unknown", "unread")

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from inspector.archive.folder import LOCK, MANIFEST
 from inspector.archive.items import Item
 from inspector.archive.remote import is_url, remote_files
 from inspector.archive.zips import opened_zip
 from inspector.errors import InspectorError, StoreError
 
-__all__ = ["ENDINGS", "Listing", "list_places"]
+__all__ = ["ENDINGS", "Listing", "list_places", "whole_place"]
 
 ENDINGS: Final = (".har", ".json", ".jsonl", ".log", ".ndjson", ".out", ".sse", ".txt", ".zip")
 """Files of a folder or an archive that are read, also with `.gz` or `.zst` behind; a file that is named
@@ -50,6 +51,11 @@ def list_places(places: Sequence[str], *, but: Path | None = None) -> Listing:
     return found
 
 
+def whole_place(place: str) -> str:
+    """A place as it is kept for the next scan, which may run in another folder."""
+    return place if is_url(place) else os.path.join(os.getcwd(), os.path.expanduser(place))
+
+
 def _of_place(place: str, ignored: Counter[str], but: Path | None) -> Iterator[Item]:
     if place.startswith("file://"):
         place = unquote(urlsplit(place).path)
@@ -62,11 +68,13 @@ def _of_place(place: str, ignored: Counter[str], but: Path | None) -> Iterator[I
     elif os.path.lexists(path):
         yield from _of_file(path, ignored)
     elif glob.has_magic(place):
-        matched = sorted(glob.iglob(os.path.expanduser(place), recursive=True))
+        found = sorted(glob.iglob(os.path.expanduser(place), recursive=True))
+        matched = [name for name in found if not os.path.isdir(name)]
         if not matched:
-            raise InspectorError(f"{place}: no file matches; check the pattern")
+            why = "only folders match; name the folders" if found else "no file matches; check the pattern"
+            raise InspectorError(f"{place}: {why}")
         for name in matched:
-            if not os.path.isdir(name):
+            if not _is_list_of_parts(name):
                 yield from _of_file(os.path.abspath(name), ignored)
     else:
         raise StoreError(f"{place}: no such file or folder; check the name")
@@ -90,7 +98,7 @@ def _of_folder(folder: str, ignored: Counter[str], but: Path | None) -> Iterator
             )
             continue
         for entry in found:
-            if entry.name.startswith("."):
+            if entry.name.startswith(".") or _is_list_of_parts(entry.path):
                 continue
             if _is_folder(entry):
                 waiting.append(entry.path)
@@ -98,6 +106,12 @@ def _of_folder(folder: str, ignored: Counter[str], but: Path | None) -> Iterator
                 yield from _of_file(entry.path, ignored)
             else:
                 ignored[_ending(entry.name)] += 1
+
+
+def _is_list_of_parts(path: str) -> bool:
+    """Whether a file is the list of parts of a scan, whose tables may be in a folder of captures."""
+    folder, name = os.path.split(path)
+    return name == MANIFEST and os.path.exists(os.path.join(folder, LOCK))
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -142,14 +156,12 @@ def _of_zip(path: str, size: int, stamp: str, ignored: Counter[str]) -> Iterator
         one = Item(path, None, size, stamp)
         yield one._replace(trouble=str(error).removeprefix(f"{one.name}: "))
         return
-    names: set[str] = set()
-    for member in archive.members():
-        name = member.filename
-        if not _wanted(name.rpartition("/")[2]):
-            ignored[_ending(name)] += 1
-        elif name not in names:
-            names.add(name)
+    # Of several members with one name the last one counts, as for `zipfile`.
+    for name, member in {member.filename: member for member in archive.members()}.items():
+        if _wanted(name.rpartition("/")[2]):
             yield Item(path, name, member.file_size, f"crc32 {member.CRC:08x}")
+        else:
+            ignored[_ending(name)] += 1
     archive.close()
 
 

@@ -7,7 +7,7 @@ made the row must have known, and a remote place is asked only if the operator a
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
@@ -39,11 +39,14 @@ def offered_scans() -> dict[str, Path]:
         for one in (folder, *_subfolders(folder)):
             resolved = one.resolve()
             if is_scan(one) and resolved not in found.values():
-                name = resolved.name
-                if name in found:
-                    name = f"{resolved.parent.name}/{name}"
-                found.setdefault(name, resolved)
+                found[_free_name(resolved, found)] = resolved
     return found
+
+
+def _free_name(path: Path, taken: Container[str]) -> str:
+    """The last part of a path, with as many before it as tell it from the others."""
+    names = ("/".join(path.parts[-size:]) for size in range(1, len(path.parts)))
+    return next((name for name in names if name not in taken), str(path))
 
 
 def scan_stamp(folder: Path) -> str:

@@ -1,7 +1,7 @@
 """Batches of items to rows on all cores of this machine, with a bounded number of them under way.
 
-A process that the system kills (out of memory) ends with its file: that file
-gets a row with the reason, and the others are read again.
+A process that the system kills (out of memory) ends with its file: that file gets a row with the reason, and
+the others are read again.
 """
 
 import os
@@ -10,8 +10,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Final
 
 from inspector.archive.items import Item
-from inspector.archive.rows import Rows, rows_of_batch, unread
+from inspector.archive.rows import Rows, release, rows_of_batch, unread
 from inspector.diagnosis import issues
+from inspector.errors import InspectorError
 from inspector.harmony.vocab import encoding
 from inspector.workers import WorkerEnded, Workers
 
@@ -38,8 +39,11 @@ def cores() -> int:
 
 def here(batches: Iterable[Batch], work: Work = rows_of_batch) -> Iterator[Done]:
     """The rows of batches, one after the other in this process."""
-    for batch in batches:
-        yield batch, work(batch)
+    try:
+        for batch in batches:
+            yield batch, work(batch)
+    finally:
+        release()
 
 
 def pooled(batches: Iterable[Batch], jobs: int, work: Work = rows_of_batch) -> Iterator[Done]:
@@ -77,6 +81,7 @@ def _one_by_one(items: Sequence[Item], work: Work) -> Iterator[Done]:
     """The rows of items of which one ended its process, each by itself, to find out which."""
     pool = _pool(1)
     try:
+        _begun(pool)
         for item in items:
             try:
                 yield (item,), pool.submit(work, (item,)).result()
@@ -86,6 +91,16 @@ def _one_by_one(items: Sequence[Item], work: Work) -> Iterator[Done]:
                 pool = _pool(1)
     finally:
         pool.shutdown(wait=False)
+
+
+def _begun(pool: Workers) -> None:
+    """Raise InspectorError where a process ends before it reads anything, which is no file's fault."""
+    try:
+        pool.submit(cores).result()
+    except WorkerEnded as error:
+        raise InspectorError(
+            "the processes of the scan end as they start; free memory, or scan with one process (--jobs 1)"
+        ) from error
 
 
 def _pool(jobs: int) -> Workers:

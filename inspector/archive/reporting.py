@@ -51,7 +51,6 @@ def summarise(library: Library, words: str = "") -> Summary:
     """The summary of the captures that a filter keeps."""
     counts = library.counts(words)
     versions = library.groups("version", words)
-    unread = f'({words}) and verdict == "unread"' if words.strip() else 'verdict == "unread"'
     return Summary(
         sentence=_sentence(counts, versions, library.first_error(words), filtered=bool(words.strip())),
         counts=counts,
@@ -59,39 +58,53 @@ def summarise(library: Library, words: str = "") -> Summary:
         versions=versions,
         kinds=library.tallies("kind", words),
         causes=library.tallies("finding_cause", words),
-        unread=library.rows(unread, sort="path", limit=_UNREAD) if counts.unread else [],
+        unread=library.unread(words, limit=_UNREAD) if counts.unread else [],
     )
 
 
-def _sentence(counts: Counts, versions: Sequence[Group], first: str | None, *, filtered: bool) -> str:
+def _sentence(
+    counts: Counts, versions: Sequence[Group], first: tuple[str | None, int], *, filtered: bool
+) -> str:
     unread = f"{count(counts.unread, 'file')} could not be read." if counts.unread else ""
     if not counts.captures:
         if unread:
             return unread
         return "No capture matches the filter." if filtered else "The scan found no captures."
-    if not counts.error:
-        told = f"None of {count(counts.captures, 'capture')} has errors"
-        told += (
-            f"; {number(counts.warning)} {'has' if counts.warning == 1 else 'have'} warnings."
-            if counts.warning
-            else "."
-        )
-        return f"{told} {unread}".rstrip()
-    verb = "has" if counts.error == 1 else "have"
-    told = (
-        f"{number(counts.error)} of {count(counts.captures, 'capture')} {verb} errors ({share_words(counts)})"
-    )
-    if first is not None:
-        told += f", the first on {first}"
-    named = [group for group in versions if group.value is not None and group.counts.captures]
-    if len(named) > 1:
-        worst = max(named, key=lambda group: group.counts.error)
-        told += (
-            f"; most are from version {worst.value}"
-            if 2 * worst.counts.error > counts.error
-            else f"; version {worst.value} has the most"
-        ) + f" ({number(worst.counts.error)} of {number(worst.counts.captures)})"
+    captures = count(counts.captures, "capture")
+    if counts.unknown == counts.captures:
+        return f"The verdict of {captures} is unknown. {unread}".rstrip()
+    if counts.error:
+        verb = "has" if counts.error == 1 else "have"
+        told = f"{number(counts.error)} of {captures} {verb} errors ({share_words(counts)}){_since(*first)}"
+        told += _worst_version(counts, versions)
+    else:
+        told = f"None of {captures} has errors"
+        if counts.warning:
+            told += f"; {number(counts.warning)} {'has' if counts.warning == 1 else 'have'} warnings"
+    if counts.unknown:
+        told += f"; the verdict of {number(counts.unknown)} is unknown"
     return f"{told}. {unread}".rstrip()
+
+
+def _since(day: str | None, undated: int) -> str:
+    """Since when there are errors, as far as the captures have dates."""
+    if day is None:
+        return ""
+    return f", the first with a known date on {day}" if undated else f", the first on {day}"
+
+
+def _worst_version(counts: Counts, versions: Sequence[Group]) -> str:
+    """The version with more errors than any other, where there is one and it is known."""
+    ranked = sorted(versions, key=lambda group: -group.counts.error)
+    if sum(group.value is not None and group.counts.captures > 0 for group in ranked) < 2:
+        return ""
+    worst, second = ranked[:2]
+    if worst.value is None or worst.counts.error == second.counts.error:
+        return ""
+    words = f"({number(worst.counts.error)} of {number(worst.counts.captures)})"
+    if 2 * worst.counts.error > counts.error:
+        return f"; most are from version {worst.value} {words}"
+    return f"; version {worst.value} has the most {words}"
 
 
 def share_words(counts: Counts) -> str:

@@ -19,7 +19,7 @@ from inspector.formats import clip
 from inspector.inspection import Inspection, channel_of, inspect
 from inspector.store import loads
 
-__all__ = ["Row", "Rows", "capture_key", "digest_of", "rows_of", "rows_of_batch", "unread"]
+__all__ = ["Row", "Rows", "capture_key", "digest_of", "release", "rows_of", "rows_of_batch", "unread"]
 
 Row = tuple[Any, ...]
 """The values of a row, in the order of its table's columns."""
@@ -48,6 +48,11 @@ def rows_of_batch(items: Sequence[Item]) -> Rows:
         found.captures.extend(one.captures)
         found.findings.extend(one.findings)
     return found
+
+
+def release() -> None:
+    """Close the archive that is still open in this process."""
+    _READER.close()
 
 
 def rows_of(item: Item, reader: ItemReader) -> Rows:

@@ -11,7 +11,7 @@ from typing import Final
 from inspector.archive.columns import CAPTURES, UNREAD
 from inspector.archive.folder import Known, ScanFolder, is_scan, read_manifest
 from inspector.archive.items import Item
-from inspector.archive.listing import Listing, list_places
+from inspector.archive.listing import list_places, whole_place
 from inspector.archive.pooling import Batch, Runner, cores, here, pooled
 from inspector.archive.rows import Rows
 from inspector.audit.verdict import Level
@@ -110,7 +110,16 @@ def scan(
         listed = list_places(places, but=out)
         known = {} if again else folder.known()
         wanted = [item for item in listed.items if not _unchanged(item, known.get(item.key))]
-        far = _begun(folder, places, listed, wanted, again=again)
+        folder.begin([whole_place(place) for place in places], listed.ignored, anew=again)
+        gone = set(known) - {item.key for item in listed.items}
+        if stale := gone | {item.key for item in wanted} & set(known):
+            folder.drop(stale)
+        far = Progress(
+            files=len(wanted),
+            skipped=len(listed.items) - len(wanted),
+            removed=len(gone),
+            size=sum(map(_weight, wanted)),
+        )
         tell(far)
         start = written = clock()
         batches = list(_batches(wanted))
@@ -132,24 +141,6 @@ def scan(
             raise
         folder.finish()
         return far
-
-
-def _begun(
-    folder: ScanFolder, places: Sequence[str], listed: Listing, wanted: Sequence[Item], *, again: bool
-) -> Progress:
-    """Write down what is scanned, and drop the rows of what is read again or gone."""
-    before = folder.known()
-    there = {item.key for item in listed.items}
-    stale = set(before) if again else {item.key for item in wanted} & set(before) | (set(before) - there)
-    folder.begin(places, listed.ignored)
-    if stale:
-        folder.drop(stale)
-    return Progress(
-        files=len(wanted),
-        skipped=len(listed.items) - len(wanted),
-        removed=len(set(before) - there),
-        size=sum(map(_weight, wanted)),
-    )
 
 
 def _unchanged(item: Item, known: Known | None) -> bool:

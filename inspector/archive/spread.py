@@ -1,6 +1,6 @@
 """Batches of items to rows on a Ray cluster, by the function that one process runs; or on a local Ray.
 
-Ray reports usage to its makers unless it is told not to, and a local Ray listens on all addresses: both are
+By default Ray sends usage reports to its developers, and a local Ray listens on all addresses; both are
 switched off here. Machines of a cluster need this program, the same version, and must reach the same places.
 """
 

@@ -94,13 +94,14 @@ def _some(expression: Expression) -> Where:
 
 
 def _possible(expression: Expression) -> None:
-    """Raise FilterError where one column of one finding would need two values."""
-    if not isinstance(expression, And):
-        return
+    """Raise FilterError where one column of one finding would need two values, or none and always has one."""
     seen: dict[str, Value] = {}
-    for part in expression.parts:
+    for part in expression.parts if isinstance(expression, And) else (expression,):
         if isinstance(part, Comparison) and part.op is Op.EQUAL:
             name = part.column.name
+            if part.value is None and part.column.values:
+                why = f"every finding has a {name}; captures without findings are those with findings == 0"
+                raise FilterError(part.at, why)
             if seen.setdefault(name, part.value) != part.value:
                 raise FilterError(
                     part.at,

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from inspector.archive import GROUPS, SORTS, Library, row_lines, summarise, summary_lines, summary_row
 from inspector.commands.scan import scan_folder
-from inspector.commands.shared import Commands, print_json, say, write_text
+from inspector.commands.shared import Commands, print_json, say, whole_number, write_text
 
 __all__ = ["add_parser"]
 
@@ -42,13 +42,15 @@ def add_parser(commands: Commands) -> None:
         metavar="COLUMN",
         help=f"count captures by {', '.join(GROUPS)} (default: version)",
     )
-    parser.add_argument("--rows", type=int, default=0, metavar="N", help="also list the first N captures")
+    parser.add_argument("--rows", type=whole_number, metavar="N", help="also list the first N captures")
     parser.add_argument(
         "--sort", default="", choices=SORTS, metavar="COLUMN", help="order of the rows (default: worst first)"
     )
     parser.add_argument("--descending", action="store_true", help="largest first")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.add_argument("--csv", metavar="FILE", help="also write the rows as CSV; - for standard output")
+    parser.add_argument(
+        "--csv", metavar="FILE", help="also write the rows as CSV, all without --rows; - for standard output"
+    )
     parser.set_defaults(run=run)
 
 
@@ -61,19 +63,20 @@ def run(arguments: Namespace) -> int:
             arguments.filter,
             sort=arguments.sort,
             descending=arguments.descending,
-            limit=max(0, arguments.rows),
+            limit=None if arguments.rows is None and arguments.csv is not None else arguments.rows or 0,
         )
+        listed = rows[: arguments.rows or 0]
         findings: dict[str, list[dict[str, Any]]] = {}
-        for one in library.findings([row["id"] for row in rows]):
+        for one in library.findings([row["id"] for row in listed]):
             findings.setdefault(one["capture"], []).append(one)
     if arguments.csv is not None:
         write_text(arguments.csv, _csv(rows))
     if arguments.json:
-        listed = [{**row, "finding_rows": findings.get(row["id"], [])} for row in rows]
-        print_json({**summary_row(found, groups=groups), "filter": arguments.filter, "rows": listed})
+        told = [{**row, "finding_rows": findings.get(row["id"], [])} for row in listed]
+        print_json({**summary_row(found, groups=groups), "filter": arguments.filter, "rows": told})
     elif arguments.csv != "-":
         say(summary_lines(found, groups=groups))
-        for row in rows:
+        for row in listed:
             say(["", *row_lines(row, findings.get(row["id"], []))])
     return 0
 

@@ -16,7 +16,7 @@ from inspector.client.address import Server
 from inspector.client.plain import list_models, open_client, version_and_owner
 from inspector.commands.asking import add_connection_options, server_of
 from inspector.commands.shared import Commands, print_json, say, tell, write_text
-from inspector.errors import InspectorError, LabError
+from inspector.errors import InspectorError, LabError, StoreError
 from inspector.lab.process import ServerProcess, free_port, kill_is_interrupt
 from inspector.probe import prompts_of_file
 from inspector.probe.proof import (
@@ -110,6 +110,10 @@ def run(arguments: Namespace) -> int:
     """Measure, write the report, and exit with 1 if something was damaged."""
     if not 0 < arguments.minutes <= 24 * 60 or not all(0 < one <= 4096 for one in arguments.streams):
         raise InspectorError("--minutes must be more than 0 and at most 1440, --streams 1 to 4096")
+    if (arguments.out / "captures").exists():
+        raise StoreError(
+            f"{arguments.out}: holds another proof, with which this one would be mixed; choose another --out"
+        )
     with kill_is_interrupt():
         proof = _running(arguments) if arguments.base_url else _started(arguments)
     report = arguments.out / "report.md"
@@ -186,7 +190,9 @@ def _measured(
 
 
 def _proof(arguments: Namespace, model: str, version: str | None, cells: Sequence[Cell]) -> Proof:
-    return Proof(model=model, version=version, gpu=_gpu(), cells=cells, folder=arguments.out / "captures")
+    here = arguments.base_url is None  # of another server it is not known where it runs
+    gpu, folder = _gpu() if here else None, arguments.out / "captures"
+    return Proof(model=model, version=version, gpu=gpu, here=here, cells=cells, folder=folder)
 
 
 def _version(server: Server, model: str) -> str | None:

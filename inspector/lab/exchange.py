@@ -128,7 +128,7 @@ def script_of(fixture: Fixture) -> Script:
 
 
 def _going_on(ids: Sequence[int]) -> dict[str, Any]:
-    """A stop token inside the output was sampled only because the server was told to go on."""
+    """Options of a request whose output has a stop token before its end, where generation usually ends."""
     return {"ignore_eos": True, "max_tokens": len(ids)} if any(one in STOPS for one in ids[:-1]) else {}
 
 

@@ -45,6 +45,8 @@ class Column:
 
 
 _SHOWN_IDS: Final = 4096
+_IGNORED: Final = -100
+"""The label of a token that the loss leaves out."""
 _LOG_KEYS: Final = frozenset(
     {
         "acc",
@@ -105,7 +107,7 @@ def _form(key: str, values: Sequence[object]) -> Form | None:
     if any(is_messages(_decoded(value)) for value in values):
         return Form.MESSAGES
     if any(_holds_ids(value) for value in values):
-        return Form.IDS
+        return None if any(map(_is_masked, values)) else Form.IDS
     texts = [value for value in values if isinstance(value, str)]
     if any(first_spelled(text) is not None for text in texts):
         return Form.TEXT
@@ -121,6 +123,11 @@ def _holds_ids(value: object) -> bool:
             if not MARKERS.isdisjoint(head) or first_spelled(text_of(head)) is not None:
                 return True
     return False
+
+
+def _is_masked(value: object) -> bool:
+    """True for labels: a copy of the token IDs in which some are left out of the loss."""
+    return isinstance(value, list) and _IGNORED in value
 
 
 def is_ids(value: object) -> bool:
@@ -145,8 +152,9 @@ def _log(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
 
 def _answers(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[str]:
     """The columns of what a model wrote, in a table that has a score or a target beside it."""
-    if _LOG_KEYS.isdisjoint(keys):
-        return []
+    told = _LOG_KEYS.intersection(keys)
+    if not told or (told == {"label"} and all(isinstance(row.get("label"), bool) for row in rows)):
+        return []  # a boolean label alone is a preference in training data
     return [key for key in keys if key in _RESPONSES and any(_is_text(row.get(key)) for row in rows)]
 
 

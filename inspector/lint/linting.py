@@ -1,7 +1,7 @@
 """A table is checked row by row; what is kept is bounded."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
@@ -11,10 +11,12 @@ from inspector.audit.kinds import Severity
 from inspector.bounds import FINDINGS
 from inspector.errors import CaptureError
 from inspector.formats import clip, count, listed, number
+from inspector.lint.advice import amount, level
 from inspector.lint.answers import check_answer, check_plain
 from inspector.lint.columns import Column, Form, detect, values_in
 from inspector.lint.finding import Flaw, LintFinding, Unit
 from inspector.lint.messages import check_messages, is_messages
+from inspector.lint.padding import RUN, is_padded
 from inspector.lint.rendered import Ending, Rendered, check_ids, check_text
 from inspector.lint.rows import Row, Table, open_table
 from inspector.lint.rules import RULES, Rule
@@ -55,16 +57,12 @@ class LintReport:
 
     def of(self, severity: Severity) -> int:
         """How many of a severity."""
-        return sum(many for rule, many in self.counts.items() if RULES[rule].severity is severity)
+        return amount(self.counts, RULES, severity)
 
     @property
     def level(self) -> str:
         """`error`, `warning`, `unknown` where nothing was checked, else `ok`."""
-        if self.of(Severity.ERROR):
-            return "error"
-        if self.counts:
-            return "warning"
-        return "ok" if self.values else "unknown"
+        return level(self.counts, RULES, checked=self.values > 0)
 
     @property
     def sentence(self) -> str:
@@ -132,7 +130,7 @@ def lint_table(
     taken = tuple(columns) or tuple(detect([row.values for row in head if row.values is not None]))
     if not taken:
         raise _nothing(table.name, head)
-    run = _Run(taken, training=training, limit=max_findings)
+    run = _Run(taken, training=training, limit=max_findings, padded=_padded(taken, head))
     for row in chain(head, table.rows):
         run.row(row)
     run.end()
@@ -155,13 +153,28 @@ def lint_table(
 def _nothing(name: str, head: Sequence[Row]) -> CaptureError:
     if any(row.values is not None and "harmony_capture" in row.values for row in head):
         return CaptureError(name, "is a capture; check it with the command audit")
+    if not head:
+        return CaptureError(name, "has no rows")
     if not (keys := _keys(head)):
-        return CaptureError(name, "has no row that can be read; pass JSON Lines, JSON or Parquet")
+        told = head[0].problem or "it is empty"
+        why = f"has no row that can be read ({told}); pass JSON Lines, JSON or Parquet"
+        return CaptureError(name, why)
     return CaptureError(
         name,
         f"no column was recognized; its columns are {keys}. "
         "Name one with --text, --messages, --ids or --answer",
     )
+
+
+def _padded(columns: Sequence[Column], head: Sequence[Row]) -> set[Column]:
+    """The columns whose first rows show that they are padded with `<|return|>`."""
+    rows = [row.values for row in head if row.values is not None]
+    return {
+        column
+        for column in columns
+        if column.form is Form.IDS
+        and any(is_padded(value) for row in rows for value in values_in(row, column))
+    }
 
 
 def _keys(head: Iterable[Row]) -> str:
@@ -178,6 +191,8 @@ class _Endings:
     ends: int = 0
     first: LintFinding | None = None
     """The first that ends in `<|end|>`."""
+    flawed: bool = False
+    """True where the row of `first` has other findings."""
 
 
 @dataclass(slots=True)
@@ -185,6 +200,8 @@ class _Run:
     columns: Sequence[Column]
     training: bool = field(kw_only=True)
     limit: int = field(kw_only=True)
+    padded: Container[Column] = field(kw_only=True)
+    """Columns that are padded with `<|return|>`."""
     rows: int = 0
     flawed: int = 0
     values: int = 0
@@ -214,16 +231,23 @@ class _Run:
         for column, found in parts:
             for flaw in _dropped(found, pending):
                 self._add(flaw, row, column)
-        self.flawed += self.counts.total() > before
+        flawed = self.counts.total() > before
+        self.flawed += flawed
+        for endings in self.endings.values():
+            if endings.first is not None and endings.first.row == row.number:
+                endings.flawed = flawed
 
     def end(self) -> None:
         """Say what only the whole column shows."""
+        flawed = set[int]()
         for endings in self.endings.values():
             first = endings.first
             if endings.returns and first is not None:
                 note = f"{number(endings.returns)} end in <|return|>, {number(endings.ends)} in <|end|>."
                 self.counts[Rule.MIXED_ENDINGS] += 1
-                self.flawed += not any(one.row == first.row for one in self.findings)
+                if not endings.flawed and first.row not in flawed:
+                    flawed.add(first.row)
+                    self.flawed += 1
                 self._keep(_as(first, Rule.MIXED_ENDINGS, note))
 
     def _value(
@@ -246,7 +270,8 @@ class _Run:
                 if value == []:
                     return
                 if isinstance(value, list) and all(type(one) is int for one in value):
-                    yield from self._rendered(check_ids(value), column, row, parts)
+                    found = check_ids(value, run=2 if column in self.padded else RUN)
+                    yield from self._rendered(found, column, row, parts)
                 else:
                     yield _wrong(value)
             case Form.MESSAGES:

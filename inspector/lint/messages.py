@@ -27,6 +27,8 @@ _SHARE_GPT: Final = {
     "observation": "tool",
     "function_response": "tool",
 }
+_QUOTING: Final = frozenset({"system", "developer", "user", "tool", "function"})
+"""Roles whose texts may quote a transcript; the model's own may not be one."""
 _ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 
 
@@ -74,7 +76,7 @@ def _harmony(messages: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Flaw
     for index, message in messages:
         role, text = _role(message), _text(message.get("content"))
         yield from _role_flaws(role, index)
-        yield from _text_flaws(text, index)
+        yield from _text_flaws(text, index, role)
         parts.append(
             Part(
                 message=index,
@@ -95,10 +97,11 @@ def _chat(messages: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Flaw]:
     for index, message in messages:
         role, text = _role(message), _text(_content(message))
         yield from _role_flaws(role, index)
-        yield from _text_flaws(text, index)
+        yield from _text_flaws(text, index, role)
         if role == "assistant":
             calls = _calls(message)
-            called = called or bool(calls) or message.get("from") == "function_call"
+            called = called or bool(calls or message.get("function_call"))
+            called = called or message.get("from") == "function_call"
             known.update(one for call in calls if (one := _string(call.get("id"))))
             yield from _assistant(index, message, text, calls)
         elif role in {"tool", "function"}:
@@ -150,10 +153,10 @@ def _role_flaws(role: str | None, index: int) -> Iterator[Flaw]:
         yield Flaw(rule=Rule.UNKNOWN_ROLE, message=index, note=note)
 
 
-def _text_flaws(text: str, index: int) -> Iterator[Flaw]:
+def _text_flaws(text: str, index: int, role: str | None = "assistant") -> Iterator[Flaw]:
     if (at := first_spelled(text)) is not None:
         yield Flaw(rule=Rule.SPECIAL_TOKEN_IN_MESSAGE, at=at, message=index, excerpt=clip(text[at:], SHOWN))
-    elif (at := is_transcript(text)) is not None:
+    elif role not in _QUOTING and (at := is_transcript(text)) is not None:
         yield Flaw(rule=Rule.STRIPPED_TRANSCRIPT, at=at, message=index, excerpt=clip(text[at:], SHOWN))
 
 

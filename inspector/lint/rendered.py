@@ -20,6 +20,7 @@ from inspector.harmony.vocab import (
     token_bytes,
 )
 from inspector.lint.finding import Flaw
+from inspector.lint.padding import RUN, SPECIAL_FROM, unpadded
 from inspector.lint.rules import Rule
 from inspector.lint.spelled import first_spelled, spelled
 from inspector.lint.structure import SHOWN, Part, check_structure, conversations
@@ -27,10 +28,6 @@ from inspector.prompt.messages import MessageState, PromptMessage, parse
 
 __all__ = ["Ending", "Rendered", "check_ids", "check_text"]
 
-_SPECIAL_FROM: Final = 199998
-"""All IDs from here on are special tokens."""
-_RUN: Final = 3
-"""So many `<|return|>` at one end are padding: many trainers pad with the EOS token."""
 _CHARACTERS: Final = 4_000_000
 _OPENING: Final = (int(Marker.START), ASSISTANT)
 _HEADER: Final = frozenset({int(Marker.CHANNEL), int(Marker.CONSTRAIN), int(Marker.MESSAGE)})
@@ -80,15 +77,15 @@ def _moved(flaw: Flaw, starts: Sequence[int]) -> Flaw:
     return Flaw(rule=flaw.rule, at=at, message=flaw.message, excerpt=flaw.excerpt, note=flaw.note)
 
 
-def check_ids(ids: Sequence[int]) -> Rendered:
-    """Check token IDs; places are tokens."""
+def check_ids(ids: Sequence[int], *, run: int = RUN) -> Rendered:
+    """Check token IDs, of which so many `<|return|>` at the end are padding; places are tokens."""
     if len(ids) > TOKENS:
         return Rendered(flaws=[Flaw(rule=Rule.TOO_LONG)])
     for at, token_id in enumerate(ids):
         if not 0 <= token_id < VOCABULARY_SIZE:
             note = f"{token_id} is not a token of gpt-oss."
             return Rendered(flaws=[Flaw(rule=Rule.WRONG_FORM, at=at, note=note)])
-    first, end = _unpadded(ids)
+    first, end = unpadded(ids, run=run)
     inner = ids[first:end]
     if not inner:
         return Rendered()
@@ -117,27 +114,6 @@ def check_ids(ids: Sequence[int]) -> Rendered:
 
 def _is_message(message: PromptMessage) -> bool:
     return message.state in {MessageState.COMPLETE, MessageState.OPEN}
-
-
-def _unpadded(ids: Sequence[int]) -> tuple[int, int]:
-    """Where the row begins and ends without padding; one `<|return|>` of a run at its end belongs to it."""
-    first, end = 0, len(ids)
-    while first < end and _is_padding(ids[first]):
-        first += 1
-    while end > first and _is_padding(ids[end - 1]):
-        end -= 1
-    ahead, behind = first, end
-    while ahead < end and ids[ahead] == Marker.RETURN:
-        ahead += 1
-    while behind > ahead and ids[behind - 1] == Marker.RETURN:
-        behind -= 1
-    if ahead - first >= _RUN:
-        first = ahead
-    return first, behind + 1 if end - behind >= _RUN else end
-
-
-def _is_padding(token_id: int) -> bool:
-    return token_id >= _SPECIAL_FROM and token_id not in MARKERS
 
 
 def _without_markers(ids: Sequence[int], first: int) -> Iterator[Flaw]:
@@ -230,7 +206,7 @@ def _rejected(
 
 def _body(message: PromptMessage, shift: int) -> Iterator[Flaw]:
     """Special tokens in a body, real or spelled."""
-    real = [at for at, token_id in enumerate(message.ids) if token_id >= _SPECIAL_FROM]
+    real = [at for at, token_id in enumerate(message.ids) if token_id >= SPECIAL_FROM]
     if real:
         shown = token_bytes(message.ids[real[0]]).decode()
         yield Flaw(
@@ -244,7 +220,7 @@ def _body(message: PromptMessage, shift: int) -> Iterator[Flaw]:
         return
     for at in spelled(message.text):
         token = _token_at(message.ids, at)
-        if message.ids[token] < _SPECIAL_FROM:
+        if message.ids[token] < SPECIAL_FROM:
             yield Flaw(
                 rule=Rule.SPELLED_SPECIAL_TOKEN,
                 at=max(message.body + token + shift, 0),

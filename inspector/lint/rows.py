@@ -28,6 +28,8 @@ _PARQUET: Final = b"PAR1"
 _ZIP: Final = b"PK\x03\x04"
 _BATCH: Final = 32
 """Rows of a Parquet file that are held at a time."""
+_NO_VALUE: Final = (ValueError, OverflowError)
+"""What Arrow raises for a value that Python cannot hold, such as text that is no UTF-8."""
 _MISSING: Final = (
     'Parquet needs pyarrow; install it with: pip install "harmony-inspector[scan]"'
     ", in a checkout pip install -r requirements-scan.txt"
@@ -190,12 +192,23 @@ def _samples(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], name: str
 def _parquet(file: IO[bytes], name: str) -> Iterator[Row]:
     number = 0
     for batch in _batches(file, name):
-        for values in batch:
-            number += 1
-            yield _of_value(number, values)
+        try:
+            rows = [Row(number + place, values) for place, values in enumerate(batch.to_pylist(), 1)]
+        except _NO_VALUE:
+            rows = [_row_of(number + place + 1, batch.slice(place, 1)) for place in range(batch.num_rows)]
+        yield from rows
+        number += len(rows)
 
 
-def _batches(file: IO[bytes], name: str) -> Iterator[list[dict[str, Any]]]:
+def _row_of(number: int, batch: Any) -> Row:
+    try:
+        return Row(number, batch.to_pylist()[0])
+    except _NO_VALUE as error:
+        return Row(number, None, f"it has a value that cannot be read ({error})")
+
+
+def _batches(file: IO[bytes], name: str) -> Iterator[Any]:
+    """Batches of rows without times, which are not checked: some are beyond what Python's types hold."""
     try:
         import pyarrow as pa  # noqa: PLC0415 -- an extra
         from pyarrow import parquet  # noqa: PLC0415
@@ -204,7 +217,8 @@ def _batches(file: IO[bytes], name: str) -> Iterator[list[dict[str, Any]]]:
     try:
         # Without `pre_buffer` a batch needs its own pages only.
         table = parquet.ParquetFile(file, pre_buffer=False)
+        kept = [place for place, one in enumerate(table.schema_arrow) if not pa.types.is_temporal(one.type)]
         for batch in table.iter_batches(batch_size=_BATCH):
-            yield batch.to_pylist()
+            yield batch.select(kept)
     except (pa.ArrowException, OSError) as error:
         raise CaptureError(name, f"the Parquet file is damaged ({error}); save it again") from error

@@ -5,11 +5,11 @@ token tells, it is taken to be a piece of the server's final texts, or it has st
 """
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from enum import Enum, auto
 from functools import partial
 from typing import Any, Final
 
@@ -18,6 +18,19 @@ from inspector.capture import Capture, Event, EventKind
 from inspector.errors import InspectorError
 from inspector.harmony.text import text_of
 from inspector.inspection import Inspection, inspect
+from inspector.masking.keys import (
+    CHOSEN_NAMES,
+    FIELD_OF_KEY,
+    ID_SETS,
+    IDS,
+    KEPT,
+    KEPT_OF_ERRORS,
+    KEPT_WORDS,
+    NAMES,
+    OF_USERS,
+    PARTS,
+    WORD,
+)
 from inspector.masking.logprobs import Logprobs
 from inspector.masking.pieces import Known
 from inspector.masking.sequences import GRAMMAR, masked_ids, transcript_of
@@ -31,62 +44,18 @@ __all__ = ["MaskingFailed", "findings_of", "masked"]
 
 _ATTEMPTS: Final = 6
 
-_KEPT: Final = frozenset(
-    {
-        "call_id",
-        "code",
-        "detail",
-        "effort",
-        "encoding_format",
-        "finish_reason",
-        "id",
-        "item_id",
-        "kind",
-        "model",
-        "object",
-        "owned_by",
-        "phase",
-        "previous_response_id",
-        "reason",
-        "reasoning_effort",
-        "response_id",
-        "role",
-        "service_tier",
-        "status",
-        "system_fingerprint",
-        "tool_call_id",
-        "tool_choice",
-        "truncation",
-        "type",
-        "verbosity",
-    }
-)
-"""Keys whose words belong to the protocol."""
-_WORD: Final = re.compile(r"[\w.:/@+-]{0,100}", re.ASCII)
-"""What may be such a word."""
-_NAMES: Final = frozenset({"name", "recipient", "channel", "content_type", "server_label", "valid_channels"})
-_IDS: Final = frozenset(
-    {
-        "input_ids",
-        "output_ids",
-        "output_token_ids",
-        "prompt_token_ids",
-        "response_token_ids",
-        "script",
-        "token_ids",
-        "tokens",
-    }
-)
-_CHOSEN_NAMES: Final = frozenset({"properties", "patternProperties", "$defs", "definitions"})
-"""Under these keys of a JSON schema stand names that somebody chose."""
-_FIELD_OF_KEY: Final = {
-    "reasoning": "reasoning",
-    "reasoning_content": "reasoning",
-    "content": "content",
-    "name": ".name",
-    "arguments": ".arguments",
-    "code": ".code",
-}
+
+class _Place(Enum):
+    """What a value of JSON belongs to."""
+
+    EVENT = auto()
+    """What the server says, in which an error may follow."""
+    PART = auto()
+    """A request, or what a model or a tool wrote."""
+    ERROR = auto()
+    """The server's own words: what they quote is replaced."""
+    USER = auto()
+    """JSON that a user or a model made: keys are text too."""
 
 
 class MaskingFailed(InspectorError):
@@ -170,9 +139,12 @@ class _Masking:
             self._capture,
             header=replace(
                 header,
-                request=self._value(header.request, "request"),
+                request=self._value(header.request, "request", _Place.PART),
                 script=None if script is None else tuple(self._sequence(script)),
-                extra={self._key(key): self._value(value, key) for key, value in header.extra.items()},
+                extra={
+                    self._key(key): self._value(value, key, _Place.PART)
+                    for key, value in header.extra.items()
+                },
             ),
             events=[self._event(event, number) for number, event in enumerate(self._capture.events)],
             end=None if end is None else replace(end, detail=self._words.masked(end.detail)),
@@ -242,19 +214,20 @@ class _Masking:
 
     def _request(self, value: Any) -> None:
         """Remember the texts of the request: errors quote them."""
-        pending = [value]
+        pending = [("", value)]
         while pending:
-            one = pending.pop()
-            if isinstance(one, str) and len(one) >= 8:
+            key, one = pending.pop()
+            if isinstance(one, str) and key not in KEPT:
                 self._known.quote(one, self._text(one))
             elif isinstance(one, Mapping):
-                pending.extend(one.values())
+                pending.extend(one.items())
             elif isinstance(one, list | tuple):
-                pending.extend(one)
+                pending.extend((key, inner) for inner in one)
 
     # What is replaced.
 
     def _event(self, event: Event, number: int) -> Event:
+        event = event._replace(name=self._key(event.name))
         if event.kind is EventKind.COMMENT:
             return event._replace(data=self._words.masked(event.data))
         if event.data == DONE or not event.data:
@@ -264,32 +237,39 @@ class _Masking:
             failed = event.kind is EventKind.BODY and (self._capture.header.status or 200) >= 400
             data = self._words.masked(event.data) if failed else self._text(event.data)
             return event._replace(data=data)
-        return event._replace(data=_dumped(self._value(payload, "", number), event.data))
+        return event._replace(data=_dumped(self._value(payload, "", _Place.EVENT, number), event.data))
 
-    def _value(self, value: Any, key: str, event: int = -1, choice: int = 0, *, error: bool = False) -> Any:
+    def _value(self, value: Any, key: str, place: _Place, event: int = -1, choice: int = 0) -> Any:
         """Any value of JSON with stand-ins for its text."""
         if isinstance(value, str):
-            return self._string(value, key, event, error=error)
+            return self._string(value, key, place, event)
         if isinstance(value, Mapping):
-            return self._object(value, key, event, choice, error=error)
+            return self._object(value, key, place, event, choice)
         if isinstance(value, list | tuple):
-            if (key in _IDS or key in {"", "prompt"}) and value and all(type(one) is int for one in value):
-                return (
-                    self._ids(value, choice)
-                    if event >= 0 and key != "prompt_token_ids"
-                    else self._sequence(value)
-                )
-            if key == "stop_token_ids":
-                return [self._standins.token(one) if type(one) is int else one for one in value]
-            return [self._value(one, key, event, choice, error=error) for one in value]
+            return self._list(value, key, place, event, choice)
         if key == "stop_reason" and type(value) is int:
             return self._standins.token(value)
         return value
 
+    def _list(self, value: Sequence[Any], key: str, place: _Place, event: int, choice: int) -> list[Any]:
+        if (key in IDS or key in {"", "prompt"}) and value and all(type(one) is int for one in value):
+            own = event >= 0 and key != "prompt_token_ids"
+            return self._ids(value, choice) if own else self._sequence(value)
+        if key in ID_SETS:
+            return [
+                self._standins.token(one) if type(one) is int else self._value(one, key, place, event, choice)
+                for one in value
+            ]
+        if key == "logprobs" and event >= 0:
+            return [self._logprobs.loose(one) for one in value]
+        if key == "prompt_logprobs" and event >= 0:
+            return [self._logprobs.by_id(one) for one in value]
+        return [self._value(one, key, place, event, choice) for one in value]
+
     def _object(
-        self, value: Mapping[str, Any], key: str, event: int, choice: int, *, error: bool
+        self, value: Mapping[str, Any], key: str, place: _Place, event: int, choice: int
     ) -> dict[str, Any]:
-        inner = partial(self._value, event=event)
+        inner = partial(self._value, event=event, choice=choice)
         if key == "logprobs" and event >= 0:
             return self._logprobs.masked(value, choice)
         if key == "logit_bias":
@@ -297,32 +277,37 @@ class _Masking:
                 str(self._standins.token(int(one)) if one.isdecimal() else one): bias
                 for one, bias in value.items()
             }
-        if key in _CHOSEN_NAMES:
-            return {self._text(one): inner(item, "property") for one, item in value.items()}
+        if place is _Place.USER or key in OF_USERS or (place is _Place.ERROR and key == "input"):
+            return {self._text(one): inner(item, "", _Place.USER) for one, item in value.items()}
+        if key in CHOSEN_NAMES:
+            return {self._text(one): inner(item, "property", place) for one, item in value.items()}
         number = value.get("index") if key == "choices" else None
         choice = number if type(number) is int else choice
-        error = error or key in {"error", "detail"} or "error" in (value.get("object"), value.get("type"))
+        if place is _Place.EVENT and "error" in (value.get("object"), value.get("type")):
+            place = _Place.ERROR
         return {
-            self._key(one): inner(
-                item, one, choice=choice, error=error or (one in {"error", "detail"} and item is not None)
-            )
+            self._key(one): self._value(item, one, _inside(one, item, place), event, choice)
             for one, item in value.items()
         }
 
-    def _string(self, text: str, key: str, event: int, *, error: bool) -> str:
-        if not text or (key in _KEPT and _WORD.fullmatch(text)):
+    def _string(self, text: str, key: str, place: _Place, event: int) -> str:
+        if not text:
+            return text
+        if place is _Place.ERROR:
+            kept = key in KEPT_OF_ERRORS and WORD.fullmatch(text)
+            return text if kept else self._text(text) if key == "input" else self._words.masked(text)
+        users = place is _Place.USER or key in OF_USERS
+        if not users and ((key in KEPT and WORD.fullmatch(text)) or text in KEPT_WORDS.get(key, ())):
             return text
         told = self._deltas.get(event)
-        if told and not error:
-            place = _FIELD_OF_KEY.get(key, "")
+        if told:
+            field = FIELD_OF_KEY.get(key, "")
             for one in told:
-                if one[1] == text and place in one[0]:
+                if one[1] == text and field in one[0]:
                     if key != "reasoning":  # `reasoning_content` says the same once more
                         told.remove(one)
                     return one[2]
-        if error:
-            return self._words.masked(text)
-        if key in _NAMES:
+        if key in NAMES and not users:
             return self._name(text)
         return self._known.mapped(text, least=8) if event >= 0 else self._text(text)
 
@@ -333,7 +318,7 @@ class _Masking:
         return self._standins.text(text, GRAMMAR if "<|" in text else None)
 
     def _key(self, key: str) -> str:
-        return key if _WORD.fullmatch(key) else self._text(key)
+        return key if WORD.fullmatch(key) else self._text(key)
 
     def _name(self, text: str) -> str:
         if GRAMMAR.fullmatch(text):
@@ -362,6 +347,15 @@ class _Masking:
             if list(own) == list(ids):
                 return list(standins)
         return masked_ids(ids, transcript_of(ids), self._standins)
+
+
+def _inside(key: str, value: Any, place: _Place) -> _Place:
+    """What the value of a key belongs to."""
+    if place is not _Place.EVENT:
+        return place
+    if key in {"error", "detail"} and value is not None:
+        return _Place.ERROR
+    return _Place.PART if key in PARTS else place
 
 
 def _dumped(value: Any, before: str) -> str:

@@ -13,6 +13,9 @@ from inspector.wire.chat import named_token
 __all__ = ["Logprobs"]
 
 _ID_PREFIX: Final = "token_id:"
+_UNKNOWN: Final = -1
+"""In place of a stand-in: none is known."""
+_DIGITS: Final = 10
 
 
 class Logprobs:
@@ -47,6 +50,23 @@ class Logprobs:
             ]
         return told
 
+    def loose(self, entry: Any) -> Any:
+        """An entry of a list that belongs to no choice: the logprobs of Responses."""
+        return self._entry(entry, 0, _UNKNOWN)
+
+    def by_id(self, entry: Any) -> Any:
+        """What `prompt_logprobs` says of one token: possible tokens by their IDs."""
+        if not isinstance(entry, dict):
+            return entry
+        found: dict[str, Any] = {}
+        for name, told in entry.items():
+            standin = self._words.token(int(name)) if name.isdecimal() and len(name) < _DIGITS else None
+            shown = told
+            if isinstance(told, dict) and isinstance(text := told.get("decoded_token"), str):
+                shown = {**told, "decoded_token": self._token_name(text, standin)}
+            found.setdefault(name if standin is None else str(standin), shown)
+        return found
+
     def _entry(self, entry: Any, choice: int, standin: int | None = None) -> Any:
         """One entry of logprobs, with what else might have come."""
         if not isinstance(entry, dict):
@@ -62,11 +82,11 @@ class Logprobs:
         if isinstance(entry.get("bytes"), list):
             told["bytes"] = list(
                 token_bytes(standin)
-                if standin is not None
+                if standin is not None and standin >= 0
                 else self._token_name(str(name)).encode("utf-8", "replace")
             )
         if type(entry.get("id")) is int:
-            told["id"] = self._standins.token(entry["id"]) if standin is None else standin
+            told["id"] = self._standins.token(entry["id"]) if standin is None or standin < 0 else standin
         if isinstance(entry.get("top_logprobs"), list):
             told["top_logprobs"] = [
                 self._entry(
@@ -81,7 +101,7 @@ class Logprobs:
     def _other(self, entry: Any) -> int:
         """The stand-in of a token that might have come."""
         token_id = named_token(entry.get("token")) if isinstance(entry, dict) else None
-        return -1 if token_id is None else self._words.token(token_id)
+        return _UNKNOWN if token_id is None else self._words.token(token_id)
 
     def _token_name(self, name: Any, standin: int | None = None) -> Any:
         if not isinstance(name, str):

@@ -24,6 +24,7 @@ class Known:
         self._other = _BETWEEN
         self._quotes = ""
         self._others = ""
+        self._short: dict[str, str] = {}
         self._searches = 0
 
     def add(self, text: str, standin: str) -> None:
@@ -36,9 +37,17 @@ class Known:
 
     def quote(self, text: str, standin: str) -> None:
         """Remember a text that only the server's own words may repeat."""
-        if len(text) == len(standin):
-            self._quotes += text + _BETWEEN
-            self._others += standin + _BETWEEN
+        if len(text) != len(standin):
+            return
+        if len(text) < _QUOTED_FROM:
+            self._short[text] = standin
+            return
+        self._quotes += text + _BETWEEN
+        self._others += standin + _BETWEEN
+
+    def quoted(self, text: str) -> str:
+        """The stand-in of a short text that stands between quotation marks; others stay as they are."""
+        return self._short.get(text, text)
 
     def exact(self, text: str) -> str | None:
         """The stand-in of a text that is known as a whole."""

@@ -13,7 +13,7 @@ from inspector.masking.standins import Standins
 __all__ = ["GRAMMAR", "masked_ids", "transcript_of"]
 
 GRAMMAR: Final = re.compile(
-    r"(?:browser|container)\.[a-z]+|assistant(?:ary)?|comment(?:ary)?|analysis|final|functions|developer|container"
+    r"browser\.(?:search|open|find)|container\.(?:exec|download|upload)|assistant(?:ary)?|comment(?:ary)?|analysis|final|functions|developer|container"
     r"|browser|python|constrain"
     r"|(?<![A-Za-z0-9])(?:user|system|tool|json|code|to|ary|I'm|I|We|The)(?![A-Za-z0-9])"
 )

@@ -7,9 +7,10 @@ JSON stays JSON, and a word takes as many tokens as before wherever such a word 
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from hashlib import blake2b
+from hashlib import blake2b, shake_256
 from typing import Final
 
 from inspector.harmony.vocab import encode_plain, join_bytes, token_bytes
@@ -26,6 +27,8 @@ _PIECE: Final = re.compile(
     r"| ?(?:[^\s\w]|_)+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+|."
 )
 """What the encoding takes apart from its neighbours, nearly; whether it does is checked."""
+_OPAQUE: Final = re.compile(r"([A-Za-z0-9+/=_-]{1024,})")
+"""Such as the base64 of an image."""
 _WORD: Final = re.compile(r"((?:[^\r\n\w]|_)?)([A-Za-z]+)")
 _NUMBER: Final = re.compile(r"[0-9]+")
 _FIXED: Final = re.compile(
@@ -59,6 +62,12 @@ class Standins:
 
     def text(self, text: str, fixed: "re.Pattern[str] | None" = None) -> str:
         """The stand-in of a text, character for character; what `fixed` matches stays."""
+        return "".join(
+            self._scrambled(part) if number % 2 else self._text(part, fixed)
+            for number, part in enumerate(_OPAQUE.split(text))
+        )
+
+    def _text(self, text: str, fixed: "re.Pattern[str] | None") -> str:
         if not text:
             return text
         mask = self.mask(text, fixed)
@@ -70,13 +79,27 @@ class Standins:
             wrong = wanted ^ _ends(found)
             if not wrong:
                 return found
+            places = sorted(wrong)
             for number, (start, end) in enumerate(spans):  # ones of another key where tokens end elsewhere
-                if mask[start:end].strip("-") and any(start <= at <= end for at in wrong):
+                first = bisect_left(places, start)
+                if mask[start:end].strip("-") and first < len(places) and places[first] <= end:
                     piece, masked = text[start:end], mask[start:end]
                     parts[number] = self._pieces[piece, masked] = self._searched(
                         piece, masked, (piece,), first=attempt * _TRIES
                     )
         return "".join(parts)
+
+    def _scrambled(self, text: str) -> str:
+        """A long run of encoded data: no words, and too many tokens to look for stand-ins of each."""
+        content = text.encode("ascii")
+        stream = shake_256(self._key + content).digest(len(content))
+        found = bytearray(content)
+        for at, (one, by) in enumerate(zip(content, stream, strict=True)):
+            for first, size in ((97, 26), (65, 26), (48, 10)):
+                if 0 <= one - first < size:
+                    found[at] = first + (one - first + 1 + by % (size - 1)) % size
+                    break
+        return found.decode("ascii")
 
     def name(self, name: str, fixed: "re.Pattern[str] | None" = None) -> str:
         """The stand-in of a tool's name, which takes as many tokens where it stands alone as in a header."""

@@ -13,11 +13,14 @@ __all__ = ["Words"]
 _TOKEN: Final = re.compile(r"(?<=token )\d{1,6}|(?<=token_id:)\d{1,6}")
 _QUOTED: Final = re.compile(r"(?<=Unknown role: )[^\n]+|(?<=remaining in message header: )[^\n]+")
 _PHRASES: Final = re.compile(
-    r"((?:unexpected tokens remaining in message header|channel marker present but no channel value found"
-    r"|message header did not contain a role|could not decode header|Unexpected EOS while waiting for message"
-    r"|Unexpected token|expecting start token|Unknown role)[^\n]*)"
+    r"((?:unexpected tokens remaining in message header|Unknown role)(?:: [^\n]+)?"
+    r"|Unexpected token(?: \d+ while expecting start token)?|expecting start token"
+    r"|Unexpected EOS while waiting for message(?: header to complete)?"
+    r"|channel marker present but no channel value found(?: in header)?"
+    r"|message header did not contain a role|could not decode header)"
 )
-"""What Harmony's parser says, to the end of the line; a model may write such words too."""
+"""What Harmony's parser says; a model may write such words too. Headers that it quotes are replaced apart."""
+_SHORT: Final = re.compile(r"(?<=(['\"`]))[^'\"`\n]{1,7}(?=\1)")
 _STRING: Final = re.compile(r'(?<=")(?:[^"\\]|\\.)+(?=")')
 
 
@@ -36,6 +39,7 @@ class Words:
             part if number % 2 else self._known.without_quotes(part)
             for number, part in enumerate(_PHRASES.split(text))
         )
+        text = _SHORT.sub(lambda found: self._known.quoted(found[0]), text)
         text = _TOKEN.sub(lambda found: str(self.token(int(found[0]))), text)
         return _QUOTED.sub(self._quoted, text)
 

@@ -102,6 +102,7 @@ class Plan:
         return {
             "format": 1,
             "servers": [[side.server.v1, side.model] for side in sides],
+            "versions": [side.version for side in sides],
             "requests": hashlib.sha256(json.dumps(asked, sort_keys=True, default=list).encode()).hexdigest(),
             "control": mix.control,
             "unstreamed": mix.unstreamed,

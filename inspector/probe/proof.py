@@ -7,6 +7,7 @@ decoding, no async scheduling. Nothing here starts a server; the command `proof`
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ from inspector.capture import Endpoint
 from inspector.client.address import Server
 from inspector.client.request import LiveRequest
 from inspector.errors import ConnectionFailed
-from inspector.formats import count
+from inspector.formats import count, fine_duration
 from inspector.probe.judging import Result, Row
 from inspector.probe.loads import Budget, Load
 from inspector.probe.planning import Plan
@@ -113,8 +114,9 @@ class Cell:
         return sum(row.result in results for row in self.rows)
 
     def first_token_s(self, share: float) -> float | None:
-        """A percentile of the time to the first token, of responses that had one."""
-        return percentile([one for row in self.rows if (one := row.judged.first_token_s) is not None], share)
+        """A percentile of the time to the first token; None if so many responses had none."""
+        times = (row.judged.first_token_s for row in self.rows)
+        return percentile([inf if one is None else one for one in times], share)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +128,8 @@ class Proof:
     """Of the server, by its own word."""
     gpu: str | None
     """By nvidia-smi; None without one."""
+    here: bool = True
+    """Whether the servers ran on this machine, whose GPU is known."""
     cells: Sequence[Cell]
     folder: Path | None = None
     """Where the captures are."""
@@ -152,7 +156,7 @@ class Proof:
             return "Nothing was measured."
         checked = sum(cell.counted(Result.OK, Result.DAMAGED) for cell in self.cells)
         where = f"vLLM {self.version}" if self.version else "the server"
-        on = f" on {self.gpu}" if self.gpu else " on a machine without a GPU"
+        on = f" on {self.gpu}" if self.gpu else " on a machine without a GPU" if self.here else ""
         what = f"{self.damaged:,} of {checked:,} checked responses of {where}{on}"
         return f"{what} were silently damaged: {rate(self.damaged, checked).words}."
 
@@ -232,7 +236,7 @@ def _cells(cell: Cell) -> tuple[str, ...]:
         f"{cell.counted(Result.UNKNOWN)}",
         f"{speed:,.0f}" if speed is not None else "-",
         f"{per_event:.2f}" if per_event is not None else "-",
-        f"{p50 * 1000:,.0f}, {p99 * 1000:,.0f} ms" if p50 is not None and p99 is not None else "-",
+        f"{fine_duration(p50, 'never')}, {fine_duration(p99, 'never')}" if cell.rows else "-",
     )
 
 
@@ -291,7 +295,8 @@ def proof_row(proof: Proof) -> dict[str, Any]:
 def _where(proof: Proof) -> str:
     version = f"vLLM {proof.version}" if proof.version else "unknown version"
     kept = f"; captures in {proof.folder}" if proof.folder is not None else ""
-    return f"{proof.gpu or 'no GPU'}, {version}, {proof.model}{kept}"
+    gpu = proof.gpu or ("no GPU" if proof.here else "GPU unknown")
+    return f"{gpu}, {version}, {proof.model}{kept}"
 
 
 def _troubles(proof: Proof) -> list[str]:

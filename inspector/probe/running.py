@@ -230,6 +230,10 @@ class Probe:
             for number in numbers:
                 due += chance.expovariate(self.load.rate or 1.0)
                 await asyncio.sleep(max(0.0, due - self._clock()))
+                before = self._clock()
+                for gate in self._gates.values():  # what was due meanwhile would come all at once
+                    await gate.wait()
+                due += self._clock() - before
                 if self._over():
                     break
                 late += room.locked()

@@ -10,6 +10,8 @@ import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, Final, Self
 
 import httpx
@@ -28,7 +30,7 @@ from inspector.errors import ConnectionFailed
 from inspector.probe.mix import Ask
 from inspector.wire.endpoints import spec_of
 
-__all__ = ["BUSY", "Gate", "Sender", "Sent", "Side", "side_of"]
+__all__ = ["BUSY", "Gate", "Sender", "Sent", "Side", "retry_after", "side_of"]
 
 BUSY: Final = frozenset({429, 503})
 """Statuses by which a server asks for less."""
@@ -200,7 +202,7 @@ class Sender:
         retry_after_s: float | None = None
         try:
             response = await self._client.send(request, stream=True)
-            retry_after_s = _seconds(response.headers.get("retry-after"))
+            retry_after_s = retry_after(response.headers.get("retry-after"))
             try:
                 async for _ in response.aiter_raw():
                     pass
@@ -220,9 +222,18 @@ class Sender:
         )
 
 
-def _seconds(told: str | None) -> float | None:
-    """The seconds of a `Retry-After` header; a date is not read."""
-    return float(told) if told and told.isascii() and told.isdecimal() and len(told) < 6 else None
+def retry_after(told: str | None, now: datetime | None = None) -> float | None:
+    """The seconds of a `Retry-After` header, which has a number or a date; None where it has neither."""
+    if not told:
+        return None
+    if told.isascii() and told.isdecimal() and len(told) < 6:
+        return float(told)
+    try:
+        at = parsedate_to_datetime(told)
+    except ValueError:
+        return None
+    at = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+    return max(0.0, (at - (now or datetime.now(UTC))).total_seconds())
 
 
 class Gate:

@@ -4,6 +4,7 @@ A row is written when its request has ended, so a run that is stopped, or dies, 
 row may be cut by that; it is left out, and its request is sent again.
 """
 
+import fcntl
 import json
 import os
 from collections.abc import Mapping
@@ -37,48 +38,40 @@ class ProbeShelf:
         self._redact = redact
         self._kept = 0
         self._file: TextIO | None = None
-        plan = json.loads(json.dumps(plan))
-        self.rows = self._begun(plan)
         self.captures = folder / "captures"
+        begun = self._begun(json.loads(json.dumps(plan)))
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # rows quote what a model said
             self.captures.mkdir(mode=0o700, exist_ok=True)
-            (folder / _PLAN).write_text(json.dumps(plan, indent=1) + "\n", encoding="utf-8")
-            self._file = (folder / _ROWS).open("w", encoding="utf-8")
-            for row in self.rows:
-                self._file.write(_line(row))
-            self._file.flush()
-        except OSError as error:
-            raise StoreError(
-                f"{folder}: cannot be written ({error.strerror}); choose another --out"
-            ) from error
+            if not begun:
+                (folder / _PLAN).write_text(json.dumps(plan, indent=1) + "\n", encoding="utf-8")
+            self._file = _opened(folder / _ROWS)
+            self.rows = _rows(self._file)
+        except (OSError, ValueError) as error:
+            words = error.strerror if isinstance(error, OSError) else str(error)
+            raise StoreError(f"{folder}: cannot be written ({words}); choose another --out") from error
         self._kept = sum(bool(row.capture) for row in self.rows)
 
-    def _begun(self, plan: Mapping[str, Any]) -> list[Row]:
-        """The rows of an earlier run of the same plan."""
+    def _begun(self, plan: Mapping[str, Any]) -> bool:
+        """Whether there is an earlier run, which has the same plan."""
         try:
             before = json.loads((self.folder / _PLAN).read_text("utf-8"))
-            lines = (self.folder / _ROWS).read_text("utf-8").splitlines()
         except FileNotFoundError:
             if self.folder.is_dir() and any(self.folder.iterdir()):
                 raise StoreError(
                     f"{self.folder}: is not empty and no probe's folder; choose another --out"
                 ) from None
-            return []
+            return False
         except (OSError, ValueError) as error:
             raise StoreError(f"{self.folder}: the earlier run cannot be read ({error})") from error
-        if before != plan:
-            changed = sorted(key for key in {*before, *plan} if before.get(key) != plan.get(key))
+        if not isinstance(before, dict):
+            raise StoreError(f"{self.folder}: the earlier run cannot be read; choose another --out")
+        changed = sorted(key for key in {*before, *plan} if before.get(key) != plan.get(key))
+        if changed:
             raise StoreError(
                 f"{self.folder}: holds a probe with other {changed[0]}; choose another --out, or ask the same"
             )
-        found = []
-        for line in lines:
-            try:
-                found.append(row_of(json.loads(line)))
-            except (ValueError, KeyError, TypeError, AttributeError):
-                continue
-        return found
+        return True
 
     def keep(self, row: Row, capture: Capture) -> Row:
         """Write a row, and its capture if it is worth keeping; the row with the file's name."""
@@ -126,6 +119,30 @@ class ProbeShelf:
         """Nothing more will be written."""
         if self._file is not None:
             self._file.close()
+
+
+def _opened(path: Path) -> TextIO:
+    """The rows, to be read and appended to by one process; a row that was cut is removed."""
+    file = path.open("a+", encoding="utf-8", newline="\n")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        file.close()
+        raise StoreError(f"{path.parent}: another probe writes here; wait for it to end") from error
+    content = path.read_bytes()
+    file.truncate(content.rfind(b"\n") + 1)
+    return file
+
+
+def _rows(file: TextIO) -> list[Row]:
+    found = []
+    file.seek(0)
+    for line in file:
+        try:
+            found.append(row_of(json.loads(line)))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            continue
+    return found
 
 
 def _redacted(row: Row, capture: Capture) -> tuple[Row, Capture | None]:

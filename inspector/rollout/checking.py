@@ -13,6 +13,7 @@ from inspector.capture import Capture
 from inspector.errors import CaptureError
 from inspector.formats import count, listed, number
 from inspector.harmony.vocab import VOCABULARY_SIZE, Marker
+from inspector.lint.advice import amount, level
 from inspector.lint.rows import Row, Table, open_table
 from inspector.prompt.messages import parse
 from inspector.prompt.source import known_ids
@@ -81,16 +82,12 @@ class RolloutReport:
 
     def of(self, severity: Severity) -> int:
         """How many drifts of a severity there are."""
-        return sum(many for cause, many in self.counts.items() if CAUSES[cause].severity is severity)
+        return amount(self.counts, CAUSES, severity)
 
     @property
     def level(self) -> str:
         """`error`, `warning` (expected drifts only), `unknown` where nothing could be compared, else `ok`."""
-        if self.of(Severity.ERROR):
-            return "error"
-        if self.counts:
-            return "warning"
-        return "ok" if self.compared else "unknown"
+        return level(self.counts, CAUSES, checked=self.compared > 0)
 
     @property
     def sentence(self) -> str:
@@ -101,11 +98,13 @@ class RolloutReport:
         if not self.broken:
             verb, them = ("extends", "it") if self.compared == 1 else ("extend", "them")
             return f"No drift: {whole} {verb} the tokens before {them}."
+        repeated = self.counts[Cause.RESAMPLED]
         kinds = [
-            f"{count(many, word)}{more}"
-            for word, more, many in (
-                ("unexpected drift", "", self.of(Severity.ERROR)),
-                ("drift", " that the format of gpt-oss makes", self.of(Severity.WARNING)),
+            count(many, word)
+            for word, many in (
+                ("unexpected drift", self.of(Severity.ERROR)),
+                ("expected drift", self.of(Severity.WARNING) - repeated),
+                ("repeated prompt", repeated),
             )
             if many
         ]
@@ -256,7 +255,7 @@ class _Run:
             self._last.popitem(last=False)
 
     def add_unnamed(self, turn: Turn) -> None:
-        """The same without a name: a shorter prompt with a new question begins a conversation."""
+        """The same without a name: a prompt that has nothing of the last turn begins a conversation."""
         _, before = self._last.get(self._unnamed, (0, None))
         if before is None or _begins(turn, before):
             self._last.pop(self._unnamed, None)
@@ -278,9 +277,13 @@ class _Run:
 
 
 def _begins(turn: Turn, before: Turn) -> bool:
+    """Whether a prompt has neither the last question of the turn before nor anything that its model wrote."""
     if Marker.START not in turn.prompt:
         return len(turn.prompt) <= len(before.prompt) and turn.prompt != before.prompt
-    if list(turn.prompt).count(Marker.START) > list(before.prompt).count(Marker.START):
+    seen = [*before.prompt, *before.generated]
+    if turn.prompt[: len(seen)] == seen:
         return False
-    asked = [one.ids for one in parse(before.prompt) if one.role == "user"]
-    return next((one.ids for one in parse(turn.prompt) if one.role == "user"), None) not in asked
+    messages = parse(seen)
+    asked = [one.text for one in messages if one.role == "user"][-1:]
+    wrote = [one.text for one in messages if one.end > len(before.prompt) and one.text.strip()]
+    return {one.text for one in parse(turn.prompt)}.isdisjoint([*asked, *wrote])

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from inspector.lint.padding import unpadded
+
 __all__ = ["GROUPS", "Turn", "turns_in"]
 
 GROUPS: Final = (
@@ -71,11 +73,17 @@ def _turns(value: Mapping[str, Any], row: int) -> Iterator[Turn]:
     if generated is None:
         return
     if _is_ids(prompt) and _is_ids(generated):
-        yield Turn(prompt=prompt, generated=generated, row=row)
+        yield _turn(prompt, generated, row)
     elif len(prompt) == len(generated):
         for one, other in zip(prompt, generated, strict=True):
             if _is_ids(one) and _is_ids(other):
-                yield Turn(prompt=one, generated=other, row=row)
+                yield _turn(one, other, row)
+
+
+def _turn(prompt: Sequence[int], generated: Sequence[int], row: int) -> Turn:
+    """The turn without the padding of a batch."""
+    first, end = unpadded(prompt)
+    return Turn(prompt=prompt[first:end], generated=generated[: unpadded(generated)[1]], row=row)
 
 
 def _choices(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

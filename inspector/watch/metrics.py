@@ -1,7 +1,8 @@
 """Counters of audited streams in the Prometheus format, each failure with the name of its capture.
 
 A model's name comes from requests: after `NAMES_AT_MOST` different values of a label, all further ones are
-`other`, so that no client can make the server that scrapes us store a series per request.
+`other`, so that no client can make the server that scrapes us store a series per request. A response with an
+error status adds no name, so that requests for models that do not exist take no place.
 """
 
 from typing import Any, Final
@@ -9,6 +10,7 @@ from typing import Any, Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.asgi import make_asgi_app
 
+from inspector.formats import in_utf8
 from inspector.watch.summary import Summary
 
 __all__ = ["NAMES_AT_MOST", "Metrics", "metrics_app"]
@@ -16,6 +18,10 @@ __all__ = ["NAMES_AT_MOST", "Metrics", "metrics_app"]
 NAMES_AT_MOST: Final = 50
 _NAME_AT_MOST: Final = 100
 _STREAM: Final = ("upstream", "endpoint", "model", "server_version", "front_end")
+_CHANNELS: Final = frozenset({"analysis", "commentary", "final", "none"})
+"""Others are a model's invention."""
+_EXEMPLAR_AT_MOST: Final = 128
+"""Of OpenMetrics: characters of all names and values of an exemplar."""
 _LAG_S: Final = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 
 
@@ -56,11 +62,12 @@ class Metrics:
         labels = {
             "upstream": upstream,
             "endpoint": one.endpoint,
-            "model": self._bounded("model", one.model),
+            "model": self._bounded("model", one.model, adds=one.served),
             "server_version": self._bounded("server_version", one.server_version),
             "front_end": one.front_end,
         }
-        exemplar = {"capture": capture} if capture else None
+        short = 0 < len(capture) <= _EXEMPLAR_AT_MOST - len("capture")
+        exemplar = {"capture": capture} if short else None
         self._streams.labels(**labels, verdict=one.verdict).inc(exemplar=exemplar)
         self._tokens.labels(**labels).inc(one.tokens)
         for found in one.found:
@@ -69,7 +76,7 @@ class Metrics:
                 kind=found.kind,
                 severity=found.severity,
                 cause=found.cause,
-                channel=self._bounded("channel", found.channel),
+                channel=found.channel if found.channel in _CHANNELS else "other",
             )
             counter.inc(exemplar=exemplar)
         self._lag.observe(lag_s, exemplar=exemplar)
@@ -90,12 +97,12 @@ class Metrics:
     def _counter(self, name: str, words: str, labels: tuple[str, ...]) -> Counter:
         return Counter(f"harmony_inspector_{name}", words, labels, registry=self.registry)
 
-    def _bounded(self, label: str, value: str) -> str:
+    def _bounded(self, label: str, value: str, *, adds: bool = True) -> str:
         seen = self._names.setdefault(label, set())
-        value = value[:_NAME_AT_MOST]
+        value = in_utf8(value, _NAME_AT_MOST)
         if value in seen:
             return value
-        if len(seen) >= NAMES_AT_MOST:
+        if len(seen) >= NAMES_AT_MOST or not adds:
             return "other"
         seen.add(value)
         return value

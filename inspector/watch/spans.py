@@ -16,6 +16,7 @@ from inspector.audit.kinds import KINDS, Side
 from inspector.capture import Endpoint
 from inspector.diagnosis import Cause
 from inspector.errors import InspectorError
+from inspector.formats import in_utf8
 from inspector.inspection import Examined
 from inspector.reading import Reading
 
@@ -28,6 +29,9 @@ _OURS: Final = "harmony_inspector"
 _RESOURCE: Final = "OTEL_RESOURCE_ATTRIBUTES"
 _FINDINGS_AT_MOST: Final = 100
 """Events of one span; the SDK keeps 128."""
+_NAME_AT_MOST: Final = 200
+_INT64: Final = 2**63
+"""The integers of a span; others make its exporter drop it."""
 _OPERATIONS: Final = {
     Endpoint.CHAT: "chat",
     Endpoint.RESPONSES: "chat",
@@ -85,7 +89,7 @@ def span_of(seen: Examined) -> SpanTold:
     request = reading.header.request
     operation = _OPERATIONS[reading.header.endpoint]
     model = reading.header.model or request.get("model")
-    model = model if isinstance(model, str) else ""
+    model = in_utf8(model, _NAME_AT_MOST) if isinstance(model, str) else ""
     error = _error(seen)
     return SpanTold(
         name=f"{operation} {model}".rstrip(),
@@ -110,19 +114,21 @@ def _attributes(seen: Examined, operation: str, model: str, error: str) -> Itera
     if model:
         yield "gen_ai.request.model", model
     yield "gen_ai.request.stream", not stream.bodies
-    if isinstance(count := request.get("n"), int) and count > 1:
+    if isinstance(count := request.get("n"), int) and 1 < count < _INT64:
         yield "gen_ai.request.choice.count", count
     for key, name in _REQUEST.items():
         value = request.get(key)
-        if isinstance(value, int | float) and not isinstance(value, bool):
+        if isinstance(value, float) or (type(value) is int and -_INT64 <= value < _INT64):
             yield name, value
     if stream.model is not None:
-        yield "gen_ai.response.model", stream.model
-    reasons = [one.finish_reason for one in reading.choices if one.finish_reason is not None]
+        yield "gen_ai.response.model", in_utf8(stream.model, _NAME_AT_MOST)
+    reasons = [
+        in_utf8(one.finish_reason, _NAME_AT_MOST) for one in reading.choices if one.finish_reason is not None
+    ]
     if reasons:
         yield "gen_ai.response.finish_reasons", reasons
     for key, name in _USAGE.items():
-        if type(value := (stream.usage or {}).get(key)) is int:
+        if type(value := (stream.usage or {}).get(key)) is int and abs(value) < _INT64:
             yield name, value
     first = next((event.at_s for event in reading.events if event.at_s is not None), None)
     if first is not None and not stream.bodies:
@@ -134,7 +140,7 @@ def _attributes(seen: Examined, operation: str, model: str, error: str) -> Itera
     yield f"{_OURS}.evidence", str(reading.choice.evidence)
     yield f"{_OURS}.tokens", sum(len(one.tokens) for one in reading.choices)
     if reading.server_version:
-        yield f"{_OURS}.server_version", reading.server_version
+        yield f"{_OURS}.server_version", in_utf8(reading.server_version, _NAME_AT_MOST)
     if seen.cause is not None and seen.cause.id:
         yield f"{_OURS}.cause", seen.cause.id
 

@@ -43,6 +43,8 @@ class Summary:
     found: tuple[Found, ...]
     span: SpanTold
     """The same for OpenTelemetry."""
+    served: bool = True
+    """False for a response with an error status."""
 
     @property
     def failing(self) -> bool:
@@ -66,6 +68,7 @@ def summarise(seen: Examined) -> Summary:
             for finding, cause in zip(seen.findings, seen.causes, strict=True)
         ),
         span=span_of(seen),
+        served=(reading.header.status or 200) < 400,
     )
 
 

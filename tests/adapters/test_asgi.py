@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -151,6 +152,63 @@ def test_an_app_that_breaks_and_a_client_that_leaves_are_told_in_the_capture() -
     # [DONE] had been sent: what follows it is of no interest to a client.
     assert not end.cut
     assert len(kept.events[0]) == len(SAID) + 1
+
+
+@pytest.mark.parametrize("way", ["disconnect", "send", "cancel", "break"])
+def test_who_ended_a_response_early_is_told_in_the_capture(way: str) -> None:
+    kept = Kept()
+
+    async def inner(scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        await send(
+            {
+                "type": "http.response.start",
+                "status": 200,
+                "headers": [(b"content-type", b"text/event-stream")],
+            }
+        )
+        await send({"type": "http.response.body", "body": SAID[0], "more_body": True})
+        if way == "break":
+            raise RuntimeError
+        if way == "cancel":
+            raise asyncio.CancelledError
+        if way == "disconnect":
+            assert (await receive())["type"] == "http.disconnect"
+        else:
+            await send({"type": "http.response.body", "body": SAID[1], "more_body": True})
+
+    messages: list[dict[str, Any]] = [
+        {"type": "http.request", "body": b"{}", "more_body": False},
+        {"type": "http.disconnect"},
+    ]
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return messages.pop(0)
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+        if len(sent) == 3:
+            raise OSError("the client has gone")
+
+    async def run() -> None:
+        scope = {"type": "http", "method": "POST", "path": CHAT, "headers": []}
+        with suppress(OSError, RuntimeError, asyncio.CancelledError):
+            await RecordResponses(inner, captures=kept)(scope, receive, send)
+
+    asyncio.run(run())
+    [end] = kept.ends.values()
+    assert end.cut
+    assert (
+        end.detail
+        == {
+            "disconnect": "the client closed the connection",
+            "send": "the client closed the connection",
+            "cancel": "the app's server ended the request",
+            "break": "RuntimeError in the app",
+        }[way]
+    )
+    assert len(kept.events[0]) == 1
 
 
 def test_other_kinds_of_connections_pass() -> None:

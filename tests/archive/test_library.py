@@ -2,16 +2,18 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import pytest
 
-from inspector.archive import GROUPS, SORTS, Library, cause_title, summarise
+from inspector.archive import GROUPS, SORTS, Counts, Group, Library, cause_title, reporting, summarise
 from inspector.archive import library as library_module
 from inspector.archive.columns import Table
+from inspector.archive.folder import read_manifest
 from inspector.errors import InspectorError
-from inspector.store import FIXTURES
+from inspector.store import FIXTURES, load, save
 from tests.support.archives import rows_in, scanned
 
 
@@ -73,10 +75,83 @@ def test_the_summary_counts_captures_findings_and_versions(out: Path, library: L
     assert summarise(library, 'model == "nobody"').sentence == "No capture matches the filter."
     assert summarise(library, 'verdict == "clean"').sentence == "None of 3 captures has errors."
     assert summarise(library, 'verdict == "unread" or tokens > 1e9').sentence == "2 files could not be read."
+    deep = "not " * 38 + 'verdict == "unread"'
+    assert summarise(library, deep).sentence == "2 files could not be read."
     assert (
         summarise(library, 'verdict == "warning"').sentence
         == "None of 2 captures has errors; 2 have warnings."
     )
+
+
+def counted(captures: int, **levels: int) -> Counts:
+    none = dict.fromkeys(("clean", "warning", "error", "unknown", "unread"), 0)
+    return Counts(captures=captures, **(none | levels))
+
+
+@pytest.mark.parametrize(
+    ("total", "versions", "first", "sentence"),
+    [
+        (
+            counted(9, error=4, clean=5),
+            {"1": counted(3, error=2), "2": counted(3, error=1), "3": counted(3, error=1)},
+            ("2026-11-02", 0),
+            "4 of 9 captures have errors (44%), the first on 2026-11-02; version 1 has the most (2 of 3).",
+        ),
+        (
+            counted(6, error=2),
+            {"1": counted(3, error=1), "2": counted(3, error=1)},
+            ("2026-11-02", 1),
+            "2 of 6 captures have errors (33%), the first with a known date on 2026-11-02.",
+        ),
+        (
+            counted(6, error=2, unknown=1),
+            {"1": counted(2), "2": counted(2, unknown=1), None: counted(2, error=2)},
+            (None, 2),
+            "2 of 6 captures have errors (33%); the verdict of 1 is unknown.",
+        ),
+        (
+            counted(6, warning=1, unknown=2),
+            {},
+            (None, 0),
+            "None of 6 captures has errors; 1 has warnings; the verdict of 2 is unknown.",
+        ),
+        (
+            counted(3, unknown=3, unread=1),
+            {},
+            (None, 0),
+            "The verdict of 3 captures is unknown. 1 file could not be read.",
+        ),
+    ],
+)
+def test_the_sentence_says_no_more_than_is_known(
+    total: Counts, versions: dict[str | None, Counts], first: tuple[str | None, int], sentence: str
+) -> None:
+    groups = [Group(value=value, counts=counts) for value, counts in versions.items()]
+    assert reporting._sentence(total, groups, first, filtered=False) == sentence
+
+
+def test_the_first_error_is_that_of_captures_with_a_day(tmp_path: Path) -> None:
+    leak = load(FIXTURES / "chat-tool-call-leak-vllm-0.14.1.jsonl")[0]
+    for name, moment in {"a": "2026-11-03T10:00:00Z", "b": "2026-11-02T10:00:00Z", "c": None}.items():
+        save(replace(leak, header=replace(leak.header, started_at=moment)), tmp_path / f"{name}.jsonl")
+    scanned(tmp_path / "out", tmp_path)
+    with Library(tmp_path / "out") as library:
+        assert library.first_error() == ("2026-11-02", 1)
+        assert library.first_error("started_at != null") == ("2026-11-02", 0)
+
+
+def test_parts_that_a_scan_replaces_at_the_same_time_are_read_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = FIXTURES / "chat-whole-vllm-0.14.1.jsonl"
+    scanned(tmp_path, path)
+    lists = [read_manifest(tmp_path)]
+    scanned(tmp_path, path, again=True)
+    lists += [read_manifest(tmp_path)] * 2
+    assert lists[0].parts != lists[1].parts
+    monkeypatch.setattr(library_module, "read_manifest", lambda _: lists.pop(0))
+    with Library(tmp_path) as library:
+        assert library.counts().captures == 1
 
 
 def test_findings_and_single_rows_are_found_by_key(out: Path, library: Library) -> None:

@@ -1,6 +1,7 @@
 """What a scan finds: folders, globs, links, archives and remote places."""
 
 import os
+import warnings
 import zipfile
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from inspector.archive.items import ItemReader
 from inspector.archive.listing import list_places
 from inspector.archive.remote import remote_files
 from inspector.errors import InspectorError
-from tests.support.archives import id_lists
+from tests.support.archives import id_lists, scanned
 
 
 def names(*places: str | Path, but: Path | None = None) -> list[str]:
@@ -60,6 +61,7 @@ def test_places_that_do_not_exist_are_errors_of_the_caller(tmp_path: Path) -> No
     for place, words in {
         tmp_path / "none": "no such file or folder",
         tmp_path / "*.jsonl": "no file matches",
+        tmp_path.parent / f"{tmp_path.name[:-1]}*": "only folders match",
         "memory://none/none.json": "no such object",
         "nosuchprotocol://x/y": "cannot be opened",
         "https://me:secret@host/x.json": "contains a key or password",
@@ -75,6 +77,36 @@ def test_the_folder_of_the_tables_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "scan.json").write_text("{}")
     assert names(tmp_path, but=tmp_path / "out") == ["ids-0000.json"]
+
+
+def test_tables_of_other_scans_are_no_captures(tmp_path: Path) -> None:
+    id_lists(tmp_path / "in", 1)
+    scanned(tmp_path / "in" / "scan", tmp_path / "in")
+    assert names(tmp_path / "in") == ["ids-0000.json"]
+    assert names(f"{tmp_path}/in/**/*.json") == ["ids-0000.json"]
+    (tmp_path / "in" / "scan.json").write_text("[200002]")
+    assert names(tmp_path / "in") == ["ids-0000.json", "scan.json"]
+
+
+def test_the_last_of_two_members_with_one_name_counts(tmp_path: Path) -> None:
+    path = tmp_path / "x.zip"
+    for content, tokens in ((b"[200002]", 1), (b"[200008, 200002]", 2)):
+        with zipfile.ZipFile(path, "a") as archive, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of zipfile, about the name
+            archive.writestr("a.json", content)
+        [row] = scanned(tmp_path / "out", path)
+        assert (row["tokens"], row["size"]) == (tokens, len(content))
+
+
+def test_an_archive_that_was_replaced_is_opened_anew(tmp_path: Path) -> None:
+    reader, told = ItemReader(), list[bytes]()
+    for content in (b"[200002]", b"[1, 200002]"):
+        with zipfile.ZipFile(tmp_path / "new", "w") as archive:
+            archive.writestr("a.json", content)
+        (tmp_path / "new").rename(tmp_path / "x.zip")
+        told += map(reader.content, list_places([str(tmp_path / "x.zip")]).items)
+    assert told == [b"[200002]", b"[1, 200002]"]
+    reader.close()
 
 
 def test_members_of_an_archive_are_items_and_nothing_is_extracted(tmp_path: Path) -> None:

@@ -26,13 +26,17 @@ def test_scans_of_the_captures_folder_and_of_the_setting_are_offered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     id_lists(tmp_path / "in", 1)
-    for out in ("captures/scan", "runs/one", "runs/two", "single", "elsewhere/one", "hidden/deep/three"):
+    outs = "captures/scan runs/one runs/two single elsewhere/one other/elsewhere/one hidden/deep/three"
+    for out in outs.split():
         scanned(tmp_path / out, tmp_path / "in")
     monkeypatch.setenv("HARMONY_INSPECTOR_CAPTURES", str(tmp_path / "captures"))
-    told = [tmp_path / name for name in ("runs", "single", "elsewhere/one", "hidden", "runs/one", "none")]
+    told = [
+        tmp_path / name
+        for name in ("runs", "single", "elsewhere/one", "other/elsewhere", "hidden", "runs/one", "none")
+    ]
     monkeypatch.setenv("HARMONY_INSPECTOR_SCANS", os.pathsep.join(map(str, told)))
     offered = offered_scans()
-    assert list(offered) == ["scan", "one", "two", "single", "elsewhere/one"]
+    assert list(offered) == ["scan", "one", "two", "single", "elsewhere/one", "other/elsewhere/one"]
     assert offered["one"] == tmp_path / "runs" / "one"
     before = scan_stamp(offered["one"])
     (tmp_path / "in" / "new.json").write_text("[200002]")

@@ -40,6 +40,11 @@ def test_a_running_server_is_measured_and_reported(
     assert "| running | chat | 1 |" in report
     kept = next((out / "captures").rglob("damaged-*.jsonl"))
     assert main(["audit", str(kept)]) == 1
+    assert told["gpu"] is None
+    assert "GPU unknown" in report
+    assert " without a GPU " not in lines[0]  # where that server runs is not known
+    assert main(["proof", *words]) == 2
+    assert "holds another proof" in capsys.readouterr().err
 
 
 def test_servers_are_started_one_after_the_other_and_a_failure_is_a_row(

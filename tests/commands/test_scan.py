@@ -94,6 +94,10 @@ def test_csv_is_safe_for_spreadsheets(out: Path, tmp_path: Path, capsys: pytest.
         rows = list(csv.DictReader(file))
     assert len(rows) == 17
     assert not [value for row in rows for value in row.values() if value.startswith(("=", "+", "@"))]
+    main(["library", str(out), "--csv", "-"])  # all of them, and nothing else is printed
+    assert list(csv.DictReader(capsys.readouterr().out.splitlines())) == rows
+    main(["library", str(out), "--csv", "-", "--rows", "2"])
+    assert len(list(csv.DictReader(capsys.readouterr().out.splitlines()))) == 2
 
 
 def test_what_is_wrong_is_one_sentence(

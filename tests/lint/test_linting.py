@@ -69,6 +69,31 @@ def test_parquet_with_nested_columns(tmp_path: Path) -> None:
     assert [one.row for one in report.findings] == [1, 3]
 
 
+def test_parquet_with_values_that_python_does_not_hold(tmp_path: Path) -> None:
+    texts = [row["text"] for row in ROWS]
+    broken = pa.array([b"\xff", *(text.encode() for text in texts[1:])]).view(pa.string())
+    times = pa.array([2**62] * len(texts), pa.timestamp("us"))
+    parquet.write_table(pa.table({"text": broken, "made": times}), tmp_path / "rows.parquet")
+    report = lint(tmp_path / "rows.parquet")
+    assert [(one.row, one.rule) for one in report.findings] == [
+        (1, Rule.UNREADABLE_ROW),
+        (3, Rule.DOUBLE_TERMINATOR),
+    ]
+    assert "invalid start byte" in report.findings[0].note
+
+
+def test_a_row_with_findings_of_its_own_and_of_its_column_is_one_row(tmp_path: Path) -> None:
+    user, final = (
+        f"<|start|>{one}" for one in ("user<|message|>Hi", "assistant<|channel|>final<|message|>x")
+    )
+    texts = [f"{user}<|end|>{final}<|call|>{user}<|end|>{final}<|end|>", f"{user}<|end|>{final}<|return|>"]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps({"text": text, "completion": text}) + "\n" for text in texts))
+    for limit in (0, 9):
+        report = lint(path, max_findings=limit)
+        assert (report.rows, report.flawed_rows, report.counts[Rule.MIXED_ENDINGS]) == (2, 1, 2)
+
+
 def test_parquet_without_pyarrow_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -83,7 +108,9 @@ def test_parquet_without_pyarrow_says_what_to_install(
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"", "has no row that can be read"),
+        (b"", "has no rows"),
+        (b"{}\n", r"has no row that can be read \(it is empty\)"),
+        (b"1\n2\n", r"has no row that can be read \(it is not a JSON object but a number"),
         (b"\x89PNG\r\n\x1a\n", "picture|image"),
         (b'[{"text": ', "not valid JSON"),
         (b'{"a": 1}\n', "no column was recognized; its columns are a"),

@@ -176,6 +176,32 @@ def test_padding_is_no_part_of_a_row(tmp_path: Path, pad: int) -> None:
     assert found.at == 2 + len(encode(USER))
 
 
+def test_padding_after_a_tool_call_and_short_padding_are_no_part_of_a_row(tmp_path: Path) -> None:
+    called = encode(f"{SYSTEM}{USER}{CALL}<|call|>")
+    answered = encode(f"{SYSTEM}{USER}{FINAL}<|return|>")
+    rows = [[*called, *[200002] * 3], [200002, *answered], [*answered, 200002]]
+    assert findings(tmp_path, *({"input_ids": ids} for ids in rows)) == []
+    (found,) = findings(tmp_path, {"input_ids": rows[2]})  # no other row shows that it is padding
+    assert found.rule is Rule.DOUBLE_TERMINATOR
+
+
+def test_labels_are_no_token_ids(tmp_path: Path) -> None:
+    ids = encode(f"{SYSTEM}{USER}{FINAL}<|return|>") * 4
+    report = report_of(tmp_path, [{"input_ids": [*ids, *[199999] * 3], "labels": [*ids, *[-100] * 3]}])
+    assert [column.name for column in report.columns] == ["input_ids"]
+    assert report.level == "ok"
+
+
+def test_a_preference_is_no_score(tmp_path: Path) -> None:
+    completion = f"{FINAL}<|return|>".removeprefix("<|start|>assistant")
+    row = {"prompt": f"{SYSTEM}{USER}<|start|>assistant", "completion": completion}
+    report = report_of(tmp_path, [row | {"label": True}, row | {"label": False}])
+    assert [column.form for column in report.columns] == [Form.TEXT, Form.TEXT]
+    assert report.level == "ok"
+    (found,) = findings(tmp_path, row | {"label": "4"})
+    assert found.rule is Rule.RAW_HARMONY_ANSWER
+
+
 def chat(*messages: dict[str, Any]) -> dict[str, Any]:
     return {"messages": [{"role": "user", "content": "Hi"}, *messages]}
 
@@ -230,6 +256,17 @@ def test_sound_messages_have_no_finding(tmp_path: Path) -> None:
         ),
         chat(said([{"type": "text", "text": "Hello."}])),  # type: ignore[arg-type]
         {"messages": json.dumps(chat(said("Hello."))["messages"])},
+        chat(
+            said(function_call={"name": "f", "arguments": "{}"}),
+            {"role": "function", "name": "f", "content": "1"},
+            said("One."),
+        ),
+        {
+            "messages": [
+                {"role": "user", "content": "Why do I get analysisWe need...assistantfinalHi?"},
+                said("The server does not parse Harmony."),
+            ]
+        },
         {
             "messages": [
                 {"from": "human", "value": "Hi"},

@@ -91,6 +91,7 @@ def test_a_selected_group_becomes_part_of_the_filter(archive: Path) -> None:
     for words, told in (
         ("", 'version == "0.14.1"'),
         ("tokens > 5", 'tokens > 5 and version == "0.14.1"'),
+        ("tokens > 5 OR tokens == null", '(tokens > 5 OR tokens == null) and version == "0.14.1"'),
         ("tokens > 5 or tokens == null", '(tokens > 5 or tokens == null) and version == "0.14.1"'),
     ):
         app = shown(**({"filter": words} if words else {}))
@@ -147,3 +148,19 @@ def test_the_plot_has_a_bar_for_each_group_and_no_markup(theme: str) -> None:
     assert list(figure.data[0].x) == ["bx/b", "unknown"]
     assert list(figure.data[0].y) == [1, 0]
     assert plots.verdicts("model", some[:1], theme) is None
+    path = "/models/a-very-long-path-of-a-checkpoint/step-{}/of-many"
+    long = [
+        group(value, clean=1) for value in (path.format(1), path.format(2), "x<y", "xy", "1+g1", "1g1", "")
+    ]
+    figure = plots.verdicts("model", long, theme)
+    assert figure is not None
+    names = list(figure.data[0].x)
+    assert names[2:] == ["xy", "xy (2)", "1+g1", "1g1", "?"]
+    assert len(set(names)) == len(long)
+    assert max(map(len, names)) < 40
+
+
+def test_more_groups_than_are_drawn_are_said(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "groups, in the order of the table" not in " ".join(one.value for one in shown().caption)
+    monkeypatch.setattr(plots, "SHOWN", 2)
+    assert "The first 2 of 3 groups, in the order of the table." in [one.value for one in shown().caption]

@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from inspector.playback import Settings, playback_routes
 from inspector.probe import Budget, Load, Result, Sweep, prompts_of_text, summary
 from inspector.probe.loads import levels_of
 from inspector.probe.reporting import summary_of
+from inspector.probe.sending import retry_after
 from tests.support.answers import CHAT, DONE, SAID
 from tests.support.builtin import CAPTURES, TOOL, WHOLE
 from tests.support.listening import listening
@@ -122,6 +124,39 @@ def test_a_busy_server_is_given_time_and_asked_again() -> None:
         probe = probed(plan(server.v1, budget=Budget(requests=2)))
     assert [row.result for row in probe.rows] == [Result.OK, Result.OK]
     assert sorted(row.deferred for row in probe.rows) == [0, 1]
+
+
+def test_a_server_that_asked_for_time_does_not_get_all_at_once_what_was_due_meanwhile() -> None:
+    turn = count()
+
+    def answer(_: Asked) -> Iterator[bytes]:
+        if next(turn) == 0:
+            return iter([page(503, "{}", "application/json", extra="retry-after: 1\r\n")])
+        return stream([*SAID, DONE])
+
+    with raw_server({CHAT: answer}) as server:
+        load = Load(concurrency=100, rate=50.0)
+        probe = probed(plan(server.v1, load=load, budget=Budget(requests=40)))
+    assert len(probe.rows) == 40
+    assert max(row.in_flight for row in probe.rows) < 20
+
+
+@pytest.mark.parametrize(
+    ("told", "seconds"),
+    [
+        ("120", 120.0),
+        ("Sun, 22 Nov 2026 18:00:30 GMT", 30.0),
+        ("Sun, 22 Nov 2026 17:00:00 GMT", 0.0),
+        ("Sunday, 22-Nov-26 18:00:30 GMT", 30.0),
+        ("soon", None),
+        ("-1", None),
+        ("999999", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_server_asks_for_seconds_or_names_a_date(told: str | None, seconds: float | None) -> None:
+    assert retry_after(told, datetime(2026, 11, 22, 18, tzinfo=UTC)) == seconds
 
 
 def test_a_server_that_knows_no_token_ids_is_asked_without_them_once_for_all() -> None:

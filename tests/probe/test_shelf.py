@@ -61,6 +61,18 @@ def test_a_row_that_was_cut_is_left_out(tmp_path: Path) -> None:
     assert path.read_text().count("\n") == 1
 
 
+def test_two_probes_do_not_write_to_one_folder(tmp_path: Path) -> None:
+    shelf = ProbeShelf(tmp_path / "p", PLAN)
+    shelf.keep(row(0), CAPTURES[TOOL])
+    with pytest.raises(StoreError, match="another probe writes here"):
+        ProbeShelf(tmp_path / "p", PLAN)
+    shelf.keep(row(1), CAPTURES[TOOL])
+    shelf.close()
+    again = ProbeShelf(tmp_path / "p", PLAN)
+    assert [one.number for one in again.rows] == [0, 1]
+    again.close()
+
+
 def test_another_plan_and_another_folder_are_refused(tmp_path: Path) -> None:
     ProbeShelf(tmp_path / "p", PLAN).close()
     with pytest.raises(StoreError, match="holds a probe with other control"):
@@ -72,6 +84,7 @@ def test_another_plan_and_another_folder_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(StoreError, match="file"):
         ProbeShelf(tmp_path / "file" / "p", PLAN)
-    (tmp_path / "p" / "probe.json").write_text("{")
-    with pytest.raises(StoreError, match="the earlier run cannot be read"):
-        ProbeShelf(tmp_path / "p", PLAN)
+    for content in ("{", "[]"):
+        (tmp_path / "p" / "probe.json").write_text(content)
+        with pytest.raises(StoreError, match="the earlier run cannot be read"):
+            ProbeShelf(tmp_path / "p", PLAN)

@@ -20,6 +20,7 @@ from tests.support.rollouts import (
     CALLED,
     FINAL,
     HISTORY,
+    NEXT,
     OPEN,
     PROMPT,
     RESULT,
@@ -123,6 +124,35 @@ def test_rows_without_a_name_are_one_conversation_until_another_question(tmp_pat
     assert Cause.HISTORY_TRUNCATED in report_of(tmp_path, shortened).counts
     again = report_of(tmp_path, [vllm(PROMPT, FINAL), vllm(PROMPT, FINAL)])
     assert again.counts == {Cause.RESAMPLED: 1}
+
+
+def test_independent_rows_without_a_name_are_conversations_of_their_own(tmp_path: Path) -> None:
+    longer = OTHER + FINAL.replace("<|return|>", "<|end|>") + NEXT + OPEN
+    report = report_of(tmp_path, [vllm(PROMPT, CALLED), vllm(longer, FINAL)])
+    assert (report.level, report.conversations) == ("unknown", 2)
+
+
+def test_a_repeated_prompt_is_no_drift_of_the_format(tmp_path: Path) -> None:
+    rows = [vllm(PROMPT, CALLED), vllm(PROMPT, FINAL), vllm(HISTORY, FINAL)]
+    sentence = (
+        "2 of 2 later prompts do not extend the tokens before them: 1 expected drift and 1 repeated prompt."
+    )
+    assert report_of(tmp_path, rows).sentence == sentence
+
+
+@pytest.mark.parametrize("pad", [199999, 200002, 200017])
+def test_padding_is_no_part_of_a_turn(tmp_path: Path, pad: int) -> None:
+    turns = [(PROMPT, CALLED), (SECOND, FINAL), (f"{SECOND}{FINAL[:-10]}<|end|>{NEXT}{OPEN}", FINAL)]
+    rows = [
+        {
+            "session_id": "a",
+            "prompt_ids": [pad] * left + encode(prompt),
+            "response_ids": encode(text) + [pad] * 5,
+        }
+        for left, (prompt, text) in zip((7, 2, 0), turns, strict=True)
+    ]
+    report = report_of(tmp_path, rows)
+    assert (report.compared, dict(report.counts)) == (2, {Cause.RETURN_REPLACED: 1})
 
 
 def test_rows_without_ids_are_counted_and_a_single_turn_is_unknown(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from prometheus_client.exposition import choose_encoder
 
 from inspector.inspection import inspect
 from inspector.store import save
@@ -91,3 +92,32 @@ def test_a_client_cannot_make_a_series_per_request() -> None:
         metrics.audited("up", replace(one, model=f"model-{number}"), lag_s=0.0, capture="")
     assert value(metrics, "streams_total", model="other") == 20
     assert value(metrics, "streams_total") == NAMES_AT_MOST + 20
+
+
+def test_names_that_no_model_has_take_no_place() -> None:
+    metrics = Metrics()
+    one = summarise(inspect(CAPTURES[WHOLE]))
+    for number in range(NAMES_AT_MOST + 20):
+        metrics.audited("up", replace(one, model=f"guess-{number}", served=False), lag_s=0.0, capture="")
+    metrics.audited("up", replace(one, model="real"), lag_s=0.0, capture="")
+    metrics.audited("up", replace(one, model="real", served=False), lag_s=0.0, capture="")
+    assert value(metrics, "streams_total", model="other") == NAMES_AT_MOST + 20
+    assert value(metrics, "streams_total", model="real") == 2
+
+
+def test_a_channel_that_a_model_invents_is_another_one() -> None:
+    metrics = Metrics()
+    one = summarise(inspect(CAPTURES[LEAK]))
+    found = tuple(replace(one.found[0], channel=name) for name in ("invented", "analysis"))
+    metrics.audited("up", replace(one, found=found), lag_s=0.0, capture="")
+    assert value(metrics, "findings_total", channel="other") == 1
+    assert value(metrics, "findings_total", channel="analysis") == 1
+
+
+def test_no_name_keeps_the_metrics_from_being_read() -> None:
+    metrics = Metrics()
+    one = summarise(inspect(CAPTURES[LEAK]))
+    for model in ("half a pair \ud800", 'a "name"\n', "m" * 1000):
+        metrics.audited("up", replace(one, model=model), lag_s=0.0, capture="c" * 200)
+    for accepted in ("text/plain", "application/openmetrics-text"):
+        assert b"half a pair ?" in choose_encoder(accepted)[0](metrics.registry)

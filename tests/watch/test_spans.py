@@ -1,11 +1,13 @@
 """Audited streams as OpenTelemetry spans: what they say, and that a real OTLP receiver gets them."""
 
 import signal
+from dataclasses import replace
 from pathlib import Path
 from threading import Event as Flag
 from typing import Any
 
 import pytest
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -101,6 +103,21 @@ def test_a_failed_response_is_an_error(name: str, error: str | None) -> None:
     span = finished(name)
     assert span.attributes.get("error.type") == error
     assert (span.status.status_code is StatusCode.ERROR) == (error is not None)
+
+
+def test_what_a_client_asks_cannot_keep_a_span_from_being_sent() -> None:
+    capture = CAPTURES[TOOL]
+    request = {**capture.header.request, "seed": 10**30, "n": 10**30, "max_tokens": -(10**20), "top_k": 5}
+    header = replace(capture.header, request=request, model="half a pair \ud800" + "m" * 1000)
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    emit(span_of(inspect(replace(capture, header=header))), provider.get_tracer("test"))
+    told = encode_spans(exporter.get_finished_spans()).resource_spans[0].scope_spans[0].spans[0]
+    assert told.name.startswith("chat half a pair ?m")
+    assert len(told.name) < 300
+    keys = {one.key for one in told.attributes}
+    assert "gen_ai.request.top_k" in keys
+    assert not keys & {"gen_ai.request.seed", "gen_ai.request.choice.count", "gen_ai.request.max_tokens"}
 
 
 def test_a_collector_gets_a_span_of_each_audited_response(playback: str, tmp_path: Path) -> None:

@@ -64,13 +64,7 @@ def choose(session: Session, scans: Mapping[str, Path]) -> Choice:
 
 def only(words: str, by: str, value: str | int | None) -> None:
     """Narrow the filter to one group; a callback, as the field is drawn before its groups are known."""
-    more = f"{by} == {dashboard.quoted(value)}"
-    if not words:
-        st.session_state[_FILTER] = more
-    elif " or " in words:
-        st.session_state[_FILTER] = f"({words}) and {more}"
-    else:
-        st.session_state[_FILTER] = f"{words} and {more}"
+    st.session_state[_FILTER] = dashboard.narrowed(words, by, value)
 
 
 def opened(folder: Path) -> Library:

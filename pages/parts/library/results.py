@@ -65,6 +65,8 @@ def groups(choice: Choice, found: Sequence[LibraryGroup]) -> None:
             st.plotly_chart(
                 figure, key="library_plot", alt=f"Captures by {dashboard.column_words(choice.by)} and verdict"
             )
+            if len(found) > plots.SHOWN:
+                st.caption(f"The first {plots.SHOWN} of {len(found):,} groups, in the order of the table.")
 
 
 def kinds_and_causes(found: LibrarySummary) -> None:
