@@ -109,25 +109,17 @@ def headline(
     best, outcomes = max(
         reversed(counted), key=lambda one: sum(outcome is Outcome.WHOLE for _, outcome in one[1])
     )
-<<<<<<< HEAD
     name = f"vLLM {label_of(best)}" if shown is None else f"Of the scripts shown, vLLM {label_of(best)}"
-    if all(outcome is Outcome.WHOLE for _, outcome in outcomes):
-        streams = f"all {len(outcomes)} streams" if len(outcomes) > 1 else "the only stream"
-        return f"{name} delivers {streams} completely."
-    fine = [outcome for script, outcome in outcomes if script in well_formed]
-    broken = [outcome for script, outcome in outcomes if script not in well_formed]
-=======
-    name = f"vLLM {label_of(best)}"
     what = "streams" if best.streamed else "responses"
     if all(outcome is Outcome.WHOLE for _, outcome in outcomes):
-        return f"{name} delivers all {len(outcomes)} {what} completely."
-    fine = [outcome for name, outcome in outcomes if name in well_formed]
-    broken = [outcome for name, outcome in outcomes if name not in well_formed]
->>>>>>> main
+        delivered = f"all {len(outcomes)} {what}" if len(outcomes) > 1 else f"the only {what[:-1]}"
+        return f"{name} delivers {delivered} completely."
+    fine = [outcome for script, outcome in outcomes if script in well_formed]
+    broken = [outcome for script, outcome in outcomes if script not in well_formed]
     silent = broken.count(Outcome.SILENT)
     said = f"{name} has the best result"
     if fine:
-        said += f": it delivers {fine.count(Outcome.WHOLE)} of {len(fine)} well-formed streams completely"
+        said += f": it delivers {fine.count(Outcome.WHOLE)} of {len(fine)} well-formed {what} completely"
     if not broken:
         return f"{said}."
     lost = (
@@ -135,14 +127,7 @@ def headline(
         if silent
         else f"It loses no text silently in the {len(broken)} malformed {what}."
     )
-<<<<<<< HEAD
     return f"{said}. {lost}"
-=======
-    return (
-        f"{name} has the best result: it delivers {fine.count(Outcome.WHOLE)} of {len(fine)} "
-        f"well-formed {what} completely. {lost}"
-    )
->>>>>>> main
 
 
 def legend() -> str:
