@@ -5,7 +5,6 @@ token tells, it is taken to be a piece of the server's final texts, or it has st
 """
 
 import json
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +18,19 @@ from inspector.capture import Capture, Event, EventKind
 from inspector.errors import InspectorError
 from inspector.harmony.text import text_of
 from inspector.inspection import Inspection, inspect
+from inspector.masking.keys import (
+    CHOSEN_NAMES,
+    FIELD_OF_KEY,
+    ID_SETS,
+    IDS,
+    KEPT,
+    KEPT_OF_ERRORS,
+    KEPT_WORDS,
+    NAMES,
+    PARTS,
+    WORD,
+    of_users,
+)
 from inspector.masking.logprobs import Logprobs
 from inspector.masking.pieces import Known
 from inspector.masking.sequences import GRAMMAR, masked_ids, transcript_of
@@ -31,103 +43,6 @@ from inspector.wire.stream import loads
 __all__ = ["MaskingFailed", "findings_of", "masked"]
 
 _ATTEMPTS: Final = 6
-
-_KEPT: Final = frozenset(
-    {
-        "call_id",
-        "effort",
-        "encoding_format",
-        "finish_reason",
-        "id",
-        "item_id",
-        "kind",
-        "model",
-        "object",
-        "owned_by",
-        "phase",
-        "previous_response_id",
-        "reasoning_effort",
-        "response_id",
-        "role",
-        "service_tier",
-        "status",
-        "system_fingerprint",
-        "tool_call_id",
-        "tool_choice",
-        "truncation",
-        "type",
-        "verbosity",
-    }
-)
-"""Keys whose words belong to the protocol."""
-_KEPT_OF_ERRORS: Final = _KEPT | {"code"}
-_KEPT_WORDS: Final = {
-    "detail": frozenset({"auto", "high", "low", "original"}),
-    "reason": frozenset({"content_filter", "max_output_tokens", "stop"}),
-}
-"""Keys that are the protocol's with these words only."""
-_WORD: Final = re.compile(r"[\w.:/@+-]{0,100}", re.ASCII)
-"""What may be such a word."""
-_NAMES: Final = frozenset({"name", "recipient", "channel", "content_type", "server_label", "valid_channels"})
-_IDS: Final = frozenset(
-    {
-        "input_ids",
-        "output_ids",
-        "output_token_ids",
-        "prompt_ids",
-        "prompt_token_ids",
-        "response_token_ids",
-        "script",
-        "token_ids",
-        "tokens",
-    }
-)
-_ID_SETS: Final = frozenset({"allowed_token_ids", "bad_words_token_ids", "stop_token_ids"})
-_CHOSEN_NAMES: Final = frozenset(
-    {"properties", "patternProperties", "$defs", "definitions", "dependentRequired", "dependentSchemas"}
-)
-"""Under these keys of a JSON schema stand names that somebody chose."""
-_OF_USERS: Final = frozenset(
-    {
-        "arguments",
-        "const",
-        "default",
-        "enum",
-        "env",
-        "example",
-        "examples",
-        "extra_args",
-        "headers",
-        "metadata",
-        "variables",
-        "vllm_xargs",
-    }
-)
-"""Under these keys the names and words of JSON are a user's or a model's, not the protocol's."""
-_PARTS: Final = frozenset(
-    {
-        "action",
-        "annotation",
-        "choices",
-        "content",
-        "delta",
-        "input_messages",
-        "item",
-        "message",
-        "output",
-        "output_messages",
-        "part",
-    }
-)
-"""Under these keys of an event stands what a model or a tool wrote; an error in it is not the server's."""
-_FIELD_OF_KEY: Final = {
-    "reasoning": "reasoning",
-    "reasoning_content": "reasoning",
-    "content": "content",
-    "name": ".name",
-    "arguments": ".arguments",
-    "code": ".code",
-}
 
 
 class _Place(Enum):
@@ -302,7 +217,7 @@ class _Masking:
         pending = [("", value)]
         while pending:
             key, one = pending.pop()
-            if isinstance(one, str) and key not in _KEPT:
+            if isinstance(one, str) and key not in KEPT:
                 self._known.quote(one, self._text(one))
             elif isinstance(one, Mapping):
                 pending.extend(one.items())
@@ -337,10 +252,10 @@ class _Masking:
         return value
 
     def _list(self, value: Sequence[Any], key: str, place: _Place, event: int, choice: int) -> list[Any]:
-        if (key in _IDS or key in {"", "prompt"}) and value and all(type(one) is int for one in value):
+        if (key in IDS or key in {"", "prompt"}) and value and all(type(one) is int for one in value):
             own = event >= 0 and key != "prompt_token_ids"
             return self._ids(value, choice) if own else self._sequence(value)
-        if key in _ID_SETS:
+        if key in ID_SETS:
             return [
                 self._standins.token(one) if type(one) is int else self._value(one, key, place, event, choice)
                 for one in value
@@ -362,9 +277,9 @@ class _Masking:
                 str(self._standins.token(int(one)) if one.isdecimal() else one): bias
                 for one, bias in value.items()
             }
-        if place is _Place.USER or key in _OF_USERS or (place is _Place.ERROR and key == "input"):
+        if place is _Place.USER or of_users(key) or (place is _Place.ERROR and key == "input"):
             return {self._text(one): inner(item, "", _Place.USER) for one, item in value.items()}
-        if key in _CHOSEN_NAMES:
+        if key in CHOSEN_NAMES:
             return {self._text(one): inner(item, "property", place) for one, item in value.items()}
         number = value.get("index") if key == "choices" else None
         choice = number if type(number) is int else choice
@@ -379,20 +294,20 @@ class _Masking:
         if not text:
             return text
         if place is _Place.ERROR:
-            kept = key in _KEPT_OF_ERRORS and _WORD.fullmatch(text)
+            kept = key in KEPT_OF_ERRORS and WORD.fullmatch(text)
             return text if kept else self._text(text) if key == "input" else self._words.masked(text)
-        users = place is _Place.USER or key in _OF_USERS
-        if not users and ((key in _KEPT and _WORD.fullmatch(text)) or text in _KEPT_WORDS.get(key, ())):
+        users = place is _Place.USER or of_users(key)
+        if not users and ((key in KEPT and WORD.fullmatch(text)) or text in KEPT_WORDS.get(key, ())):
             return text
         told = self._deltas.get(event)
         if told:
-            field = _FIELD_OF_KEY.get(key, "")
+            field = FIELD_OF_KEY.get(key, "")
             for one in told:
                 if one[1] == text and field in one[0]:
                     if key != "reasoning":  # `reasoning_content` says the same once more
                         told.remove(one)
                     return one[2]
-        if key in _NAMES and not users:
+        if key in NAMES and not users:
             return self._name(text)
         return self._known.mapped(text, least=8) if event >= 0 else self._text(text)
 
@@ -403,7 +318,7 @@ class _Masking:
         return self._standins.text(text, GRAMMAR if "<|" in text else None)
 
     def _key(self, key: str) -> str:
-        return key if _WORD.fullmatch(key) else self._text(key)
+        return key if WORD.fullmatch(key) else self._text(key)
 
     def _name(self, text: str) -> str:
         if GRAMMAR.fullmatch(text):
@@ -440,7 +355,7 @@ def _inside(key: str, value: Any, place: _Place) -> _Place:
         return place
     if key in {"error", "detail"} and value is not None:
         return _Place.ERROR
-    return _Place.PART if key in _PARTS else place
+    return _Place.PART if key in PARTS else place
 
 
 def _dumped(value: Any, before: str) -> str:
