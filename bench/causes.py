@@ -6,11 +6,11 @@ python -m bench.causes --differences FILE       and every disagreement, grouped,
 
 import argparse
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from inspector.lab.causes import NONE, load
-from inspector.lab.naming import Mode, Named, fixture_names, matrix_names
+from inspector.lab.naming import Mode, Named, fixture_names, matrix_names, unstreamed_names
 from inspector.store import FIXTURES
 
 BY: dict[str, Callable[[Named], str]] = {
@@ -27,15 +27,23 @@ def main() -> None:
     parser.add_argument("--differences", type=Path, help="file for every disagreement, grouped")
     chosen = parser.parse_args()
     table = load()
-    found = [
+    streams = [
         one
         for mode in Mode
         for names in (matrix_names(FIXTURES / "matrix", table, mode), fixture_names(FIXTURES, table, mode))
         for one in names
     ]
-    print(
-        "first cause named, of captures whose verdict is a warning or an error: the table's, or right too\n"
-    )
+    unstreamed = [one for mode in Mode for one in unstreamed_names(FIXTURES / "matrix", table, mode)]
+    print("first cause named, of captures whose verdict is a warning or an error: the table's, or right too")
+    for words, found in (("streams of real engines, and fixtures", streams), ("not streamed", unstreamed)):
+        print(f"\n{words}")
+        _counts(found)
+    if chosen.differences:
+        lines = [*_differences(streams), *_differences(unstreamed)]
+        chosen.differences.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _counts(found: Sequence[Named]) -> None:
     print(f"{'mode':<22}{'by':<15}{'captures':>9}{'cause':>7}{'or also':>9}{'share':>8}")
     for mode in Mode:
         for by, named in BY.items():
@@ -44,9 +52,7 @@ def main() -> None:
             either = sum(_agrees(one, named(one)) for one in rows)
             print(f"{mode:<22}{by:<15}{len(rows):>9}{exact:>7}{either:>9}{either / len(rows):>8.1%}")
     missing = sorted({one.place for one in found if one.right is None})
-    print(f"\ncaptures without a line in the table: {len(missing)}", *missing[:20], sep="\n  ")
-    if chosen.differences:
-        chosen.differences.write_text("\n".join(_differences(found)) + "\n", encoding="utf-8")
+    print(f"captures without a line in the table: {len(missing)}", *missing[:20], sep="\n  ")
 
 
 def _agrees(one: Named, named: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from inspector.capture import Endpoint
 from inspector.commands.asking import server_of
@@ -21,7 +22,7 @@ from inspector.lab.bisect import (
     releases,
     script_of_capture,
 )
-from inspector.lab.derender import checked, derender, derendered_lines, derendered_row, scale_out
+from inspector.lab.derender import checked, derender, scale_out
 from inspector.lab.exchange import disagreement, fixture_of, fixtures_of
 from inspector.lab.gate import gate, gate_lines, gate_markdown, gate_row
 from inspector.lab.install import NEWEST, adopt, installed_versions
@@ -35,7 +36,7 @@ from inspector.lab.server import ServerOptions
 from inspector.lab.session import LabSession
 from inspector.lab.shrink import asker, shrink, wanted
 from inspector.lab.standin.install import FRONT_END, RUST, use_source, use_wheel
-from inspector.lab.standin.steps import RAGGED, check_condition, schedule_of
+from inspector.lab.standin.steps import RAGGED, UNSTREAMED, check_condition, schedule_of
 from inspector.lab.watch import record_new, report_lines, report_markdown
 from inspector.metrics import figures
 from inspector.reading import read
@@ -56,6 +57,10 @@ __all__ = [
     "shrink_command",
     "watch_command",
 ]
+
+
+BISECTED_AT_ONCE: Final = 2
+"""Front ends that a search starts together; a release with its own engine needs all memory for itself."""
 
 
 def _chosen(arguments: Namespace) -> tuple[str, str]:
@@ -193,8 +198,11 @@ def bisect_command(arguments: Namespace) -> int:
     else:
         script = scripts.named([arguments.what])[0]
     lab, target = _session(arguments), Target(endpoint, script)
-    schedule_of(arguments.stream_interval)
-    scorer = asking(lab, target, steps=arguments.stream_interval, repeat=arguments.repeat)
+    steps: str = arguments.stream_interval
+    check_condition(steps)
+    if lab.package not in {FRONT_END, RUST} and not steps.isdigit() and steps != UNSTREAMED:
+        raise LabError(f"{steps} tokens per step need the stand-in engine: --package {FRONT_END} or {RUST}")
+    scorer = asking(lab, target, steps=steps, repeat=arguments.repeat)
     known = every_run() if script.name != "capture" and not arguments.again else []
     change = bisect(
         lab,
@@ -202,7 +210,9 @@ def bisect_command(arguments: Namespace) -> int:
         releases(lab.package),
         good=arguments.good,
         bad=arguments.bad,
-        recorded=recorded_scores(known, lab.package, target, arguments.stream_interval),
+        ready=installed_versions(lab.paths, lab.package),
+        at_once=BISECTED_AT_ONCE if lab.package in {FRONT_END, RUST} else 1,
+        recorded=recorded_scores(known, lab.package, target, steps),
     )
     if arguments.json:
         print_json(reporting.change_row(change))
@@ -258,9 +268,9 @@ def derender_command(arguments: Namespace) -> int:
         for name, one in found.answers.items():
             save(one.capture, arguments.out / f"{name}.jsonl")
     if arguments.json:
-        print_json(derendered_row(found))
+        print_json(reporting.derendered_row(found))
     else:
-        say(derendered_lines(found))
+        say(reporting.derendered_lines(found))
     return int(not found.passed)
 
 

@@ -4,17 +4,8 @@ from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator, Sequence
 
 from inspector.audit import Severity
-from inspector.commands.shared import (
-    Commands,
-    add_fail_on,
-    aligned,
-    fails,
-    print_json,
-    say,
-    tell,
-    whole_number,
-    write_text,
-)
+from inspector.commands.checks import add_options, exit_code, report_lines, say_reports
+from inspector.commands.shared import Commands, print_json, tell, write_text
 from inspector.errors import InspectorError
 from inspector.formats import clip, count, number
 from inspector.lint import RULES, Column, Form, LintReport, Rule, lint
@@ -61,18 +52,8 @@ def add_parser(commands: Commands) -> None:
         action="store_true",
         help="require <|return|> at the end of every row whose last message is a final answer",
     )
-    parser.add_argument(
-        "--max-findings",
-        type=whole_number,
-        default=100,
-        metavar="N",
-        help="list at most N findings per file; all are counted (default: 100)",
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="print one JSON object, or an array for several files"
-    )
+    add_options(parser, listed="findings", files="files")
     parser.add_argument("--sarif", metavar="FILE", help="also write the listed findings for code scanning")
-    add_fail_on(parser)
     parser.set_defaults(run=run)
 
 
@@ -92,31 +73,15 @@ def run(arguments: Namespace) -> int:
         if seen or len(arguments.files) > 1:
             print_json(rows[0] if len(rows) == 1 and len(arguments.files) == 1 else rows)
     else:
-        for place, report in enumerate(seen):
-            say(["", *_lines(report)] if place else _lines(report))
+        say_reports(map(_lines, seen))
     if arguments.sarif is not None:
         write_text(arguments.sarif, _sarif(seen))
     if len(seen) < len(arguments.files):
         return 2
-    found = {RULES[rule].severity for one in seen for rule in one.counts}
-    return int(any(fails(severity, arguments.fail_on) for severity in found))
+    return exit_code((RULES[rule] for one in seen for rule in one.counts), arguments.fail_on)
 
 
 def _lines(report: LintReport) -> Iterator[str]:
-    yield report.name
-    yield f"  {report.level.upper()}: {report.sentence}"
-    yield f"  {report.taken}"
-    if not report.findings:
-        return
-    yield from _table(report)
-    if (more := report.found - len(report.findings)) > 0:
-        yield f"  {count(more, 'more finding')} not listed; see --max-findings"
-    for rule, many in report.counts.items():
-        yield f"  {rule} ({number(many)}): {RULES[rule].what}"
-        yield f"    Fix: {RULES[rule].remedy}"
-
-
-def _table(report: LintReport) -> Iterator[str]:
     rows = [("row", "column", "place", "severity", "rule", "text")]
     rows += [
         (
@@ -129,7 +94,8 @@ def _table(report: LintReport) -> Iterator[str]:
         )
         for one in report.findings
     ]
-    yield from (f"  {line}" for line in aligned(rows))
+    more = report.found - len(report.findings)
+    return report_lines(report, rows, count(more, "more finding") if more else "", report.counts, RULES)
 
 
 def _sarif(seen: Sequence[LintReport]) -> str:

@@ -3,15 +3,8 @@
 from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator, Sequence
 
-from inspector.commands.shared import (
-    Commands,
-    add_fail_on,
-    aligned,
-    fails,
-    print_json,
-    say,
-    whole_number,
-)
+from inspector.commands.checks import add_options, exit_code, report_lines, say_reports
+from inspector.commands.shared import Commands, print_json
 from inspector.formats import clip, count, number
 from inspector.harmony.text import texts
 from inspector.rollout import CAUSES, Cause, RolloutReport, check
@@ -50,17 +43,7 @@ def add_parser(commands: Commands) -> None:
         metavar="KEY",
         help="the key of a row that names its conversation (default: conversation_id, session_id, ...)",
     )
-    parser.add_argument(
-        "--max-findings",
-        type=whole_number,
-        default=100,
-        metavar="N",
-        help="list at most N turns per file; all are counted (default: 100)",
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="print one JSON object, or an array for several recordings"
-    )
-    add_fail_on(parser)
+    add_options(parser, listed="turns", files="recordings")
     parser.set_defaults(run=run)
 
 
@@ -71,24 +54,14 @@ def run(arguments: Namespace) -> int:
         rows = [one.as_row for one in seen]
         print_json(rows[0] if len(rows) == 1 else rows)
     else:
-        for place, report in enumerate(seen):
-            say(["", *_lines(report)] if place else _lines(report))
-    found = {CAUSES[cause].severity for one in seen for cause in one.counts}
-    return int(any(fails(severity, arguments.fail_on) for severity in found))
+        say_reports(map(_lines, seen))
+    return exit_code((CAUSES[cause] for one in seen for cause in one.counts), arguments.fail_on)
 
 
 def _lines(report: RolloutReport) -> Iterator[str]:
-    yield report.name
-    yield f"  {report.level.upper()}: {report.sentence}"
-    yield f"  {report.taken}"
-    if not report.breaks:
-        return
-    yield from (f"  {line}" for line in aligned(list(_rows(report))))
-    if (more := report.broken - len(report.breaks)) > 0:
-        yield f"  {count(more, 'more turn')} not listed; see --max-findings"
-    for cause, many in report.counts.most_common():
-        yield f"  {cause} ({number(many)}): {CAUSES[cause].what}"
-        yield f"    Fix: {CAUSES[cause].remedy}"
+    more = report.broken - len(report.breaks)
+    left = count(more, "more turn") if more else ""
+    return report_lines(report, list(_rows(report)), left, report.counts, CAUSES)
 
 
 def _rows(report: RolloutReport) -> Iterator[tuple[str, ...]]:

@@ -41,7 +41,15 @@ _REFUSALS: Final = frozenset(kind for kind, info in KINDS.items() if info.side i
 _WORDS: Final = _REFUSALS | {Kind.SERVER_ERROR}
 """Kinds whose `delivered` holds the parser's or the server's own words."""
 _BY_FINAL: Final = frozenset(
-    {Kind.MISROUTED, Kind.DROPPED, Kind.GARBLED, Kind.COUNT_MISMATCH, Kind.UNSERVED, Kind.PROTOCOL}
+    {
+        Kind.MISROUTED,
+        Kind.DROPPED,
+        Kind.GARBLED,
+        Kind.COUNT_MISMATCH,
+        Kind.UNSERVED,
+        Kind.PROTOCOL,
+        Kind.NO_ANSWER,
+    }
 )
 """Kinds that a header in the final object of Responses can explain."""
 _SERVERS: Final = frozenset(kind for kind, info in KINDS.items() if info.side in {Side.TEXT, Side.ABORT}) | {

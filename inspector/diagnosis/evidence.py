@@ -22,7 +22,7 @@ from inspector.reading import ChoiceReading, Reading
 
 __all__ = ["Evidence"]
 
-_WHOLE: Final = frozenset({Kind.COUNT_MISMATCH, Kind.TRUNCATED})
+_WHOLE: Final = frozenset({Kind.COUNT_MISMATCH, Kind.TRUNCATED, Kind.NO_ANSWER})
 """Kinds that are about the response as a whole."""
 _TWO_TOKENS: Final = 300
 """Characters of which no single token of the vocabulary has so many."""
@@ -143,6 +143,14 @@ class Evidence:
             for one in self.told_messages
             if text == one["name"] or (one["body"] and (text in one["body"] or one["body"] in text * 2))
         ]
+
+    def repeated_at(self, finding: Finding) -> list[dict[str, str]]:
+        """The messages whose text a finding says was delivered once more; such a finding has no tokens."""
+        text = (finding.delivered or "").strip()
+        if finding.kind is not Kind.DUPLICATED or not text or not self.ids:
+            return []
+        bodies = (self.parts(one) for one in self.choice.transcript.messages if one.in_body)
+        return [one for one in bodies if one["body"].strip() == text]
 
     @cached_property
     def inner(self) -> bool:

@@ -14,8 +14,6 @@ from inspector.harmony.vocab import is_marker
 
 __all__ = ["Place", "finding_holds", "request_holds", "token_places", "told_words"]
 
-_WHOLE: Final = frozenset({Kind.COUNT_MISMATCH, Kind.TRUNCATED})
-"""Kinds that are about the response as a whole."""
 _REFUSALS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
 
 
@@ -43,7 +41,8 @@ def told_words(issue: Issue, finding: Finding, evidence: Evidence) -> str:
         if not form.message or (form.alone and len(evidence.told_messages) != 1):
             continue
         for one in evidence.told_at(finding):
-            if _misread(one) and _has_parts(form.message, one):
+            called = finding.kind is Kind.NO_ANSWER and one["recipient"]
+            if (called or _misread(one)) and _has_parts(form.message, one):
                 return f"the final object has {_message_words(one)}"
     return ""
 
@@ -106,8 +105,10 @@ def _message_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> b
         return True
     message = evidence.message_at(finding.token_start)
     if message is None:
-        told = evidence.told_at(finding) if form.whole is None and form.open is None else []
-        return any(_has_parts(form.message, one) for one in told)
+        if form.whole is not None or form.open is not None:
+            return False
+        known = [*evidence.told_at(finding), *evidence.repeated_at(finding)]
+        return any(_has_parts(form.message, one) for one in known)
     if form.message and not _has_parts(form.message, evidence.parts(message)):
         return False
     if form.open is not None and message.complete is form.open:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from inspector.diagnosis.issue import Confidence, Issue, Side
+from inspector.diagnosis.issue import Asked, Confidence, Issue, Side
 from inspector.diagnosis.release_bounds import Bounds
 from inspector.diagnosis.versions import as_version
 from inspector.engines import DEFAULT, ENGINES, Engine
@@ -63,6 +63,8 @@ _MESSAGES: Final = frozenset(
 _GENERAL: Final = -25
 _ASKED_FOR: Final = 30
 """More for a request that is known to make what the tokens show."""
+_ALL_THAT_IS_KNOWN: Final = 25
+"""More for what a request asks for where the tokens before the rejected one were not sent."""
 _LESS_LIKELY: Final = -6
 """For each entry that shares the text and is likelier."""
 _SUPPORT: Final = frozenset({Because.TOKENS, Because.REQUEST, Because.HINT, Because.RATE, Because.INSIDE})
@@ -124,7 +126,9 @@ class Answer:
         shown = {Because.TOKENS, Because.SUPPOSED, Because.MESSAGE, Because.PART_OF_MESSAGE}
         if Because.REQUEST in kinds and kinds & shown and not self.issue.general:
             weight += _ASKED_FOR
-        if self.issue.general:
+            if Because.TOKENS not in kinds and Asked.SET in self.issue.request.values():
+                weight += _ALL_THAT_IS_KNOWN
+        if self.issue.general and Because.SYMPTOM not in kinds:
             weight += _GENERAL
             if {Because.TOKENS, Because.MESSAGE} <= kinds:  # one thing, told twice
                 weight -= _WEIGHTS[Because.MESSAGE]

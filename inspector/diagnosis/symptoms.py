@@ -25,6 +25,7 @@ _ABOUT: Final = re.compile(
 """Words of the subject: without one, only a short text is taken for a symptom."""
 _CLOSE: Final = re.compile(
     r"(?i)gpt[-_ ]?oss|harmony|<\|(?:channel|start|call|end|return|message|constrain)\|>"
+    r"|\bassistant(?:final|commentary|analysis)|\bto=functions\."
 )
 _MODEL: Final = re.compile(r"(?i)[\"']model[\"']\s?:\s?[\"'][^\"']{0,80}gpt[-_]?oss")
 """The model in a request or a response."""

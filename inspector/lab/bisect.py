@@ -1,19 +1,21 @@
 """Binary search for the release that changed an outcome; installs only the releases that it tests.
 
-The two ends are tested first; they must differ. Then the middle of the remaining range is installed, started
-and tested, until two neighbours differ. A script may be run several times, because old releases lose tokens
-only when the engine is faster than the API process; the worst outcome counts.
+The two ends are tested first; they must differ. Then releases inside the remaining range are started and
+tested, until two neighbours differ: recorded ones first, then those that are installed, then any. A
+script may be run several times, because old releases lose tokens only when the engine is faster than the
+API process; the worst outcome counts.
 
 On the stand-in engine every stream is cut as asked, so a recorded cell of the matrix is as good as a new one:
-releases that have one are not started.
+releases that have one are not started. And two servers start at once, which takes little longer than one does
+where two cores are free, so the range is divided by three each time.
 """
 
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
@@ -21,6 +23,7 @@ from inspector.capture import Capture, Endpoint
 from inspector.deltas import CONTENT, REASONING
 from inspector.errors import LabError
 from inspector.lab.install import CPU_PACKAGE, GPU_PACKAGE
+from inspector.lab.process import ServerProcess
 from inspector.lab.recording import Target, record
 from inspector.lab.results import STAND_IN, Run, version_key
 from inspector.lab.score import Outcome, Score, score
@@ -30,6 +33,7 @@ from inspector.lab.session import LabSession
 from inspector.lab.standin.checking import chunking_fault
 from inspector.lab.standin.install import FRONT_END, OLDEST_FRONT_END, RUST
 from inspector.lab.standin.serving import StandinServer
+from inspector.lab.standin.steps import UNSTREAMED
 from inspector.reading import Reading, read
 
 __all__ = [
@@ -46,8 +50,8 @@ __all__ = [
 
 _WORST: Final = (Outcome.WHOLE, Outcome.TOLD, Outcome.SILENT)
 
-Scorer = Callable[[str], Score]
-"""What one release does."""
+Scorer = Callable[[Sequence[str]], Sequence[Score]]
+"""What some releases do, in their order; they are started together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,24 +108,30 @@ def bisect(
     good: str,
     bad: str,
     recorded: Mapping[str, Score] = MappingProxyType({}),
+    ready: Collection[str] = (),
+    at_once: int = 1,
 ) -> Change:
     """Find the first release after which the verdict is the other end's.
 
-    `recorded` are scores that need no server; releases with one are looked at first. Raises LabError when an
-    end is no release or when both ends do the same.
+    `recorded` are scores that need no server; releases with one are looked at first, and then those of
+    `ready`, which need no installation. `at_once` releases are given to the scorer together. Raises LabError
+    when an end is no release or when both ends do the same.
     """
     judged: dict[str, Visit] = {}
 
-    def visit(version: str) -> Visit:
-        if version not in judged:
-            known = recorded.get(version)
-            judged[version] = Visit(version=version, score=scorer(version) if known is None else known)
-            found = judged[version].score
+    def visit(versions: Sequence[str]) -> list[Visit]:
+        asked = [one for one in versions if one not in judged and one not in recorded]
+        found = {**recorded, **dict(zip(asked, scorer(asked) if asked else (), strict=True))}
+        for version in versions:
+            if version in judged:
+                continue
+            score = found[version]
+            judged[version] = Visit(version=version, score=score)
             lab.say(
-                f"{version}: {found.outcome.words}{'; ' + found.differences[0] if found.differences else ''}"
-                f"{'' if known is None else ' (recorded)'}"
+                f"{version}: {score.outcome.words}{'; ' + score.differences[0] if score.differences else ''}"
+                f"{' (recorded)' if version in recorded else ''}"
             )
-        return judged[version]
+        return [judged[version] for version in versions]
 
     older, newer = sorted((good, bad), key=version_key)
     between = [one for one in available if version_key(older) <= version_key(one) <= version_key(newer)]
@@ -132,25 +142,44 @@ def bisect(
                 f"available: {', '.join(available[-12:])}"
             )
     low, high = 0, len(between) - 1
-    first_outcome, last_outcome = visit(between[low]).score.outcome, visit(between[high]).score.outcome
-    if visit(good).score.outcome is visit(bad).score.outcome:
+    ends = [between[low], between[high]]
+    # Together where the scorer takes two.
+    first, last = visit(ends) if at_once > 1 else [visit([one])[0] for one in ends]
+    first_outcome, last_outcome = first.score.outcome, last.score.outcome
+    if first_outcome is last_outcome:
         raise LabError(
             f"{good} and {bad} have the same outcome ({first_outcome.words}); there is nothing to bisect"
         )
     lab.say(f"{high - low - 1} releases between {between[low]} and {between[high]}")
     while high - low > 1:
         inside = range(low + 1, high)
-        cheap = [place for place in inside if between[place] in recorded] or inside
-        middle = min(cheap, key=lambda place: abs(2 * place - low - high))
-        if visit(between[middle]).score.outcome is last_outcome:
-            high = middle
+        if known := [place for place in inside if between[place] in recorded]:
+            places = _evenly(known, low, high, 1)
         else:
-            low = middle
+            installed = [place for place in inside if between[place] in ready]
+            places = _evenly(installed or inside, low, high, at_once)
+        outcomes = [one.score.outcome for one in visit([between[place] for place in places])]
+        changed = next((place for place, one in enumerate(outcomes) if one is last_outcome), None)
+        if changed is None:
+            low = places[-1]
+        else:
+            low, high = places[changed - 1] if changed else low, places[changed]
     return Change(
-        last=visit(between[low]),
-        first=visit(between[high]),
+        last=judged[between[low]],
+        first=judged[between[high]],
         visits=tuple(judged[one] for one in sorted(judged, key=version_key)),
     )
+
+
+def _evenly(some: Sequence[int], low: int, high: int, amount: int) -> list[int]:
+    """Of some places between two, as many as divide the range most evenly."""
+    parts = min(amount, len(some)) + 1
+    wanted = [low + (high - low) * part / parts for part in range(1, parts)]
+    found = set[int]()
+    for goal in wanted:
+        left = [place for place in some if place not in found]
+        found.add(min(left, key=lambda place: abs(place - goal)))
+    return sorted(found)
 
 
 def script_of_capture(capture: Capture) -> Script:
@@ -189,36 +218,43 @@ def _pieces(reading: Reading, field: str) -> tuple[Piece, ...]:
     return tuple(Piece(text, required=True) for text in texts)
 
 
-def asking(lab: LabSession, target: Target, *, steps: str, repeat: int = 3) -> Scorer:
-    """Installs a release, starts it and asks `repeat` times; the worst outcome counts.
+def asking(lab: LabSession, asked_for: Target, *, steps: str, repeat: int = 3) -> Scorer:
+    """Installs releases, starts them together and asks each `repeat` times; the worst outcome counts.
 
-    On the stand-in engine streams that were not cut as asked do not count; LabError when none was.
+    `steps` is a condition of the matrix. On the stand-in engine streams that were not cut as asked do not
+    count; LabError when none was.
     """
-    stream_interval = int(steps) if steps.isdigit() else 0
+    script = replace(asked_for.script, stream=asked_for.script.stream and steps != UNSTREAMED)
+    target = Target(asked_for.endpoint, script)
+    schedule = "1" if steps == UNSTREAMED else steps
+    stream_interval = int(schedule) if schedule.isdigit() else 0
+    options = ServerOptions(
+        stream_interval=stream_interval,
+        schedule=schedule,
+        tools=bool(target.script.built_in),
+        extra_scripts=[target.script] if target.script.name == "capture" else [],
+    )
 
-    def asked(version: str) -> Score:
-        environment = lab.prepare(version)
-        scores: list[Score] = []
-        options = ServerOptions(
-            stream_interval=stream_interval,
-            schedule=steps,
-            tools=bool(target.script.built_in),
-            extra_scripts=[target.script] if target.script.name == "capture" else [],
-        )
-
-        faults: list[str] = []
+    def asked(versions: Sequence[str]) -> list[Score]:
+        environments = [lab.prepare(version) for version in versions]
         with ExitStack() as stack:
-            running = lab.serving(stack, environment, options)
-            engine = running.engine if isinstance(running, StandinServer) else None
+            starting = [lab.serving(stack, one, options, wait=False) for one in environments]
+            return [worst(version, running) for version, running in zip(versions, starting, strict=True)]
 
-            def keep(asked: Target, capture: Capture) -> None:
-                fault = chunking_fault(engine, capture, steps) if engine else None
-                if fault:
-                    faults.append(fault)
-                else:
-                    scores.append(score(asked.script, capture))
+    def worst(version: str, running: ServerProcess) -> Score:
+        engine = running.engine if isinstance(running, StandinServer) else None
+        scores: list[Score] = []
+        faults: list[str] = []
 
-            record(running.base_url, [target] * repeat, stream_interval=stream_interval, keep=keep, jobs=2)
+        def keep(asked: Target, capture: Capture) -> None:
+            fault = chunking_fault(engine, capture, schedule) if engine else None
+            if fault:
+                faults.append(fault)
+            else:
+                scores.append(score(asked.script, capture))
+
+        running.ready()
+        record(running.base_url, [target] * repeat, stream_interval=stream_interval, keep=keep, jobs=2)
         if not scores:
             raise LabError(f"vLLM {version}: no verdict on {target.script.name}: {faults[0]}")
         return max(scores, key=lambda one: _WORST.index(one.outcome))

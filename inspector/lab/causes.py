@@ -54,14 +54,16 @@ class Rule:
     endpoint: Endpoint | None = None
     releases: Range | None = None
     step: int | None = None
+    front_end: str = ""
 
-    def fits(self, script: str, release: str, endpoint: Endpoint, step: int) -> bool:
+    def fits(self, script: str, release: str, endpoint: Endpoint, step: int | None, front_end: str) -> bool:
         """Whether the rule is about this capture."""
         return (
             (not self.scripts or script in self.scripts)
             and (self.endpoint is None or self.endpoint is endpoint)
             and (self.releases is None or release in self.releases)
             and (self.step is None or self.step == step)
+            and self.front_end in ("", front_end)
         )
 
     def names(self) -> set[str]:
@@ -79,6 +81,9 @@ class CauseTable:
     models: Mapping[str, Rule]
     """What the model emitted, by script."""
     rules: tuple[Rule, ...]
+    """Of streams."""
+    unstreamed: tuple[Rule, ...] = ()
+    """Of responses to requests without `stream`."""
     fixtures: Mapping[str, Rule] = field(default_factory=dict)
     """By file name."""
 
@@ -87,16 +92,18 @@ class CauseTable:
         script: str,
         release: str,
         endpoint: Endpoint,
-        step: int,
+        step: int | None,
         *,
+        front_end: str = "python",
         version: bool = True,
         request: bool = True,
     ) -> Right | None:
         """The right cause of a capture, read with or without its release and request.
 
-        None where no line of the table has one.
+        `step` is None for a response that was not streamed. None where no line of the table has a cause.
         """
-        rule = next((one for one in self.rules if one.fits(script, release, endpoint, step)), None)
+        rules = self.unstreamed if step is None else self.rules
+        rule = next((one for one in rules if one.fits(script, release, endpoint, step, front_end)), None)
         return None if rule is None else _right(rule, self.models.get(script), version, request)
 
     def right_of_fixture(self, name: str, *, version: bool = True, request: bool = True) -> Right | None:
@@ -144,17 +151,24 @@ def load(path: Path = DEFAULT_FILE) -> CauseTable:
             if doubled := models.keys() & set(names):
                 raise ValueError(f"{min(doubled)} is listed twice")
             models |= dict.fromkeys(names, _rule(entry, groups))
-        rules: list[Rule] = []
-        for number, entry in enumerate(value["rules"], start=1):
-            part = f"rules, number {number}"
-            rules.append(_rule(entry, groups))
+        rules: dict[str, list[Rule]] = {"rules": [], "unstreamed": []}
+        for name, some in rules.items():
+            for number, entry in enumerate(value.get(name, ()), start=1):
+                part = f"{name}, number {number}"
+                some.append(_rule(entry, groups))
         part = "fixtures"
         fixtures = {name: _rule(entry, groups) for name, entry in value["fixtures"].items()}
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise LabError(
             f"{path}: {part}: {error!r}; the keys are described at the head of the file"
         ) from error
-    return CauseTable(proposed=proposed, models=models, rules=tuple(rules), fixtures=fixtures)
+    return CauseTable(
+        proposed=proposed,
+        models=models,
+        rules=tuple(rules["rules"]),
+        unstreamed=tuple(rules["unstreamed"]),
+        fixtures=fixtures,
+    )
 
 
 def _rule(entry: dict[str, Any], groups: Mapping[str, list[str]]) -> Rule:

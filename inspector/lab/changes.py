@@ -15,7 +15,6 @@ from inspector.lab.standin.steps import UNSTREAMED
 __all__ = ["Shift", "change_sentence", "neighbours", "shifts", "twin_of", "twins"]
 
 _WERE: Final = {
-    Outcome.WHOLE: ("complete stream", "complete streams"),
     Outcome.TOLD: ("reported error", "reported errors"),
     Outcome.SILENT: ("silent loss", "silent losses"),
 }
@@ -33,6 +32,7 @@ class Shift:
     before: Outcome
     after: Outcome
     scripts: tuple[str, ...]
+    streamed: bool = True
 
     @property
     def better(self) -> bool:
@@ -42,7 +42,9 @@ class Shift:
 
     def __str__(self) -> str:
         amount = len(self.scripts)
-        return f"{count(amount, *_WERE[self.before])} became {plural(amount, *_BECAME[self.after])}"
+        whole = "complete stream" if self.streamed else "complete response"
+        before = _WERE.get(self.before, (whole, f"{whole}s"))
+        return f"{count(amount, *before)} became {plural(amount, *_BECAME[self.after])}"
 
 
 def shifts(older: Run, newer: Run, endpoint: Endpoint) -> list[Shift]:
@@ -53,7 +55,7 @@ def shifts(older: Run, newer: Run, endpoint: Endpoint) -> list[Shift]:
         if at is endpoint and after is not None and after.outcome is not before.outcome:
             moved[before.outcome, after.outcome].append(script)
     return sorted(
-        (Shift(before, after, tuple(names)) for (before, after), names in moved.items()),
+        (Shift(*pair, tuple(names), streamed=newer.streamed) for pair, names in moved.items()),
         key=lambda shift: -len(shift.scripts),
     )
 
@@ -70,10 +72,12 @@ def change_sentence(older: Run, newer: Run, found: Sequence[Shift]) -> str:
 def twin_of(run: Run, runs: Iterable[Run]) -> Run | None:
     """The same release and front end with the same requests streamed, or not streamed; None if unrecorded.
 
-    The stream is the one with one token per step: what steps do to a stream is not meant here.
+    The stream is the one with one token per step: what steps do to a stream is not meant here. Of two engines
+    the same one is taken where it has such a run: a real one may have merged steps.
     """
     wanted = (run.front_end, run.version, "1" if not run.streamed else UNSTREAMED)
-    return next((one for one in runs if (one.front_end, one.version, one.step) == wanted), None)
+    found = [one for one in runs if (one.front_end, one.version, one.step) == wanted]
+    return min(found, key=lambda one: one.engine != run.engine, default=None)
 
 
 def twins(runs: Sequence[Run]) -> list[tuple[Run, Run]]:

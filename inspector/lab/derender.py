@@ -13,6 +13,9 @@ from typing import Any, Final, NamedTuple
 
 import httpx
 
+from inspector.audit import rejection
+from inspector.audit.finding import Missing
+from inspector.audit.missing_ids import ids_missing
 from inspector.audit.verdict import Level
 from inspector.capture import Capture, End, Endpoint, Event, EventKind
 from inspector.client.address import Server
@@ -25,7 +28,6 @@ from inspector.inspection import Inspection, inspect
 from inspector.lab.results import version_key
 from inspector.prompt import first_difference
 from inspector.reading import ChoiceReading, Reading, read
-from inspector.views.rows import audit_row
 from inspector.wire.event_json import dumps
 from inspector.wire.stream import error_in, loads
 
@@ -33,8 +35,6 @@ __all__ = [
     "Derendered",
     "checked",
     "derender",
-    "derendered_lines",
-    "derendered_row",
     "scale_out",
 ]
 
@@ -69,6 +69,8 @@ class Derendered:
     """The prompt's tokens in the capture; None where it has none."""
     rendered: Sequence[int] | None
     """The prompt's tokens as the server renders the request."""
+    tokens: int
+    """How many tokens it was given."""
 
     @property
     def answers(self) -> dict[str, Inspection]:
@@ -84,7 +86,7 @@ class Derendered:
     @property
     def sentence(self) -> str:
         """What it would deliver, beside what was delivered."""
-        count = len(self.served.reading.choice.tokens)
+        count = self.tokens
         ways = " and ".join({"streamed": "in a stream", "whole": "as a whole"}[name] for name in self.answers)
         if self.passed:
             found = f"{self.label} delivers these {count:,} tokens without an error, {ways}"
@@ -116,17 +118,34 @@ def scale_out(version: str) -> list[str]:
     return [_SCALE_OUT] if version_key(version) >= _SCALE_OUT_FROM else []
 
 
-def checked(capture: Capture) -> Reading:
-    """The reading of a capture that can be derendered.
+def checked(capture: Capture) -> tuple[Reading, list[list[int]]]:
+    """The reading of a capture that can be derendered, and its tokens in the steps in which they came.
 
-    Raises LabError for a capture that is not a chat response with token IDs.
+    Tokens that the server did not send are taken from the lab's script; a rejected token that its error names
+    is known too. Raises LabError for a capture that is not a chat response with token IDs, and for one of
+    which not all tokens are known: another release would be given a part of the response only.
     """
     if capture.header.endpoint is not Endpoint.CHAT:
         raise LabError(f"derender is for chat completions, and this capture is {capture.header.endpoint}")
     reading = read(capture)
     if not reading.choice.has_ids or not reading.choice.tokens:
         raise LabError("this capture has no token IDs; record it with return_token_ids")
-    return reading
+    tokens, script = reading.choice.tokens, capture.header.script or ()
+    places = groupby(range(len(tokens)), key=tokens.events.__getitem__)
+    steps = [[tokens.ids[place] for place in run] for _, run in places]
+    if len(script) > len(tokens):
+        sent = list(script[: len(tokens)]) == list(tokens.ids)
+        return reading, [*steps, list(script[len(tokens) :])] if sent else [[one] for one in script]
+    stopped = rejection(reading)
+    if stopped is not None and stopped.missing is Missing.NONE and stopped.token_id is not None:
+        if stopped.sent == len(tokens):
+            steps.append([stopped.token_id])
+    elif stopped is not None or ids_missing(reading):
+        raise LabError(
+            f"{reading.server_label} did not send the IDs of all tokens ({len(tokens):,} came); record the "
+            "request on /v1/completions, which sends them all, or with one token per step"
+        )
+    return reading, steps
 
 
 def derender(capture: Capture, server: Server, *, transport: httpx.BaseTransport | None = None) -> Derendered:
@@ -135,7 +154,7 @@ def derender(capture: Capture, server: Server, *, transport: httpx.BaseTransport
     Of several choices the first is taken. Raises LabError for a capture that is not a chat response with
     token IDs, and for a server that has none of the two ways or cannot be reached.
     """
-    reading = checked(capture)
+    reading, steps = checked(capture)
     choice = reading.choice
     refused: dict[str, str] = {}
     with httpx.Client(
@@ -146,7 +165,7 @@ def derender(capture: Capture, server: Server, *, transport: httpx.BaseTransport
         verify=trust(server.verify),
         trust_env=False,
     ) as client:
-        asking = _Asking(client, server, capture, choice.tokens.ids)
+        asking = _Asking(client, server, capture, steps)
         rendered = asking.render(refused)
         prompt = rendered or reading.stream.prompt_ids
         events = asking.streamed(choice, prompt, refused)
@@ -168,6 +187,7 @@ def derender(capture: Capture, server: Server, *, transport: httpx.BaseTransport
         refused=refused,
         told=reading.stream.prompt_ids,
         rendered=rendered,
+        tokens=sum(map(len, steps)),
     )
 
 
@@ -180,8 +200,11 @@ def _inspected(capture: Capture) -> Inspection:
 class _Asking:
     """The requests to one server about one capture."""
 
-    def __init__(self, client: httpx.Client, server: Server, capture: Capture, ids: Sequence[int]) -> None:
-        self._client, self._server, self._capture, self._ids = client, server, capture, ids
+    def __init__(
+        self, client: httpx.Client, server: Server, capture: Capture, steps: Sequence[Sequence[int]]
+    ) -> None:
+        self._client, self._server, self._capture, self._steps = client, server, capture, steps
+        self._ids = [token_id for step in steps for token_id in step]
         told = loads(self._ask("GET", f"{server.root}/version").text)
         self.version = told.get("version") if isinstance(told, dict) else None
         self.version = self.version if isinstance(self.version, str) else None
@@ -215,19 +238,17 @@ class _Asking:
         self, choice: ChoiceReading, prompt: Sequence[int] | None, refused: dict[str, str]
     ) -> list[Event] | None:
         """The chunks for the steps of the capture; the tokens of one event are one step."""
-        if len(choice.tokens) > _STREAMED_AT_MOST:
+        if len(self._ids) > _STREAMED_AT_MOST:
             refused["streamed"] = (
                 f"the response has more than {_STREAMED_AT_MOST:,} tokens, and each step repeats them all"
             )
             return None
-        places = groupby(range(len(choice.tokens)), key=choice.tokens.events.__getitem__)
-        steps = [[choice.tokens.ids[place] for place in run] for _, run in places]
         state: Any = None
         events: list[Event] = []
-        for number, step in enumerate(steps):
+        for number, step in enumerate(self._steps):
             told = {"index": choice.index, "token_ids": step}
-            if number == len(steps) - 1:
-                told |= _ending(choice)
+            if number == len(self._steps) - 1:
+                told |= self._ending(choice)
             answer = self._ask(
                 "POST",
                 _DERENDER,
@@ -257,7 +278,7 @@ class _Asking:
         self, choice: ChoiceReading, prompt: Sequence[int] | None, refused: dict[str, str]
     ) -> str | None:
         """The message for all tokens, as JSON."""
-        told = {"index": choice.index, "token_ids": choice.tokens.ids, **_ending(choice)}
+        told = {"index": choice.index, "token_ids": self._ids, **self._ending(choice)}
         answer = self._ask(
             "POST",
             _DERENDER,
@@ -278,6 +299,17 @@ class _Asking:
         refused["whole"] = answer.words(_DERENDER)
         return None
 
+    def _ending(self, choice: ChoiceReading) -> dict[str, Any]:
+        """How the engine ended the tokens: `stop` with the stop token that is not the model's end token."""
+        last = self._ids[-1]
+        if choice.finish_reason == "length":
+            return {"finish_reason": "length"}
+        ended = choice.finish_reason is not None or last in {Marker.RETURN, Marker.CALL}
+        return {
+            "finish_reason": "stop" if ended else None,
+            "stop_reason": int(Marker.CALL) if last == Marker.CALL else None,
+        }
+
     def captured(self, events: Sequence[Event], how: str) -> Capture:
         """The server's answer as a capture of its own."""
         header = replace(
@@ -296,14 +328,17 @@ class _Asking:
 
     def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> "_Answer":
         pieces: list[bytes] = []
+        left = _BYTES_AT_MOST
         try:
             with self._client.stream(method, path, json=body) as answer:
-                left = _BYTES_AT_MOST
                 for piece in answer.iter_bytes():
-                    pieces.append(piece[:left])
+                    pieces.append(piece)
                     left -= len(piece)
-                    if left <= 0:
-                        break
+                    if left < 0:
+                        raise LabError(
+                            f"{self._server.root} sends more than {_BYTES_AT_MOST // 2**20} MiB for {path}; "
+                            "derender a shorter capture"
+                        )
         except httpx.HTTPError as error:
             raise LabError(connection_failure(error, self._server).sentence) from error
         return _Answer(answer.status_code, b"".join(pieces).decode("utf-8", "replace"))
@@ -329,49 +364,3 @@ class _Answer(NamedTuple):
             )
         error = error_in(loads(self.text), 0, self.status)
         return f"HTTP {self.status}: {clip(error.message if error else self.text, _SAID_AT_MOST)}"
-
-
-def derendered_row(found: Derendered) -> dict[str, Any]:
-    """The result as JSON; each answer has the keys of `audit --json`."""
-    return {
-        "server": found.label,
-        "passed": found.passed,
-        "sentence": found.sentence,
-        "prompt": {
-            "sentence": found.prompt_sentence,
-            "served": None if found.told is None else len(found.told),
-            "rendered": None if found.rendered is None else len(found.rendered),
-            "identical": None
-            if found.told is None or found.rendered is None
-            else list(found.told) == list(found.rendered),
-        },
-        "served": audit_row("served", found.served),
-        **dict.fromkeys(("streamed", "whole")),
-        **{name: audit_row(name, one) for name, one in found.answers.items()},
-        "refused": dict(found.refused),
-    }
-
-
-def derendered_lines(found: Derendered) -> list[str]:
-    """The same as text."""
-    by_way = {f"served by {found.served.reading.server_label}": found.served}
-    by_way |= {f"{name} by {found.label}": one for name, one in found.answers.items()}
-    width = max(map(len, by_way))
-    return [
-        found.sentence,
-        f"  {found.prompt_sentence}",
-        *(f"  {way:{width}}  {one.verdict.level}: {one.verdict.sentence}" for way, one in by_way.items()),
-        *(f"  {name}: refused. {words}" for name, words in found.refused.items() if name != "render"),
-    ]
-
-
-def _ending(choice: ChoiceReading) -> dict[str, Any]:
-    """How the engine ended the tokens: `stop` with the stop token that is not the model's end token."""
-    last = choice.tokens.ids[-1]
-    if choice.finish_reason == "length":
-        return {"finish_reason": "length"}
-    ended = choice.finish_reason is not None or last in {Marker.RETURN, Marker.CALL}
-    return {
-        "finish_reason": "stop" if ended else None,
-        "stop_reason": int(Marker.CALL) if last == Marker.CALL else None,
-    }

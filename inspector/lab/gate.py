@@ -13,6 +13,7 @@ from inspector.formats import count
 from inspector.lab.results import Run
 from inspector.lab.score import Outcome, Score
 from inspector.lab.scripts import ENDPOINTS
+from inspector.lab.standin.steps import UNSTREAMED
 
 __all__ = ["Gate", "Worse", "gate", "gate_lines", "gate_markdown", "gate_row", "gate_sentence"]
 
@@ -114,7 +115,7 @@ def gate_lines(found: Gate) -> list[str]:
     return [
         gate_sentence(found),
         *(
-            f"  {some[0].endpoint.value} {some[0].script}, {_steps(some)} per step: "
+            f"  {some[0].endpoint.value} {some[0].script}, {_conditions(some)}: "
             f"{some[0].before.outcome.words}, now {some[0].after.outcome.words} ({some[0].capture})"
             for some in _grouped(found.worse)
         ),
@@ -155,7 +156,13 @@ def _grouped(worse: Iterable[Worse]) -> list[list[Worse]]:
 
 
 def _steps(some: Iterable[Worse]) -> str:
-    return ", ".join(one.step for one in some)
+    return ", ".join("not streamed" if one.step == UNSTREAMED else one.step for one in some)
+
+
+def _conditions(some: Sequence[Worse]) -> str:
+    streamed = _steps(one for one in some if one.step != UNSTREAMED)
+    words = [f"{streamed} per step"] if streamed else []
+    return " and ".join([*words, *("not streamed" for one in some if one.step == UNSTREAMED)])
 
 
 def _rank(score: Score) -> int:

@@ -104,7 +104,10 @@ def fill_stand_in(
     *,
     folder: Path,
 ) -> list[Run]:
-    """The same on the stand-in engine: one server for all steps; only streams cut as asked count."""
+    """The same on the stand-in engine: one server for all steps; only streams cut as asked count.
+
+    Scripts with server-side tools have a server of their own, which starts while the others are recorded.
+    """
     if environment.package == RUST:
         targets = [target for target in targets if target.endpoint not in VLLM_RUST.lacks]
     if not targets:
@@ -112,24 +115,34 @@ def fill_stand_in(
     shelves = {step: Shelf(folder, environment.package, environment.version, step) for step in steps}
     runs: list[Run] = []
     try:
-        for with_tools in (False, True):
-            missing = {
-                step: [
-                    target
-                    for target in _asked_for(step, targets)
-                    if bool(target.script.built_in) is with_tools
-                    and not _fits(_kept(shelf, target), target.script)
-                ]
-                for step, shelf in shelves.items()
-            }
-            if not any(missing.values()):
-                continue
-            with ExitStack() as stack:
-                running = lab.serving(stack, environment, ServerOptions(schedule="1", tools=with_tools))
+        missing = [
+            (
+                ServerOptions(schedule="1", tools=with_tools),
+                {
+                    step: [
+                        target
+                        for target in _asked_for(step, targets)
+                        if bool(target.script.built_in) is with_tools
+                        and not _fits(_kept(shelf, target), target.script)
+                    ]
+                    for step, shelf in shelves.items()
+                },
+            )
+            for with_tools in (False, True)
+        ]
+        with ExitStack() as stack:
+            starting = [
+                (lab.serving(stack, environment, options, wait=False), some)
+                for options, some in missing
+                if any(some.values())
+            ]
+            for running, some in starting:
                 if not isinstance(running, StandinServer):
                     raise LabError(f"{environment.package} is not served by the stand-in engine")
-                for step, wanted in missing.items():
+                running.ready()
+                for step, wanted in some.items():
                     _record_checked(lab, running, shelves[step], step, wanted)
+                running.stop()
     finally:
         for shelf in shelves.values():
             if shelf.loose.is_dir() or shelf.results.exists():

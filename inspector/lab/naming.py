@@ -4,7 +4,7 @@ Each capture is read as it was kept, without its release, and as a `curl` dump o
 have when they come with a broken stream. Judges nothing itself; `bench/causes.py` counts.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -16,10 +16,20 @@ from inspector.errors import CaptureError
 from inspector.importers import sniff_and_read
 from inspector.inspection import Inspection, inspect
 from inspector.lab.causes import NONE, CauseTable, Right
-from inspector.lab.results import captures_of, load_runs
+from inspector.lab.results import STAND_IN, Run, captures_of, load_runs
 from inspector.store import load
 
-__all__ = ["Mode", "Named", "as_mode", "dump", "first_finding", "fixture_names", "matrix_names", "of_verdict"]
+__all__ = [
+    "Mode",
+    "Named",
+    "as_mode",
+    "dump",
+    "first_finding",
+    "fixture_names",
+    "matrix_names",
+    "of_verdict",
+    "unstreamed_names",
+]
 
 
 class Mode(StrEnum):
@@ -49,13 +59,23 @@ class Named:
 
 def matrix_names(folder: Path, table: CauseTable, mode: Mode) -> Iterator[Named]:
     """Every capture of the matrix in one mode whose verdict is an error or a warning."""
-    for run in load_runs(folder):
+    return _names_of(load_runs(folder), table, mode)
+
+
+def unstreamed_names(folder: Path, table: CauseTable, mode: Mode) -> Iterator[Named]:
+    """The same for the responses on the stand-in engine that were not streamed."""
+    return _names_of((run for run in load_runs(folder / STAND_IN) if not run.streamed), table, mode)
+
+
+def _names_of(runs: Iterable[Run], table: CauseTable, mode: Mode) -> Iterator[Named]:
+    for run in runs:
         for endpoint, script, capture in captures_of(run):
             right = table.right(
                 script,
                 run.version,
                 endpoint,
-                run.stream_interval,
+                run.stream_interval if run.streamed else None,
+                front_end=run.front_end,
                 version=mode is Mode.WHOLE,
                 request=mode is not Mode.DUMP,
             )

@@ -27,11 +27,20 @@ GRACE_S: Final = 15.0
 _BLAME: Final = re.compile(r"(?:^|[ .])(?:\w*(?:Error|Exception)): \S.*")
 
 
+_GIVEN: Final[set[int]] = set()
+"""Ports that were handed out: a server listens only seconds after it was given one."""
+
+
 def free_port() -> int:
-    """A free port of the loopback address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A free port of the loopback address, which this process has given to nobody yet."""
+    for _ in range(1000):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = int(probe.getsockname()[1])
+        if port not in _GIVEN:
+            _GIVEN.add(port)
+            return port
+    raise LabError("no free port on 127.0.0.1; stop programs that listen there")
 
 
 def check_port(port: int) -> None:
@@ -64,8 +73,10 @@ def kill_is_interrupt() -> Iterator[None]:
 class ServerProcess:
     """A context: inside it the server answers, after it no process of the server is left.
 
-    `timeout_s` is how long the health check may take. Raises LabError when the port is in use, when
-    the process ends early (with the last error of its log) and when the health check never answers.
+    `timeout_s` is how long the health check may take. Without `wait` the context begins as soon as the
+    process was started, and `ready` waits until it answers; so several start at once. Raises LabError
+    when the port is in use, when the process ends early (with the last error of its log) and when the
+    health check never answers.
     """
 
     def __init__(
@@ -78,6 +89,7 @@ class ServerProcess:
         health: str = "/health",
         timeout_s: float = 600.0,
         grace_s: float = GRACE_S,
+        wait: bool = True,
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.command = list(command)
@@ -88,6 +100,7 @@ class ServerProcess:
         self._health = health
         self._timeout_s = timeout_s
         self._grace_s = grace_s
+        self._wait = wait
         self._say = say
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -111,17 +124,23 @@ class ServerProcess:
                 )
             except OSError as error:
                 raise LabError(f"{self.command[0]} cannot be started: {error}") from error
+        return self.ready() if self._wait else self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def ready(self) -> Self:
+        """Wait until the server answers; it is stopped where it does not."""
+        if self._process is None:
+            raise LabError("the server was not started, or has been stopped")
         try:
             self._wait_until_healthy(self._process)
         except BaseException:
             self.stop()
             raise
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
 
     def stop(self) -> None:
         """End the whole process group: politely, then for sure. Does nothing the second time."""

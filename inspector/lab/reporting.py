@@ -10,16 +10,19 @@ from inspector.harmony.text import text_of
 from inspector.lab.bisect import Change
 from inspector.lab.changes import change_sentence as shift_sentence
 from inspector.lab.changes import neighbours, shifts, twins
+from inspector.lab.derender import Derendered
 from inspector.lab.results import Run, one_each
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import ENDPOINTS, Script
 from inspector.lab.shrink import Shrunk
-from inspector.views.rows import finding_row
+from inspector.views.rows import audit_row, finding_row
 
 __all__ = [
     "change_lines",
     "change_row",
     "change_sentence",
+    "derendered_lines",
+    "derendered_row",
     "score_rows",
     "script_row",
     "shrunk_lines",
@@ -81,7 +84,7 @@ def change_lines(runs: Sequence[Run], endpoints: Sequence[Endpoint]) -> list[str
 def twin_lines(runs: Sequence[Run], endpoints: Sequence[Endpoint]) -> list[str]:
     """Where a stream and the same request without `stream` have other outcomes, by release."""
     lines: list[str] = []
-    for streamed, whole in twins(one_each(runs)):
+    for streamed, whole in twins(runs):
         for endpoint in endpoints:
             for one in shifts(streamed, whole, endpoint):
                 names = ", ".join(one.scripts)
@@ -156,4 +159,38 @@ def shrunk_lines(found: Shrunk, version: str, stream_interval: int) -> list[str]
         f"  It failed in {found.failed} of {found.asked} repetitions; {found.tries} requests in all.",
         f"  {text_of(found.ids)}",
         f"  [[tokens {' '.join(map(str, found.ids))}]]",
+    ]
+
+
+def derendered_row(found: Derendered) -> dict[str, Any]:
+    """The result as JSON; each answer has the keys of `audit --json`."""
+    return {
+        "server": found.label,
+        "passed": found.passed,
+        "sentence": found.sentence,
+        "prompt": {
+            "sentence": found.prompt_sentence,
+            "served": None if found.told is None else len(found.told),
+            "rendered": None if found.rendered is None else len(found.rendered),
+            "identical": None
+            if found.told is None or found.rendered is None
+            else list(found.told) == list(found.rendered),
+        },
+        "served": audit_row("served", found.served),
+        **dict.fromkeys(("streamed", "whole")),
+        **{name: audit_row(name, one) for name, one in found.answers.items()},
+        "refused": dict(found.refused),
+    }
+
+
+def derendered_lines(found: Derendered) -> list[str]:
+    """The same as text."""
+    by_way = {f"served by {found.served.reading.server_label}": found.served}
+    by_way |= {f"{name} by {found.label}": one for name, one in found.answers.items()}
+    width = max(map(len, by_way))
+    return [
+        found.sentence,
+        f"  {found.prompt_sentence}",
+        *(f"  {way:{width}}  {one.verdict.level}: {one.verdict.sentence}" for way, one in by_way.items()),
+        *(f"  {name}: refused. {words}" for name, words in found.refused.items() if name != "render"),
     ]

@@ -7,10 +7,12 @@ what it has and goes on there.
 """
 
 import json
+import lzma
 import re
 import shutil
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -136,15 +138,12 @@ class Shelf:
         loose = self.loose / member
         if loose.exists():
             return loads(loose.read_bytes(), str(loose))[0]
-        try:
-            with zipfile.ZipFile(self.archive) as archive:
-                return loads(archive.read(member), f"{self.archive}/{member}")[0]
-        except (FileNotFoundError, KeyError):
+        if not self.archive.exists():
             return None
-        except (OSError, zipfile.BadZipFile) as error:
-            raise LabError(
-                f"{self.archive}: the captures cannot be read ({error}); delete it and record again"
-            ) from error
+        with _archive(self.archive) as archive:
+            if member not in archive.namelist():
+                return None
+            return loads(archive.read(member), f"{self.archive}/{member}")[0]
 
     def pack(self) -> None:
         """Move the loose captures into the archive, replacing older ones of the same name."""
@@ -153,16 +152,17 @@ class Shelf:
             return
         names = {path.name for path in loose}
         partial = self.archive.with_suffix(".part")
-        with zipfile.ZipFile(partial, "w", zipfile.ZIP_LZMA) as packed:
+        with _written(self.archive), zipfile.ZipFile(partial, "w", zipfile.ZIP_LZMA) as packed:
             for path in loose:
                 packed.writestr(_info(path.name), path.read_bytes())
             if self.archive.exists():
-                with zipfile.ZipFile(self.archive) as before:
+                with _archive(self.archive) as before:
                     for name in before.namelist():
                         if name not in names:
                             packed.writestr(_info(name), before.read(name))
-        partial.replace(self.archive)
-        shutil.rmtree(self.loose)
+        with _written(self.archive):
+            partial.replace(self.archive)
+            shutil.rmtree(self.loose)
 
     def write(self, run: Run) -> None:
         """Write the results file."""
@@ -188,10 +188,11 @@ class Shelf:
             "packages": dict(sorted(run.packages.items())),
             "scores": scores,
         }
-        self.results.parent.mkdir(parents=True, exist_ok=True)
         partial = self.results.with_suffix(".part")
-        partial.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        partial.replace(self.results)
+        with _written(self.results):
+            self.results.parent.mkdir(parents=True, exist_ok=True)
+            partial.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            partial.replace(self.results)
 
     def read(self) -> Run | None:
         """The results file; None when there is none."""
@@ -255,7 +256,7 @@ def captures_of(run: Run, endpoint: Endpoint | None = None) -> Iterator[tuple[En
     keys = [key for key in sorted(run.scores) if endpoint in (None, key[0])]
     own = [key for key in keys if key not in run.kept_in]
     if own:
-        with zipfile.ZipFile(run.captures) as archive:
+        with _archive(run.captures) as archive:
             for one, script in own:
                 member = _member(one, script)
                 yield one, script, loads(archive.read(member), f"{run.captures}/{member}")[0]
@@ -332,6 +333,30 @@ def _scores(rows: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[tuple[Endpo
                     kinds=tuple(row.get("kinds", ())),
                 ),
             )
+
+
+@contextmanager
+def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
+    """An archive to read; raises LabError where it, or a member that is read inside, is damaged or absent."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except (OSError, EOFError, KeyError, zipfile.BadZipFile, lzma.LZMAError) as error:
+        raise LabError(
+            f"{path}: the captures cannot be read ({error}); delete it and record again"
+        ) from error
+
+
+@contextmanager
+def _written(path: Path) -> Iterator[None]:
+    """Turn what writing raises into LabError; what was recorded stays as loose files."""
+    try:
+        yield
+    except OSError as error:
+        raise LabError(
+            f"{path}: cannot be written ({error.strerror or error}); free disk space or choose another "
+            "folder, and run the command again: it goes on where it stopped"
+        ) from error
 
 
 def _member(endpoint: Endpoint, script: str) -> str:

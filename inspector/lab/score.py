@@ -95,13 +95,15 @@ def _differences(script: Script, reading: Reading) -> Iterator[str]:
         return
     delivered = reading.choice.delivered()
     yield from _field_differences(script, delivered, "", rewritten=bool(reading.stream.bodies))
-    if finals := _finals(reading):
+    # A response that was not streamed is its own final object.
+    if not reading.stream.bodies and (finals := _finals(reading)):
         yield from _field_differences(script, finals, " of the final object")
     if len(script.turns) > 1:
         yield from _forgotten(reading)
     if script.expect.finish == "length" and not _says_length(reading):
         finish = reading.choice.finish_reason or "missing"
-        yield f"the client is not told that the stream was cut: finish is {finish}"
+        what = "response" if reading.stream.bodies else "stream"
+        yield f"the client is not told that the {what} was cut: finish is {finish}"
 
 
 def _field_differences(script: Script, texts: Texts, where: str, *, rewritten: bool = False) -> Iterator[str]:

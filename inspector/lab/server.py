@@ -50,6 +50,7 @@ def server(
     options: ServerOptions,
     *,
     tool_server: str | None = None,
+    wait: bool = True,
     say: Callable[[str], None] = print,
 ) -> ServerProcess:
     """A server of one release, not yet started: enter it.
@@ -107,6 +108,7 @@ def server(
         port=port,
         log=paths.logs / f"serve-{environment.package}-{version}-si{options.stream_interval}-{port}.log",
         environment=variables,
+        wait=wait,
         say=say,
     )
 

@@ -33,8 +33,13 @@ class LabSession:
             return prepare_official(self.paths, version, package=self.package, python=python, say=self.say)
         return prepare(self.paths, version, package=self.package, python=python, say=self.say)
 
-    def serving(self, stack: ExitStack, environment: Environment, options: ServerOptions) -> ServerProcess:
-        """A server of one release, answering, inside the stack; with its MCP tool servers if it has tools."""
+    def serving(
+        self, stack: ExitStack, environment: Environment, options: ServerOptions, *, wait: bool = True
+    ) -> ServerProcess:
+        """A server of one release, answering, inside the stack; with its MCP tool servers if it has tools.
+
+        Without `wait` it is on its way, and its `ready` waits for it.
+        """
         tool_server = None
         if options.tools:
             python_port, browser_port = free_port(), free_port()
@@ -52,8 +57,10 @@ class LabSession:
             tool_server = f"127.0.0.1:{python_port},127.0.0.1:{browser_port}"
         if environment.package in {FRONT_END, RUST}:
             return stack.enter_context(
-                standin_server(self.paths, environment, options, tool_server=tool_server, say=self.say)
+                standin_server(
+                    self.paths, environment, options, tool_server=tool_server, wait=wait, say=self.say
+                )
             )
         return stack.enter_context(
-            server(self.paths, environment, options, tool_server=tool_server, say=self.say)
+            server(self.paths, environment, options, tool_server=tool_server, wait=wait, say=self.say)
         )

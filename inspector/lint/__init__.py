@@ -1,20 +1,21 @@
 """Checks of training data and evaluation logs: rendered Harmony, chat messages, token IDs, scored text."""
 
+from inspector.lint.advice import Advice
 from inspector.lint.columns import Column, Form
 from inspector.lint.finding import LintFinding, Unit
 from inspector.lint.linting import LintReport, lint, lint_table
 from inspector.lint.rows import Row, Table, open_table
-from inspector.lint.rules import RULES, Rule, RuleInfo
+from inspector.lint.rules import RULES, Rule
 
 __all__ = [
     "RULES",
+    "Advice",
     "Column",
     "Form",
     "LintFinding",
     "LintReport",
     "Row",
     "Rule",
-    "RuleInfo",
     "Table",
     "Unit",
     "lint",

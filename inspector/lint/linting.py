@@ -11,6 +11,7 @@ from inspector.audit.kinds import Severity
 from inspector.bounds import FINDINGS
 from inspector.errors import CaptureError
 from inspector.formats import clip, count, listed, number
+from inspector.lint.advice import amount, level
 from inspector.lint.answers import check_answer, check_plain
 from inspector.lint.columns import Column, Form, detect, values_in
 from inspector.lint.finding import Flaw, LintFinding, Unit
@@ -56,16 +57,12 @@ class LintReport:
 
     def of(self, severity: Severity) -> int:
         """How many of a severity."""
-        return sum(many for rule, many in self.counts.items() if RULES[rule].severity is severity)
+        return amount(self.counts, RULES, severity)
 
     @property
     def level(self) -> str:
         """`error`, `warning`, `unknown` where nothing was checked, else `ok`."""
-        if self.of(Severity.ERROR):
-            return "error"
-        if self.counts:
-            return "warning"
-        return "ok" if self.values else "unknown"
+        return level(self.counts, RULES, checked=self.values > 0)
 
     @property
     def sentence(self) -> str:

@@ -1,12 +1,12 @@
 """The rules of `lint`, one table: what is wrong, how bad it is, and what to change."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from inspector.audit.kinds import Severity
+from inspector.lint.advice import Advice
 
-__all__ = ["RULES", "Rule", "RuleInfo"]
+__all__ = ["RULES", "Rule"]
 
 
 class Rule(StrEnum):
@@ -52,184 +52,174 @@ class Rule(StrEnum):
     EMPTY_ANSWER = "empty_answer"
 
 
-@dataclass(frozen=True, slots=True)
-class RuleInfo:
-    """One row of the table."""
-
-    severity: Severity
-    what: str
-    """What was found, one sentence."""
-    remedy: str
-
-
 _E: Final = Severity.ERROR
 _W: Final = Severity.WARNING
 
-RULES: Final[dict[Rule, RuleInfo]] = {
-    Rule.UNREADABLE_ROW: RuleInfo(
+RULES: Final[dict[Rule, Advice]] = {
+    Rule.UNREADABLE_ROW: Advice(
         _E,
         "The row cannot be read.",
-        "Regenerate the row; most trainers stop at such a row or skip it without a message.",
+        "Write the row again, or remove it; a trainer may stop at it or skip it.",
     ),
-    Rule.WRONG_FORM: RuleInfo(
+    Rule.WRONG_FORM: Advice(
         _W,
-        "The value has another form than those of the other rows, so it was not checked.",
+        "The value does not have the form that its column is read as, so it was not checked.",
         "Give all rows of a column one form, or name the columns with --text, --messages, --ids or --answer.",
     ),
-    Rule.TOO_LONG: RuleInfo(
+    Rule.TOO_LONG: Advice(
         _W,
         "The value is longer than any context of gpt-oss, so it was not checked.",
         "Split the row; gpt-oss reads at most 131,072 tokens.",
     ),
-    Rule.REJECTED_TOKEN: RuleInfo(
+    Rule.REJECTED_TOKEN: Advice(
         _E,
         "The reference parser rejects this token: only <|start|> may follow a closed message.",
-        "Remove what stands between the messages, such as a line feed of the template.",
+        "Remove the text between the messages, such as a line feed of the template.",
     ),
-    Rule.REJECTED_HEADER: RuleInfo(
+    Rule.REJECTED_HEADER: Advice(
         _E,
         "The reference parser rejects the header of this message.",
         "Write the header as openai_harmony renders it: role, <|channel|>, channel, recipient, content type.",
     ),
-    Rule.DOUBLE_TERMINATOR: RuleInfo(
+    Rule.DOUBLE_TERMINATOR: Advice(
         _E,
         "A second terminator follows a closed message, such as <|end|><|return|>.",
         "Let one place write the terminator: remove <|end|> from the template, or the EOS token that the trainer "
         "appends.",
     ),
-    Rule.SPECIAL_TOKEN_IN_BODY: RuleInfo(
+    Rule.SPECIAL_TOKEN_IN_BODY: Advice(
         _E,
         "A special token is in the body of a message, where the parser reads it as text.",
         "Close the message before it with <|end|>, or encode the text of users and tools without special tokens.",
     ),
-    Rule.SPELLED_SPECIAL_TOKEN: RuleInfo(
+    Rule.SPELLED_SPECIAL_TOKEN: Advice(
         _E,
         "Ordinary tokens spell a special token, so the model is not trained on the special token.",
         "Encode the framing with special tokens enabled (openai_harmony, or a tokenizer that knows them).",
     ),
-    Rule.SPECIAL_TOKEN_IN_MESSAGE: RuleInfo(
+    Rule.SPECIAL_TOKEN_IN_MESSAGE: Advice(
         _E,
-        "The text of a message spells a special token, which the chat template turns into a real one.",
+        "The text of a message spells a special token, which becomes a real one when the rendered text is encoded.",
         "Store plain text in messages, with reasoning in its own field; let the template write the framing.",
     ),
-    Rule.MISPLACED_RETURN: RuleInfo(
+    Rule.MISPLACED_RETURN: Advice(
         _E,
         "<|return|> closes a message that is not the last final answer of its conversation.",
         "Close messages of the history with <|end|>; only the last final answer of a training row ends in <|return|>.",
     ),
-    Rule.END_FOR_RETURN: RuleInfo(
+    Rule.END_FOR_RETURN: Advice(
         _E,
         "The last final answer ends in <|end|>, so the model does not learn to stop there.",
         "End it in <|return|>, as openai_harmony's render_conversation_for_training does.",
     ),
-    Rule.MIXED_ENDINGS: RuleInfo(
+    Rule.MIXED_ENDINGS: Advice(
         _W,
         "Some rows of the column end their last final answer in <|return|> and others in <|end|>.",
         "Render all training rows the same way, with <|return|> at the end.",
     ),
-    Rule.CALL_WITHOUT_CALL_TOKEN: RuleInfo(
+    Rule.CALL_WITHOUT_CALL_TOKEN: Advice(
         _E,
         "A tool call does not end in <|call|>.",
-        "End tool calls in <|call|>; servers wait for it to run the tool.",
+        "End tool calls in <|call|>; the model stops there, so that the tool can run.",
     ),
-    Rule.CALL_TOKEN_WITHOUT_CALL: RuleInfo(
+    Rule.CALL_TOKEN_WITHOUT_CALL: Advice(
         _E,
         "<|call|> closes a message that is not a tool call.",
         "Add the recipient (to=functions.NAME) to the header, or close the message with <|end|>.",
     ),
-    Rule.TRUNCATED: RuleInfo(
+    Rule.TRUNCATED: Advice(
         _E,
         "The last message has no terminator; its end is cut off or missing.",
         "Drop rows that are cut at a maximum length, and keep the terminator when you store a completion.",
     ),
-    Rule.EMPTY_FINAL: RuleInfo(
+    Rule.EMPTY_FINAL: Advice(
         _E,
         "The final answer is empty.",
         "Drop the row, or restore the answer; the model learns to answer nothing.",
     ),
-    Rule.MISSING_FINAL: RuleInfo(
+    Rule.MISSING_FINAL: Advice(
         _E,
         "The row ends after reasoning or a preamble, without a final answer or a tool call.",
         "Drop the row, or restore the answer; it may have been lost when the response was stored.",
     ),
-    Rule.MISSING_CHANNEL: RuleInfo(
+    Rule.MISSING_CHANNEL: Advice(
         _E,
         "A message of the assistant has no channel.",
         "Give every message of the assistant a channel: analysis, commentary or final.",
     ),
-    Rule.UNKNOWN_CHANNEL: RuleInfo(
+    Rule.UNKNOWN_CHANNEL: Advice(
         _E,
         "The channel is not analysis, commentary or final.",
         "Use one of the three channels; servers deliver no other.",
     ),
-    Rule.RECIPIENT_SPELLING: RuleInfo(
+    Rule.RECIPIENT_SPELLING: Advice(
         _W,
-        "The recipient of a tool call has no namespace.",
-        "Write to=functions.NAME; servers recognize the functions of a request by this prefix.",
+        "The recipient of a tool call has no prefix such as “functions.”.",
+        "Write to=functions.NAME; vLLM delivers a function call as a tool call only with this prefix.",
     ),
-    Rule.CONSTRAIN_SPELLING: RuleInfo(
+    Rule.CONSTRAIN_SPELLING: Advice(
         _E,
         "<|constrain|> is where the parser reads a recipient.",
         "Write the recipient first: <|channel|>commentary to=functions.NAME <|constrain|>json<|message|>.",
     ),
-    Rule.CALL_ON_FINAL: RuleInfo(
+    Rule.CALL_ON_FINAL: Advice(
         _E,
         "A message of the channel final has a recipient.",
         "Put tool calls in the channel commentary; text in final is for the user.",
     ),
-    Rule.ANALYSIS_KEPT: RuleInfo(
+    Rule.ANALYSIS_KEPT: Advice(
         _W,
         "Reasoning of a finished turn is still in the history, where openai_harmony and the chat template drop it.",
         "Render the row with auto_drop_analysis, or split it into one row per turn.",
     ),
-    Rule.ANALYSIS_DROPPED: RuleInfo(
+    Rule.ANALYSIS_DROPPED: Advice(
         _E,
         "The rendered row lacks the reasoning before a tool call of the turn that is not finished.",
         "Keep the reasoning of the current turn until its final answer.",
     ),
-    Rule.UNKNOWN_ROLE: RuleInfo(
+    Rule.UNKNOWN_ROLE: Advice(
         _E,
-        "The role of a message is not one that a chat template knows.",
+        "The role of a message is not one of the roles of chat messages.",
         "Use system, developer, user, assistant or tool.",
     ),
-    Rule.CALL_WITHOUT_NAME: RuleInfo(
+    Rule.CALL_WITHOUT_NAME: Advice(
         _E,
         "A tool call has no function name.",
         "Store the function with its name and arguments.",
     ),
-    Rule.ARGUMENTS_NOT_JSON: RuleInfo(
+    Rule.ARGUMENTS_NOT_JSON: Advice(
         _E,
         "The arguments of a tool call are not valid JSON.",
         "Drop the row, or store the arguments as the model wrote them.",
     ),
-    Rule.SEVERAL_CALLS: RuleInfo(
+    Rule.SEVERAL_CALLS: Advice(
         _W,
         "A message has several tool calls; the chat template of gpt-oss renders only the first.",
         "Use one message for each call, each followed by its result.",
     ),
-    Rule.CONTENT_AND_THINKING: RuleInfo(
+    Rule.CONTENT_AND_THINKING: Advice(
         _W,
         "A message with a tool call has both content and thinking, which the chat template of gpt-oss rejects.",
         "Keep one of the two, or make two messages.",
     ),
-    Rule.RESULT_WITHOUT_CALL: RuleInfo(
+    Rule.RESULT_WITHOUT_CALL: Advice(
         _E,
-        "A tool result answers no call of the messages before it.",
-        "Keep the assistant's message with the call, and its id.",
+        "No earlier message has the call that a tool result is for.",
+        "Keep the message of the assistant with the call, and the id of the call.",
     ),
-    Rule.RAW_HARMONY_ANSWER: RuleInfo(
+    Rule.RAW_HARMONY_ANSWER: Advice(
         _E,
-        "The scored text is raw Harmony with special tokens, so reasoning was scored as part of the answer.",
+        "The scored text is raw Harmony with special tokens, not the answer alone.",
         "Score only the final channel: parse the token IDs with openai_harmony, or let the server do it "
         "(with its reasoning parser), and score again.",
     ),
-    Rule.STRIPPED_TRANSCRIPT: RuleInfo(
+    Rule.STRIPPED_TRANSCRIPT: Advice(
         _E,
         "The text is a Harmony transcript without its special tokens (analysis…assistantfinal…).",
         "Decode with skip_special_tokens=False and parse, or keep the token IDs; for text that is stored already, the "
         "answer follows the last “assistantfinal”.",
     ),
-    Rule.EMPTY_ANSWER: RuleInfo(
+    Rule.EMPTY_ANSWER: Advice(
         _W,
         "The scored text is empty.",
         "Check whether the response ended before its final answer (max_tokens) or a filter removed it.",

@@ -1,12 +1,12 @@
 """Why a prompt does not extend the tokens before it, one table: whether that is expected, and what to change."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from inspector.audit.kinds import Severity
+from inspector.lint.advice import Advice
 
-__all__ = ["CAUSES", "Cause", "CauseInfo"]
+__all__ = ["CAUSES", "Cause"]
 
 
 class Cause(StrEnum):
@@ -31,96 +31,87 @@ class Cause(StrEnum):
     HISTORY_TRUNCATED = "history_truncated"
 
 
-@dataclass(frozen=True, slots=True)
-class CauseInfo:
-    """One row of the table."""
-
-    severity: Severity
-    """A warning is what the format of gpt-oss itself does."""
-    what: str
-    remedy: str
-
-
 _E: Final = Severity.ERROR
 _W: Final = Severity.WARNING
+"""What the format of gpt-oss itself does."""
 
-CAUSES: Final[dict[Cause, CauseInfo]] = {
-    Cause.ANALYSIS_DROPPED: CauseInfo(
+CAUSES: Final[dict[Cause, Advice]] = {
+    Cause.ANALYSIS_DROPPED: Advice(
         _W,
         "The chat template dropped the reasoning of a finished turn.",
         "Expected for gpt-oss. Train each turn as a sequence of its own, or end the sequence at the final answer.",
     ),
-    Cause.RETURN_REPLACED: CauseInfo(
+    Cause.RETURN_REPLACED: Advice(
         _W,
         "The final answer ended in <|return|> and is closed by <|end|> in the history.",
         "Expected for gpt-oss. Train each turn as a sequence of its own, or end the sequence at the final answer.",
     ),
-    Cause.RESAMPLED: CauseInfo(
+    Cause.RESAMPLED: Advice(
         _W,
         "The next turn has the same prompt: it is another sample, not a later turn.",
         "Record an id for each conversation and name it with --group.",
     ),
-    Cause.ANALYSIS_LOST: CauseInfo(
+    Cause.ANALYSIS_LOST: Advice(
         _E,
         "Reasoning of an unfinished turn is missing.",
         "Send the reasoning back with the tool call (the field reasoning or reasoning_content) until the final answer.",
     ),
-    Cause.RETOKENIZED: CauseInfo(
+    Cause.RETOKENIZED: Advice(
         _E,
         "The same text was encoded to other tokens than the model sampled.",
         "Build the next prompt from the sampled token IDs and encode only what is new.",
     ),
-    Cause.ARGUMENTS_REWRITTEN: CauseInfo(
+    Cause.ARGUMENTS_REWRITTEN: Advice(
         _E,
         "The arguments of a tool call are the same JSON in another spelling.",
         "Keep the arguments as the string that the model wrote; do not parse and serialize them.",
     ),
-    Cause.HEADER_REWRITTEN: CauseInfo(
+    Cause.HEADER_REWRITTEN: Advice(
         _E,
-        "The header of a message is written in another way than the model wrote it.",
+        "The header of a message differs from the one that the model wrote.",
         "Build the next prompt from the sampled token IDs; templates write recipient and content type in one way only.",
     ),
-    Cause.TERMINATOR_CHANGED: CauseInfo(
+    Cause.TERMINATOR_CHANGED: Advice(
         _E,
         "A message ends in another terminator.",
         "Keep the terminator that the model sampled; only <|return|> becomes <|end|> in a history.",
     ),
-    Cause.DATE_CHANGED: CauseInfo(
+    Cause.DATE_CHANGED: Advice(
         _E,
         "The date in the system message changed.",
         "Set a fixed date for the whole conversation, for example in a system message of your own.",
     ),
-    Cause.SYSTEM_CHANGED: CauseInfo(
+    Cause.SYSTEM_CHANGED: Advice(
         _E,
         "The system message changed.",
         "Send the same system settings (model identity, reasoning effort, tools) with every turn.",
     ),
-    Cause.DEVELOPER_CHANGED: CauseInfo(
+    Cause.DEVELOPER_CHANGED: Advice(
         _E,
         "The developer message changed: instructions or tools.",
         "Send the same instructions and the same tools in the same order with every turn.",
     ),
-    Cause.MESSAGE_TRUNCATED: CauseInfo(
+    Cause.MESSAGE_TRUNCATED: Advice(
         _E,
         "The next prompt has only the beginning of a message.",
         "Raise the limit of the client or the environment that cuts texts.",
     ),
-    Cause.MESSAGE_CHANGED: CauseInfo(
+    Cause.MESSAGE_CHANGED: Advice(
         _E,
         "The text of a message changed.",
         "Find what edits texts between the turns: a parser, a filter, or stripping of white space.",
     ),
-    Cause.MESSAGE_MISSING: CauseInfo(
+    Cause.MESSAGE_MISSING: Advice(
         _E,
         "A message is missing in the next prompt.",
         "Send the whole history with every turn.",
     ),
-    Cause.MESSAGE_ADDED: CauseInfo(
+    Cause.MESSAGE_ADDED: Advice(
         _E,
-        "The next prompt has a message before the end of what the model had seen.",
+        "The next prompt has an additional message among those that the model had seen.",
         "Append new messages only at the end.",
     ),
-    Cause.HISTORY_TRUNCATED: CauseInfo(
+    Cause.HISTORY_TRUNCATED: Advice(
         _E,
         "The oldest messages are missing in the next prompt.",
         "Raise the context limit, or start a new sequence where the history is shortened.",

@@ -13,6 +13,7 @@ from inspector.capture import Capture
 from inspector.errors import CaptureError
 from inspector.formats import count, listed, number
 from inspector.harmony.vocab import VOCABULARY_SIZE, Marker
+from inspector.lint.advice import amount, level
 from inspector.lint.rows import Row, Table, open_table
 from inspector.prompt.messages import parse
 from inspector.prompt.source import known_ids
@@ -81,16 +82,12 @@ class RolloutReport:
 
     def of(self, severity: Severity) -> int:
         """How many drifts of a severity there are."""
-        return sum(many for cause, many in self.counts.items() if CAUSES[cause].severity is severity)
+        return amount(self.counts, CAUSES, severity)
 
     @property
     def level(self) -> str:
         """`error`, `warning` (expected drifts only), `unknown` where nothing could be compared, else `ok`."""
-        if self.of(Severity.ERROR):
-            return "error"
-        if self.counts:
-            return "warning"
-        return "ok" if self.compared else "unknown"
+        return level(self.counts, CAUSES, checked=self.compared > 0)
 
     @property
     def sentence(self) -> str:

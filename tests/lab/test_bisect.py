@@ -1,12 +1,13 @@
 """The search between two releases, with a judge that answers from a table."""
 
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pytest
 
 from inspector.capture import Capture, Endpoint, Header
 from inspector.errors import LabError
-from inspector.lab.bisect import bisect, endpoint_of, recorded_scores, script_of_capture
+from inspector.lab.bisect import Scorer, bisect, endpoint_of, recorded_scores, script_of_capture
 from inspector.lab.paths import LabPaths
 from inspector.lab.recording import Target
 from inspector.lab.score import Outcome, Score
@@ -17,21 +18,27 @@ from tests.support.results import front_end_run, made_run
 RELEASES = ["0.9.2", "0.10.0", "0.10.1", "0.11.0", "0.12.0", "0.13.0", "0.14.0", "0.14.1", "0.15.0"]
 
 
+def judge(broken: Collection[str], rounds: list[list[str]]) -> Scorer:
+    """Answers from a table, and notes which releases were asked together."""
+
+    def scorer(versions: Sequence[str]) -> list[Score]:
+        rounds.append(list(versions))
+        outcomes = [Outcome.SILENT if version in broken else Outcome.WHOLE for version in versions]
+        return [Score(outcome=outcome, differences=(), kinds=()) for outcome in outcomes]
+
+    return scorer
+
+
 def search(good: str, bad: str, silent: set[str]) -> tuple[str, str, list[str]]:
-    asked: list[str] = []
-
-    def scorer(version: str) -> Score:
-        asked.append(version)
-        outcome = Outcome.SILENT if version in silent else Outcome.WHOLE
-        return Score(outcome=outcome, differences=(), kinds=())
-
+    rounds: list[list[str]] = []
     change = bisect(
         LabSession(paths=LabPaths(Path("nowhere")), say=lambda _: None),
-        scorer,
+        judge(silent, rounds),
         RELEASES,
         good=good,
         bad=bad,
     )
+    asked = [version for versions in rounds for version in versions]
     assert [visit.version for visit in change.visits] == sorted(asked, key=RELEASES.index)
     return change.last.version, change.first.version, asked
 
@@ -55,30 +62,59 @@ def test_neighbours_need_no_third_release() -> None:
 
 def test_recorded_releases_are_looked_at_first_and_need_no_server() -> None:
     broken = RELEASES[5:]  # 0.13.0 and later
-
-    def score_of(version: str) -> Score:
-        outcome = Outcome.SILENT if version in broken else Outcome.WHOLE
-        return Score(outcome=outcome, differences=(), kinds=())
-
-    asked: list[str] = []
-
-    def scorer(version: str) -> Score:
-        asked.append(version)
-        return score_of(version)
-
-    recorded = {version: score_of(version) for version in ("0.9.2", "0.11.0", "0.14.1", "0.15.0")}
+    rounds: list[list[str]] = []
+    versions = ("0.9.2", "0.11.0", "0.14.1", "0.15.0")
+    recorded = dict(zip(versions, judge(broken, [])(versions), strict=True))
     said: list[str] = []
     change = bisect(
         LabSession(paths=LabPaths(Path("nowhere")), say=said.append),
-        scorer,
+        judge(broken, rounds),
         RELEASES,
         good="0.9.2",
         bad="0.15.0",
         recorded=recorded,
     )
     assert (change.last.version, change.first.version) == ("0.12.0", "0.13.0")
-    assert set(asked) == {"0.12.0", "0.13.0"}
+    assert sorted(rounds) == [["0.12.0"], ["0.13.0"]]
     assert "0.14.1: silent loss (recorded)" in said
+
+
+MANY = [f"0.{minor}.0" for minor in range(10, 34)]
+
+
+@pytest.mark.parametrize("broken_from", range(1, len(MANY)))
+def test_two_at_once_divide_the_range_by_three(broken_from: int) -> None:
+    rounds: list[list[str]] = []
+    change = bisect(
+        LabSession(paths=LabPaths(Path("nowhere")), say=lambda _: None),
+        judge(MANY[broken_from:], rounds),
+        MANY,
+        good=MANY[0],
+        bad=MANY[-1],
+        at_once=2,
+    )
+    assert (change.last.version, change.first.version) == (MANY[broken_from - 1], MANY[broken_from])
+    assert rounds[0] == [MANY[0], MANY[-1]]
+    assert len(rounds) <= 4
+    assert all(len(versions) <= 2 for versions in rounds)
+
+
+def test_what_is_installed_is_looked_at_before_what_is_not() -> None:
+    rounds: list[list[str]] = []
+    change = bisect(
+        LabSession(paths=LabPaths(Path("nowhere")), say=lambda _: None),
+        judge(MANY[10:], rounds),
+        MANY,
+        good=MANY[0],
+        bad=MANY[-1],
+        ready=["0.12.0", "0.17.0", "0.19.0", "0.20.0", "0.21.0", "0.30.0"],
+        at_once=2,
+    )
+    assert change.first.version == MANY[10] == "0.20.0"
+    assert {version for versions in rounds for version in versions} <= {
+        *(MANY[0], MANY[-1]),
+        *("0.17.0", "0.19.0", "0.20.0", "0.21.0", "0.30.0"),
+    }
 
 
 def test_only_cells_made_under_the_same_conditions_count_as_recorded() -> None:

@@ -12,7 +12,7 @@ from inspector.errors import LabError
 from inspector.inspection import inspect
 from inspector.lab.causes import CauseTable, Right, load
 from inspector.lab.naming import Mode, as_mode
-from inspector.lab.results import Run, capture_of, load_runs
+from inspector.lab.results import STAND_IN, Run, capture_of, load_runs
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import load as load_scripts
 from inspector.store import FIXTURES
@@ -20,6 +20,7 @@ from inspector.store import load as load_captures
 
 TABLE = load()
 RUNS = load_runs(FIXTURES / "matrix")
+UNSTREAMED = [run for run in load_runs(FIXTURES / "matrix" / STAND_IN) if not run.streamed]
 SMALL = """
 proposed: []
 groups: {cut: [cut_in_answer, cut_in_header]}
@@ -32,6 +33,9 @@ rules:
   - {endpoint: chat, scripts: [plain], step: 3, cause: none, reason: second}
   - {endpoint: chat, scripts: [cut_in_answer], cause: length, also: [model], reason: third}
   - {cause: model, reason: last}
+unstreamed:
+  - {endpoint: chat, front_end: rust, cause: lost, reason: rust only}
+  - {endpoint: chat, scripts: [plain], cause: none, reason: not streamed}
 fixtures:
   a.jsonl: {cause: lost, reason: a file's}
 """
@@ -88,7 +92,7 @@ def test_every_line_of_the_table_decides_a_capture_of_the_matrix() -> None:
         next(
             place
             for place, rule in enumerate(TABLE.rules)
-            if rule.fits(script, run.version, endpoint, run.stream_interval)
+            if rule.fits(script, run.version, endpoint, run.stream_interval, run.front_end)
         )
         for run in RUNS
         for endpoint, script in run.scores
@@ -96,10 +100,26 @@ def test_every_line_of_the_table_decides_a_capture_of_the_matrix() -> None:
     assert decided == set(range(len(TABLE.rules)))
 
 
+def test_every_line_about_what_is_not_streamed_decides_a_response() -> None:
+    decided = {
+        next(
+            place
+            for place, rule in enumerate(TABLE.unstreamed)
+            if rule.fits(script, run.version, endpoint, None, run.front_end)
+        )
+        for run in UNSTREAMED
+        for endpoint, script in run.scores
+    }
+    assert decided == set(range(len(TABLE.unstreamed)))
+
+
 def test_every_id_is_in_the_catalogue_or_proposed_and_stands_in_one_place() -> None:
     known = set(issues())
     named = set[str]().union(
-        *(rule.names() for rule in (*TABLE.rules, *TABLE.models.values(), *TABLE.fixtures.values()))
+        *(
+            rule.names()
+            for rule in (*TABLE.rules, *TABLE.unstreamed, *TABLE.models.values(), *TABLE.fixtures.values())
+        )
     )
     assert named - known <= set(TABLE.proposed)
     assert not known & set(TABLE.proposed), "it is in the catalogue now: take it out of `proposed`"
@@ -109,7 +129,7 @@ def test_every_id_is_in_the_catalogue_or_proposed_and_stands_in_one_place() -> N
 def test_the_tables_scripts_are_scripts_of_the_lab() -> None:
     scripts = {script.name for script in load_scripts()}
     assert set(TABLE.models) <= scripts
-    for rule in TABLE.rules:
+    for rule in (*TABLE.rules, *TABLE.unstreamed):
         assert rule.scripts <= scripts, rule.reason
 
 
@@ -126,6 +146,17 @@ def test_the_first_rule_that_fits_decides_and_its_alternatives_depend_on_what_is
     assert right(table, "cut_in_header", "0.13.0", 3, known=False).also == {"late"}
     assert right(table, "plain", "0.14.0", 3).cause == "none"
     assert table.right("plain", "0.14.0", Endpoint.CHAT, 1) is None
+
+
+def test_responses_that_were_not_streamed_have_rules_of_their_own(tmp_path: Path) -> None:
+    table = small(tmp_path)
+    python, rust = (
+        table.right("plain", "0.13.0", Endpoint.CHAT, None, front_end=one) for one in ("python", "rust")
+    )
+    assert python is not None
+    assert rust is not None
+    assert (python.cause, rust.cause) == ("none", "lost")
+    assert table.right("text_after_call", "0.13.0", Endpoint.CHAT, None) is None
 
 
 def test_the_word_model_stands_for_the_scripts_own_cause(tmp_path: Path) -> None:
@@ -153,6 +184,7 @@ def test_the_word_model_stands_for_the_scripts_own_cause(tmp_path: Path) -> None
             "text_after_call is listed twice",
         ),
         ("step: 3, cause: none", "steps: 3, cause: none", "rules, number 2"),
+        ("reason: rust only", "reason: ''", "unstreamed, number 1: .*a reason is missing"),
         ("proposed: []", "proposed: [{id: a}]", "proposed"),
     ],
 )

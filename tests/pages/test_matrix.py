@@ -73,6 +73,21 @@ def test_a_range_of_releases_and_ragged_steps_are_chosen_in_the_address_bar() ->
     assert "to" not in app.query_params
 
 
+def test_responses_that_were_not_streamed_are_called_so() -> None:
+    app = page(interval="unstreamed")
+    assert "well-formed responses completely" in app.markdown[0].value
+    assert "malformed responses" in app.markdown[0].value
+    before, after = (one for one in app.selectbox if one.label in {"From", "To"})
+    before.set_value("0.23.0")
+    after.set_value("0.24.0").run()
+    words = [text.value for text in app.text] + [one.label for one in app.expander]
+    words += [one.value for one in (*app.markdown, *app.caption, *app.header)]
+    assert any("silent losses became complete" in one for one in words)
+    assert not [one for one in words if "stream" in one]
+    raw = page(interval="unstreamed", endpoint="completions")
+    assert raw.markdown[0].value.endswith(" responses completely.")
+
+
 def test_what_changed_between_two_releases_is_a_sentence_with_its_scripts() -> None:
     app = page(interval="3")
     before, after = (one for one in app.selectbox if one.label in {"From", "To"})

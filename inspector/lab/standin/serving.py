@@ -184,9 +184,10 @@ def standin_server(
     options: ServerOptions,
     *,
     tool_server: str | None = None,
+    wait: bool = True,
     say: Callable[[str], None] = print,
 ) -> Iterator[StandinServer]:
-    """One release's front end, answering, with the stand-in behind it."""
+    """One release's front end, answering, with the stand-in behind it; `wait` as of ServerProcess."""
     version, rust = environment.version, environment.package == RUST
     if not (paths.models / "vocabulary").exists():
         say("creating the tiny model and its vocabulary (about 10 s, only once)")
@@ -217,7 +218,7 @@ def standin_server(
             steps_log=paths.logs / f"steps-{name}.jsonl",
         )
         command = [
-            *([str(environment.path / RUST)] if rust else _python_command(environment)),
+            *(_rust_command(environment) if rust else _python_command(environment)),
             *("serve", str(model)),
             *("--served-model-name", SERVED_NAME),
             *("--max-model-len", str(LONGEST_MODEL_LEN)),
@@ -253,10 +254,19 @@ def standin_server(
             port=port,
             log=paths.logs / f"serve-{name}.log",
             environment=variables,
+            wait=wait,
             say=say,
         )
-        with engine, server:
-            yield server
+        try:
+            with engine, server:
+                yield server
+        finally:
+            script_file.unlink(missing_ok=True)
+
+
+def _rust_command(environment: Environment) -> list[str]:
+    # The binary outlives a program that was killed, and its engine; Python's launcher sees to that itself.
+    return [sys.executable, str(STANDALONE / "bound.py"), str(environment.path / RUST)]
 
 
 def _python_command(environment: Environment) -> list[str]:

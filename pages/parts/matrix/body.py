@@ -91,19 +91,20 @@ def headline(runs: Sequence[MatrixRun], scripts: Sequence[Script], endpoint: End
         reversed(counted), key=lambda one: sum(outcome is Outcome.WHOLE for _, outcome in one[1])
     )
     name = f"vLLM {label_of(best)}"
+    what = "streams" if best.streamed else "responses"
     if all(outcome is Outcome.WHOLE for _, outcome in outcomes):
-        return f"{name} delivers all {len(outcomes)} streams completely."
+        return f"{name} delivers all {len(outcomes)} {what} completely."
     fine = [outcome for name, outcome in outcomes if name in well_formed]
     broken = [outcome for name, outcome in outcomes if name not in well_formed]
     silent = broken.count(Outcome.SILENT)
     lost = (
-        f"It silently loses text of {silent} of the {len(broken)} malformed streams."
+        f"It silently loses text of {silent} of the {len(broken)} malformed {what}."
         if silent
-        else f"It loses no text silently in the {len(broken)} malformed streams."
+        else f"It loses no text silently in the {len(broken)} malformed {what}."
     )
     return (
         f"{name} has the best result: it delivers {fine.count(Outcome.WHOLE)} of {len(fine)} "
-        f"well-formed streams completely. {lost}"
+        f"well-formed {what} completely. {lost}"
     )
 
 

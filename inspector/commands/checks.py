@@ -1,0 +1,75 @@
+"""What `lint` and `rollout` have in common: options, reports as lines, and the exit code."""
+
+from argparse import ArgumentParser
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Protocol, TypeVar
+
+from inspector.commands.shared import add_fail_on, aligned, fails, say, whole_number
+from inspector.formats import number
+from inspector.lint import Advice
+
+__all__ = ["add_options", "exit_code", "report_lines", "say_reports"]
+
+K = TypeVar("K", bound=str)
+
+
+class _Report(Protocol):
+    """What the check of one file came to."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def level(self) -> str: ...
+    @property
+    def sentence(self) -> str: ...
+    @property
+    def taken(self) -> str: ...
+
+
+def add_options(parser: ArgumentParser, *, listed: str, files: str) -> None:
+    """Add what both have; `listed` names the rows of the table, `files` what a report is about."""
+    parser.add_argument(
+        "--max-findings",
+        type=whole_number,
+        default=100,
+        metavar="N",
+        help=f"list at most N {listed} per file; all are counted (default: 100)",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help=f"print one JSON object, or an array for several {files}"
+    )
+    add_fail_on(parser)
+
+
+def report_lines(
+    report: _Report,
+    rows: Sequence[Sequence[str]],
+    left: str,
+    counts: Mapping[K, int],
+    table: Mapping[K, Advice],
+) -> Iterator[str]:
+    """The sentence, the rows below their headings, and what each rule or cause means, most first.
+
+    `left` says what is not listed; empty where everything is.
+    """
+    yield report.name
+    yield f"  {report.level.upper()}: {report.sentence}"
+    yield f"  {report.taken}"
+    if len(rows) > 1:
+        yield from (f"  {line}" for line in aligned(rows))
+    if left:
+        yield f"  {left} not listed; see --max-findings"
+    for key, many in sorted(counts.items(), key=lambda one: -one[1]):
+        yield f"  {key} ({number(many)}): {table[key].what}"
+        yield f"    Fix: {table[key].remedy}"
+
+
+def say_reports(reports: Iterable[Iterable[str]]) -> None:
+    """Print the lines of reports with an empty line between two."""
+    for place, lines in enumerate(reports):
+        say(["", *lines] if place else lines)
+
+
+def exit_code(found: Iterable[Advice], level: str) -> int:
+    """1 where something was found at the level of `--fail-on`, else 0."""
+    return int(any(fails(one.severity, level) for one in found))
