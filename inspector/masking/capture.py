@@ -27,15 +27,9 @@ from inspector.masking.keys import (
     KEPT_OF_ERRORS,
     KEPT_WORDS,
     NAMES,
-<<<<<<< HEAD
-    PARTS,
-    WORD,
-    of_users,
-=======
     OF_USERS,
     PARTS,
     WORD,
->>>>>>> main
 )
 from inspector.masking.logprobs import Logprobs
 from inspector.masking.pieces import Known
@@ -283,11 +277,7 @@ class _Masking:
                 str(self._standins.token(int(one)) if one.isdecimal() else one): bias
                 for one, bias in value.items()
             }
-<<<<<<< HEAD
-        if place is _Place.USER or of_users(key) or (place is _Place.ERROR and key == "input"):
-=======
         if place is _Place.USER or key in OF_USERS or (place is _Place.ERROR and key == "input"):
->>>>>>> main
             return {self._text(one): inner(item, "", _Place.USER) for one, item in value.items()}
         if key in CHOSEN_NAMES:
             return {self._text(one): inner(item, "property", place) for one, item in value.items()}
@@ -306,11 +296,7 @@ class _Masking:
         if place is _Place.ERROR:
             kept = key in KEPT_OF_ERRORS and WORD.fullmatch(text)
             return text if kept else self._text(text) if key == "input" else self._words.masked(text)
-<<<<<<< HEAD
-        users = place is _Place.USER or of_users(key)
-=======
         users = place is _Place.USER or key in OF_USERS
->>>>>>> main
         if not users and ((key in KEPT and WORD.fullmatch(text)) or text in KEPT_WORDS.get(key, ())):
             return text
         told = self._deltas.get(event)

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""Keys of JSON by what stands under them: words of the protocol, names that somebody chose, text."""
-=======
 """Keys of requests, events and JSON schemas, by what redaction does with their values."""
->>>>>>> main
 
 import re
 from typing import Final
@@ -19,10 +15,6 @@ __all__ = [
     "OF_USERS",
     "PARTS",
     "WORD",
-<<<<<<< HEAD
-    "of_users",
-=======
->>>>>>> main
 ]
 
 KEPT: Final = frozenset(
@@ -93,10 +85,7 @@ OF_USERS: Final = frozenset(
         "headers",
         "metadata",
         "variables",
-<<<<<<< HEAD
-=======
         "vllm_xargs",
->>>>>>> main
     }
 )
 """Under these keys the names and words of JSON are a user's or a model's, not the protocol's."""
@@ -124,11 +113,3 @@ FIELD_OF_KEY: Final = {
     "arguments": ".arguments",
     "code": ".code",
 }
-<<<<<<< HEAD
-
-
-def of_users(key: str) -> bool:
-    """Whether the names and words under a key are a user's or a model's."""
-    return key in OF_USERS or key.endswith("_xargs")  # servers put their own name before it
-=======
->>>>>>> main
