@@ -155,7 +155,12 @@ def _add_commands(lab: ArgumentParser) -> None:
     search.add_argument("--good", required=True, metavar="VERSION")
     search.add_argument("--bad", required=True, metavar="VERSION")
     search.add_argument("--endpoint", choices=_ENDPOINTS, help="default: the capture's endpoint, or chat")
-    search.add_argument("--stream-interval", default="1", metavar="N", help="tokens per step (default: 1)")
+    search.add_argument(
+        "--stream-interval",
+        default="1",
+        metavar="N",
+        help="tokens per step (default: 1); on the stand-in engine also ragged; or unstreamed",
+    )
     search.add_argument(
         "--repeat",
         type=int,
@@ -260,6 +265,9 @@ def _add_commands(lab: ArgumentParser) -> None:
     watch.add_argument("--rust", action="store_true", help="the Rust front end (default: the Python one)")
     watch.add_argument(
         "--out", type=Path, metavar="DIR", help="folder of the results (default: in the lab's folder)"
+    )
+    watch.add_argument(
+        "--after", metavar="VERSION", help="record what comes after this release (default: the newest result)"
     )
     watch.add_argument("--json", action="store_true", help="print the result as JSON")
     watch.add_argument("--markdown", type=Path, metavar="FILE", help="write the change report")

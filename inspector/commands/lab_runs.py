@@ -36,7 +36,7 @@ from inspector.lab.server import ServerOptions
 from inspector.lab.session import LabSession
 from inspector.lab.shrink import asker, shrink, wanted
 from inspector.lab.standin.install import FRONT_END, RUST, use_source, use_wheel
-from inspector.lab.standin.steps import RAGGED, UNSTREAMED, check_condition, schedule_of
+from inspector.lab.standin.steps import CONDITIONS, UNSTREAMED, check_condition, schedule_of
 from inspector.lab.watch import record_new, report_lines, report_markdown
 from inspector.metrics import figures
 from inspector.reading import read
@@ -177,7 +177,7 @@ def _run_matrix(arguments: Namespace, wanted: Mapping[str, Sequence[str]], folde
     runs: list[Run] = []
     for package, versions in wanted.items():
         stand_in = package in {FRONT_END, RUST}
-        steps = arguments.stream_interval or (["1", "3", RAGGED] if stand_in else ["1", "3"])
+        steps = arguments.stream_interval or (list(CONDITIONS) if stand_in else ["1", "3"])
         for step in steps:
             check_condition(step)
         lab = replace(_session(arguments), package=package, jobs=arguments.jobs)
@@ -307,7 +307,7 @@ def gate_command(arguments: Namespace) -> int:
     targets = matrix.targets_of(
         [Endpoint(name) for name in arguments.endpoint], scripts.named(arguments.script)
     )
-    steps = arguments.stream_interval or ["1", "3", RAGGED]
+    steps = arguments.stream_interval or list(CONDITIONS)
     for step in steps:
         check_condition(step)
     sides = [
@@ -325,10 +325,10 @@ def gate_command(arguments: Namespace) -> int:
 
 
 def watch_command(arguments: Namespace) -> int:
-    """Record new releases, and say what they changed; exit code 1 if a result became worse."""
+    """Record new releases, and say what they changed; exit code 1 if one is worse or was not recorded."""
     folder: Path = arguments.out or LabPaths(arguments.lab).root / "matrix"
     lab = replace(_session(arguments), package=RUST if arguments.rust else FRONT_END, jobs=arguments.jobs)
-    steps = arguments.stream_interval or ["1", "3", RAGGED]
+    steps = arguments.stream_interval or list(CONDITIONS)
     for step in steps:
         check_condition(step)
     found = record_new(
@@ -338,6 +338,7 @@ def watch_command(arguments: Namespace) -> int:
         folder=folder,
         steps=steps,
         known=every_run(),
+        after=arguments.after,
     )
     if arguments.markdown:
         write_text(str(arguments.markdown), report_markdown(found) + "\n")
@@ -345,10 +346,16 @@ def watch_command(arguments: Namespace) -> int:
         runs = {run.name: run for run in (*every_run(), *load_runs(folder))}
         publish(list(runs.values()), scripts.load(), arguments.publish)
     if arguments.json:
-        print_json({"recorded": list(found.recorded), "changes": [gate_row(one) for one in found.changes]})
+        print_json(
+            {
+                "recorded": list(found.recorded),
+                "failed": dict(found.failed),
+                "changes": [gate_row(one) for one in found.changes],
+            }
+        )
     else:
         say(report_lines(found))
-    return int(not all(one.passed for one in found.changes))
+    return int(not found.passed)
 
 
 def scripts_command(arguments: Namespace) -> int:

@@ -27,7 +27,7 @@ from inspector.lab.standin.install import FRONT_END, RUST
 from inspector.lab.standin.serving import StandinServer
 from inspector.lab.standin.steps import UNSTREAMED
 
-__all__ = ["fill", "fill_stand_in", "rescore", "run_matrix", "targets_of"]
+__all__ = ["asked_for", "fill", "fill_stand_in", "rescore", "run_matrix", "targets_of"]
 
 _ATTEMPTS: Final = 3
 """How often a stream is asked for until its steps are those asked for."""
@@ -108,9 +108,7 @@ def fill_stand_in(
 
     Scripts with server-side tools have a server of their own, which starts while the others are recorded.
     """
-    if environment.package == RUST:
-        targets = [target for target in targets if target.endpoint not in VLLM_RUST.lacks]
-    if not targets:
+    if not any(asked_for(environment.package, step, targets) for step in steps):
         raise LabError("none of these scripts runs on these endpoints; 'lab scripts --json' lists both")
     shelves = {step: Shelf(folder, environment.package, environment.version, step) for step in steps}
     runs: list[Run] = []
@@ -121,7 +119,7 @@ def fill_stand_in(
                 {
                     step: [
                         target
-                        for target in _asked_for(step, targets)
+                        for target in asked_for(environment.package, step, targets)
                         if bool(target.script.built_in) is with_tools
                         and not _fits(_kept(shelf, target), target.script)
                     ]
@@ -153,8 +151,10 @@ def fill_stand_in(
     return runs
 
 
-def _asked_for(step: str, targets: Sequence[Target]) -> list[Target]:
-    """The targets as they are asked; a script that is never streamed has no twin of its own."""
+def asked_for(package: str, step: str, targets: Sequence[Target]) -> list[Target]:
+    """The targets as a front end is asked; a script that is never streamed has no twin of its own."""
+    if package == RUST:
+        targets = [target for target in targets if target.endpoint not in VLLM_RUST.lacks]
     if step != UNSTREAMED:
         return list(targets)
     return [Target(endpoint, replace(script, stream=False)) for endpoint, script in targets if script.stream]

@@ -62,9 +62,20 @@ def matrix_names(folder: Path, table: CauseTable, mode: Mode) -> Iterator[Named]
     return _names_of(load_runs(folder), table, mode)
 
 
-def unstreamed_names(folder: Path, table: CauseTable, mode: Mode) -> Iterator[Named]:
-    """The same for the responses on the stand-in engine that were not streamed."""
-    return _names_of((run for run in load_runs(folder / STAND_IN) if not run.streamed), table, mode)
+def unstreamed_names(
+    folder: Path, table: CauseTable, mode: Mode, *, each_once: bool = False
+) -> Iterator[Named]:
+    """The same for the responses on the stand-in engine that were not streamed.
+
+    With `each_once` those that equal another release's are left out.
+    """
+    runs = [run for run in load_runs(folder / STAND_IN) if not run.streamed]
+    if each_once:
+        runs = [
+            replace(run, scores={key: one for key, one in run.scores.items() if key not in run.kept_in})
+            for run in runs
+        ]
+    return _names_of(runs, table, mode)
 
 
 def _names_of(runs: Iterable[Run], table: CauseTable, mode: Mode) -> Iterator[Named]:

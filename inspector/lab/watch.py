@@ -3,13 +3,16 @@
 One look, not a loop: whatever runs commands at fixed times (cron, a pipeline) runs this one.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
+from inspector.capture import Endpoint
+from inspector.errors import LabError
 from inspector.lab.gate import Gate, gate, gate_lines, gate_markdown
-from inspector.lab.matrix import run_matrix
+from inspector.lab.matrix import asked_for, run_matrix
 from inspector.lab.recording import Target
 from inspector.lab.results import Run, load_runs, version_key
 from inspector.lab.session import LabSession
@@ -27,6 +30,13 @@ class Watched:
     """Releases recorded now, oldest first."""
     changes: tuple[Gate, ...]
     """Each of them against the release before it."""
+    failed: Mapping[str, str] = field(default_factory=dict)
+    """Releases that could not be recorded, and why."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every new release was recorded and none delivers anything worse."""
+        return not self.failed and all(one.passed for one in self.changes)
 
 
 def unrecorded(available: Sequence[str], newest: str | None) -> list[str]:
@@ -44,28 +54,56 @@ def record_new(
     folder: Path,
     steps: Sequence[str],
     known: Sequence[Run] = (),
+    after: str | None = None,
 ) -> Watched:
-    """Record the releases that the results lack; `known` are results besides those of the folder."""
+    """Record the releases that the results lack; `known` are results besides those of the folder.
+
+    With `after`, all releases after that one are recorded in the folder, also those that `known` has.
+    """
     before = {run.name: run for run in (*known, *load_runs(folder)) if run.package == lab.package}
-    newest = max((run.version for run in before.values()), key=version_key, default=None)
-    new = unrecorded(available, newest)
+    newest = after or max(_whole(before.values(), lab.package, targets, steps), key=version_key, default=None)
     sides = [[run for run in before.values() if run.version == newest]] if newest else []
-    for version in new:
-        sides.append(run_matrix(lab, [version], targets, folder=folder, steps=steps))
-    changes = tuple(gate(older, newer) for older, newer in pairwise(sides))
-    return Watched(newest=newest, recorded=tuple(new), changes=changes)
+    recorded: list[str] = []
+    failed: dict[str, str] = {}
+    for version in unrecorded(available, newest):
+        try:
+            sides.append(run_matrix(lab, [version], targets, folder=folder, steps=steps))
+            recorded.append(version)
+        except LabError as error:
+            lab.say(f"{version}: {error}")
+            failed[version] = str(error)
+    changes = tuple(gate(older, newer) for older, newer in pairwise(side for side in sides if side))
+    return Watched(newest=newest, recorded=tuple(recorded), changes=changes, failed=failed)
+
+
+def _whole(
+    runs: Iterable[Run], package: str, targets: Sequence[Target], steps: Sequence[str]
+) -> Iterator[str]:
+    """The releases of which every cell is recorded; an interrupted one is not among them, nor a wheel's."""
+    wanted = {
+        (step, endpoint, script.name)
+        for step in steps
+        for endpoint, script in asked_for(package, step, targets)
+    }
+    cells: dict[str, set[tuple[str, Endpoint, str]]] = defaultdict(set)
+    for run in runs:
+        if "+" not in run.version:
+            cells[run.version] |= {(run.step, *key) for key in run.scores}
+    return (version for version, some in cells.items() if wanted <= some)
 
 
 def report_lines(found: Watched) -> list[str]:
     """What was found, for a terminal."""
+    failed = [f"{version} was not recorded: {reason}" for version, reason in found.failed.items()]
     if not found.recorded:
-        return [f"No release after {found.newest} on the package index."]
+        return failed or [f"No release after {found.newest} on the package index."]
     recorded = [f"Recorded: {', '.join(found.recorded)}."]
-    return recorded + [line for change in found.changes for line in gate_lines(change)]
+    return recorded + failed + [line for change in found.changes for line in gate_lines(change)]
 
 
 def report_markdown(found: Watched) -> str:
     """The change report of all new releases."""
     if not found.changes:
-        return report_lines(found)[0]
-    return "\n\n".join(gate_markdown(change) for change in found.changes)
+        return "\n\n".join(report_lines(found))
+    failed = [f"{version} was not recorded: {reason}" for version, reason in found.failed.items()]
+    return "\n\n".join([*failed, *(gate_markdown(change) for change in found.changes)])

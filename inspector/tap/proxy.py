@@ -9,7 +9,7 @@ import re
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -27,11 +27,12 @@ from inspector.client.recorder import Sink
 from inspector.client.transport import endpoint_of
 from inspector.engines import Engine, engine_of
 from inspector.errors import InspectorError
-from inspector.tap.arrivals import arriving, together
+from inspector.tap.arrivals import together
 from inspector.tap.bodies import ClientLeft, RequestBody
 from inspector.tap.headers import end_to_end, readable_only, value
 from inspector.tap.recording import Recording
 from inspector.tap.rewriting import EventRewriter, ask_for_ids, body_without_ids
+from inspector.tap.upstream import Body, UpstreamTransport
 from inspector.wire.endpoints import EndpointSpec, endpoint_of_resumed, spec_of
 from inspector.wire.event_json import dumps
 from inspector.wire.stream import loads
@@ -88,7 +89,6 @@ class Tap:
         upstream: Upstream,
         sink: Sink,
         *,
-        transport: httpx.AsyncBaseTransport | None = None,
         sampled: Callable[[], bool] = lambda: True,
     ) -> None:
         self.upstream = upstream
@@ -99,15 +99,11 @@ class Tap:
         server = upstream.server
         self._sink = sink
         self.sampled = sampled
-        # No client on top: it would keep cookies, follow redirects and add headers of its own.
-        self._transport = transport or httpx.AsyncHTTPTransport(
-            verify=_trust(server.verify),
-            trust_env=False,
-            limits=httpx.Limits(
-                max_connections=None, max_keepalive_connections=100, keepalive_expiry=_IDLE_S
-            ),
-        )
         self._root = httpx.URL(server.root)
+        # No client on top: it would keep cookies, follow redirects and add headers of its own.
+        self._transport = UpstreamTransport(
+            self._root, trust=_trust(server.verify), connect_s=server.connect_s, idle_s=_IDLE_S
+        )
         self._models = f"{server.v1.removeprefix(server.root)}/models".encode()
         self._version_asked: asyncio.Task[None] | None = None
         self.left = CLIENT_LEFT
@@ -151,11 +147,11 @@ class Tap:
         content: bytes | AsyncIterator[bytes] | None = None,
     ) -> httpx.Request:
         """A request to the upstream; of its address only path and query come from outside."""
-        timeout = {"connect": self.upstream.server.connect_s, "read": None, "write": None, "pool": None}
         # The target goes as it came; a URL of httpx would escape some characters, and refuse others.
         whole = self._root.raw_path.rstrip(b"/") + target
-        extensions = {"timeout": timeout, "target": whole}
-        return httpx.Request(method, self._root, headers=headers, content=content, extensions=extensions)
+        return httpx.Request(
+            method, self._root, headers=headers, content=content, extensions={"target": whole}
+        )
 
     async def send(self, request: httpx.Request) -> httpx.Response:
         """Send a request to the upstream."""
@@ -293,16 +289,15 @@ class _Exchange:
             headers = end_to_end(headers, drop=(b"content-length",))
         self._begun = True
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
-        assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 -- an async transport's answer
-        async with aclosing(arriving(response.stream)) as ahead:
-            async for arrivals in ahead:
-                chunk = b"".join([arrival.chunk for arrival in arrivals])
-                passed = chunk if rewriter is None else rewriter.receive(chunk)
-                if passed:
-                    await send({"type": "http.response.body", "body": passed, "more_body": True})
-                if recording is not None:
-                    for arrival in together(arrivals):
-                        await _in_turn(recording.chunk(arrival.chunk, arrival.at_s))
+        assert isinstance(response.stream, Body)  # noqa: S101 -- our transport's
+        async for arrivals in response.stream.arrivals():
+            chunk = b"".join([arrival.chunk for arrival in arrivals])
+            passed = chunk if rewriter is None else rewriter.receive(chunk)
+            if passed:
+                await send({"type": "http.response.body", "body": passed, "more_body": True})
+            if recording is not None:
+                for arrival in together(arrivals):
+                    await _in_turn(recording.chunk(arrival.chunk, arrival.at_s))
         rest = b"" if rewriter is None else rewriter.close()
         self._close("")
         await send({"type": "http.response.body", "body": rest, "more_body": False})

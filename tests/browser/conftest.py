@@ -16,8 +16,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Dialog, Error, Locator, Page, Route, expect, sync_playwright
 
+from inspector.store import FIXTURES
 from pages.ui import modules
 from pages.ui.strip import styles
+from tests.support.archives import scanned
 
 ROOT = Path(__file__).parents[2]
 UI = ROOT / "pages" / "ui"
@@ -49,15 +51,11 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def app_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the app keeps its captures and its log."""
-    return tmp_path_factory.mktemp("app")
-
-
-@pytest.fixture(scope="session")
-def app(app_folder: Path) -> Iterator[str]:
-    """Address of the app, started as the README says, on a free port."""
-    with started(app_folder, "app.py") as address:
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Address of the app, started as the README says, on a free port; with a scan of some captures."""
+    folder = tmp_path_factory.mktemp("app")
+    scanned(folder / "captures" / "scan", *FIXTURES.glob("*.jsonl"))
+    with started(folder, "app.py") as address:
         yield address
 
 

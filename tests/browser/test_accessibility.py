@@ -104,9 +104,14 @@ def test_live_after_a_run_has_no_violation_of_ours(app: str, open_page: Open, th
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize(
-    ("path", "ready"), [("compare", ".hi[data-ready]"), ("matrix", "[data-testid=stDataFrame]")]
+    ("path", "ready"),
+    [
+        ("compare", ".hi[data-ready]"),
+        ("matrix", "[data-testid=stDataFrame]"),
+        ("library", "[data-testid=stPlotlyChart]"),
+    ],
 )
-def test_compare_and_matrix_have_no_violation_of_ours(
+def test_compare_matrix_and_library_have_no_violation_of_ours(
     app: str, open_page: Open, path: str, ready: str, theme: str
 ) -> None:
     page = open_page(color_scheme=theme)
@@ -115,17 +120,18 @@ def test_compare_and_matrix_have_no_violation_of_ours(
     assert violations(page) == []
 
 
+@pytest.mark.parametrize("theme", ["light", "dark"])
 def test_probe_has_no_violation_of_ours_and_opens_a_damaged_stream_in_replay(
-    app: str, open_page: Open
+    app: str, open_page: Open, theme: str
 ) -> None:
-    page = open_page(color_scheme="dark")
+    page = open_page(color_scheme=theme)
     page.goto(f"{app}probe")
     page.get_by_role("button", name="Start").click()
     expect(page.get_by_role("heading", name="Damaged, failed and unknown responses")).to_be_visible()
     assert violations(page) == []
     page.get_by_role("button", name="Open in Replay").click()
     expect(page.locator(".hi[data-ready]")).to_be_visible()
-    assert re.search(r"capture=damaged-chat-4-0000\d", page.url)
+    assert re.search(r"capture=damaged-chat-4-000\d\d", page.url)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

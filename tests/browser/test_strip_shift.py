@@ -47,6 +47,17 @@ def test_a_page_that_loads_does_not_move(app: str, open_page: Open, path: str, w
     assert shifted(page) < AT_MOST
 
 
+@pytest.mark.parametrize("path", ["matrix", "probe", "library"])
+def test_a_page_of_widgets_does_not_move_while_their_scripts_load(
+    app: str, open_page: Open, path: str
+) -> None:
+    page = watched(open_page, 420)
+    page.goto(f"{app}{path}")
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+    expect(page.locator("[data-testid=stSkeleton]")).to_have_count(0)
+    assert shifted(page) < AT_MOST
+
+
 @pytest.mark.parametrize("width", [1400, 420])
 @pytest.mark.parametrize("path", [f"?capture={LEAK}&token=0", "compare"])
 def test_stepping_through_all_tokens_moves_nothing(app: str, open_page: Open, path: str, width: int) -> None:

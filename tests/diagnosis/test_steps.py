@@ -98,7 +98,7 @@ def test_each_front_end_is_told_what_was_measured_of_itself() -> None:
     }
     assert {name: seen and seen.first_right for name, seen in found.items()} == {
         "vllm": "0.31.0",
-        "vllm-rust": "0.26.0",
+        "vllm-rust": "0.25.1",
     }
     assert measured("responses-stream-missing-tokens", Situation(engine=rust)) is None
 

@@ -19,13 +19,25 @@ from typing import Final
 
 from inspector.errors import LabError
 
-__all__ = ["RAGGED", "UNSTREAMED", "Happening", "Schedule", "Turn", "check_condition", "schedule_of"]
+__all__ = [
+    "CONDITIONS",
+    "RAGGED",
+    "UNSTREAMED",
+    "Happening",
+    "Schedule",
+    "Turn",
+    "check_condition",
+    "schedule_of",
+]
 
 RAGGED: Final = "ragged"
 """The schedule of speculative decoding with the seed that the matrix uses."""
 
 UNSTREAMED: Final = "unstreamed"
 """Beside the schedules a condition of the matrix: the same requests without `stream`, one token per step."""
+
+CONDITIONS: Final = ("1", "3", RAGGED, UNSTREAMED)
+"""Of a release of the matrix on the stand-in engine."""
 
 _SPECULATED: Final = 8
 """Most tokens of a ragged step."""

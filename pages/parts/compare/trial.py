@@ -24,6 +24,7 @@ from pages.ui.servers import (
     server_of,
 )
 from pages.ui.state import Session, went_back
+from pages.ui.tables import table_height
 
 __all__ = ["asking"]
 
@@ -237,7 +238,7 @@ def _chosen_pair(trial: Trial) -> tuple[LiveRun | None, LiveRun | None]:
         pd.DataFrame(rows),
         hide_index=True,
         width="stretch",
-        height=min(38 + 35 * len(rows), 320),
+        height=table_height(len(rows), 320),
         on_select="rerun",
         selection_mode="single-row",
         column_config=repeats.RUNS,

@@ -13,6 +13,7 @@ from pages.parts.library.choosing import Choice, only
 from pages.ui.captures import take
 from pages.ui.pickers import plain
 from pages.ui.state import Opened, Session
+from pages.ui.tables import table_height
 
 __all__ = ["captures_table", "groups", "kinds_and_causes"]
 
@@ -40,7 +41,7 @@ def groups(choice: Choice, found: Sequence[LibraryGroup]) -> None:
             pd.DataFrame(dashboard.group_cells(choice.by, found)),
             hide_index=True,
             width="stretch",
-            height=min(38 + 35 * len(found), _HEIGHT),
+            height=table_height(len(found), _HEIGHT),
             on_select="rerun",
             selection_mode="single-row",
             key=f"library_groups {choice.scan} {choice.by} {choice.words}",
@@ -88,7 +89,7 @@ def kinds_and_causes(found: LibrarySummary) -> None:
             pd.DataFrame(rows),
             hide_index=True,
             width="stretch",
-            height=min(38 + 35 * len(rows), _HEIGHT),
+            height=table_height(len(rows), _HEIGHT),
             key="library_kinds",
             alt="Kinds of findings by the captures that have one",
         )
@@ -110,7 +111,7 @@ def kinds_and_causes(found: LibrarySummary) -> None:
                 pd.DataFrame(rows),
                 hide_index=True,
                 width="stretch",
-                height=min(38 + 35 * len(rows), _HEIGHT),
+                height=table_height(len(rows), _HEIGHT),
                 key="library_causes",
                 alt="Known issues by the captures that have one",
             )
@@ -127,7 +128,7 @@ def captures_table(session: Session, library: Library, choice: Choice, total: in
         pd.DataFrame(list(map(_cells, rows))),
         hide_index=True,
         width="stretch",
-        height=min(38 + 35 * len(rows), 420),
+        height=table_height(len(rows), 420),
         on_select="rerun",
         selection_mode="single-row",
         key=f"library_captures {choice}",

@@ -1,6 +1,6 @@
 """The conformance matrix on a page: a grid of releases by scripts, and the details of one cell."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import pandas as pd
@@ -12,6 +12,7 @@ from inspector.dashboard import MatrixRun, Outcome, Script, ScriptClass
 from pages.parts.matrix.choosing import label_of
 from pages.ui import captures, pickers, state
 from pages.ui.palette import shade
+from pages.ui.tables import table_height
 
 __all__ = [
     "Cell",
@@ -47,6 +48,8 @@ Cell = tuple[str, str]
 """A script's name and the title of a column."""
 
 _CHARACTER_PX: Final = 8
+_INDEX_PX: Final = 200
+"""The widest column of scripts: on a phone the releases need the room."""
 
 _NARROW_FROM: Final = 9
 """From so many columns on a cell shows its shape alone, so that more releases fit on a page."""
@@ -76,11 +79,27 @@ def frame(
     return pd.DataFrame.from_dict(rows, orient="index", columns=list(columns)).rename_axis("script")
 
 
-def headline(runs: Sequence[MatrixRun], scripts: Sequence[Script], endpoint: Endpoint) -> str:
-    """What the matrix says about one endpoint: the release that delivers most, and what it hides."""
+def headline(
+    runs: Sequence[MatrixRun],
+    scripts: Sequence[Script],
+    endpoint: Endpoint,
+    *,
+    shown: Collection[str] | None = None,
+) -> str:
+    """What the matrix says about one endpoint: the release that delivers most, and what it hides.
+
+    `shown` are the scripts that a filter leaves; None where all are shown.
+    """
     well_formed = {script.name for script in scripts if script.well_formed}
     counted = [
-        (run, [(key[1], score.outcome) for key, score in run.scores.items() if key[0] is endpoint])
+        (
+            run,
+            [
+                (key[1], score.outcome)
+                for key, score in run.scores.items()
+                if key[0] is endpoint and (shown is None or key[1] in shown)
+            ],
+        )
         for run in runs
     ]
     counted = [(run, outcomes) for run, outcomes in counted if outcomes]
@@ -90,22 +109,25 @@ def headline(runs: Sequence[MatrixRun], scripts: Sequence[Script], endpoint: End
     best, outcomes = max(
         reversed(counted), key=lambda one: sum(outcome is Outcome.WHOLE for _, outcome in one[1])
     )
-    name = f"vLLM {label_of(best)}"
+    name = f"vLLM {label_of(best)}" if shown is None else f"Of the scripts shown, vLLM {label_of(best)}"
     what = "streams" if best.streamed else "responses"
     if all(outcome is Outcome.WHOLE for _, outcome in outcomes):
-        return f"{name} delivers all {len(outcomes)} {what} completely."
-    fine = [outcome for name, outcome in outcomes if name in well_formed]
-    broken = [outcome for name, outcome in outcomes if name not in well_formed]
+        delivered = f"all {len(outcomes)} {what}" if len(outcomes) > 1 else f"the only {what[:-1]}"
+        return f"{name} delivers {delivered} completely."
+    fine = [outcome for script, outcome in outcomes if script in well_formed]
+    broken = [outcome for script, outcome in outcomes if script not in well_formed]
     silent = broken.count(Outcome.SILENT)
+    said = f"{name} has the best result"
+    if fine:
+        said += f": it delivers {fine.count(Outcome.WHOLE)} of {len(fine)} well-formed {what} completely"
+    if not broken:
+        return f"{said}."
     lost = (
         f"It silently loses text of {silent} of the {len(broken)} malformed {what}."
         if silent
         else f"It loses no text silently in the {len(broken)} malformed {what}."
     )
-    return (
-        f"{name} has the best result: it delivers {fine.count(Outcome.WHOLE)} of {len(fine)} "
-        f"well-formed {what} completely. {lost}"
-    )
+    return f"{said}. {lost}"
 
 
 def legend() -> str:
@@ -121,13 +143,16 @@ def grid(table: pd.DataFrame) -> Cell | None:
     if len(table.columns) >= _NARROW_FROM:
         styled = styled.format(lambda cell: str(cell)[:1])
         widths = {name: st.column_config.TextColumn(width=_width(name)) for name in table.columns}
+        widths["_index"] = st.column_config.TextColumn(
+            width=min(max(map(_width, map(str, table.index))), _INDEX_PX)
+        )
     chosen = st.dataframe(
         styled,
         key="matrix_grid",
         column_config=widths,
         on_select="rerun",
         selection_mode="single-cell",
-        height=min(38 + 35 * len(table), 720),
+        height=table_height(len(table), 720),
         alt="One row per script, one column per vLLM release: complete, error reported or silent loss.",
     )
     # The selection keeps row numbers of an earlier table when the choice above changes.

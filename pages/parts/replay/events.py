@@ -13,6 +13,7 @@ from inspector import Header, Inspection, dashboard
 from inspector.dashboard import ChoiceReading, event_rows
 from pages.ui.state import Place, Session
 from pages.ui.strip import RawEvent
+from pages.ui.tables import table_height
 
 __all__ = ["as_curl", "events", "opened_event", "raw", "request"]
 
@@ -50,7 +51,7 @@ def events(session: Session, seen: Inspection, choice: int) -> None:
         picked = st.dataframe(
             frame,
             hide_index=True,
-            height=35 * (len(frame) + 1) + 3,
+            height=table_height(len(frame)),
             on_select="rerun",
             selection_mode="single-row",
             key=f"replay_events_{session.capture}_{start}",

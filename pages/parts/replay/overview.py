@@ -7,6 +7,7 @@ import streamlit as st
 from inspector import Level
 from pages.ui import captures
 from pages.ui.state import Session
+from pages.ui.tables import table_height
 
 __all__ = ["matching", "overview"]
 
@@ -47,7 +48,7 @@ def _table(session: Session) -> None:
         shown,
         hide_index=True,
         width="stretch",
-        height=min(35 * (len(shown) + 1) + 3, 560),
+        height=table_height(len(shown), 560),
         on_select="rerun",
         selection_mode="single-row",
         column_config=_COLUMNS,

@@ -11,7 +11,7 @@ from inspector.lab.results import STAND_IN, Run, capture_of, captures_of, every_
 from inspector.lab.score import score
 from inspector.lab.scripts import ENDPOINTS, load
 from inspector.lab.standin.install import FRONT_END, NEWEST_FRONT_END, RUST
-from inspector.lab.standin.steps import RAGGED, UNSTREAMED
+from inspector.lab.standin.steps import CONDITIONS, RAGGED
 from inspector.store import FIXTURES
 
 RUNS = load_runs(FIXTURES / "matrix" / STAND_IN)
@@ -37,9 +37,7 @@ def test_every_release_was_recorded_at_every_step_on_every_endpoint() -> None:
             if one in script.endpoints and (run.streamed or script.stream)
         }
         assert set(run.scores) == wanted, run.name
-    assert all(some - {UNSTREAMED} == {"1", "3", RAGGED} for some in steps.values()), steps
-    newest = {FRONT_END, RUST}
-    assert all(UNSTREAMED in steps[package, NEWEST_FRONT_END] for package in newest), steps
+    assert all(some == set(CONDITIONS) for some in steps.values()), steps
 
 
 def test_at_least_two_releases_ran_on_both_engines() -> None:
@@ -110,10 +108,12 @@ def test_scorer_and_audit_differ_only_where_they_are_meant_to(package: str) -> N
 
 MEANT = {
     ("0.10.2", Endpoint.RESPONSES, "half_character_at_end"),
+    ("0.11.0", Endpoint.RESPONSES, "half_character_at_end"),
+    ("0.22.1", Endpoint.CHAT, "unknown_recipient"),
     ("0.23.0", Endpoint.CHAT, "unknown_recipient"),
 }
-"""The first lost a space, which the scorer does not mind. The second delivers as a call what calls nothing:
-the audit only says where that text is."""
+"""Two lost a space, which the scorer does not mind. Two deliver as a call what calls nothing: the audit only
+says where that text is."""
 
 
 @pytest.mark.parametrize("run", [run for run in RUNS if not run.streamed], ids=lambda run: run.name)
@@ -121,6 +121,8 @@ def test_scorer_and_audit_agree_on_what_is_not_streamed(run: Run) -> None:
     scripts = {script.name: script for script in load()}
     unexplained = []
     for endpoint, name, capture in captures_of(run):
+        if (endpoint, name) in run.kept_in:
+            continue  # seen with the run that holds it
         blind = endpoint is Endpoint.RESPONSES and len(scripts[name].turns) == 1
         seen = inspect(capture, truth=capture.header.script if blind else None)
         reason = disagreement(scripts[name], run.scores[endpoint, name], seen.findings)
