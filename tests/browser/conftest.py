@@ -51,11 +51,17 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of the app, started as the README says, on a free port; with a scan of some captures."""
+def app_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the app keeps its captures and its log; with a scan of three captures."""
     folder = tmp_path_factory.mktemp("app")
-    scanned(folder / "captures" / "scan", *FIXTURES.glob("*.jsonl"))
-    with started(folder, "app.py") as address:
+    scanned(folder / "captures" / "scan", FIXTURES / "chat-*-vllm-0.14.1.jsonl")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def app(app_folder: Path) -> Iterator[str]:
+    """Address of the app, started as the README says, on a free port."""
+    with started(app_folder, "app.py") as address:
         yield address
 
 
