@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 pytestmark = pytest.mark.browser
 
 FILTER = 'verdict == "error" and tokens > 5'
-ROW = 35
+ROW = 30
 """Pixels of a row of a table, and of its headings."""
 
 
