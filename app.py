@@ -62,8 +62,10 @@ ending = dashboard.Ending(tap.stop)
 async def lifespan(app: object) -> AsyncIterator[None]:
     """From the start of the server to its end."""
     dashboard.listening_without_delay()
+    # What Streamlit loads for a logo, then what Replay draws with.
+    first = ("numpy", "PIL.Image", "pages.ui.captures", "pages.ui.charts", "pages.parts.replay.overview")
     later = ("inspector.client.asking", "pandas")  # to ask a server; for the tables of most pages
-    async with dashboard.warmed(later), tap.lifespan(app), ending.lifespan(app):
+    async with dashboard.warmed(first, later), tap.lifespan(app), ending.lifespan(app):
         yield
 
 

@@ -16,15 +16,15 @@ _LATER_S: Final = 8.0
 
 
 @asynccontextmanager
-async def warmed(later: Sequence[str] = ()) -> AsyncIterator[None]:
-    """Load the vocabulary and the catalogue of known issues, and the modules `later` in the background.
+async def warmed(first: Sequence[str] = (), later: Sequence[str] = ()) -> AsyncIterator[None]:
+    """Load the vocabulary and the catalogue of known issues, then modules in the background.
 
-    Every page needs the first two. The modules are those that only some action needs, which then does not
-    wait for them.
+    Every page needs the first two. The modules `first` are those of the first page: they load while the
+    browser loads its scripts. Those of `later` are needed by some action only, which then does not wait.
     """
     encoding()
     catalogue()
-    loading = asyncio.create_task(_load(later))
+    loading = asyncio.create_task(_load(first, later))
     try:
         yield
     finally:
@@ -33,7 +33,9 @@ async def warmed(later: Sequence[str] = ()) -> AsyncIterator[None]:
             await loading
 
 
-async def _load(modules: Sequence[str]) -> None:
+async def _load(first: Sequence[str], later: Sequence[str]) -> None:
+    for name in first:
+        await asyncio.to_thread(import_module, name)
     await asyncio.sleep(_LATER_S)
-    for name in modules:
+    for name in later:
         await asyncio.to_thread(import_module, name)

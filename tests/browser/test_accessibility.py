@@ -108,7 +108,7 @@ def test_live_after_a_run_has_no_violation_of_ours(app: str, open_page: Open, th
     [
         ("compare", ".hi[data-ready]"),
         ("matrix", "[data-testid=stDataFrame]"),
-        ("library", "[data-testid=stPlotlyChart]"),
+        ("library", "[data-testid=stDataFrame]"),
     ],
 )
 def test_compare_matrix_and_library_have_no_violation_of_ours(
