@@ -92,6 +92,8 @@ def inspect(capture: Capture, *, name: str = "", truth: Sequence[int] | None = N
 
 def _cause(reading: Reading, findings: Sequence[Finding], causes: Sequence[Cause | None]) -> Cause | None:
     """The cause of the first clause of the verdict that has one, by its first finding that has one."""
+    if not any(causes):
+        return None
     by_finding = {id(finding): cause for finding, cause in zip(findings, causes, strict=True)}
     for clause in clauses(reading, findings):
         for finding in clause.findings:

@@ -54,8 +54,10 @@ class ItemReader:
         if is_url(item.path):
             return _remote(item)
         try:
-            with disk_errors(item.path), Path(item.path).open("rb") as file:
-                return file.read(LIMIT_BYTES + 1)
+            with disk_errors(item.path), open(item.path, "rb") as file:
+                # Room for the largest file would cost more than reading a usual one.
+                fits = os.fstat(file.fileno()).st_size <= LIMIT_BYTES
+                return file.read(-1 if fits else LIMIT_BYTES + 1)
         except StoreError as error:  # the folder has a column of its own
             raise StoreError(str(error).replace(item.path, Path(item.path).name, 1)) from error
 

@@ -4,6 +4,7 @@ A process that the system kills (out of memory) ends with its file: that file ge
 the others are read again.
 """
 
+import gc
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -108,6 +109,8 @@ def _pool(jobs: int) -> Workers:
 
 
 def prepare() -> None:
-    """Load in a process what every batch needs."""
+    """Load in a process what every batch needs, and exempt it from garbage collection."""
     encoding()
     issues()
+    gc.collect()
+    gc.freeze()

@@ -13,6 +13,7 @@ from inspector.archive.columns import CAPTURES, FINDINGS, UNREAD, version_order
 from inspector.archive.items import Item, ItemReader
 from inspector.audit import Finding, Severity, explain
 from inspector.capture import Capture
+from inspector.collector import collector_paused
 from inspector.diagnosis import Cause
 from inspector.errors import InspectorError
 from inspector.formats import clip
@@ -43,10 +44,11 @@ _READER: Final = ItemReader()
 def rows_of_batch(items: Sequence[Item]) -> Rows:
     """The rows of several items."""
     found = Rows([], [])
-    for item in items:
-        one = rows_of(item, _READER)
-        found.captures.extend(one.captures)
-        found.findings.extend(one.findings)
+    with collector_paused():  # a batch is small
+        for item in items:
+            one = rows_of(item, _READER)
+            found.captures.extend(one.captures)
+            found.findings.extend(one.findings)
     return found
 
 
@@ -141,7 +143,10 @@ def _facts(seen: Inspection) -> dict[str, Any]:
     version = _text(reading.server_version)
     started = _moment(header.started_at)
     tokens = sum(len(choice.tokens) for choice in reading.choices)
-    carriers = [event for event in reading.choice.tokens.events if event >= 0]
+    carried = Counter(reading.choice.tokens.events)
+    if min(carried, default=0) < 0:  # tokens that no event brought
+        carried = Counter({event: many for event, many in carried.items() if event >= 0})
+    first = next(iter(carried), None)
     last = reading.events[-1].at_s if reading.events else None
     return {
         "started_at": started,
@@ -162,8 +167,8 @@ def _facts(seen: Inspection) -> dict[str, Any]:
         "choices": len(reading.choices),
         "tokens": tokens or None,
         "events": len(reading.events),
-        "tokens_per_event": max(Counter(carriers).values(), default=None),
-        "first_token_s": reading.arrival_s(carriers[0]) if carriers else None,
+        "tokens_per_event": max(carried.values(), default=None),
+        "first_token_s": None if first is None else reading.arrival_s(first),
         "duration_s": last,
         "findings": len(seen.findings),
         "errors": sum(one.severity is Severity.ERROR for one in seen.findings),

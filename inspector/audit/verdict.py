@@ -120,6 +120,8 @@ def _verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection |
 
 def clauses(reading: Reading, findings: Sequence[Finding]) -> list[Clause]:
     """What happened, worst first: an error that the client saw, a loss, tokens that break the format."""
+    if not findings:
+        return []
     errors = [one for one in findings if one.severity is Severity.ERROR]
     return _errors(reading, errors) if errors else _warnings(reading, findings)
 

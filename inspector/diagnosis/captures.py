@@ -105,7 +105,8 @@ def answers_of_findings(
     if any(finding.facts.reconstructed for finding in findings):
         rebuilt = (choice.rebuilt for choice in reading.choices)
         by_choice |= {(one.index, True): Evidence(reading, one) for one in rebuilt if one is not None}
-    known = _candidates(catalogue() if issues is None else issues, reading, list(by_choice.values()))
+    kinds = frozenset(finding.kind for finding in findings)
+    known = _candidates(catalogue() if issues is None else issues, reading, list(by_choice.values()), kinds)
     found: list[list[Answer]] = []
     for finding in findings:
         key = (finding.choice, bool(finding.facts.reconstructed))
@@ -194,7 +195,10 @@ class _Candidate:
     asked: Reason | None
 
 
-def _candidates(known: Sequence[Issue], reading: Reading, by_choice: Sequence[Evidence]) -> list[_Candidate]:
+def _candidates(
+    known: Sequence[Issue], reading: Reading, by_choice: Sequence[Evidence], wanted: frozenset[Kind]
+) -> list[_Candidate]:
+    """The issues that can explain findings of the kinds that are wanted."""
     found = []
     told = _BY_FINAL if any(one.told_messages for one in by_choice) else frozenset[Kind]()
     guessed = ENDPOINT_GUESSED in reading.notes
@@ -205,21 +209,27 @@ def _candidates(known: Sequence[Issue], reading: Reading, by_choice: Sequence[Ev
             continue
         if issue.engines and reading.engine.name not in issue.engines:
             continue
+        possible = _kinds(issue, bool(issue.tokens))
+        if wanted.isdisjoint(possible | told if any(form.message for form in issue.tokens) else possible):
+            continue
         asked = request_holds(issue, reading.header.request)
         if asked is False or (asked is None and issue.request and not (issue.patterns or issue.may_match)):
             continue
         words = ", ".join(f"{key} {wanted}" for key, wanted in issue.request.items())
         places = {_key(one): token_places(issue, one) for one in by_choice} if issue.tokens else {}
+        kinds = _kinds(issue, any(places.values()))
+        if any(form.message for form in issue.tokens):
+            kinds |= told
+        if wanted.isdisjoint(kinds):
+            continue
         candidate = _Candidate(
             issue=issue,
-            kinds=_kinds(issue, any(places.values()))
-            | (told if any(form.message for form in issue.tokens) else set()),
+            kinds=kinds,
             places=places,
             version=version_reason(issue, reading.server_version, engine=engine, bounds=bounds),
             asked=Reason(Because.REQUEST, f"the request has {words}") if asked else None,
         )
-        if candidate.kinds:
-            found.append(candidate)
+        found.append(candidate)
     return found
 
 

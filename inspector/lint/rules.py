@@ -155,7 +155,7 @@ RULES: Final[dict[Rule, Advice]] = {
     Rule.RECIPIENT_SPELLING: Advice(
         _W,
         "The recipient of a tool call has no prefix such as “functions.”.",
-        "Write to=functions.NAME; vLLM delivers a function call as a tool call only with this prefix.",
+        "Write to=functions.NAME; servers deliver a function call as a tool call only with this prefix.",
     ),
     Rule.CONSTRAIN_SPELLING: Advice(
         _E,

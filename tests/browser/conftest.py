@@ -49,9 +49,15 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def app_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the app keeps its captures and its log."""
+    return tmp_path_factory.mktemp("app")
+
+
+@pytest.fixture(scope="session")
+def app(app_folder: Path) -> Iterator[str]:
     """Address of the app, started as the README says, on a free port."""
-    with started(tmp_path_factory.mktemp("app"), "app.py") as address:
+    with started(app_folder, "app.py") as address:
         yield address
 
 

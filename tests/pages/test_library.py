@@ -154,7 +154,8 @@ def test_the_plot_has_a_bar_for_each_group_and_no_markup(theme: str) -> None:
     ]
     figure = plots.verdicts("model", long, theme)
     assert figure is not None
-    names = list(figure.data[0].x)
+    names = list(figure.data[0].y)
+    assert list(figure.data[0].x) == [1] * len(long)
     assert names[2:] == ["xy", "xy (2)", "1+g1", "1g1", "?"]
     assert len(set(names)) == len(long)
     assert max(map(len, names)) < 40
@@ -162,5 +163,5 @@ def test_the_plot_has_a_bar_for_each_group_and_no_markup(theme: str) -> None:
 
 def test_more_groups_than_are_drawn_are_said(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "groups, in the order of the table" not in " ".join(one.value for one in shown().caption)
-    monkeypatch.setattr(plots, "SHOWN", 2)
+    monkeypatch.setattr(plots, "_STANDING", 2)
     assert "The first 2 of 3 groups, in the order of the table." in [one.value for one in shown().caption]

@@ -9,45 +9,58 @@ from inspector import dashboard
 from inspector.dashboard import LibraryGroup
 from pages.ui.palette import shade
 
-__all__ = ["SHOWN", "verdicts"]
+__all__ = ["verdicts"]
 
 _LEVELS: Final = ("error", "warning", "unknown", "clean")
-SHOWN: Final = 40
-"""Groups that are drawn."""
-_LABEL: Final = 28
+_STANDING: Final = 40
+_LYING: Final = 14
+"""Bars that are drawn, standing and lying."""
+_SHORT: Final = 12
+_LABEL: Final = 32
+"""Characters of a name below a bar that stands, and of any name."""
 _PATTERNS: Final = {"error": "/", "warning": ".", "unknown": "x", "clean": ""}
 """Readable without colour."""
 
 
 def verdicts(by: str, groups: Sequence[LibraryGroup], theme: str) -> go.Figure | None:
-    """Stacked bars, a bar for each group; None where there is nothing to compare."""
-    shown = [group for group in groups if group.counts.captures][:SHOWN]
+    """Stacked bars, a bar for each of the first groups; None where there is nothing to compare.
+
+    Bars lie where the names of the groups are too long to be read below bars that stand.
+    """
+    shown = [group for group in groups if group.counts.captures][:_STANDING]
     if len(shown) < 2:
         return None
     names = _labels([dashboard.value_words(group.value) for group in shown])
+    lying = max(map(len, names)) > _SHORT
+    if lying:
+        names, shown = names[:_LYING], shown[:_LYING]
     figure = go.Figure()
     for level in _LEVELS:
         amounts = [getattr(group.counts, level) for group in shown]
         if any(amounts):
             figure.add_bar(
-                x=names,
-                y=amounts,
+                x=amounts if lying else names,
+                y=names if lying else amounts,
+                orientation="h" if lying else "v",
                 name=level,
                 marker={
                     "color": shade(f"level-{level}", theme),
                     "pattern": {"shape": _PATTERNS[level], "solidity": 0.2, "fillmode": "overlay"},
                 },
-                hovertemplate="%{y:,} " + level,
+                hovertemplate=f"%{{{'x' if lying else 'y'}:,}} {level}",
             )
     figure.update_layout(
         barmode="stack",
-        height=300,
+        height=340 if lying else 300,
         margin={"l": 8, "r": 8, "t": 24, "b": 8},
         legend={"orientation": "h", "y": 1.12, "x": 0, "traceorder": "normal"},
-        hovermode="x unified",
+        hovermode="y unified" if lying else "x unified",
     )
-    figure.update_xaxes(title_text=dashboard.column_words(by), type="category")
-    figure.update_yaxes(title_text="captures", rangemode="tozero")
+    groups_axis, amounts_axis = (figure.layout.yaxis, figure.layout.xaxis)[:: 1 if lying else -1]
+    groups_axis.update(title_text=dashboard.column_words(by), type="category")
+    amounts_axis.update(title_text="captures", rangemode="tozero")
+    if lying:
+        groups_axis.update(autorange="reversed", automargin=True, title_text="")
     return figure
 
 

@@ -64,8 +64,8 @@ def groups(choice: Choice, found: Sequence[LibraryGroup]) -> None:
             st.plotly_chart(
                 figure, key="library_plot", alt=f"Captures by {dashboard.column_words(choice.by)} and verdict"
             )
-            if len(found) > plots.SHOWN:
-                st.caption(f"The first {plots.SHOWN} of {len(found):,} groups, in the order of the table.")
+            if len(found) > (drawn := len(figure.data[0].x)):
+                st.caption(f"The first {drawn} of {len(found):,} groups, in the order of the table.")
 
 
 def kinds_and_causes(found: LibrarySummary) -> None:
@@ -137,7 +137,7 @@ def captures_table(session: Session, library: Library, choice: Choice, total: in
     if total > len(rows):
         st.caption(
             f"The first {len(rows):,} of {total:,}. Filter or sort to see others; "
-            "`python -m inspector library --rows N --csv FILE` writes all."
+            "`python -m inspector library --csv FILE` writes all."
         )
     _details(session, library, rows[chosen[0] if chosen and chosen[0] < len(rows) else 0])
 
