@@ -33,11 +33,14 @@ def _builtins() -> dict[str, Capture]:
 def _tap() -> DashboardTap:
     try:
         runs, metrics = dashboard.registry(), dashboard.Metrics()
+        upstreams = dashboard.configured_upstreams()
+        addresses = {one.name: one.server.v1 for one in upstreams}
+        spans = dashboard.configured_spans(addresses) if upstreams else None
         return DashboardTap(
-            dashboard.configured_upstreams(),
+            upstreams,
             runs,
             path_of=runs.path_of,
-            watching=lambda: dashboard.Watch(metrics, dashboard.Keeping(runs.folder)),
+            watching=lambda: dashboard.Watch(metrics, dashboard.Keeping(runs.folder), spans=spans),
             metrics=dashboard.metrics_app(metrics),
         )
     except InspectorError as error:

@@ -86,6 +86,7 @@ from inspector.views.rows import audit_row, event_rows, field_rows, finding_row
 from inspector.views.strip import empty_strip, strip
 from inspector.warming import warmed
 from inspector.watch import Keeping, Metrics, Watch, metrics_app
+from inspector.watch.spans import configured_spans
 from inspector.wire.endpoints import asked_endpoints, spec_of
 
 __all__ = [
@@ -158,6 +159,7 @@ __all__ = [
     "column_words",
     "comparison_strip",
     "comparison_summary",
+    "configured_spans",
     "configured_upstreams",
     "decompress",
     "diagnosis_row",

@@ -76,6 +76,10 @@ class Workers:
             if self._closed:
                 raise WorkerEnded("the processes were ended")
             process = self._idle.pop() if self._idle else None
+            if process is not None and not process.alive:  # ended by the system while it had nothing to do
+                self._all.discard(process)
+                process.kill()
+                process = None
             fresh = process is None
             if process is None:
                 process = _Process()
@@ -132,6 +136,11 @@ class _Process:
         if not returned:
             raise _Raised(value)
         return value
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs."""
+        return self._process.poll() is None
 
     def kill(self) -> None:
         """End it at once."""

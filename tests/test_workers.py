@@ -74,6 +74,15 @@ def test_a_process_that_ends_fails_its_own_call_only() -> None:
         workers.submit(os.getpid)
 
 
+def test_a_process_that_ended_while_it_had_nothing_to_do_fails_no_call() -> None:
+    workers = Workers(1, prepare=os.getpid)
+    pid = workers.submit(os.getpid).result(20)
+    os.kill(pid, signal.SIGKILL)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    assert workers.submit(os.getpid).result(20) != pid
+    workers.shutdown()
+
+
 class Unreadable(Exception):
     """Cannot be read back from a pickle."""
 

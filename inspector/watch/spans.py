@@ -23,7 +23,10 @@ from inspector.reading import Reading
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
-__all__ = ["SpanEvent", "SpanTold", "Spans", "emit", "span_of"]
+__all__ = ["SPANS_VARIABLE", "SpanEvent", "SpanTold", "Spans", "configured_spans", "emit", "span_of"]
+
+SPANS_VARIABLE: Final = "HARMONY_INSPECTOR_OTEL"
+"""Environment variable: where the dashboard's own tap sends spans; see `configured_spans`."""
 
 _OURS: Final = "harmony_inspector"
 _RESOURCE: Final = "OTEL_RESOURCE_ATTRIBUTES"
@@ -256,3 +259,15 @@ class Spans:
     def close(self) -> None:
         """Send what waits."""
         self._provider.shutdown()
+
+
+def configured_spans(addresses: Mapping[str, str]) -> Spans | None:
+    """Spans to the collector that the environment names, with `1` to that of the standard `OTEL_*` variables.
+
+    None where it names none. `addresses` are those of the servers, by name. Raises InspectorError as `Spans`.
+    """
+    told = os.environ.get(SPANS_VARIABLE, "").strip()
+    try:
+        return Spans("" if told == "1" else told, addresses=addresses) if told else None
+    except InspectorError as error:
+        raise InspectorError(f"{SPANS_VARIABLE}: {error}") from error

@@ -25,7 +25,7 @@ from inspector.errors import InspectorError
 from inspector.inspection import inspect
 from inspector.watch import Keep, Keeping, Watch
 from inspector.watch.canary import Canary
-from inspector.watch.spans import Spans, emit, span_of
+from inspector.watch.spans import SPANS_VARIABLE, Spans, configured_spans, emit, span_of
 from tests.support.builtin import CAPTURES, RESPONSES, TOOL, WHOLE
 from tests.support.listening import listening
 from tests.support.told import Told
@@ -164,3 +164,20 @@ def test_mistakes_are_told_in_one_sentence(
     with pytest.raises(InspectorError, match=r"harmony-inspector\[otel\]"):
         Spans()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_the_environment_says_where_the_dashboard_sends_spans(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(SPANS_VARIABLE, raising=False)
+    assert configured_spans({}) is None
+    receiver = Receiver()
+    with listening(receiver.app) as at:
+        monkeypatch.setenv(SPANS_VARIABLE, at)
+        spans = configured_spans({"up": "http://server:8000/v1"})
+        assert spans is not None
+        spans.audited("up", span_of(inspect(CAPTURES[TOOL])))
+        spans.close()
+    [span] = receiver.spans
+    assert {one.key: one.value.string_value for one in span.attributes}["server.address"] == "server"
+    monkeypatch.setenv(SPANS_VARIABLE, "collector:4318")
+    with pytest.raises(InspectorError, match=f"{SPANS_VARIABLE}: invalid OTLP address"):
+        configured_spans({})
