@@ -35,13 +35,21 @@ LOSSES: Final = (Kind.MISROUTED, *_LOST)
 """The order in which a clause mentions losses."""
 
 
-def aborted(words: str, *, status: int | None) -> str:
-    """What the server did with its error, as a clause after "the server"; `status` when it answered with one."""
+def aborted(
+    words: str, *, status: int | None, code: int | None = None, streamed: bool = True, parsing: bool = False
+) -> str:
+    """What the server did with its error, as a clause after "the server".
+
+    `status` is that of an answer with an error status; `code` the one that an error body has, for a capture
+    without status. An error of the server's parser (`parsing`) is no fault of the request, though vLLM sends it
+    with status 400 up to 0.17.
+    """
     said = f"“{words.rstrip('.')}”"
-    if status is None:
-        return f"aborted the stream: {said}"
-    what = "rejected the request" if status < 500 else "failed"
-    return f"{what} (HTTP {status}): {said}"
+    known = code if status is None else status
+    if known is not None:
+        what = "rejected the request" if known < 500 and not parsing else "failed"
+        return f"{what} ({'code' if status is None else 'HTTP'} {known}): {said}"
+    return f"aborted the stream: {said}" if streamed else f"returned an error instead of a response: {said}"
 
 
 def loss_clauses(errors: Sequence[Finding]) -> list[str]:

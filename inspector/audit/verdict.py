@@ -54,6 +54,7 @@ class Clause(NamedTuple):
 _SHOWN: Final = 3
 _MESSAGE_SHOWN: Final = 120
 _HTTP_ERROR: Final = 400
+_BY_PARSER: Final = frozenset({Code.SERVER_REJECTED_TOKEN, Code.SERVER_REJECTED_HEADER})
 _BLIND: Final = frozenset({Evidence.NONE, Evidence.USAGE})
 _WARNINGS: Final = (
     Kind.UNSERVED,
@@ -126,6 +127,12 @@ def clauses(reading: Reading, findings: Sequence[Finding]) -> list[Clause]:
     return _errors(reading, errors) if errors else _warnings(reading, findings)
 
 
+def _code_of_body(reading: Reading) -> int | None:
+    """The code in an error body: vLLM writes the HTTP status there, which a saved body does not show."""
+    codes = (one.code for one in server_errors(reading))
+    return next((one for one in codes if type(one) is int and _HTTP_ERROR <= one < 600), None)
+
+
 def _errors(reading: Reading, errors: Sequence[Finding]) -> list[Clause]:
     found: list[Clause] = []
     told = [one for one in errors if one.kind is Kind.SERVER_ERROR]
@@ -134,7 +141,11 @@ def _errors(reading: Reading, errors: Sequence[Finding]) -> list[Clause]:
         shown = clip(message, _MESSAGE_SHOWN)
         status = reading.header.status
         refused = status if status is not None and status >= _HTTP_ERROR else None
-        found.append(Clause(f"the server {aborted(shown, status=refused)}", tuple(told)))
+        streamed = told[0].event_start not in reading.stream.bodies
+        code = None if streamed else _code_of_body(reading)
+        parsing = any(one.code in _BY_PARSER for one in errors)
+        words = aborted(shown, status=refused, code=code, streamed=streamed, parsing=parsing)
+        found.append(Clause(f"the server {words}", tuple(told)))
     text = [one for one in errors if KINDS[one.kind].side is Side.TEXT]
     text = text or [one for one in errors if one.kind is Kind.INVALID_TOOL_ARGUMENTS]
     if lost := loss_clauses(text):
@@ -214,6 +225,9 @@ def _checked(reading: Reading) -> str:
         case Evidence.USAGE:
             return "No token IDs: only the delivered text and the server's token counts are known."
         case Evidence.NONE:
+            only_error = reading.stream.bodies and not reading.choice.deltas and server_errors(reading)
+            if only_error:
+                return "Nothing but the error is known."
             return "No token IDs: only the delivered text is known."
         case _:
             assert_never(evidence)
@@ -247,7 +261,7 @@ def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | Non
     kinds = {one.kind for one in findings}
     checked = _checked(reading)
     if stopped is not None:
-        return f"{_stopped_words(stopped)} {checked}"
+        return f"{_stopped_words(stopped, streamed=not reading.stream.bodies)} {checked}"
     if (
         Kind.DISCONNECTED in kinds
         and not server_errors(reading)
@@ -276,8 +290,10 @@ def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | Non
     return checked
 
 
-def _stopped_words(stopped: Rejection) -> str:
+def _stopped_words(stopped: Rejection, *, streamed: bool) -> str:
     """Where the rejected token or header is: in the stream or not, which depends on what was rejected."""
+    if not streamed and not stopped.sent:
+        return "The response was not streamed: where its parser fails, the server sends no token of it."
     if stopped.header is not None:
         start = stopped.header[0]
         if stopped.missing is Missing.CERTAIN:

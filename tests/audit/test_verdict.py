@@ -104,6 +104,40 @@ def test_an_error_that_the_server_told_comes_first() -> None:
     )
 
 
+REFUSED = "max_tokens is too large"
+MISPARSED = "Unexpected token 12606 while expecting start token 200006"
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "sentence"),
+    [
+        (400, {"message": REFUSED}, f"The server rejected the request (HTTP 400): “{REFUSED}”."),
+        (
+            None,
+            {"message": REFUSED, "code": 400},
+            f"The server rejected the request (code 400): “{REFUSED}”.",
+        ),
+        (None, {"message": REFUSED, "code": 503}, f"The server failed (code 503): “{REFUSED}”."),
+        (
+            None,
+            {"message": REFUSED, "code": 7},
+            f"The server returned an error instead of a response: “{REFUSED}”.",
+        ),
+        (400, {"message": MISPARSED}, f"The server failed (HTTP 400): “{MISPARSED}”."),
+        (None, {"message": MISPARSED, "code": 400}, f"The server failed (code 400): “{MISPARSED}”."),
+    ],
+)
+def test_an_error_without_a_stream_aborted_none(
+    status: int | None, error: dict[str, object], sentence: str
+) -> None:
+    event = Event(json.dumps({"error": error}), 0.1, kind=EventKind.BODY)
+    header = Header(endpoint=Endpoint.CHAT, status=status)
+    judged = inspect(Capture(header=header, events=[event], end=CLOSED)).verdict
+    assert judged.sentence.startswith(sentence)
+    assert "the stream" not in judged.sentence + judged.why
+    assert judged.why.endswith("Nothing but the error is known.")
+
+
 def test_a_cut_connection_is_said() -> None:
     cut = End(at_s=None, cut=True, detail="peer closed connection")
     judged = inspect(chat(GOOD[:2], finish=None, done=False, end=cut)).verdict
