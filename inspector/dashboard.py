@@ -56,7 +56,19 @@ from inspector.lab.standin.steps import UNSTREAMED
 from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows
 from inspector.metrics import figures
 from inspector.playback import FAULTS, playback_routes
-from inspector.probe import Budget, Group, Load, Plan, Probe, Result, Sweep, failure_words, prompts_of_text
+from inspector.probe import (
+    Budget,
+    Group,
+    Load,
+    Plan,
+    Probe,
+    Result,
+    Sweep,
+    failure_words,
+    prompts_of_bytes,
+    prompts_of_text,
+)
+from inspector.probe import Prompt as ProbePrompt
 from inspector.probe import Row as ProbeRow
 from inspector.probe import Summary as ProbeSummary
 from inspector.probe import summary as probe_summary
@@ -128,6 +140,7 @@ __all__ = [
     "Piece",
     "Plan",
     "Probe",
+    "ProbePrompt",
     "ProbeRow",
     "ProbeRun",
     "ProbeSummary",
@@ -200,6 +213,7 @@ __all__ = [
     "prompt_blocks",
     "prompt_label",
     "prompt_of",
+    "prompts_of_bytes",
     "prompts_of_text",
     "rate_words",
     "registry",

@@ -10,7 +10,7 @@ from inspector.client.request import parse_messages, parse_tools
 from inspector.errors import InspectorError, StoreError
 from inspector.formats import clip
 
-__all__ = ["PROMPTS_AT_MOST", "Prompt", "prompts_of_file", "prompts_of_text"]
+__all__ = ["PROMPTS_AT_MOST", "Prompt", "prompts_of_bytes", "prompts_of_file", "prompts_of_text"]
 
 PROMPTS_AT_MOST: Final = 10_000
 _FILE_BYTES: Final = 64 * 2**20
@@ -37,15 +37,21 @@ def prompts_of_file(path: Path) -> list[Prompt]:
     try:
         with path.open("rb") as file:
             content = file.read(_FILE_BYTES + 1)
-        text = content.decode("utf-8")
     except (OSError, ValueError) as error:
         raise StoreError(f"{path}: cannot be read ({error}); pass a text, JSON or JSONL file") from error
+    return prompts_of_bytes(content, str(path))
+
+
+def prompts_of_bytes(content: bytes, name: str) -> list[Prompt]:
+    """The prompts of a file's content, whose form its name tells; raises InspectorError as for a file."""
     if len(content) > _FILE_BYTES:
-        raise StoreError(f"{path}: larger than {_FILE_BYTES // 2**20} MiB; keep only the prompts you need")
+        raise StoreError(f"{name}: larger than {_FILE_BYTES // 2**20} MiB; keep only the prompts you need")
     try:
-        return prompts_of_text(text, path.suffix.lower())
+        return prompts_of_text(content.decode("utf-8"), Path(name).suffix.lower())
+    except UnicodeDecodeError as error:
+        raise StoreError(f"{name}: cannot be read ({error}); pass a text, JSON or JSONL file") from error
     except InspectorError as error:
-        raise InspectorError(f"{path}: {error}") from error
+        raise InspectorError(f"{name}: {error}") from error
 
 
 def prompts_of_text(text: str, form: str = ".txt") -> list[Prompt]:

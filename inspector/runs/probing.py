@@ -23,8 +23,9 @@ KEPT: Final = 8
 class ProbeRun:
     """One probe of a page."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, plan: Plan) -> None:
         self.id = name
+        self.plan = plan
         self.probe: Probe | None = None
         """None while its servers are asked what they are."""
         self.trouble = ""
@@ -42,10 +43,15 @@ class ProbeRun:
         """Block until it has ended; False when it has not in that time."""
         return self._done.wait(timeout_s)
 
-    async def drive(self, plan: Plan) -> None:
+    @property
+    def resumable(self) -> bool:
+        """Whether the same plan goes on where this one was stopped: its rows are in a folder."""
+        return self.ended and self.probe is not None and self.probe.stopped and self.plan.folder is not None
+
+    async def drive(self) -> None:
         """Run the plan to its end."""
         try:
-            self.probe = await plan.prepared()
+            self.probe = await self.plan.prepared()
             await self.probe.run()
         except InspectorError as error:
             self.trouble = str(error)
@@ -62,17 +68,21 @@ class Probes:
         self._known: dict[str, ProbeRun] = {}
 
     def start(self, plan: Plan) -> ProbeRun:
-        """Begin a probe; without a folder in the plan it gets one beside the captures of live runs."""
+        """Begin a probe; without a folder in the plan it gets one beside the captures of live runs.
+
+        The plan of a run that was stopped goes on where that was.
+        """
         moment = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-        run = ProbeRun(f"{moment}-{secrets.token_hex(2)}")
+        name = f"{moment}-{secrets.token_hex(2)}"
         if plan.folder is None and self._runs.folder is not None:
-            plan = replace(plan, folder=self._runs.folder / f"probe-{run.id}")
+            plan = replace(plan, folder=self._runs.folder / f"probe-{name}")
+        run = ProbeRun(name, plan)
         with self._lock:
             self._known[run.id] = run
             ended = [name for name, one in self._known.items() if one.ended]
             for name in ended[: max(0, len(self._known) - KEPT)]:
                 del self._known[name]
-        future: Future[None] = self._runs.submit(run.drive(plan))
+        future: Future[None] = self._runs.submit(run.drive())
         run.stop = lambda: _cancel(future)
         return run
 

@@ -1,5 +1,6 @@
 """The Probe page without a browser: the form, a probe of a real server, and its result."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,9 +13,11 @@ from inspector.lab.process import free_port
 from inspector.playback import Settings, playback_routes
 from pages.parts.probe import plots
 from pages.ui.state import Session
+from tests.support.answers import counted
 from tests.support.builtin import CAPTURES, TOOL
 from tests.support.listening import listening
 from tests.support.probes import row, rows
+from tests.support.raw_server import page, raw_server
 
 ROOT = Path(__file__).parents[2]
 
@@ -110,6 +113,50 @@ def test_a_second_server_a_control_and_a_rate_reach_the_plan(playback: str) -> N
     assert [side.name for side in run.probe.sides] == ["A", "B"]
     assert sum(one.control for one in run.probe.rows) == 4
     assert {one.level for one in run.probe.rows} == {0}
+
+
+def test_a_probe_that_was_stopped_goes_on_with_its_rows() -> None:
+    answers, some = counted(20)
+    models = json.dumps({"object": "list", "data": [{"id": "m", "object": "model", "owned_by": "vllm"}]})
+    answers["/v1/models"] = lambda _: [page(200, models, "application/json")]
+    with raw_server(answers) as server:
+        app = shown(server.v1, **{f"probe_model_{server.v1}": "m"}, probe_requests=50_000)
+        app.button(key="probe_start").click().run()
+        assert some.wait(30)
+        app.button(key="probe_stop").click().run()
+        ended(app)
+        first = dashboard.probes().latest()
+        assert first is not None
+        assert first.probe is not None
+        assert first.resumable
+        again, more = counted(20)
+        server.answers.update(again)
+        app.button(key="probe_continue").click().run()
+        assert more.wait(30)
+        second = dashboard.probes().latest()
+        assert second is not None
+        assert second is not first
+        assert second.plan.folder == first.plan.folder
+        app.button(key="probe_stop").click().run()
+        ended(app)
+        assert second.probe is not None
+        kept = [one.number for one in first.probe.rows]
+        assert [one.number for one in second.probe.rows[: len(kept)]] == kept
+    assert not app.exception
+
+
+def test_prompts_come_from_a_file(playback: str) -> None:
+    app = shown(playback, **{f"probe_model_{playback}": TOOL, "probe_requests": 2})
+    lines = b'{"messages": [{"role": "user", "content": "Hello"}]}\n"Weather?"\n'
+    app.file_uploader(key="probe_file").upload("prompts.jsonl", lines, "application/jsonl").run()
+    app.button(key="probe_start").click().run()
+    ended(app)
+    run = dashboard.probes().latest()
+    assert run is not None
+    assert [one.label for one in run.plan.prompts] == ["prompt 1", "Weather?"]
+    app.file_uploader(key="probe_file").upload("prompts.jsonl", b"{", "application/jsonl").run()
+    app.button(key="probe_start").click().run()
+    assert app.error[0].value.replace("\\", "").startswith("prompts.jsonl: invalid JSON in line 1")
 
 
 def test_what_goes_wrong_is_one_sentence() -> None:

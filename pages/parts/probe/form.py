@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 
 from inspector import Endpoint, InspectorError, dashboard
-from inspector.dashboard import Budget, Load, Plan, ProbeRun, Server, Sweep
+from inspector.dashboard import Budget, Load, Plan, ProbePrompt, ProbeRun, Server, Sweep
 from pages.ui.pickers import plain
 from pages.ui.servers import (
     ADDRESS_HELP,
@@ -79,7 +79,9 @@ def form(session: Session, run: ProbeRun | None) -> None:
             width=95,
             disabled=server is None or not model or not endpoints,
         )
-    with st.expander("Second server, scripts of the lab, control, connection", key="probe_more"):
+    with st.expander(
+        "Second server, file of prompts, scripts of the lab, control, connection", key="probe_more"
+    ):
         _more(own=is_built_in(address))
     awaiting(found)
     if stop and run is not None:
@@ -151,6 +153,13 @@ def _more(*, own: bool) -> None:
             placeholder="http://localhost:8001/v1",
             help="Each request is sent to both, and the page says if their loss rates differ significantly.",
         )
+        st.file_uploader(
+            "File of prompts, instead of the text above",
+            ["txt", "jsonl", "json"],
+            key="probe_file",
+            help="A .txt file has one prompt per line. A line of a .jsonl file is a text, messages, "
+            "or a request with messages and tools. A .json file has one list of messages.",
+        )
         st.multiselect(
             "Scripts of the lab, instead of the prompts",
             [script.name for script in dashboard.lab_scripts()],
@@ -184,6 +193,13 @@ def _server(address: str) -> Server:
     return server_of(address, kept, {"X-Playback-Faults": ",".join(state.get("probe_faults") or [])})
 
 
+def _prompts() -> list[ProbePrompt]:
+    file = st.session_state.get("probe_file")
+    if file is None:
+        return dashboard.prompts_of_text(st.session_state["probe_prompts"])
+    return dashboard.prompts_of_bytes(file.getvalue(), file.name)
+
+
 def _plan(server: Server, model: str, endpoints: Sequence[Endpoint], kind: str) -> Plan:
     """What the form asks for; raises InspectorError for what cannot be."""
     kept = st.session_state
@@ -196,7 +212,7 @@ def _plan(server: Server, model: str, endpoints: Sequence[Endpoint], kind: str) 
     return Plan(
         servers=servers,
         endpoints=endpoints,
-        prompts=() if scripts else dashboard.prompts_of_text(kept["probe_prompts"]),
+        prompts=() if scripts else _prompts(),
         scripted=dashboard.script_asks(scripts, endpoints) if scripts else (),
         controls=dashboard.script_controls(scripts) if scripts and control else {},
         like=dashboard.LiveRequest(model=model, max_tokens=limit),

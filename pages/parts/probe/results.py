@@ -83,6 +83,10 @@ def results(session: Session, run: ProbeRun) -> None:
     st.markdown(f"# {plain(found.sentence)}")
     for note in (*found.notes, *dashboard.probe_endings(probe)):
         st.markdown(plain(note))
+    if run.resumable and st.button("Continue", icon=":material/resume:", key="probe_continue"):
+        session.probe = dashboard.probes().start(run.plan).id
+        session.address({"probe": session.probe})
+        st.rerun()
     servers = "; ".join(f"{side.name} {side.label} ({side.model})".strip() for side in probe.sides)
     st.caption(plain(f"{servers} · {dashboard.progress_line(probe.progress())}"))
     _groups(found)
