@@ -57,6 +57,7 @@ from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows
 from inspector.metrics import figures
 from inspector.playback import FAULTS, playback_routes
 from inspector.probe import (
+    PROMPT_FILE_MIB,
     Budget,
     Group,
     Load,
@@ -105,6 +106,7 @@ __all__ = [
     "FAULTS",
     "LIBRARY_GROUPS",
     "LIBRARY_SORTS",
+    "PROMPT_FILE_MIB",
     "RUNS_AT_MOST",
     "SCANS_VARIABLE",
     "SWEEP_WARM_UP",

@@ -14,7 +14,13 @@ from inspector.probe.judging import Result, Row
 from inspector.probe.loads import Budget, Load, Progress, Sweep
 from inspector.probe.mix import Ask, Mix
 from inspector.probe.planning import Plan
-from inspector.probe.prompts import Prompt, prompts_of_bytes, prompts_of_file, prompts_of_text
+from inspector.probe.prompts import (
+    PROMPT_FILE_MIB,
+    Prompt,
+    prompts_of_bytes,
+    prompts_of_file,
+    prompts_of_text,
+)
 from inspector.probe.reporting import probe_lines, probe_row
 from inspector.probe.running import Probe
 from inspector.probe.sending import Side, side_of
@@ -22,6 +28,7 @@ from inspector.probe.shelf import ProbeShelf
 from inspector.probe.summary import Group, Summary, failure_words, summary
 
 __all__ = [
+    "PROMPT_FILE_MIB",
     "Ask",
     "Budget",
     "Group",

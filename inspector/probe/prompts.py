@@ -10,10 +10,18 @@ from inspector.client.request import parse_messages, parse_tools
 from inspector.errors import InspectorError, StoreError
 from inspector.formats import clip
 
-__all__ = ["PROMPTS_AT_MOST", "Prompt", "prompts_of_bytes", "prompts_of_file", "prompts_of_text"]
+__all__ = [
+    "PROMPTS_AT_MOST",
+    "PROMPT_FILE_MIB",
+    "Prompt",
+    "prompts_of_bytes",
+    "prompts_of_file",
+    "prompts_of_text",
+]
 
 PROMPTS_AT_MOST: Final = 10_000
-_FILE_BYTES: Final = 64 * 2**20
+PROMPT_FILE_MIB: Final = 64
+_FILE_BYTES: Final = PROMPT_FILE_MIB * 2**20
 _LABEL: Final = 40
 _OURS: Final = frozenset({"model", "stream", "stream_options", "messages", "tools", "prompt", "tool_choice"})
 """Keys of a request that the probe sets itself, or reads apart."""
@@ -45,7 +53,7 @@ def prompts_of_file(path: Path) -> list[Prompt]:
 def prompts_of_bytes(content: bytes, name: str) -> list[Prompt]:
     """The prompts of a file's content, whose form its name tells; raises InspectorError as for a file."""
     if len(content) > _FILE_BYTES:
-        raise StoreError(f"{name}: larger than {_FILE_BYTES // 2**20} MiB; keep only the prompts you need")
+        raise StoreError(f"{name}: larger than {PROMPT_FILE_MIB} MiB; keep only the prompts you need")
     try:
         return prompts_of_text(content.decode("utf-8"), Path(name).suffix.lower())
     except UnicodeDecodeError as error:

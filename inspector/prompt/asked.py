@@ -14,8 +14,9 @@ EFFORTS: Final = ("low", "medium", "high")
 """Reasoning efforts that a Harmony system message can hold."""
 
 _MESSAGES_AT_MOST: Final = 4000
-_TEXT_PARTS: Final = frozenset({"text", "input_text", "output_text", "reasoning_text"})
-_BUILT_IN: Final = frozenset({"web_search_preview", "code_interpreter", "container"})
+# Tuples: a request may have a list or an object where one of these is expected, which no set takes.
+_TEXT_PARTS: Final = ("text", "input_text", "output_text", "reasoning_text")
+_BUILT_IN: Final = ("web_search_preview", "code_interpreter", "container")
 """Types of tools that a server runs itself; the system message is the only place for them."""
 _OWN_TEMPLATE: Final = ("chat_template", "documents", "continue_final_message")
 """Request keys after which no one but the server knows the prompt."""

@@ -39,7 +39,7 @@ def _last(items: Sequence[object]) -> int:
     places = (
         index
         for index, item in enumerate(items)
-        if isinstance(item, Mapping) and item.get("role") in {"user", "assistant"}
+        if isinstance(item, Mapping) and item.get("role") in ("user", "assistant")
     )
     return max(places, default=-1)
 

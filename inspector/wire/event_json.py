@@ -49,4 +49,5 @@ def terminal_type(event: Event) -> bool:
     if event.data == DONE:
         return True
     found = payload(event)
-    return found is not None and found.get("type") in TERMINAL_TYPES
+    kind = None if found is None else found.get("type")
+    return isinstance(kind, str) and kind in TERMINAL_TYPES

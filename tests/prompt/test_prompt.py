@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -375,3 +376,23 @@ def test_any_request_and_any_tokens_are_read(request_body: dict[str, Any], ids: 
         assert one.token_start is None or 0 <= one.token_start <= len(ids)
     assert prompt_blocks(found, with_ids=True)["blocks"]
     assert prompt_row(found)
+
+
+@pytest.mark.parametrize("odd", [[], {}, [{}], 1.5, True])
+@pytest.mark.parametrize(
+    "place",
+    [
+        lambda odd: {"messages": [ASK], "tools": [{"type": odd}]},
+        lambda odd: {"messages": [{"role": "user", "content": [{"type": odd, "text": "a"}]}]},
+        lambda odd: {"messages": [{"role": odd, "content": "a"}]},
+        lambda odd: {"input": [{"role": odd, "content": "a"}]},
+        lambda odd: {"input": [{"type": odd, "role": "user", "content": [{"type": odd}]}]},
+    ],
+    ids=["tool", "part", "role", "input", "item"],
+)
+@pytest.mark.parametrize("endpoint", [Endpoint.CHAT, Endpoint.RESPONSES])
+def test_another_kind_of_value_where_a_word_is_expected_is_read(
+    place: Callable[[object], dict[str, Any]], odd: object, endpoint: Endpoint
+) -> None:
+    found = prompt_of(read(captured(place(odd), encode(SYSTEM + USER + OPEN), endpoint=endpoint)))
+    assert found is None or prompt_blocks(found)["blocks"]

@@ -44,6 +44,8 @@ def test_a_changed_event_keeps_all_but_its_data_and_is_written_as_vllm_writes() 
         ('{"type": "response.created"}', False),
         ('{"choices": []}', False),
         ("done", False),
+        ('{"type": []}', False),
+        ('{"type": {"a": 1}}', False),
     ],
 )
 def test_an_answer_ends_with_its_protocols_own_event(data: str, ends: bool) -> None:

@@ -157,6 +157,7 @@ def _more(*, own: bool) -> None:
             "File of prompts, instead of the text above",
             ["txt", "jsonl", "json"],
             key="probe_file",
+            max_upload_size=dashboard.PROMPT_FILE_MIB,
             help="A .txt file has one prompt per line. A line of a .jsonl file is a text, messages, "
             "or a request with messages and tools. A .json file has one list of messages.",
         )
