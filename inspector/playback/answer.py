@@ -73,7 +73,7 @@ def as_completion(capture: Capture, request: Mapping[str, Any]) -> Capture:
     Raises InspectorError when the capture has no token ids.
     """
     markers = request.get("skip_special_tokens") is False
-    servings: dict[object, TextServing] = {}
+    servings: dict[str, TextServing] = {}
     events: list[Event] = []
     model = capture.header.model or "playback"
     base = {"id": "cmpl-playback", "object": "text_completion", "created": 0, "model": model}
@@ -82,13 +82,12 @@ def as_completion(capture: Capture, request: Mapping[str, Any]) -> Capture:
         choice, ids = choice_of(found), ids_of(found)
         if choice is not None and ids:
             index = choice.get("index", 0)
-            if index not in servings:
-                servings[index] = TextServing(markers=markers)
+            serving = servings.setdefault(dumps(index), TextServing(markers=markers))
             finish = choice.get("finish_reason")
             finish = "stop" if finish == "tool_calls" else finish  # completions know no tools
             row = {
                 "index": index,
-                "text": servings[index].deliver(ids, stopped=finish == "stop"),
+                "text": serving.deliver(ids, stopped=finish == "stop"),
                 "logprobs": None,
                 "finish_reason": finish,
                 "stop_reason": choice.get("stop_reason"),

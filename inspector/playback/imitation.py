@@ -55,7 +55,7 @@ class ChatServing:
         said: list[_Said] = []
         for token_id in ids:
             try:
-                self._parser.process(token_id)
+                self._process(token_id)
             except HarmonyError:
                 if not self._swallow:
                     raise
@@ -66,6 +66,12 @@ class ChatServing:
         for one in said[-1:] if self._last_token_only else said:
             self._say(one, delta)
         return delta
+
+    def _process(self, token_id: int) -> None:
+        try:
+            self._parser.process(token_id)
+        except OverflowError as error:  # a number that no vocabulary can have
+            raise HarmonyError(f"Unknown token ID: {token_id}") from error
 
     def _text(self, token_id: int) -> str:
         if is_marker(token_id):

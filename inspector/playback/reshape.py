@@ -191,9 +191,10 @@ def _recount(chunks: Sequence[_Chunk], more: int) -> None:
 def _merged(chunks: Sequence[_Chunk], sizes: Iterator[int]) -> list[_Chunk]:
     merged: list[_Chunk] = []
     size = next(sizes)
-    waiting: dict[object, list[_Chunk]] = {}
+    waiting: dict[str, list[_Chunk]] = {}
+    """By the index of the choice as JSON: a capture may have anything there."""
 
-    def flush(index: object) -> None:
+    def flush(index: str) -> None:
         nonlocal size
         if group := waiting.pop(index, []):
             merged.append(_one(group))
@@ -206,7 +207,7 @@ def _merged(chunks: Sequence[_Chunk], sizes: Iterator[int]) -> list[_Chunk]:
                 flush(index)
             merged.append(chunk)
             continue
-        index = choice.get("index")
+        index = dumps(choice.get("index"))
         waiting.setdefault(index, []).append(chunk)
         if len(waiting[index]) >= size or choice.get("finish_reason") is not None:
             flush(index)
@@ -265,7 +266,8 @@ def _join_call(calls: list[dict[str, Any]], call: object) -> None:
     if same is None or not isinstance(into, dict) or not isinstance(more, dict):
         calls.append({**call, "function": dict(more)} if isinstance(more, dict) else call)
     elif isinstance(more.get("arguments"), str):
-        into["arguments"] = (into.get("arguments") or "") + more["arguments"]
+        before = into.get("arguments")
+        into["arguments"] = (before if isinstance(before, str) else "") + more["arguments"]
 
 
 def _served_chat(chunks: Sequence[_Chunk], capture: Capture, faults: Faults) -> list[_Chunk]:
@@ -276,10 +278,10 @@ def _served_chat(chunks: Sequence[_Chunk], capture: Capture, faults: Faults) -> 
         for key in ("reasoning", "reasoning_content")
         if isinstance(choice["delta"].get(key), str)
     }
-    servings: dict[object, ChatServing] = {}
+    servings: dict[str, ChatServing] = {}
 
     def deliver(choice: dict[str, Any], ids: list[int]) -> None:
-        index = choice.get("index")
+        index = dumps(choice.get("index"))
         if index not in servings:
             servings[index] = ChatServing(
                 reasoning_keys=tuple(sorted(keys)) or ("reasoning",),
@@ -297,10 +299,10 @@ def _served_text(chunks: Sequence[_Chunk], capture: Capture, faults: Faults) -> 
     markers = capture.header.request.get("skip_special_tokens") is False or any(
         marker.text in text for text in texts if isinstance(text, str) for marker in Marker
     )
-    servings: dict[object, TextServing] = {}
+    servings: dict[str, TextServing] = {}
 
     def deliver(choice: dict[str, Any], ids: list[int]) -> None:
-        index = choice.get("index")
+        index = dumps(choice.get("index"))
         if index not in servings:
             servings[index] = TextServing(markers=markers, decode_alone=faults.split_utf8)
         choice["text"] = servings[index].deliver(ids, stopped=choice.get("finish_reason") == "stop")
