@@ -69,7 +69,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[StandinServer]:
 
 
 def is_rust(server: StandinServer) -> bool:
-    return server.command[0].endswith("vllm-rs")
+    return any(part.endswith("/vllm-rs") for part in server.command)
 
 
 @pytest.mark.parametrize("step", ["1", RAGGED])
