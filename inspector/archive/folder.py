@@ -128,13 +128,13 @@ class ScanFolder:
         self._rows = Rows([], [])
         self._last = max(map(int, self.manifest.parts), default=0)
 
-    def begin(self, places: Sequence[str], ignored: Mapping[str, int], *, anew: bool = False) -> None:
+    def begin(self, places: Sequence[str], ignored: Mapping[str, int], *, discard: bool = False) -> None:
         """Begin to write: remove what an earlier scan left unfinished, and rows that other code computed.
 
-        With `anew` remove all rows.
+        With `discard`, remove all rows.
         """
         code = code_hash()
-        parts = self.manifest.parts if self.manifest.code == code and not anew else ()
+        parts = self.manifest.parts if self.manifest.code == code and not discard else ()
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._commit(
             Manifest(places=tuple(places), code=code, parts=parts, started_at=now, ignored=dict(ignored))

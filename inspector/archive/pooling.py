@@ -95,7 +95,7 @@ def _one_by_one(items: Sequence[Item], work: Work) -> Iterator[Done]:
 
 
 def _begun(pool: Workers) -> None:
-    """Raise InspectorError where a process ends before it reads anything, which is no file's fault."""
+    """Raise InspectorError where a process ends before it has read a file, so that no file is blamed."""
     try:
         pool.submit(cores).result()
     except WorkerEnded as error:

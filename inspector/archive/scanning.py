@@ -110,7 +110,7 @@ def scan(
         listed = list_places(places, but=out)
         known = {} if again else folder.known()
         wanted = [item for item in listed.items if not _unchanged(item, known.get(item.key))]
-        folder.begin([whole_place(place) for place in places], listed.ignored, anew=again)
+        folder.begin([whole_place(place) for place in places], listed.ignored, discard=again)
         gone = set(known) - {item.key for item in listed.items}
         if stale := gone | {item.key for item in wanted} & set(known):
             folder.drop(stale)

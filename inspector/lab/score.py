@@ -127,7 +127,7 @@ def _field_differences(script: Script, texts: Texts, where: str, *, rewritten: b
 
 
 def _same_calls(calls: Sequence[tuple[str, str]], wanted: Sequence[tuple[str, str]]) -> bool:
-    """Equal names, and arguments of equal value: unstreamed responses have their JSON written anew."""
+    """Equal names, and arguments of equal value: unstreamed responses have their JSON reformatted."""
     return [name for name, _ in calls] == [name for name, _ in wanted] and all(
         one == other or same_when_joined([other], one)
         for (_, one), (_, other) in zip(calls, wanted, strict=True)

@@ -238,7 +238,7 @@ class _Run:
         self._unnamed = ""
 
     def begin(self, name: str) -> None:
-        """Forget the turns of a conversation that begins anew."""
+        """Forget the turns of a conversation that starts over."""
         self._last.pop(name, None)
 
     def add(self, name: str, turn: Turn) -> None:

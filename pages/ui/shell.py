@@ -14,6 +14,7 @@ from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
+from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.ui import assets
@@ -21,6 +22,8 @@ from pages.ui import assets
 __all__ = ["Shell", "dressed", "shell"]
 
 _NAMES: Final = frozenset({"", "replay", "live", "probe", "library", "compare", "diagnose", "matrix"})
+_FIRST: Final = "replay"
+"""The first page, which Streamlit has at the root only: by its name it says "Page not found"."""
 _TITLE: Final = b"<title>Streamlit</title>"
 _OURS: Final = b"<title>Harmony Inspector</title>"
 _HEAD: Final = b"</head>"
@@ -50,6 +53,11 @@ class Shell:
         page = scope["type"] == "http" and scope["method"] == "GET"
         if not page or (path.rstrip("/") not in self.paths and path not in self.paths):
             await self.app(scope, receive, send)
+            return
+        if path.rstrip("/").endswith(f"/{_FIRST}"):
+            query = scope.get("query_string", b"").decode("latin-1")
+            up = "../" if path.endswith("/") else "./"
+            await RedirectResponse(up + (f"?{query}" if query else ""))(scope, receive, send)
             return
         asked = [(name, value) for name, value in scope["headers"] if name not in _CONDITIONS]
         await self.app({**scope, "headers": asked}, receive, _Dressing(send))

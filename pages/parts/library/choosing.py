@@ -68,7 +68,7 @@ def only(words: str, by: str, value: str | int | None) -> None:
 
 
 def opened(folder: Path) -> Library:
-    """The rows of a scan; read anew after the next scan into its folder."""
+    """The rows of a scan; read again after the next scan into its folder."""
     return _library(str(folder), dashboard.scan_stamp(folder))
 
 

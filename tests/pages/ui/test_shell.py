@@ -88,3 +88,16 @@ def test_everything_else_passes_unchanged(server: str, path: str, content: bytes
 def test_streamlits_own_page_is_one_that_can_be_dressed() -> None:
     page = (Path(streamlit.__file__).parent / "static" / "index.html").read_bytes()
     assert dressed(page) != page
+
+
+@pytest.mark.parametrize(
+    ("path", "goes"),
+    [
+        ("/replay", "./"),
+        ("/replay?capture=a%20b", "./?capture=a%20b"),
+        ("/tools/replay/", "../"),
+    ],
+)
+def test_the_first_page_is_at_the_root_by_its_name_too(server: str, path: str, goes: str) -> None:
+    status, headers, _ = ask(server, path)
+    assert (status, headers["location"]) == (307, goes)
