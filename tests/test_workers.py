@@ -112,7 +112,9 @@ def test_calls_run_beside_each_other_and_end_at_once() -> None:
     pids = {future.result(20) for future in [workers.submit(os.getpid) for _ in range(20)]}
     assert len(pids) <= 2
     running = [workers.submit(time.sleep, 600) for _ in range(3)]
+    until = time.monotonic() + 20
     while not all(one.running() for one in running[:2]):
+        assert time.monotonic() < until
         time.sleep(0.01)
     workers.shutdown(wait=False)
     for one in running:
