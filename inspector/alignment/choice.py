@@ -1,6 +1,6 @@
 """A choice aligned as its request asks for it: what was echoed, where it stopped, which markers it shows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 

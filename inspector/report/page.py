@@ -181,7 +181,8 @@ def _issues(told: Facts) -> Iterator[str]:
         issue = answer.issue
         fixed = "".join(f", fixed in {name} {release}" for name, release in issue.fixed_in.items())
         links = "".join(f"<br><span class='quiet'>{_text(link)}</span>" for link in issue.links[:3])
-        yield f"<li><b>{_text(issue.title)}</b> ({_text(issue.id)}{_text(fixed)})<br>{_text(step)}{links}</li>"
+        title = f"<b>{_text(issue.title)}</b> ({_text(issue.id)}{_text(fixed)})"
+        yield f"<li>{title}<br>{_text(step)}{links}</li>"
     yield "</ul>"
 
 
