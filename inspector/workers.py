@@ -82,7 +82,10 @@ class Workers:
                 process = None
             fresh = process is None
             if process is None:
-                process = _Process()
+                try:
+                    process = _Process()
+                except OSError as error:
+                    raise WorkerEnded(f"the process cannot be started ({error})") from error
                 self._all.add(process)
         try:
             if fresh:

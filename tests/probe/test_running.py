@@ -149,6 +149,7 @@ def test_a_server_that_asked_for_time_does_not_get_all_at_once_what_was_due_mean
         ("Sun, 22 Nov 2026 17:00:00 GMT", 0.0),
         ("Sunday, 22-Nov-26 18:00:30 GMT", 30.0),
         ("soon", None),
+        ("22 Nov 2026 99999999999999999999:00:00 GMT", None),
         ("-1", None),
         ("999999", None),
         ("", None),
