@@ -127,8 +127,8 @@ def uvicorn_server(
 ) -> uvicorn.Server:
     """A silent server for our apps, without date and server headers: a proxied response has its own.
 
-    Loop and parser are named, because uvicorn takes others where they are installed, as beside vLLM. Of those,
-    httptools drops a part of some request targets, which the tap has to pass on byte for byte.
+    Loop and parser are named, because uvicorn takes others where they are installed, as beside vLLM: the
+    parser httptools drops a part of some request targets, which the tap has to pass on byte for byte.
     """
     return _Server(
         uvicorn.Config(
