@@ -154,9 +154,8 @@ def _issue(entry: object) -> Issue:
         raise Wrong(
             "symptoms and descriptions need `settle`: the one command that shows whether it is this issue"
         )
-    if not (
-        issue.patterns or issue.may_match or issue.tokens or issue.findings or issue.hints or issue.symptoms
-    ):
+    said = issue.symptoms or issue.described
+    if not (issue.patterns or issue.may_match or issue.tokens or issue.findings or issue.hints or said):
         raise Wrong("nothing can lead to it: give patterns, symptoms, hints, tokens or findings")
     return issue
 

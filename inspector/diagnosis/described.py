@@ -1,7 +1,7 @@
 """Which entries a person describes: the facts of a text against the facts that an entry is described by.
 
-A description holds where all that it needs is said close together and nothing that it excludes is said at all. Order,
-inflection and synonyms are of no matter, and the number of facts decides between entries.
+A description holds where all that it needs is said close together and nothing that rules it out is said at
+all. Order, inflection and synonyms do not matter, and the number of facts decides between entries.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ class Told(NamedTuple):
 
 def facts_by_sentence(sentences: Iterable[str]) -> list[Mapping[str, Fact]]:
     """The facts of each sentence by name, with the first words that say them."""
-    found = []
+    found: list[Mapping[str, Fact]] = []
     for sentence in sentences:
         facts: dict[str, Fact] = {}
         for fact in facts_of(sentence):

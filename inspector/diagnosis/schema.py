@@ -23,6 +23,7 @@ __all__ = [
     "Wrong",
     "anywhere",
     "by_program",
+    "description",
     "element",
     "engine",
     "expression",
@@ -231,7 +232,7 @@ def symptom(value: object) -> tuple[re.Pattern[str], ...]:
 
 
 def description(value: object) -> Description:
-    """Names of facts: what must be said ("a | b": one of them), "+" what may be said too, "-" what must not."""
+    """Names of facts: what must be said ("a | b" for either), "+" what supports it, "-" what rules it out."""
     needs: list[tuple[str, ...]] = []
     beside: dict[str, list[str]] = {"+": [], "-": []}
     for one in several(text)(value):

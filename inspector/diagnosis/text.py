@@ -48,8 +48,11 @@ _MOST: Final = 0.5
 _FEW: Final = 0.05
 _NEAREST: Final = 3
 _SAID: Final = 120
-_MESSAGE: Final = re.compile(r"\b(?:\w*Error|Exception)\b ?[:(]|\berror: |\bError (?:code|response|in)\b")
-"""A line with the message of a program says nothing in words."""
+_MESSAGE: Final = re.compile(
+    r"\b(?:\w*Error|Exception)\b ?[:(]|\berror: |\bError (?:code|response|in)\b"
+    r"|^\W{0,4}(?:vllm (?:serve|bench|chat|run-batch)|python3?|docker|curl|lm_eval|accelerate|pip)\b.{0,80} -"
+)
+"""A line with the message of a program, or with a command, says nothing in words."""
 _CLEAR: Final = 3.0
 """From which a description decides beside messages."""
 _EXPRESSION: Final = 3.0
@@ -178,15 +181,15 @@ class _Diagnosing:
         said_so = statements(self.sentences)
         elsewhere = is_of_other_model(self.whole)
         named = is_about(self.sentences, self.whole, named=True) and not elsewhere
-        facts = facts_by_sentence(one for one in said_so if not _MESSAGE.search(one)) if named else []
+        facts = facts_by_sentence(one for one in said_so if not _MESSAGE.search(one))
         for issue in self.known.values():
             if not self._may(issue):
                 continue
             said = "" if elsewhere and not issue.any_model else symptom_of(issue, said_so)
-            told = best_told(issue.described, facts)
+            told = best_told(issue.described, facts) if named or said else None
             if said or told is not None:
                 reasons = [
-                    Reason(Because.SYMPTOM, self._quoted([said] if said else told.said if told else [])),
+                    Reason(Because.SYMPTOM, self._quoted(told.said if told is not None else [said])),
                     *self.hints.get(issue.id, ()),
                 ]
                 for seen in self.versions[:1]:
