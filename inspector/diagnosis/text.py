@@ -50,7 +50,7 @@ _NEAREST: Final = 3
 _SAID: Final = 120
 _MESSAGE: Final = re.compile(
     r"\b(?:\w*Error|Exception)\b ?[:(]|\berror: |\bError (?:code|response|in)\b"
-    r"|^\W{0,4}(?:[\w.-]{2,20} (?:serve|bench|run-batch)|python3?|docker|curl|lm_eval|accelerate|pip)\b.{0,80} -"
+    r"|^\W{0,4}(?:[\w.-]{2,20} (?:serve|bench|run-batch)|python3?|docker|curl|lm_eval|pip)\b.{0,80} -"
 )
 """A line with the message of a program, or with a command, says nothing in words."""
 _CLEAR: Final = 3.0
