@@ -78,8 +78,8 @@ def explain(finding: Finding) -> str:
         case Code.SEPARATOR_ADDED:
             what = "A line feed" if finding.delivered == "\n" else text
             return (
-                f"{what} was delivered in {field} between two messages. No token generated it: the server separates "
-                "messages so."
+                f"{what} was delivered in {field} between two messages. No token generated it: this server adds one "
+                "between messages."
             )
         case Code.NO_FIELD:
             return f"{text}{where} is in {_message(facts)}. The endpoint has no field for it; it was not delivered."

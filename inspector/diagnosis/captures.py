@@ -244,7 +244,8 @@ def _kinds(issue: Issue, shown: bool) -> frozenset[Kind]:
         kinds |= _BY_TOKENS
         if any(form.message or form.header is not None for form in issue.tokens):
             kinds |= {Kind.UNKNOWN_HEADER}
-    return kinds | _WORDS if shown or issue.patterns or issue.may_match else kinds
+    by_form = shown and not issue.findings  # an entry with findings explains those kinds only
+    return kinds | _WORDS if by_form or issue.patterns or issue.may_match else kinds
 
 
 def _judges(findings: Sequence[Finding], reading: Reading) -> tuple[Judgement, ...]:
