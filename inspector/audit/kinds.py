@@ -259,7 +259,7 @@ KINDS: Final[dict[Kind, KindInfo]] = {
         clause="the connection was closed before the response ended",
     ),
     Kind.PROTOCOL: KindInfo(
-        label="protocol",
+        label="protocol violation",
         severity=Severity.WARNING,
         side=Side.STREAM,
         marks=False,
