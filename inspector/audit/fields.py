@@ -78,7 +78,7 @@ def field_texts(reading: Reading, choice: ChoiceReading, findings: Sequence[Find
     told = {field for one in mine if one.kind in _TEXT for field in (one.field, one.delivered_in)}
     added = {one.field for one in mine if one.kind is Kind.ADDED}
     # A call that is lost whole is one finding, about its arguments.
-    told |= {tool_name(call) for field in told if field is not None and (call := tool_index(field)) is not None}
+    told |= {tool_name(call) for field in told if field and (call := tool_index(field)) is not None}
     by_final = [one.severity for one in mine if one.facts.by_final] if choice.has_finals else []
     found = []
     for field in {**generated, **delivered}:
