@@ -12,6 +12,8 @@ from inspector.client.address import Server
 
 __all__ = ["Redirected", "checked", "is_redirect", "within_host"]
 
+_WITHOUT_BODY: Final = frozenset((301, 302, 303))
+"""Status codes after which a POST is repeated as a GET; 307 and 308 keep method and body."""
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -49,6 +51,14 @@ def checked(response: httpx.Response, server: Server) -> None:
         raise Redirected(
             f"{server.root} redirects to another address ({shown}), and keys must not go there; "
             "if you trust it, use it as the base URL"
+        )
+
+
+    if response.request.method == "POST" and response.status_code in _WITHOUT_BODY:
+        raise Redirected(
+            f"{server.root} redirects with HTTP {response.status_code}, after which clients send no request body; "
+            f"use the address it redirects to ({there.scheme}://{there.netloc.decode('ascii', 'replace')}) "
+            "as the base URL"
         )
 
 
