@@ -13,6 +13,7 @@ from inspector.commands.serving import add_host_options
 from inspector.commands.shared import Commands, say, tell
 from inspector.commands.watching import add_watch_options, seconds, watching
 from inspector.errors import InspectorError
+from inspector.formats import count
 from inspector.tap import FolderSink
 from inspector.watch.canary import NAME, Canary, usual_requests
 
@@ -65,7 +66,8 @@ def run(arguments: Namespace) -> int:
         canary = Canary(
             server, requests, folder, watched.watch, watched.metrics, say=tell, redact=arguments.redact_text
         )
-        say(f"{len(requests)} requests to {server.v1} every {arguments.every:g} s; press Ctrl-C to stop")
+        each = f"{count(len(requests), 'request')} to {server.v1} every {arguments.every:g} s"
+        say(f"{each}; press Ctrl-C to stop")
         say(watched.lines)
         stopping = Event()
 

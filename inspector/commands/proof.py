@@ -16,7 +16,7 @@ from inspector.client.address import Server
 from inspector.client.plain import list_models, open_client, version_and_owner
 from inspector.commands.asking import add_connection_options, server_of
 from inspector.commands.shared import Commands, print_json, say, tell, write_text
-from inspector.errors import InspectorError, LabError, StoreError
+from inspector.errors import ConnectionFailed, InspectorError, LabError, StoreError
 from inspector.lab.process import ServerProcess, free_port, kill_is_interrupt
 from inspector.probe import prompts_of_file
 from inspector.probe.proof import (
@@ -144,9 +144,7 @@ def _started(arguments: Namespace) -> Proof:
     for place, condition in enumerate(chosen):
         ends = time.monotonic() + (until - time.monotonic()) / (len(chosen) - place)
         port = free_port()
-        words = shlex.split(arguments.template.format(model=model, port=port))
-        if not words:
-            raise InspectorError("--command is empty; it needs the program that starts a server")
+        words = _words(arguments.template, model, port)
         tell(f"{condition.name}: starting {words[0]}")
         try:
             with ExitStack() as stack:
@@ -162,13 +160,24 @@ def _started(arguments: Namespace) -> Proof:
                 served = model if model in names else next(iter(names), model)
                 version = _version(server, served) or version
                 cells += _measured(arguments, condition, server, served, ends - time.monotonic())
-        except LabError as error:
+        except (LabError, ConnectionFailed) as error:
             tell(str(error))
-            trouble = f"the server did not start: {error}"
+            trouble = f"the server did not start: {error}" if isinstance(error, LabError) else str(error)
             cells.append(
                 Cell(condition=condition.name, endpoint=Endpoint.CHAT, streams=0, rows=(), trouble=trouble)
             )
     return _proof(arguments, served, version, cells)
+
+
+def _words(template: str, model: str, port: int) -> list[str]:
+    """The command that starts a server; other braces stay, as JSON has them."""
+    try:
+        words = shlex.split(template)
+    except ValueError as error:
+        raise InspectorError(f"--command cannot be read ({error}); check its quotes") from error
+    if not words:
+        raise InspectorError("--command is empty; it needs the program that starts a server")
+    return [word.replace("{model}", model).replace("{port}", str(port)) for word in words]
 
 
 def _measured(

@@ -8,6 +8,7 @@ from typing import Final
 
 from inspector.commands.shared import Commands, captures, say
 from inspector.errors import InspectorError, StoreError
+from inspector.formats import count
 from inspector.inspection import inspect
 from inspector.masking import Standins, masked
 from inspector.store import save
@@ -69,18 +70,21 @@ def run(arguments: Namespace) -> int:
     out = Path(arguments.out)
     several = len(found) > 1 or out.is_dir() or arguments.out.endswith(("/", os.sep))
     targets = [out / _name(name) for name, _ in found] if several else [out]
+    seen = set[Path]()
     for target in targets:
-        if target.exists() or targets.count(target) > 1:
+        if target.exists():
             raise StoreError(f"{target}: file already exists; choose another --out")
+        if target in seen:
+            raise StoreError(f"{target}: two captures would have this name; redact them one by one")
+        seen.add(target)
     if several:
         _folder(out)
     standins = fresh()
     for (name, capture), target in zip(found, targets, strict=True):
         copy = masked(capture, standins, name=name)
         save(copy, target)
-        count = len(inspect(copy).findings)
-        findings = "1 finding" if count == 1 else f"{count:,} findings"
-        say(f"{target}: {len(copy.events):,} events, {findings}, as before")
+        findings = count(len(inspect(copy).findings), "finding")
+        say(f"{target}: {count(len(copy.events), 'event')}, {findings}, as before")
     return 0
 
 

@@ -11,7 +11,7 @@ from typing import Final
 from inspector.archive import Library, Progress, progress_words, scan, summarise, summary_lines, summary_row
 from inspector.archive.pooling import Runner
 from inspector.archive.reporting import Summary
-from inspector.commands.shared import Commands, print_json, redraw, say, tell
+from inspector.commands.shared import Commands, add_fail_on, print_json, redraw, say, tell
 from inspector.formats import count, number
 from inspector.runs.registry import FOLDER_VARIABLE
 
@@ -51,12 +51,7 @@ def add_parser(commands: Commands) -> None:
     _options(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--quiet", action="store_true", help="print no progress")
-    parser.add_argument(
-        "--fail-on",
-        choices=("error", "warning", "never"),
-        default="error",
-        help="exit with 1 if a finding has at least this severity (default: error)",
-    )
+    add_fail_on(parser)
     parser.set_defaults(run=run)
 
 

@@ -9,6 +9,7 @@ grammar mask for bfloat16. Harmony serving is chosen by `model_type` alone.
 import base64
 import json
 import re
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -29,6 +30,21 @@ TEXT_TOKENS: Final = 199_998
 """IDs below this are text, by rank; special tokens follow up to the end of the vocabulary."""
 FIRST_GPT_OSS_BODY: Final = (0, 24)
 """From this release the lab uses the real architecture; 0.32.0 was tried with it, 0.23.0 with the other."""
+_CHAT_TEMPLATE: Final = (
+    "{% for message in messages %}<|start|>{{ message['role'] }}<|message|>{{ message['content'] }}<|end|>"
+    "{% endfor %}<|start|>assistant"
+)
+"""Only the Rust front ends of 0.23 and 0.24 render it; all others write the Harmony prompt themselves."""
+_TOKENIZER_CONFIG: Final = {
+    # transformers 5 writes a class name that transformers 4 does not know; this one both read.
+    "tokenizer_class": "PreTrainedTokenizerFast",
+    "bos_token": "<|startoftext|>",
+    "eos_token": "<|return|>",
+    "pad_token": "<|endoftext|>",
+    "clean_up_tokenization_spaces": False,
+    "model_max_length": 131_072,
+    "chat_template": _CHAT_TEMPLATE,
+}
 
 # The split pattern of o200k_base, as published with tiktoken.
 _SPLIT: Final = "|".join(
@@ -55,22 +71,11 @@ def make_model(folder: Path, *, llama_body: bool) -> Path:
     path = folder / ("gpt-oss-tiny-llama-body" if llama_body else "gpt-oss-tiny")
     written = path / "config.json"
     if written.exists():
+        _write_again(path / "tokenizer_config.json", _TOKENIZER_CONFIG)
         return path
     path.mkdir(parents=True, exist_ok=True)
     _write(path / "tokenizer.json", _tokenizer())
-    _write(
-        path / "tokenizer_config.json",
-        {
-            # transformers 5 writes a class name that transformers 4 does not know; this one both read.
-            "tokenizer_class": "PreTrainedTokenizerFast",
-            "bos_token": "<|startoftext|>",
-            "eos_token": "<|return|>",
-            "pad_token": "<|endoftext|>",
-            "clean_up_tokenization_spaces": False,
-            "model_max_length": 131_072,
-            "chat_template": "{% for message in messages %}{{ message['content'] }}{% endfor %}",
-        },
-    )
+    _write(path / "tokenizer_config.json", _TOKENIZER_CONFIG)
     # 200012 must be listed, or generation runs on after <|call|> (early model uploads lacked it).
     _write(
         path / "generation_config.json", {"eos_token_id": [200002, 199999, 200012], "pad_token_id": 199999}
@@ -232,5 +237,18 @@ def _byte_letters() -> list[str]:
     return [chr(byte) if byte in printable else chr(next(spare)) for byte in range(256)]
 
 
-def _write(path: Path, value: dict[str, Any]) -> None:
-    path.write_text(json.dumps(value, ensure_ascii=False) + "\n", encoding="utf-8")
+def _write(path: Path, value: Mapping[str, Any]) -> None:
+    path.write_text(_json(value), encoding="utf-8")
+
+
+def _write_again(path: Path, value: Mapping[str, Any]) -> None:
+    """Bring a file of an earlier version of the lab up to date; a server that starts reads a whole file."""
+    if path.exists() and path.read_text(encoding="utf-8") == _json(value):
+        return
+    partial = path.with_suffix(".part")
+    _write(partial, value)
+    partial.replace(path)
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False) + "\n"

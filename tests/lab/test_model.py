@@ -64,6 +64,16 @@ def test_call_is_a_stop_token_and_the_folder_is_made_once(model: Path) -> None:
     assert (model / "tokenizer.json").stat().st_mtime_ns == before
 
 
+def test_a_folder_of_an_earlier_version_gets_the_chat_template(model: Path) -> None:
+    """The Rust front ends of 0.23 and 0.24 render it, so it must end as a Harmony prompt does."""
+    config = model / "tokenizer_config.json"
+    now = config.read_text(encoding="utf-8")
+    assert json.loads(now)["chat_template"].endswith("<|start|>assistant")
+    config.write_text("{}", encoding="utf-8")
+    make_model(model.parent, llama_body=False)
+    assert config.read_text(encoding="utf-8") == now
+
+
 @pytest.mark.parametrize(
     ("version", "llama"),
     [("0.13.0", True), ("0.23.0", True), ("0.24.0", False), ("0.32.0", False), ("1.0", False)],

@@ -103,6 +103,19 @@ def test_text_that_no_field_is_promised_for_may_come_or_not() -> None:
     assert score(script, chat(script, {"reasoning": "print(6 * 7)"})).outcome is Outcome.SILENT
 
 
+def test_text_that_may_come_as_a_call_may_be_reformatted_where_nothing_is_streamed() -> None:
+    script = SCRIPT["unknown_recipient"]
+
+    def answer(arguments: str) -> Capture:
+        function = {"name": "someone", "arguments": arguments}
+        message = {"reasoning": "Ask someone.", "tool_calls": [{"type": "function", "function": function}]}
+        body = {"object": "chat.completion", "choices": [{"index": 0, "message": message}]}
+        return capture(Endpoint.CHAT, script, [Event(json.dumps(body), 0.1, kind=EventKind.BODY)])
+
+    assert score(script, answer('{"q": 1}')).outcome is Outcome.WHOLE
+    assert score(script, answer('{"q": 2}')).outcome is Outcome.SILENT
+
+
 def test_tool_calls_are_compared_by_name_and_arguments_in_order() -> None:
     script = SCRIPT["same_call_twice"]
     paris, rome = '{"city":"Paris"}', '{"city":"Rome"}'
