@@ -57,7 +57,7 @@ _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _IN_QUERY: Final = frozenset(("code", "key", "sig", "signature"))
 """Names that are secrets in a query only: `?key=` is how some servers take theirs."""
 
-_HEADER: Final = re.compile("auth|cookie|credential|key|passphrase|passw|secret|session|signature|token", re.I)
+_HEADER: Final = re.compile("auth|cookie|credential|key|passphr|passw|secret|session|signature|token", re.I)
 """What a name under `headers` sounds like when it may carry a secret, e.g. X-Goog-Api-Key."""
 
 _FREE_NAMES: Final = frozenset(("properties", "patternproperties", "$defs", "definitions"))

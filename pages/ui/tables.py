@@ -6,7 +6,7 @@ from typing import Final
 __all__ = ["table_height"]
 
 _ROW_PX: Final = ceil(2.1875 * 14)
-"""Streamlit's height of a row and of the header, for the font size of `.streamlit/config.toml`: whole pixels."""
+"""Streamlit's height of a row and of the header in whole pixels, at the font size of our configuration."""
 _BORDER_PX: Final = 2
 
 
