@@ -83,7 +83,7 @@ def _add_commands(lab: ArgumentParser) -> None:
     serve.add_argument(
         "--load",
         action="store_true",
-        help="stand-in engine: send steps by the clock, so that a busy server merges them",
+        help="stand-in engine: send steps at fixed times, so that a busy server merges them",
     )
     _step_ms(serve)
     serve.add_argument("--port", type=int, default=8000, help="0 selects a free port (default: 8000)")
@@ -138,10 +138,12 @@ def _add_commands(lab: ArgumentParser) -> None:
         help="write static pages with an address for each cell, a feed of changes, and JSON",
     )
     conform.add_argument(
-        "--changes", action="store_true", help="say what changed from each release to the next"
+        "--changes", action="store_true", help="report what changed from each release to the next"
     )
     conform.add_argument(
-        "--twins", action="store_true", help="say where a stream and the same request without stream differ"
+        "--twins",
+        action="store_true",
+        help="report where a stream and the unstreamed response to the same request differ",
     )
     conform.add_argument("--rescore", action="store_true", help="score the stored captures again")
     _selection(conform)
@@ -163,7 +165,7 @@ def _add_commands(lab: ArgumentParser) -> None:
         "--stream-interval",
         default="1",
         metavar="N",
-        help="tokens per step (default: 1); on the stand-in engine also ragged; or unstreamed",
+        help="tokens per step (default: 1), or unstreamed; on the stand-in engine also ragged",
     )
     search.add_argument(
         "--repeat",
@@ -204,7 +206,7 @@ def _add_commands(lab: ArgumentParser) -> None:
         inner,
         "derender",
         lab_runs.derender_command,
-        "have another release parse the tokens of a capture; exit code 1 if it loses text of them",
+        "have another release parse the tokens of a capture; exit code 1 if it loses text",
         "lab derender fixtures/chat-tool-call-dropped-vllm-0.13.0.jsonl --front-end 0.33.0",
     )
     again.add_argument("capture", type=Path, metavar="CAPTURE", help="a chat capture with token IDs")
@@ -221,7 +223,7 @@ def _add_commands(lab: ArgumentParser) -> None:
         inner,
         "load",
         lab_runs.load_command,
-        "send one script many times at once, with steps by the clock",
+        "send one script many times concurrently, with engine steps at fixed times",
         "lab load --front-end 0.14.1 --script plain --streams 256",
     )
     group = load.add_mutually_exclusive_group(required=True)
@@ -264,7 +266,7 @@ def _add_commands(lab: ArgumentParser) -> None:
         inner,
         "watch",
         lab_runs.watch_command,
-        "record the releases of the package index that are newer than the results, and say what changed",
+        "record the releases on the package index that are newer than the results, and report what changed",
         "lab watch --markdown change.md --publish pages",
     )
     watch.add_argument("--rust", action="store_true", help="the Rust front end (default: the Python one)")
@@ -272,7 +274,7 @@ def _add_commands(lab: ArgumentParser) -> None:
         "--out", type=Path, metavar="DIR", help="folder of the results (default: in the lab's folder)"
     )
     watch.add_argument(
-        "--after", metavar="VERSION", help="record what comes after this release (default: the newest result)"
+        "--after", metavar="VERSION", help="record the releases after this one (default: the newest result)"
     )
     watch.add_argument("--json", action="store_true", help="print the result as JSON")
     watch.add_argument("--markdown", type=Path, metavar="FILE", help="write the change report")
@@ -283,7 +285,7 @@ def _add_commands(lab: ArgumentParser) -> None:
         inner,
         "fixtures",
         fixtures_command,
-        "exchange scripts with other projects: CanIToolCall's fixtures, tests for a vLLM checkout",
+        "exchange scripts with CanIToolCall, or export them as tests for a checkout of vLLM",
         "lab fixtures canitoolcall/fixtures/gpt-oss/*.jsonl",
     )
     fixtures.add_argument(
@@ -375,7 +377,7 @@ def _selection(parser: ArgumentParser) -> None:
         "--stream-interval",
         nargs="+",
         metavar="N",
-        help="tokens per step (default: 1 3; on the stand-in engine 1 3 ragged)",
+        help="tokens per step, or unstreamed (default: 1 3; on the stand-in engine 1 3 ragged unstreamed)",
     )
     parser.add_argument("--endpoint", nargs="+", choices=_ENDPOINTS, default=_ENDPOINTS, metavar="ENDPOINT")
     parser.add_argument("--script", nargs="+", default=[], metavar="NAME", help="record only these scripts")
