@@ -195,6 +195,7 @@ def _clean(reading: Reading) -> str:
     others = [
         one.field
         for choice in reading.choices
+        if not choice.has_ids or any(segment.field is None for segment in choice.expected.segments)
         for one in field_texts(reading, choice, ())
         if one.state is FieldState.NO_FIELD
     ]

@@ -32,6 +32,7 @@ from inspector.diagnosis.schema import (
     Wrong,
     anywhere,
     by_program,
+    description,
     element,
     engine,
     expression,
@@ -127,6 +128,7 @@ def _issue(entry: object) -> Issue:
         any_model=fields.take("any_model", flag, False),
         any_server=fields.take("any_server", flag, False),
         symptoms=fields.take("symptoms", several(symptom), ()),
+        described=fields.take("described", several(description), ()),
         settle=fields.take("settle", text, ""),
         general=fields.take("general", flag, False),
         tokens=fields.take("tokens", several(_token_form), ()),
@@ -150,11 +152,12 @@ def _issue(entry: object) -> Issue:
     fields.done()
     if issue.tokens and not (issue.shows and issue.shows_not):
         raise Wrong("tokens need `shows` and `shows_not`: a stream that has the form and one that has not")
-    if issue.symptoms and not issue.settle:
-        raise Wrong("symptoms need `settle`: the one command that shows whether it is this issue")
-    if not (
-        issue.patterns or issue.may_match or issue.tokens or issue.findings or issue.hints or issue.symptoms
-    ):
+    if (issue.symptoms or issue.described) and not issue.settle:
+        raise Wrong(
+            "symptoms and descriptions need `settle`: the one command that shows whether it is this issue"
+        )
+    said = issue.symptoms or issue.described
+    if not (issue.patterns or issue.may_match or issue.tokens or issue.findings or issue.hints or said):
         raise Wrong("nothing can lead to it: give patterns, symptoms, hints, tokens or findings")
     return issue
 

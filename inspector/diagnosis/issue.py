@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from inspector.audit import Code, Kind, Severity
 from inspector.capture import Endpoint
+from inspector.diagnosis.described import Description
 from inspector.diagnosis.versions import Range
 from inspector.harmony.states import HEADER_STATES, State
 
@@ -232,6 +233,8 @@ class Issue:
     """The text counts whatever server is behind it."""
     symptoms: tuple[tuple[re.Pattern[str], ...], ...] = ()
     """What people write who see the issue and no error: expressions that are all found close together."""
+    described: tuple[Description, ...] = ()
+    """The same as facts (`described`), in any words and any order."""
     settle: str = ""
     """The one command that shows whether a symptom comes from this issue."""
     general: bool = False
