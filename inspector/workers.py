@@ -119,7 +119,11 @@ class Workers:
         """One more process that has run `prepare`."""
         if (copy := self._copy()) is not None:
             return self._kept(copy)
-        process = self._kept(_fresh())
+        try:
+            made = _fresh()
+        except OSError as error:
+            raise WorkerEnded(f"the process cannot be started ({error})") from error
+        process = self._kept(made)
         try:
             process.ask(pickle.dumps((self._prepare, (), {})))
         except _Raised:

@@ -83,6 +83,16 @@ def test_a_process_that_ended_while_it_had_nothing_to_do_fails_no_call() -> None
     workers.shutdown()
 
 
+def test_a_process_that_cannot_be_started_fails_its_own_call_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    workers = Workers(1, prepare=os.getpid)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", "/no/such/program")
+        with pytest.raises(WorkerEnded, match="cannot be started"):
+            workers.submit(os.getpid).result(20)
+    assert workers.submit(os.getpid).result(20) != os.getpid()
+    workers.shutdown()
+
+
 class Unreadable(Exception):
     """Cannot be read back from a pickle."""
 

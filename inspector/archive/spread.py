@@ -108,7 +108,9 @@ def _read(ray: Any, batches: Sequence[Batch], work: Work) -> Generator[Done, Non
             yield left.pop(row["number"]), rows
     except ray.exceptions.RayError as error:
         words = " ".join(str(error).split())[:300].rstrip(".")
-        raise ConnectionFailed(f"the scan on Ray failed ({words}); run it again to go on") from error
+        raise ConnectionFailed(
+            f"the scan on Ray failed ({words}); run the same command again to resume"
+        ) from error
     return list(left.values())
 
 

@@ -266,7 +266,8 @@ def _kinds(issue: Issue, shown: bool) -> frozenset[Kind]:
         kinds |= _BY_TOKENS
         if any(form.message or form.header is not None for form in issue.tokens):
             kinds |= {Kind.UNKNOWN_HEADER}
-    return kinds | _WORDS if shown or issue.patterns or issue.may_match else kinds
+    by_form = shown and not issue.findings  # an entry with findings explains those kinds only
+    return kinds | _WORDS if by_form or issue.patterns or issue.may_match else kinds
 
 
 def _judges(findings: Sequence[Finding], reading: Reading) -> tuple[Judgement, ...]:
@@ -383,4 +384,6 @@ def _near(places: Sequence[Place], finding: Finding, evidence: Evidence) -> Plac
     after = bisect_right(places, finding.token_end, key=lambda place: place.start)
     # Forms are short, but for whole messages and headers; those of one form do not overlap.
     close = places[max(after - _LOOK_BACK, 0) : after]
-    return next((place for place in close if finding.token_start <= place.end), None)
+    # A message that ends where a token is rejected does not explain why it was sampled.
+    begin = finding.token_start + (finding.kind is Kind.UNEXPECTED_TOKEN)
+    return next((place for place in close if begin <= place.end), None)

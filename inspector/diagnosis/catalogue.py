@@ -16,11 +16,13 @@ from inspector.capture import Endpoint
 from inspector.diagnosis.issue import (
     Asked,
     Confidence,
+    Ended,
     FindingForm,
     Issue,
     Rate,
     Shown,
     Side,
+    Step,
     Texts,
     TokenForm,
 )
@@ -30,6 +32,7 @@ from inspector.diagnosis.schema import (
     Wrong,
     anywhere,
     by_program,
+    description,
     element,
     engine,
     expression,
@@ -112,7 +115,7 @@ def _issue(entry: object) -> Issue:
         title=fields.take("title", text),
         sides=fields.take("side", several(word(Side)), one_is_enough=True),
         cause=fields.take("cause", text),
-        steps=fields.take("steps", several(text)),
+        steps=fields.take("steps", several(_step)),
         confidence=fields.take("confidence", word(Confidence)),
         basis=fields.take("basis", text),
         links=fields.take("links", several(text), ()),
@@ -125,6 +128,7 @@ def _issue(entry: object) -> Issue:
         any_model=fields.take("any_model", flag, False),
         any_server=fields.take("any_server", flag, False),
         symptoms=fields.take("symptoms", several(symptom), ()),
+        described=fields.take("described", several(description), ()),
         settle=fields.take("settle", text, ""),
         general=fields.take("general", flag, False),
         tokens=fields.take("tokens", several(_token_form), ()),
@@ -148,13 +152,29 @@ def _issue(entry: object) -> Issue:
     fields.done()
     if issue.tokens and not (issue.shows and issue.shows_not):
         raise Wrong("tokens need `shows` and `shows_not`: a stream that has the form and one that has not")
-    if issue.symptoms and not issue.settle:
-        raise Wrong("symptoms need `settle`: the one command that shows whether it is this issue")
-    if not (
-        issue.patterns or issue.may_match or issue.tokens or issue.findings or issue.hints or issue.symptoms
-    ):
+    if (issue.symptoms or issue.described) and not issue.settle:
+        raise Wrong(
+            "symptoms and descriptions need `settle`: the one command that shows whether it is this issue"
+        )
+    said = issue.symptoms or issue.described
+    if not (issue.patterns or issue.may_match or issue.tokens or issue.findings or issue.hints or said):
         raise Wrong("nothing can lead to it: give patterns, symptoms, hints, tokens or findings")
     return issue
+
+
+def _step(value: object) -> Step:
+    if isinstance(value, str):
+        return Step(text=text(value))
+    fields = Fields(value, "a step")
+    step = Step(
+        text=fields.take("step", text),
+        ended=frozenset(fields.take("ended", several(word(Ended)), (), one_is_enough=True)),
+        token_ids=fields.take("token_ids", flag, None),
+        endpoints=frozenset(fields.take("endpoints", several(word(Endpoint)), (), one_is_enough=True)),
+        measured=fields.take("measured", flag, False),
+    )
+    fields.done()
+    return step
 
 
 def _token_form(value: object) -> TokenForm:

@@ -67,6 +67,8 @@ _ALL_THAT_IS_KNOWN: Final = 25
 """More for what a request asks for where the tokens before the rejected one were not sent."""
 _LESS_LIKELY: Final = -6
 """For each entry that shares the text and is likelier."""
+_CLEAR: Final = 4
+"""For each point of a description."""
 _SUPPORT: Final = frozenset({Because.TOKENS, Because.REQUEST, Because.HINT, Because.RATE, Because.INSIDE})
 """What tells entries of one text apart."""
 _AGAINST: Final = frozenset({Because.NOT_RATE, Because.ENDPOINT, Because.OUTSIDE})
@@ -91,6 +93,8 @@ class Answer:
     reasons: tuple[Reason, ...]
     contested: bool = False
     """Other entries make the same text."""
+    clearness: float = 0
+    """How much of the issue a person describes, where words lead here."""
 
     @property
     def by_symptom(self) -> bool:
@@ -114,10 +118,10 @@ class Answer:
         return Confidence.LOW
 
     @property
-    def weight(self) -> int:
+    def weight(self) -> float:
         """How much speaks for it; only good for comparing answers on the same failure."""
         kinds = {reason.because for reason in self.reasons}
-        weight = sum(_WEIGHTS[kind] for kind in kinds)
+        weight = sum(_WEIGHTS[kind] for kind in kinds) + _CLEAR * self.clearness
         if sum(reason.because is Because.HINT for reason in self.reasons) > 1:
             weight += _WEIGHTS[Because.HINT]
         if Because.OUTSIDE in kinds and Because.TOKENS in kinds:

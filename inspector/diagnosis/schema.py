@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from inspector.diagnosis.described import Description
+from inspector.diagnosis.facts import is_fact_name
 from inspector.diagnosis.issue import STATES, Element, Pattern
 from inspector.diagnosis.prefilter import needed_literal
 from inspector.diagnosis.versions import Range, as_version
@@ -21,6 +23,7 @@ __all__ = [
     "Wrong",
     "anywhere",
     "by_program",
+    "description",
     "element",
     "engine",
     "expression",
@@ -226,6 +229,24 @@ def symptom(value: object) -> tuple[re.Pattern[str], ...]:
     """Expressions that must all be found close together; one alone needs no list."""
     values = value if isinstance(value, list) else [value]
     return several(anywhere)(values)
+
+
+def description(value: object) -> Description:
+    """Names of facts: what must be said ("a | b" for either), "+" what supports it, "-" what rules it out."""
+    needs: list[tuple[str, ...]] = []
+    beside: dict[str, list[str]] = {"+": [], "-": []}
+    for one in several(text)(value):
+        group = tuple(name.strip() for name in one.lstrip("+-").split("|"))
+        for name in group:
+            if not is_fact_name(name):
+                raise Wrong(f"{name!r} is no fact: see concepts.yaml")
+        if one[0] in beside:
+            beside[one[0]] += group
+        else:
+            needs.append(group)
+    if not needs:
+        raise Wrong("a description must need something")
+    return Description(tuple(needs), tuple(beside["+"]), tuple(beside["-"]))
 
 
 def state(value: object) -> str:

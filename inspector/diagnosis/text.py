@@ -14,6 +14,7 @@ from inspector.capture import Endpoint
 from inspector.diagnosis.anchors import Anchor, releases
 from inspector.diagnosis.catalogue import catalogue
 from inspector.diagnosis.clean import uncoloured
+from inspector.diagnosis.described import best_told, facts_by_sentence
 from inspector.diagnosis.issue import Issue, Rate, Texts
 from inspector.diagnosis.languages import apart, in_english
 from inspector.diagnosis.lines import complaint_of
@@ -34,6 +35,7 @@ from inspector.diagnosis.symptoms import (
     symptom_of,
 )
 from inspector.engines import DEFAULT, ENGINES, PACKAGES
+from inspector.formats import listed
 from inspector.wire.endpoints import ASKED
 
 __all__ = ["diagnose_text"]
@@ -46,6 +48,15 @@ _MOST: Final = 0.5
 _FEW: Final = 0.05
 _NEAREST: Final = 3
 _SAID: Final = 120
+_MESSAGE: Final = re.compile(
+    r"\b(?:\w*Error|Exception)\b ?[:(]|\berror: |\bError (?:code|response|in)\b"
+    r"|^\W{0,4}(?:[\w.-]{2,20} (?:serve|bench|run-batch)|python3?|docker|curl|lm_eval|pip)\b.{0,80} -"
+)
+"""A line with the message of a program, or with a command, says nothing in words."""
+_CLEAR: Final = 3.0
+"""From which a description decides beside messages."""
+_EXPRESSION: Final = 3.0
+"""What an expression of an entry weighs beside its descriptions in facts."""
 _WHOLE: Final = 100_000
 """Characters in which words are looked for that rule an entry out or name another server."""
 _LIBRARY: Final = re.compile(
@@ -169,23 +180,29 @@ class _Diagnosing:
         found = []
         said_so = statements(self.sentences)
         elsewhere = is_of_other_model(self.whole)
+        named = is_about(self.sentences, self.whole, named=True) and not elsewhere
+        facts = facts_by_sentence(one for one in said_so if not _MESSAGE.search(one))
         for issue in self.known.values():
-            if not self._may(issue) or (elsewhere and not issue.any_model):
+            if not self._may(issue):
                 continue
-            if said := symptom_of(issue, said_so):
+            said = "" if elsewhere and not issue.any_model else symptom_of(issue, said_so)
+            told = best_told(issue.described, facts) if named or said else None
+            if said or told is not None:
                 reasons = [
-                    Reason(
-                        Because.SYMPTOM,
-                        f"the text says “{' '.join(self._as_written(said).split())[:_SAID]}”",
-                    ),
+                    Reason(Because.SYMPTOM, self._quoted(told.said if told is not None else [said])),
                     *self.hints.get(issue.id, ()),
                 ]
                 for seen in self.versions[:1]:
                     if (reason := version_reason(issue, seen.version, seen.source)) is not None:
                         reasons.append(reason)
                 if Because.OUTSIDE not in {reason.because for reason in reasons}:
-                    found.append(Answer(issue=issue, reasons=tuple(reasons)))
+                    clearness = (told.weight if told else 0) + (_EXPRESSION if said else 0)
+                    found.append(Answer(issue=issue, reasons=tuple(reasons), clearness=clearness))
         return ranked(found)
+
+    def _quoted(self, said: Iterable[str]) -> str:
+        quoted = [f"“{' '.join(self._as_written(one).split())[:_SAID]}”" for one in said]
+        return f"the text says {listed(quoted)}"
 
     def _as_written(self, said: str) -> str:
         """The sentence of a person that some English words stand for; the words where they are its own."""
@@ -278,7 +295,7 @@ class _Diagnosing:
 
         A symptom supports the entry that a message leads to, and comes before one that only carries others.
         """
-        said = {answer.issue.id: answer.reasons[0] for answer in symptoms}
+        said = {answer.issue.id: answer.reasons[0] for answer in symptoms if answer.clearness >= _CLEAR}
         answers = [
             replace(one, reasons=(*one.reasons, said[one.issue.id])) if one.issue.id in said else one
             for one in self._merged(failures)
@@ -289,7 +306,8 @@ class _Diagnosing:
         named = {one.issue.id for one in answers}
         left = [one for one in symptoms if one.issue.id not in named]
         if answers and answers[0].issue.general:
-            return (*left, *answers)
+            clear = [one for one in left if one.clearness >= _CLEAR]
+            return (*clear, *answers, *(one for one in left if one not in clear))
         return (*answers, *left)
 
     def _merged(self, failures: Sequence[Failure]) -> tuple[Answer, ...]:
