@@ -88,7 +88,7 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         row = json.loads(path.read_text("utf-8"))
         if row[_FORMAT] != _VERSION:
-            raise StoreError(f"{path}: is of another version of the program; scan into a new folder")
+            raise StoreError(f"{path}: was written by another version of the program; scan into a new folder")
         parts = tuple(str(part) for part in row["parts"])
         if not all(_NUMBER.fullmatch(part) for part in parts):
             raise ValueError("a part is not a number")
@@ -122,7 +122,7 @@ class ScanFolder:
         try:
             self.manifest = read_manifest(path) if is_scan(path) else Manifest()
             if not is_scan(path) and any(map(_PART.fullmatch, os.listdir(path))):
-                raise StoreError(f"{path}: has Parquet files of another program; choose another folder")
+                raise StoreError(f"{path}: contains Parquet files of another program; choose another folder")
         except BaseException:
             self._lock.close()
             raise
@@ -320,7 +320,7 @@ def _locked(path: Path) -> TextIOWrapper:
     except OSError as error:
         file.close()
         raise StoreError(
-            f"{path}: another scan writes here; wait for it, or choose another folder"
+            f"{path}: another scan is writing here; wait for it, or choose another folder"
         ) from error
     return file
 

@@ -73,7 +73,7 @@ def _of_place(place: str, ignored: Counter[str], but: Path | None) -> Iterator[I
         found = sorted(glob.iglob(os.path.expanduser(place), recursive=True))
         matched = [name for name in found if not os.path.isdir(name)]
         if not matched:
-            why = "only folders match; name the folders" if found else "no file matches; check the pattern"
+            why = "only folders match; pass the folders" if found else "no file matches; check the pattern"
             raise InspectorError(f"{place}: {why}")
         for name in matched:
             if not _is_list_of_parts(name):

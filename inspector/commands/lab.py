@@ -1,22 +1,25 @@
 """`lab`: real vLLM releases without a GPU, from the command line."""
 
 import sys
-from argparse import SUPPRESS, ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from inspector.commands import lab_runs
 from inspector.commands.asking import add_connection_options
+from inspector.commands.lab_exchange import fixtures_command
 from inspector.commands.shared import Commands
 from inspector.lab import scripts
 from inspector.lab.install import CPU_PACKAGE, GPU_PACKAGE, NEWEST
 from inspector.lab.paths import ENVIRONMENT_VARIABLE, default_root
 from inspector.lab.process import kill_is_interrupt
+from inspector.lab.server import STEP_MS
 from inspector.lab.standin.install import FRONT_END, RUST
 
 __all__ = ["add_parser"]
 
+_LONGEST_STEP_MS: Final = 10_000
 _ENDPOINTS: Final = [endpoint.value for endpoint in scripts.ENDPOINTS]
 
 
@@ -80,8 +83,9 @@ def _add_commands(lab: ArgumentParser) -> None:
     serve.add_argument(
         "--load",
         action="store_true",
-        help="stand-in engine: send steps by the clock, so that a busy server merges them",
+        help="stand-in engine: send steps at fixed times, so that a busy server merges them",
     )
+    _step_ms(serve)
     serve.add_argument("--port", type=int, default=8000, help="0 selects a free port (default: 8000)")
     serve.add_argument("--tools", action="store_true", help="also start the tool servers (python, browser)")
     serve.add_argument("flags", nargs="*", metavar="FLAG", help="after --: more flags for vllm serve")
@@ -134,10 +138,12 @@ def _add_commands(lab: ArgumentParser) -> None:
         help="write static pages with an address for each cell, a feed of changes, and JSON",
     )
     conform.add_argument(
-        "--changes", action="store_true", help="say what changed from each release to the next"
+        "--changes", action="store_true", help="report what changed from each release to the next"
     )
     conform.add_argument(
-        "--twins", action="store_true", help="say where a stream and the same request without stream differ"
+        "--twins",
+        action="store_true",
+        help="report where a stream and the unstreamed response to the same request differ",
     )
     conform.add_argument("--rescore", action="store_true", help="score the stored captures again")
     _selection(conform)
@@ -159,7 +165,7 @@ def _add_commands(lab: ArgumentParser) -> None:
         "--stream-interval",
         default="1",
         metavar="N",
-        help="tokens per step (default: 1); on the stand-in engine also ragged; or unstreamed",
+        help="tokens per step (default: 1), or unstreamed; on the stand-in engine also ragged",
     )
     search.add_argument(
         "--repeat",
@@ -200,7 +206,7 @@ def _add_commands(lab: ArgumentParser) -> None:
         inner,
         "derender",
         lab_runs.derender_command,
-        "have another release parse the tokens of a capture; exit code 1 if it loses text of them",
+        "have another release parse the tokens of a capture; exit code 1 if it loses text",
         "lab derender fixtures/chat-tool-call-dropped-vllm-0.13.0.jsonl --front-end 0.33.0",
     )
     again.add_argument("capture", type=Path, metavar="CAPTURE", help="a chat capture with token IDs")
@@ -217,7 +223,7 @@ def _add_commands(lab: ArgumentParser) -> None:
         inner,
         "load",
         lab_runs.load_command,
-        "send one script many times at once, with steps by the clock",
+        "send one script many times concurrently, with engine steps at fixed times",
         "lab load --front-end 0.14.1 --script plain --streams 256",
     )
     group = load.add_mutually_exclusive_group(required=True)
@@ -227,6 +233,7 @@ def _add_commands(lab: ArgumentParser) -> None:
     load.add_argument("--endpoint", choices=_ENDPOINTS, default="chat", help="default: chat")
     load.add_argument("--streams", type=int, default=256, metavar="N", help="default: 256")
     load.add_argument("--stream-interval", default="1", metavar="N", help="tokens per step (default: 1)")
+    _step_ms(load)
     load.add_argument("--out", type=Path, metavar="DIR", help="folder in which failed streams are saved")
     load.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -259,7 +266,7 @@ def _add_commands(lab: ArgumentParser) -> None:
         inner,
         "watch",
         lab_runs.watch_command,
-        "record the releases of the package index that are newer than the results, and say what changed",
+        "record the releases on the package index that are newer than the results, and report what changed",
         "lab watch --markdown change.md --publish pages",
     )
     watch.add_argument("--rust", action="store_true", help="the Rust front end (default: the Python one)")
@@ -267,7 +274,7 @@ def _add_commands(lab: ArgumentParser) -> None:
         "--out", type=Path, metavar="DIR", help="folder of the results (default: in the lab's folder)"
     )
     watch.add_argument(
-        "--after", metavar="VERSION", help="record what comes after this release (default: the newest result)"
+        "--after", metavar="VERSION", help="record the releases after this one (default: the newest result)"
     )
     watch.add_argument("--json", action="store_true", help="print the result as JSON")
     watch.add_argument("--markdown", type=Path, metavar="FILE", help="write the change report")
@@ -277,8 +284,8 @@ def _add_commands(lab: ArgumentParser) -> None:
     fixtures = _command(
         inner,
         "fixtures",
-        lab_runs.fixtures_command,
-        "exchange fixtures with CanIToolCall: compare its own with our reading, or write the scripts as such",
+        fixtures_command,
+        "exchange scripts with CanIToolCall, or export them as tests for a checkout of vLLM",
         "lab fixtures canitoolcall/fixtures/gpt-oss/*.jsonl",
     )
     fixtures.add_argument(
@@ -293,6 +300,12 @@ def _add_commands(lab: ArgumentParser) -> None:
         "--source-url", metavar="URL", help="with --out: where the scripts can be read, for their provenance"
     )
     fixtures.add_argument("--revision", metavar="REV", help="with --out: commit or release of that source")
+    fixtures.add_argument(
+        "--vllm-tests",
+        type=Path,
+        metavar="DIR",
+        help="write the scripts as a pytest file with data, for a checkout of vLLM 0.24 or newer",
+    )
 
     listing = _command(inner, "scripts", lab_runs.scripts_command, "list the scripts", "lab scripts")
     listing.add_argument("--json", action="store_true", help="print the scripts with token IDs as JSON")
@@ -331,6 +344,22 @@ def _command(
     return parser
 
 
+def _step_ms(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--step-ms",
+        type=_milliseconds,
+        default=STEP_MS,
+        metavar="MS",
+        help=f"milliseconds between two steps under load (default: {STEP_MS})",
+    )
+
+
+def _milliseconds(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= _LONGEST_STEP_MS):
+        raise ArgumentTypeError(f"invalid number of milliseconds: {text!r}; 1 to {_LONGEST_STEP_MS}")
+    return int(text)
+
+
 def _release(parser: ArgumentParser) -> None:
     """Which release is served, and by what."""
     group = parser.add_mutually_exclusive_group(required=True)
@@ -348,7 +377,7 @@ def _selection(parser: ArgumentParser) -> None:
         "--stream-interval",
         nargs="+",
         metavar="N",
-        help="tokens per step (default: 1 3; on the stand-in engine 1 3 ragged)",
+        help="tokens per step, or unstreamed (default: 1 3; on the stand-in engine 1 3 ragged unstreamed)",
     )
     parser.add_argument("--endpoint", nargs="+", choices=_ENDPOINTS, default=_ENDPOINTS, metavar="ENDPOINT")
     parser.add_argument("--script", nargs="+", default=[], metavar="NAME", help="record only these scripts")

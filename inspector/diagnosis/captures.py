@@ -384,4 +384,6 @@ def _near(places: Sequence[Place], finding: Finding, evidence: Evidence) -> Plac
     after = bisect_right(places, finding.token_end, key=lambda place: place.start)
     # Forms are short, but for whole messages and headers; those of one form do not overlap.
     close = places[max(after - _LOOK_BACK, 0) : after]
-    return next((place for place in close if finding.token_start <= place.end), None)
+    # A message that ends where a token is rejected does not explain why it was sampled.
+    begin = finding.token_start + (finding.kind is Kind.UNEXPECTED_TOKEN)
+    return next((place for place in close if begin <= place.end), None)

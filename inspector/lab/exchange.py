@@ -65,7 +65,7 @@ def fixtures_of(path: Path) -> tuple[list[Fixture], int]:
             continue
         row = loads(line)
         if not isinstance(row, dict) or row.get("spec_version") != SPEC:
-            raise LabError(f"{path}:{number}: no CanIToolCall fixture of version {SPEC}")
+            raise LabError(f"{path}:{number}: not a CanIToolCall fixture of version {SPEC}")
         if row.get("family") != FAMILY:
             others += 1
             continue

@@ -68,7 +68,9 @@ class Plan:
         if not 1 <= len(self.servers) <= 2:
             raise InspectorError(f"{len(self.servers)} servers cannot be probed together; name one or two")
         if self.sweep is not None and (len(self.servers) > 1 or self.load.rate is not None):
-            raise InspectorError("a sweep is of one server and sets its load itself; choose one of the two")
+            raise InspectorError(
+                "a sweep tests one server and sets the load itself; remove the second server or the rate"
+            )
         if not 0 <= self.warm_up <= _WARM_UP_AT_MOST:
             raise InspectorError(
                 f"invalid warm-up: {self.warm_up}; choose 0 to {_WARM_UP_AT_MOST:,} requests"

@@ -106,7 +106,7 @@ def test_prompts_come_from_files_and_a_second_call_goes_on(
     labels = [json.loads(line)["prompt"] for line in (folder / "out" / "rows.jsonl").read_text().splitlines()]
     assert sorted(labels) == ["One", "One", "One (2)", "prompt 2", "prompt 2"]
     assert probe(playback, "--prompt", "Another", "--out", "out", "--requests", "1") == 2
-    assert "holds a probe with other requests" in capsys.readouterr().err
+    assert "contains a probe with other requests" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -120,6 +120,7 @@ def test_prompts_come_from_files_and_a_second_call_goes_on(
         (("--json", "--csv", "-"), "can go to standard output"),
         (("--model", "a", "b"), "--model has 2 names for 1 servers"),
         (("--script", "no_such"), "no script named no_such"),
+        (("--script", "plain", "no_such"), "no script named no_such"),
     ],
 )
 def test_options_that_do_not_fit_are_one_sentence(

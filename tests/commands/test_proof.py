@@ -44,7 +44,7 @@ def test_a_running_server_is_measured_and_reported(
     assert "GPU unknown" in report
     assert " without a GPU " not in lines[0]  # where that server runs is not known
     assert main(["proof", *words]) == 2
-    assert "holds another proof" in capsys.readouterr().err
+    assert "already contains a proof" in capsys.readouterr().err
 
 
 def test_servers_are_started_one_after_the_other_and_a_failure_is_a_row(

@@ -117,7 +117,7 @@ def test_cut_output_keeps_its_budget_and_a_stop_token_inside_is_gone_on_after(tm
 def test_what_is_no_fixture_is_refused_with_its_line(tmp_path: Path, line: str) -> None:
     path = tmp_path / "f.jsonl"
     path.write_text(f"\n{line}\n", "utf-8")
-    with pytest.raises(LabError, match=r"f\.jsonl:2: no CanIToolCall fixture"):
+    with pytest.raises(LabError, match=r"f\.jsonl:2: not a CanIToolCall fixture"):
         fixtures_of(path)
 
 

@@ -356,7 +356,7 @@ def test_what_cannot_be_is_refused() -> None:
         Sweep(limit=0)
     with pytest.raises(InspectorError, match="invalid smallest rate"):
         Sweep(smallest=0.9)
-    with pytest.raises(InspectorError, match="a sweep is of one server"):
+    with pytest.raises(InspectorError, match="a sweep tests one server"):
         plan("a", "b", sweep=Sweep())
     with pytest.raises(InspectorError, match="invalid warm-up"):
         plan("a", warm_up=-1)
