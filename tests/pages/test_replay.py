@@ -15,6 +15,7 @@ import inspector
 from inspector import Endpoint, Header, dashboard
 from pages.parts.replay.events import as_curl
 from pages.parts.replay.overview import matching
+from pages.ui import captures
 from tests.support.pages import as_file, banner, drawn
 from tests.support.streams import chat, chat_chunk
 
@@ -246,6 +247,7 @@ def test_uploads_survive_a_reload_under_the_same_link() -> None:
     capture = as_file(chat([("<|channel|>final<|message|>Hi<|return|>", {})]))
     app = upload(page(), ("mine.jsonl", capture), ("other.jsonl", capture + b"\n"))
     kept = app.query_params["uploads"]
+    captures.keep(app.session_state["inspector"])  # as the frame does, once the page is drawn
     again = page(capture="other.jsonl", token="2", uploads=kept[0] if isinstance(kept, list) else kept)
     assert banner(again)["sentence"] == "The server lost 1 token of the answer (content)."
     assert strip(again)[0]["token"] == 2
