@@ -3,77 +3,59 @@
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Final
 
-from inspector.commands import (
-    audit,
-    canary,
-    compare,
-    diagnose,
-    doctor,
-    lab,
-    library,
-    lint,
-    play,
-    probe,
-    proof,
-    record,
-    redact,
-    report,
-    rollout,
-    scan,
-    tap,
-    tokens,
-    ui,
-)
 from inspector.commands.shared import Parser, tell
 from inspector.errors import InspectorError
 
 __all__ = ["main", "parser"]
 
-_COMMANDS = (
-    audit,
-    tokens,
-    compare,
-    diagnose,
-    report,
-    scan,
-    library,
-    rollout,
-    lint,
-    redact,
-    record,
-    probe,
-    proof,
-    play,
-    tap,
-    canary,
-    doctor,
-    lab,
-    ui,
+_COMMANDS: Final = (
+    "audit",
+    "tokens",
+    "compare",
+    "diagnose",
+    "report",
+    "scan",
+    "library",
+    "rollout",
+    "lint",
+    "redact",
+    "record",
+    "probe",
+    "proof",
+    "play",
+    "tap",
+    "canary",
+    "doctor",
+    "lab",
+    "ui",
 )
+"""Each is a module of `inspector.commands`; only the one that runs is loaded, as all take half a second."""
 
 _SCRIPT: Final = "harmony-inspector"
 """What the installed program is called."""
 
 
-def parser() -> Parser:
-    """The parser for the program and all of its commands."""
+def parser(only: str | None = None) -> Parser:
+    """The parser for the program and all of its commands, or one of them."""
     program = Parser(
         prog=_SCRIPT if Path(sys.argv[0]).stem == _SCRIPT else "python -m inspector",
         description="Inspect gpt-oss (Harmony) token streams from vLLM.",
         epilog="Every command has --help with an example. To open the dashboard: python -m inspector ui",
     )
     commands = program.add_subparsers(metavar="COMMAND", required=True)
-    for command in _COMMANDS:
-        command.add_parser(commands)
+    for name in _COMMANDS if only is None else (only,):
+        import_module(f"inspector.commands.{name}").add_parser(commands)
     return program
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; 0 no findings, 1 findings, 2 an input or server failed (one line on stderr)."""
-    arguments = parser().parse_args(argv)
+    told = sys.argv[1:] if argv is None else argv
+    arguments = parser(told[0] if told and told[0] in _COMMANDS else None).parse_args(told)
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()

@@ -12,8 +12,8 @@ scans = dashboard.offered_scans()
 if not scans:
     st.info(
         "No scan yet. Run `python -m inspector scan PLACE...` on folders, zip archives or URLs of captures, "
-        "and reload this page. It shows the scans in the folder of live captures, and those in the folders "
-        f"of `{dashboard.SCANS_VARIABLE}`. Scans need an extra: "
+        "and reload this page. It shows scans in the folder of live captures, and in the folders named by "
+        f"`{dashboard.SCANS_VARIABLE}`. Scans need an extra: "
         '`pip install "harmony-inspector[scan]"`, in a checkout `pip install -r requirements-scan.txt`.',
         icon=":material/inventory_2:",
     )

@@ -83,6 +83,16 @@ def test_a_process_that_ended_while_it_had_nothing_to_do_fails_no_call() -> None
     workers.shutdown()
 
 
+def test_a_process_that_cannot_be_started_fails_its_own_call_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    workers = Workers(1, prepare=os.getpid)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", "/no/such/program")
+        with pytest.raises(WorkerEnded, match="cannot be started"):
+            workers.submit(os.getpid).result(20)
+    assert workers.submit(os.getpid).result(20) != os.getpid()
+    workers.shutdown()
+
+
 class Unreadable(Exception):
     """Cannot be read back from a pickle."""
 
@@ -140,3 +150,76 @@ def test_all_calls_are_made_before_a_program_ends(tmp_path: Path) -> None:
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, b"")
     assert len(list(tmp_path.iterdir())) == 3
+
+
+def noted() -> None:
+    with Path(os.environ["NOTES"]).open("a") as notes:
+        notes.write(f"{os.getpid()}\n")
+
+
+def running(pid: str | int) -> bool:
+    """Whether a process runs; one that ended may wait for whoever adopted it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def both(workers: Workers) -> set[int]:
+    """The processes of two workers, which wait for each other."""
+    first, other = (workers.submit(lasting, name) for name in ("first", "other"))
+    return {first.result(20), other.result(20)}
+
+
+def lasting(name: str) -> int:
+    folder = Path(os.environ["NOTES"]).parent
+    (folder / name).touch()
+    until = time.monotonic() + 20
+    while not all((folder / one).exists() for one in ("first", "other")) and time.monotonic() < until:
+        time.sleep(0.01)
+    return os.getpid()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="copies of a process are made on Linux only")
+def test_several_processes_are_copies_of_one_that_prepared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOTES", str(tmp_path / "notes"))
+    workers = Workers(2, prepare=noted)
+    pids = both(workers)
+    [prepared] = (tmp_path / "notes").read_text().split()
+    assert len(pids) == 2
+    assert int(prepared) not in pids
+    os.kill(int(prepared), signal.SIGKILL)  # the others go on, and a new one prepares itself
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    until = time.monotonic() + 20
+    while any(map(running, pids)) and time.monotonic() < until:
+        time.sleep(0.01)
+    new = workers.submit(os.getpid).result(20)
+    assert (tmp_path / "notes").read_text().split() == [prepared, str(new)]
+    workers.shutdown()
+
+
+PARENT = """
+import os, signal
+from inspector.workers import Workers
+from tests.test_workers import both
+workers = Workers(2, prepare=os.getpid)
+print(*both(workers), workers.submit(os.getppid).result(), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="copies of a process are made on Linux only")
+def test_copies_end_with_their_parent(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PARENT], cwd=ROOT, env={**os.environ, "NOTES": str(tmp_path / "notes")},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    pids = done.stdout.split()
+    assert len(set(pids)) == 3
+    until = time.monotonic() + 20
+    while (left := list(filter(running, pids))) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert left == []

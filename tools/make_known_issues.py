@@ -55,7 +55,7 @@ def _entry(issue: Issue) -> Iterator[str]:
     yield ""
     yield f"{_escaped(issue.title)}. {_escaped(issue.cause)}"
     yield ""
-    yield from (f"- {_escaped(step)}" for step in issue.steps)
+    yield from (f"- {_escaped(step.text)}" for step in issue.steps)
     yield ""
     yield f"Basis: {_escaped(issue.basis)}"
     if issue.examples:

@@ -1,6 +1,6 @@
 """A choice aligned as its request asks for it: what was echoed, where it stopped, which markers it shows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -50,21 +50,30 @@ def align_choice(reading: Reading, choice: ChoiceReading) -> Alignment | None:
     return laid
 
 
-def _mark_separators(choice: ChoiceReading, extras: Sequence[Extra]) -> None:
+def _mark_separators(choice: ChoiceReading, extras: list[Extra]) -> None:
     """Mark what the server puts between two messages of a field, once for each place between two."""
     separator, events = choice.expected.separator, choice.tokens.events
     gaps: dict[str, list[tuple[int, int]]] = {}
+    marked: list[Extra] = []
     for extra in extras:
-        if not separator or extra.text != separator:
+        count = len(extra.text) // len(separator) if separator else 0
+        if extra.separates or not count or extra.text != separator * count:
+            marked.append(extra)
             continue
         if extra.field not in gaps:
             found = choice.expected.gaps(extra.field, choice.tokens.ids)
             gaps[extra.field] = [(events[end - 1], events[start]) for end, start in found]
         left = gaps[extra.field]
-        gap = next((one for one in left if one[0] < 0 or one[0] <= extra.event <= one[1]), None)
-        if gap is not None:
+        last = extra.event if extra.last_event is None else extra.last_event
+        here = [gap for gap in left if gap[0] < 0 or (gap[0] <= last and extra.event <= gap[1])][:count]
+        for gap in here:
             left.remove(gap)
-            extra.separates, extra.start, extra.end = True, None, None
+            event = extra.event if gap[0] < 0 else min(max(extra.event, gap[0]), last)
+            marked.append(Extra(event, extra.field, separator, separates=True))
+        if len(here) < count:
+            rest = separator * (count - len(here))
+            marked.append(extra if not here else replace(extra, text=rest, start=None, end=None))
+    extras[:] = marked
 
 
 def _skips_special(request: Mapping[str, Any], choice: ChoiceReading) -> bool:

@@ -5,9 +5,11 @@ One event at a time first, then a field as a whole, then what is left over the w
 """
 
 import json
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
 from inspector.alignment.calls import arrived, renumbered
@@ -83,6 +85,7 @@ def align(
         lanes[part.lane].append(part)
 
     fates: list[Fate] = []
+    separators: list[Extra] = []
     unsettled: list[Part] = []
     sent: dict[str, Sequence[Delta]] = {}
     names = {*lanes, *(name for name in delivered if not name.endswith(".name"))}
@@ -97,6 +100,10 @@ def align(
             complete = complete or _stopped(reading, whole, got, ending) or _held_back(spans, got)
         if unstreamed:
             complete = complete or same_when_joined(texts, got)
+        if not complete and not raw and reading.expected.separator:
+            found = _separators(texts, reading.expected.separator, lane, deltas)
+            separators.extend(found)
+            complete = bool(found)
         if complete:
             fates.extend(
                 Fate(part.start, part.end, FateState.OK, part.field, lane, part.message, text)
@@ -115,7 +122,28 @@ def align(
         nobodys = [part for part in nobodys if part.start not in taken]
         sent = {lane: one for lane, one in sent.items() if lane not in taken.values()}
     more, extras = _explain(reading, [*unsettled, *nobodys], sent, raw=raw, skip=skip, unstreamed=unstreamed)
-    return Alignment(fates=sorted([*fates, *more], key=lambda fate: fate.start), extras=extras, calls=calls)
+    return Alignment(
+        fates=sorted([*fates, *more], key=lambda fate: fate.start),
+        extras=[*separators, *extras],
+        calls=calls,
+    )
+
+
+def _separators(texts: Sequence[str], separator: str, field: str, deltas: Sequence[Delta]) -> list[Extra]:
+    """What stands between the texts of a field that is complete but for separators; else nothing.
+
+    Read from the field as a whole: beside a text that begins with a line feed, or within one delta, its event
+    does not show which of two line feeds the server added.
+    """
+    filled = [text for text in texts if text]
+    if separator.join(filled) != "".join([delta.text for delta in deltas]):
+        return []
+    ends = [*accumulate(len(delta.text) for delta in deltas)]
+    starts = accumulate(len(text) + len(separator) for text in filled)
+    places = [start - len(separator) for start in starts][:-1]
+    return [
+        Extra(deltas[bisect_right(ends, place)].event, field, separator, separates=True) for place in places
+    ]
 
 
 def _served_reformatted(

@@ -89,7 +89,7 @@ CAPTURES: Final = _table(
     (
         "stamp",
         Type.TEXT,
-        "what changes with the file: its time, an object's ETag, a member's checksum",
+        "a value that changes with the file: its time, an object's ETag, a member's checksum",
     ),
     ("digest", Type.TEXT, "BLAKE2b hash of the content (128 bits); null if it could not be read"),
     ("started_at", Type.TIME, "time of the request, UTC; null if the capture does not have it"),
@@ -100,7 +100,7 @@ CAPTURES: Final = _table(
     (
         "front_end",
         Type.TEXT,
-        "server or front end, by its key in the engine table; null if nothing tells which",
+        "server or front end, by its key in the engine table; null if unknown",
     ),
     ("endpoint", Type.TEXT, "endpoint of the request"),
     ("status", Type.NUMBER, "HTTP status"),
@@ -114,7 +114,7 @@ CAPTURES: Final = _table(
     ("choices", Type.NUMBER, "choices of the response"),
     ("tokens", Type.NUMBER, "token IDs of all choices; null if none is known"),
     ("events", Type.NUMBER, "events of the response"),
-    ("tokens_per_event", Type.NUMBER, "most token IDs in one event; null if none is known"),
+    ("tokens_per_event", Type.NUMBER, "largest number of token IDs in one event; null if none is known"),
     ("first_token_s", Type.DECIMAL, "seconds from the request to the first token ID"),
     ("duration_s", Type.DECIMAL, "seconds from the request to the last event"),
     ("findings", Type.NUMBER, "findings"),

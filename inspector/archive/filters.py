@@ -138,7 +138,7 @@ class FilterError(InspectorError):
 def parse_filter(text: str) -> Expression | None:
     """The filter of a text, None for an empty one; raises FilterError."""
     if len(text) > _LENGTH:
-        raise FilterError(_LENGTH, f"is longer than {_LENGTH:,} characters, the most that is read")
+        raise FilterError(_LENGTH, f"longer than {_LENGTH:,} characters; shorten it")
     if not text.strip():
         return None
     parser = _Parser(list(_tokens(text)))

@@ -17,8 +17,9 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from inspector.archive.columns import CAPTURES, FINDINGS, Column, Table, Type
-from inspector.archive.rows import Row, Rows
+from inspector.archive.columns import CAPTURES, FINDINGS, Table
+from inspector.archive.rows import Rows
+from inspector.archive.tables import arrow_table, without_items
 from inspector.errors import InspectorError, StoreError
 
 __all__ = [
@@ -87,7 +88,7 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         row = json.loads(path.read_text("utf-8"))
         if row[_FORMAT] != _VERSION:
-            raise StoreError(f"{path}: is of another version of the program; scan into a new folder")
+            raise StoreError(f"{path}: was written by another version of the program; scan into a new folder")
         parts = tuple(str(part) for part in row["parts"])
         if not all(_NUMBER.fullmatch(part) for part in parts):
             raise ValueError("a part is not a number")
@@ -121,7 +122,7 @@ class ScanFolder:
         try:
             self.manifest = read_manifest(path) if is_scan(path) else Manifest()
             if not is_scan(path) and any(map(_PART.fullmatch, os.listdir(path))):
-                raise StoreError(f"{path}: has Parquet files of another program; choose another folder")
+                raise StoreError(f"{path}: contains Parquet files of another program; choose another folder")
         except BaseException:
             self._lock.close()
             raise
@@ -164,7 +165,7 @@ class ScanFolder:
         """Remove the rows of some items."""
         parts, changed = list[str](), False
         for part in self.manifest.parts:
-            left = _without(*self._tables(part), keys)
+            left = without_items(*self._tables(part), keys)
             if left is None:
                 parts.append(part)
                 continue
@@ -187,7 +188,7 @@ class ScanFolder:
         """Write the rows that wait as a part."""
         if self._rows.captures:
             part = self._written(
-                [(_table(CAPTURES, self._rows.captures), _table(FINDINGS, self._rows.findings))]
+                [(arrow_table(CAPTURES, self._rows.captures), arrow_table(FINDINGS, self._rows.findings))]
             )
             self._commit(replace(self.manifest, parts=(*self.manifest.parts, part)))
             self._rows = Rows([], [])
@@ -305,40 +306,6 @@ def code_hash() -> str:
     return found.hexdigest()
 
 
-def _table(columns: Sequence[Column], rows: Sequence[Row]) -> Any:
-    """Rows as an Arrow table."""
-    import pyarrow as pa  # noqa: PLC0415 -- an extra
-
-    types = {
-        Type.TEXT: pa.string(),
-        Type.VERSION: pa.string(),
-        Type.NUMBER: pa.int64(),
-        Type.DECIMAL: pa.float64(),
-        Type.TIME: pa.timestamp("us"),
-    }
-    schema = pa.schema([(one.name, types[one.type]) for one in columns])
-    values = zip(*rows, strict=True) if rows else [()] * len(columns)
-    return pa.Table.from_arrays(
-        [pa.array(some, one.type) for some, one in zip(values, schema, strict=True)], schema=schema
-    )
-
-
-def _without(captures: Any, findings: Any, keys: Container[Key]) -> tuple[Any, Any] | None:
-    """Both tables without the rows of some items; None where there are none."""
-    import pyarrow as pa  # noqa: PLC0415 -- an extra
-
-    told = (captures.column(name).to_pylist() for name in ("path", "member", "id"))
-    stay, ids = [], set()
-    for path, member, key in zip(*told, strict=True):
-        stay.append((path, member) not in keys)
-        if stay[-1]:
-            ids.add(key)
-    if all(stay):
-        return None
-    theirs = [one in ids for one in findings.column("capture").to_pylist()]
-    return captures.filter(pa.array(stay, pa.bool_())), findings.filter(pa.array(theirs, pa.bool_()))
-
-
 def _length(path: Path) -> int:
     import pyarrow.parquet as pq  # noqa: PLC0415 -- an extra
 
@@ -353,7 +320,7 @@ def _locked(path: Path) -> TextIOWrapper:
     except OSError as error:
         file.close()
         raise StoreError(
-            f"{path}: another scan writes here; wait for it, or choose another folder"
+            f"{path}: another scan is writing here; wait for it, or choose another folder"
         ) from error
     return file
 

@@ -24,6 +24,8 @@ itself is always read."""
 
 _PACKED: Final = (".gz", ".zst")
 _ZIP: Final = b"PK\x03\x04"
+_SIZE_AT_MOST: Final = 2**62
+"""What a table holds; the directory of an archive may claim more."""
 
 
 @dataclass(slots=True)
@@ -71,7 +73,7 @@ def _of_place(place: str, ignored: Counter[str], but: Path | None) -> Iterator[I
         found = sorted(glob.iglob(os.path.expanduser(place), recursive=True))
         matched = [name for name in found if not os.path.isdir(name)]
         if not matched:
-            why = "only folders match; name the folders" if found else "no file matches; check the pattern"
+            why = "only folders match; pass the folders" if found else "no file matches; check the pattern"
             raise InspectorError(f"{place}: {why}")
         for name in matched:
             if not _is_list_of_parts(name):
@@ -159,7 +161,7 @@ def _of_zip(path: str, size: int, stamp: str, ignored: Counter[str]) -> Iterator
     # Of several members with one name the last one counts, as for `zipfile`.
     for name, member in {member.filename: member for member in archive.members()}.items():
         if _wanted(name.rpartition("/")[2]):
-            yield Item(path, name, member.file_size, f"crc32 {member.CRC:08x}")
+            yield Item(path, name, min(member.file_size, _SIZE_AT_MOST), f"crc32 {member.CRC:08x}")
         else:
             ignored[_ending(name)] += 1
     archive.close()

@@ -55,7 +55,7 @@ def scan_stamp(folder: Path) -> str:
         told = (folder / MANIFEST).stat()
         return f"{told.st_mtime_ns} {told.st_ino}"
     except OSError as error:
-        raise StoreError(f"{folder}: the scan is gone; reload the page") from error
+        raise StoreError(f"{folder}: the scan no longer exists; reload the page") from error
 
 
 def open_row(row: Mapping[str, Any]) -> Capture:
@@ -66,7 +66,7 @@ def open_row(row: Mapping[str, Any]) -> Capture:
     if is_url(item.path):
         _allowed(item.path)
     elif not _is_file(item.path):
-        raise StoreError(f"{item.name}: is no longer there; scan again")
+        raise StoreError(f"{item.name}: no longer exists; scan again")
     with closing(ItemReader()) as reader:
         content = reader.content(item)
     if digest_of(content) != row["digest"]:

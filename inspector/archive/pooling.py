@@ -29,7 +29,7 @@ _WAITING: Final = 3
 """Batches under way for each process: one that it reads, and others so that it never waits."""
 _TICK_S: Final = 0.5
 _ENDED: Final = (
-    "the process that read it was ended, probably for lack of memory; try `python -m inspector audit` on it"
+    "the process that read it was killed, probably for lack of memory; try `python -m inspector audit` on it"
 )
 
 
@@ -100,7 +100,7 @@ def _begun(pool: Workers) -> None:
         pool.submit(cores).result()
     except WorkerEnded as error:
         raise InspectorError(
-            "the processes of the scan end as they start; free memory, or scan with one process (--jobs 1)"
+            "the worker processes fail to start; free memory, or scan with one process (--jobs 1)"
         ) from error
 
 

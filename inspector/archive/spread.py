@@ -88,7 +88,9 @@ def _rows(ray: Any, batches: list[Batch]) -> Iterator[Done]:
             yield batches[row["number"]], pickle.loads(row["rows"])  # noqa: S301 -- our own workers made it
     except ray.exceptions.RayError as error:
         words = " ".join(str(error).split())[:300].rstrip(".")
-        raise ConnectionFailed(f"the scan on Ray failed ({words}); run it again to go on") from error
+        raise ConnectionFailed(
+            f"the scan on Ray failed ({words}); run the same command again to resume"
+        ) from error
 
 
 def _of_row(row: dict[str, Any]) -> dict[str, Any]:

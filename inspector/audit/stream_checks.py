@@ -20,6 +20,9 @@ _SLACK_TOKENS: Final = 8
 _SLACK_PART: Final = 20
 _SLACK_WITHOUT_ANSWER: Final = 3
 """Tokens that texts may leave unexplained before a count is doubted; fewer where no answer came at all."""
+_SLACK_JOINED: Final = 20
+"""The same on chat with an answer: its deltas join the messages of a field, whose borders take 6 tokens each
+(`<|end|><|start|>assistant<|channel|>analysis<|message|>`), and up to three are usual before a call."""
 _NOISE_PART: Final = 500
 """A token in so many may be sampled otherwise than its text is encoded; such a difference is no finding."""
 _ERROR_STATUS: Final = 400
@@ -216,7 +219,7 @@ def _counts(reading: Reading) -> Iterator[Finding]:
     got = reading.choice.delivered()
     answered = bool(got.content or got.tool_calls)
     # Encoding a text again need not give the sampled tokens back, and an empty message leaves no text.
-    slack = max(_SLACK_TOKENS, counted // _SLACK_PART) if answered else _SLACK_WITHOUT_ANSWER
+    slack = max(_SLACK_JOINED, counted // _SLACK_PART) if answered else _SLACK_WITHOUT_ANSWER
     missing = counted - explained
     if missing >= slack:
         yield Finding(

@@ -195,6 +195,7 @@ def _clean(reading: Reading) -> str:
     others = [
         one.field
         for choice in reading.choices
+        if not choice.has_ids or any(segment.field is None for segment in choice.expected.segments)
         for one in field_texts(reading, choice, ())
         if one.state is FieldState.NO_FIELD
     ]
@@ -289,7 +290,10 @@ def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | Non
         if lost:
             broken = any(one.code is Code.ARGUMENTS_BROKEN for one in findings)
             json = " The arguments are no longer valid JSON." if broken else ""
-            return f"The model's stream is well formed, so the loss is the server's.{json} {checked}"
+            what = "loss" if kinds & {Kind.DROPPED, Kind.GARBLED} else "fault"
+            if Kind.MISROUTED in kinds and any(one.facts.in_header for one in findings):
+                return f"The model's stream ends inside a header, whose text is not for the client. {checked}"
+            return f"The model's stream is well formed, so the {what} is the server's.{json} {checked}"
     if any(one.kind is Kind.MISROUTED and one.event_start == reading.stream.final_event for one in findings):
         return f"The final object has it too: the server misread a header, or the model wrote a malformed one. {checked}"
     if kinds and kinds <= {Kind.SPECIAL_TOKEN_IN_BODY, Kind.NO_ANSWER, Kind.ADDED}:

@@ -78,8 +78,8 @@ def explain(finding: Finding) -> str:
         case Code.SEPARATOR_ADDED:
             what = "A line feed" if finding.delivered == "\n" else text
             return (
-                f"{what} was delivered in {field} between two messages. No token generated it: the server separates "
-                "messages so."
+                f"{what} was delivered in {field} between two messages. No token generated it: this server adds one "
+                "between messages."
             )
         case Code.NO_FIELD:
             return f"{text}{where} is in {_message(facts)}. The endpoint has no field for it; it was not delivered."
@@ -181,7 +181,7 @@ def explain(finding: Finding) -> str:
             missing = (facts.counted or 0) - (facts.seen or 0)
             return (
                 f"The server counted {facts.counted:,} tokens. The delivered texts and their framing account for about "
-                f"{facts.seen:,} (an estimate), so about {missing:,} tokens are in no field."
+                f"{facts.seen:,} (an estimate). The other {missing:,} are lost text, or borders between messages that the deltas join."
             )
         case Code.OUT_OF_PROTOCOL:
             more = f" ({facts.times:,} times)" if facts.times is not None and facts.times > 1 else ""

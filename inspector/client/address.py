@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
+import httpx
+
 from inspector.errors import ConnectionFailed
 from inspector.wire.endpoints import ASKED
 
@@ -48,7 +50,9 @@ class Server:
             parts = urlsplit(self.v1)
             named = parts.username is not None
             known = parts.scheme in {"http", "https"} and parts.hostname and (parts.port or True)
-        except ValueError:  # an invalid port, half of an IPv6 address
+            # Names that no host can have: a client would raise errors of its own.
+            httpx.URL(self.v1).raw_host.decode("ascii").encode("idna")
+        except (ValueError, httpx.InvalidURL):  # also an invalid port, half of an IPv6 address
             known = False
             named = named or "@" in self.v1
         if not known or named or any(char.isspace() for char in self.v1):

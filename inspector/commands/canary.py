@@ -13,6 +13,7 @@ from inspector.commands.serving import add_host_options
 from inspector.commands.shared import Commands, say, tell
 from inspector.commands.watching import add_watch_options, seconds, watching
 from inspector.errors import InspectorError
+from inspector.formats import count
 from inspector.tap import FolderSink
 from inspector.watch.canary import NAME, Canary, usual_requests
 
@@ -32,7 +33,7 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "canary",
-        help="send a few requests by schedule, and serve what they show as metrics",
+        help="send a few requests at fixed intervals and serve the results as metrics",
         description="Send a few requests at fixed intervals, audit the responses, and serve metrics.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,
@@ -40,7 +41,7 @@ def add_parser(commands: Commands) -> None:
     add_server_options(parser)
     parser.add_argument("--model", required=True, help="a model name from the server's /v1/models")
     parser.add_argument(
-        "--every", type=seconds, default=60.0, metavar="TIME", help="from round to round (default: 60s)"
+        "--every", type=seconds, default=60.0, metavar="TIME", help="interval between rounds (default: 60s)"
     )
     parser.add_argument("--captures", required=True, metavar="DIR", help="folder in which captures are saved")
     add_host_options(parser)
@@ -65,7 +66,8 @@ def run(arguments: Namespace) -> int:
         canary = Canary(
             server, requests, folder, watched.watch, watched.metrics, say=tell, redact=arguments.redact_text
         )
-        say(f"{len(requests)} requests to {server.v1} every {arguments.every:g} s; press Ctrl-C to stop")
+        each = f"{count(len(requests), 'request')} to {server.v1} every {arguments.every:g} s"
+        say(f"{each}; press Ctrl-C to stop")
         say(watched.lines)
         stopping = Event()
 

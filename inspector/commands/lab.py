@@ -80,7 +80,7 @@ def _add_commands(lab: ArgumentParser) -> None:
     serve.add_argument(
         "--load",
         action="store_true",
-        help="stand-in engine: send steps by the clock, so that a busy server merges them",
+        help="stand-in engine: send steps at fixed times, so that a busy server merges them",
     )
     serve.add_argument("--port", type=int, default=8000, help="0 selects a free port (default: 8000)")
     serve.add_argument("--tools", action="store_true", help="also start the tool servers (python, browser)")
@@ -134,10 +134,12 @@ def _add_commands(lab: ArgumentParser) -> None:
         help="write static pages with an address for each cell, a feed of changes, and JSON",
     )
     conform.add_argument(
-        "--changes", action="store_true", help="say what changed from each release to the next"
+        "--changes", action="store_true", help="report what changed from each release to the next"
     )
     conform.add_argument(
-        "--twins", action="store_true", help="say where a stream and the same request without stream differ"
+        "--twins",
+        action="store_true",
+        help="report where a stream and the unstreamed response to the same request differ",
     )
     conform.add_argument("--rescore", action="store_true", help="score the stored captures again")
     _selection(conform)
@@ -159,7 +161,7 @@ def _add_commands(lab: ArgumentParser) -> None:
         "--stream-interval",
         default="1",
         metavar="N",
-        help="tokens per step (default: 1); on the stand-in engine also ragged; or unstreamed",
+        help="tokens per step (default: 1), or unstreamed; on the stand-in engine also ragged",
     )
     search.add_argument(
         "--repeat",
@@ -200,7 +202,7 @@ def _add_commands(lab: ArgumentParser) -> None:
         inner,
         "derender",
         lab_runs.derender_command,
-        "have another release parse the tokens of a capture; exit code 1 if it loses text of them",
+        "have another release parse the tokens of a capture; exit code 1 if it loses text",
         "lab derender fixtures/chat-tool-call-dropped-vllm-0.13.0.jsonl --front-end 0.33.0",
     )
     again.add_argument("capture", type=Path, metavar="CAPTURE", help="a chat capture with token IDs")
@@ -217,7 +219,7 @@ def _add_commands(lab: ArgumentParser) -> None:
         inner,
         "load",
         lab_runs.load_command,
-        "send one script many times at once, with steps by the clock",
+        "send one script many times concurrently, with engine steps at fixed times",
         "lab load --front-end 0.14.1 --script plain --streams 256",
     )
     group = load.add_mutually_exclusive_group(required=True)
@@ -259,7 +261,7 @@ def _add_commands(lab: ArgumentParser) -> None:
         inner,
         "watch",
         lab_runs.watch_command,
-        "record the releases of the package index that are newer than the results, and say what changed",
+        "record the releases on the package index that are newer than the results, and report what changed",
         "lab watch --markdown change.md --publish pages",
     )
     watch.add_argument("--rust", action="store_true", help="the Rust front end (default: the Python one)")
@@ -267,7 +269,7 @@ def _add_commands(lab: ArgumentParser) -> None:
         "--out", type=Path, metavar="DIR", help="folder of the results (default: in the lab's folder)"
     )
     watch.add_argument(
-        "--after", metavar="VERSION", help="record what comes after this release (default: the newest result)"
+        "--after", metavar="VERSION", help="record the releases after this one (default: the newest result)"
     )
     watch.add_argument("--json", action="store_true", help="print the result as JSON")
     watch.add_argument("--markdown", type=Path, metavar="FILE", help="write the change report")
@@ -278,7 +280,7 @@ def _add_commands(lab: ArgumentParser) -> None:
         inner,
         "fixtures",
         lab_runs.fixtures_command,
-        "exchange fixtures with CanIToolCall: compare its own with our reading, or write the scripts as such",
+        "exchange fixtures with CanIToolCall: compare its expectations with ours, or export the scripts",
         "lab fixtures canitoolcall/fixtures/gpt-oss/*.jsonl",
     )
     fixtures.add_argument(
@@ -348,7 +350,7 @@ def _selection(parser: ArgumentParser) -> None:
         "--stream-interval",
         nargs="+",
         metavar="N",
-        help="tokens per step (default: 1 3; on the stand-in engine 1 3 ragged)",
+        help="tokens per step, or unstreamed (default: 1 3; on the stand-in engine 1 3 ragged unstreamed)",
     )
     parser.add_argument("--endpoint", nargs="+", choices=_ENDPOINTS, default=_ENDPOINTS, metavar="ENDPOINT")
     parser.add_argument("--script", nargs="+", default=[], metavar="NAME", help="record only these scripts")

@@ -17,7 +17,7 @@ _EXAMPLE: Final = """example:
   python -m inspector library scans/evals --filter 'verdict == "error"' --group-by day
 
 Filters: columns of both tables (docs/scan.md), == != < <= > >=, in (...), contains, startswith, null, and,
-or, not, parentheses. A finding's column means: has a finding with it.
+or, not, parentheses. A condition on a column of findings matches captures that have such a finding.
 """
 _RISKY: Final = ("=", "+", "-", "@", "\t", "\r")
 
@@ -27,12 +27,12 @@ def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "library",
         help="filter, group and list the captures of a scan",
-        description="Answer questions from the tables that `scan` wrote.",
+        description="Filter, group and list the captures in the tables that `scan` wrote.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "folder", nargs="?", metavar="DIR", help="the folder of a scan (default: that of `scan`)"
+        "folder", nargs="?", metavar="DIR", help="the folder of a scan (default: the default of `scan`)"
     )
     parser.add_argument("--filter", default="", metavar="FILTER", help="only these captures")
     parser.add_argument(
@@ -49,7 +49,9 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("--descending", action="store_true", help="largest first")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument(
-        "--csv", metavar="FILE", help="also write the rows as CSV, all without --rows; - for standard output"
+        "--csv",
+        metavar="FILE",
+        help="also write the rows as CSV (all, unless --rows limits them); - for standard output",
     )
     parser.set_defaults(run=run)
 

@@ -29,7 +29,7 @@ def add_parser(commands: Commands) -> None:
         "lint",
         help="check training data and evaluation logs for malformed Harmony",
         description="Check JSON Lines (also .gz and .zst), JSON, Parquet and Inspect logs row by row: "
-        "rendered text, chat messages, token IDs, scored text. Columns are recognized unless you name them.",
+        "rendered text, chat messages, token IDs, scored text. Columns are detected unless you name them.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,
     )
@@ -45,7 +45,7 @@ def add_parser(commands: Commands) -> None:
             action="append",
             default=[],
             metavar="COLUMN",
-            help=f"a column that holds {what}; may be repeated, dots lead into objects",
+            help=f"a column that holds {what}; repeatable, dots reach into nested objects",
         )
     parser.add_argument(
         "--training",

@@ -28,7 +28,7 @@ _EXAMPLE: Final = """example:
       --budget 1h
 
 Each response is recorded and audited as it ends. Captures of responses that are not ok are kept in the folder
-of --out, with a row for each request; the same command goes on there where it was stopped.
+of --out, with a row for each request; the same command resumes a run that was stopped.
 
 exit codes: 0 nothing at the level of --fail-on, 1 something, 2 a server or file failed, or you stopped it
 """
@@ -84,7 +84,7 @@ def _servers(parser: ArgumentParser) -> None:
 
 
 def _requests(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group("requests", "prompts take turns, and so do endpoints")
+    group = parser.add_argument_group("requests", "prompts and endpoints are used in turn")
     group.add_argument("--prompt", action="append", default=[], metavar="TEXT", help="repeatable")
     group.add_argument(
         "--prompts",
@@ -115,7 +115,7 @@ def _requests(parser: ArgumentParser) -> None:
         type=_share,
         default=0.0,
         metavar="SHARE",
-        help="send this share of requests to completions instead, as a control; counted apart",
+        help="send this share of requests to completions instead, as a control; counted separately",
     )
     group.add_argument(
         "--unstreamed",
@@ -182,7 +182,7 @@ def _output(parser: ArgumentParser) -> None:
     group.add_argument(
         "--out",
         metavar="DIR",
-        help="folder for rows and captures; a run that is there goes on (default: a new one in captures/)",
+        help="folder for rows and captures; resumes a run that is in it (default: a new one in captures/)",
     )
     group.add_argument(
         "--keep-clean",
@@ -203,7 +203,7 @@ def _output(parser: ArgumentParser) -> None:
         "--fail-on",
         choices=FAIL_ON,
         default="failed",
-        help="exit with 1 for damaged responses, for failed ones too (default), for unknown ones too, never",
+        help="exit with 1 for damaged responses, also for failed (default), also for unknown ones, or never",
     )
     group.add_argument("--quiet", action="store_true", help="print no progress")
 

@@ -70,7 +70,7 @@ def run(arguments: Namespace) -> int:
 async def _probed(arguments: Namespace, plan: Plan) -> Probe:
     probe = await plan.prepared()
     if probe.rows and not arguments.quiet:
-        tell(f"{plan.folder}: {len(probe.rows):,} requests are there already; the run goes on")
+        tell(f"{plan.folder}: resuming after {len(probe.rows):,} requests")
     telling = None if arguments.quiet else asyncio.create_task(_tell(probe))
     try:
         await probe.run()

@@ -16,7 +16,7 @@ from inspector.client.address import Server
 from inspector.client.plain import list_models, open_client, version_and_owner
 from inspector.commands.asking import add_connection_options, server_of
 from inspector.commands.shared import Commands, print_json, say, tell, write_text
-from inspector.errors import InspectorError, LabError, StoreError
+from inspector.errors import ConnectionFailed, InspectorError, LabError, StoreError
 from inspector.lab.process import ServerProcess, free_port, kill_is_interrupt
 from inspector.probe import prompts_of_file
 from inspector.probe.proof import (
@@ -55,13 +55,13 @@ def add_parser(commands: Commands) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "proof",
-        help="measure what arrives from gpt-oss on this machine, and write a report",
+        help="start gpt-oss on this machine and report how many responses arrive damaged",
         description="Start gpt-oss under several conditions, audit many responses, and write one report.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,
     )
     parser.add_argument("--model", default="openai/gpt-oss-20b", metavar="NAME", help="default: %(default)s")
-    parser.add_argument("--base-url", metavar="URL", help="measure a running server instead of starting any")
+    parser.add_argument("--base-url", metavar="URL", help="measure a running server instead of starting one")
     parser.add_argument(
         "--out", required=True, type=Path, metavar="DIR", help="folder for report and captures"
     )
@@ -70,14 +70,14 @@ def add_parser(commands: Commands) -> None:
         type=float,
         default=10.0,
         metavar="M",
-        help="for everything, the starts too (default: 10)",
+        help="time limit in minutes, including server starts (default: 10)",
     )
     parser.add_argument(
         "--command",
         dest="template",
         default=_COMMAND,
         metavar="COMMAND",
-        help="what starts a server; flags are appended (default: %(default)s)",
+        help="command that starts a server; flags are appended (default: %(default)s)",
     )
     parser.add_argument(
         "--condition",
@@ -93,13 +93,15 @@ def add_parser(commands: Commands) -> None:
         type=int,
         default=list(STREAMS),
         metavar="N",
-        help="streams at once (default: 1 8 64)",
+        help="concurrent streams (default: 1 8 64)",
     )
     names = [endpoint.value for endpoint in asked_endpoints()]
     parser.add_argument(
         "--endpoint", nargs="+", choices=names, default=names, metavar="NAME", help="default: all"
     )
-    parser.add_argument("--prompts", type=Path, metavar="FILE", help="prompts to send, as for probe")
+    parser.add_argument(
+        "--prompts", type=Path, metavar="FILE", help="file of prompts, in a format that probe reads"
+    )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("flags", nargs="*", metavar="FLAG", help="after --: more flags for every server")
     add_connection_options(parser)
@@ -111,9 +113,7 @@ def run(arguments: Namespace) -> int:
     if not 0 < arguments.minutes <= 24 * 60 or not all(0 < one <= 4096 for one in arguments.streams):
         raise InspectorError("--minutes must be more than 0 and at most 1440, --streams 1 to 4096")
     if (arguments.out / "captures").exists():
-        raise StoreError(
-            f"{arguments.out}: holds another proof, with which this one would be mixed; choose another --out"
-        )
+        raise StoreError(f"{arguments.out}: already contains a proof; choose another --out")
     with kill_is_interrupt():
         proof = _running(arguments) if arguments.base_url else _started(arguments)
     report = arguments.out / "report.md"
@@ -144,9 +144,7 @@ def _started(arguments: Namespace) -> Proof:
     for place, condition in enumerate(chosen):
         ends = time.monotonic() + (until - time.monotonic()) / (len(chosen) - place)
         port = free_port()
-        words = shlex.split(arguments.template.format(model=model, port=port))
-        if not words:
-            raise InspectorError("--command is empty; it needs the program that starts a server")
+        words = _words(arguments.template, model, port)
         tell(f"{condition.name}: starting {words[0]}")
         try:
             with ExitStack() as stack:
@@ -162,13 +160,24 @@ def _started(arguments: Namespace) -> Proof:
                 served = model if model in names else next(iter(names), model)
                 version = _version(server, served) or version
                 cells += _measured(arguments, condition, server, served, ends - time.monotonic())
-        except LabError as error:
+        except (LabError, ConnectionFailed) as error:
             tell(str(error))
-            trouble = f"the server did not start: {error}"
+            trouble = f"the server did not start: {error}" if isinstance(error, LabError) else str(error)
             cells.append(
                 Cell(condition=condition.name, endpoint=Endpoint.CHAT, streams=0, rows=(), trouble=trouble)
             )
     return _proof(arguments, served, version, cells)
+
+
+def _words(template: str, model: str, port: int) -> list[str]:
+    """The command that starts a server; other braces stay, as JSON has them."""
+    try:
+        words = shlex.split(template)
+    except ValueError as error:
+        raise InspectorError(f"--command cannot be read ({error}); check its quotes") from error
+    if not words:
+        raise InspectorError("--command is empty; it needs the program that starts a server")
+    return [word.replace("{model}", model).replace("{port}", str(port)) for word in words]
 
 
 def _measured(

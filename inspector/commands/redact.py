@@ -8,6 +8,7 @@ from typing import Final
 
 from inspector.commands.shared import Commands, captures, say
 from inspector.errors import InspectorError, StoreError
+from inspector.formats import count
 from inspector.inspection import inspect
 from inspector.masking import Standins, masked
 from inspector.store import save
@@ -18,9 +19,9 @@ _EXAMPLE = """examples:
   python -m inspector redact capture.jsonl --out shared.jsonl
   python -m inspector redact captures/*.jsonl --out shared/
 
-Each token ID and each text is replaced by a stand-in of the same length in bytes; requests, tools and final
-objects too. The audit of the copy has the same findings, which is checked before it is written. Files of one
-call share their stand-ins, so they can be compared with each other. docs/sharing.md lists what is visible.
+Every token ID and every text, including requests, tools and final objects, is replaced with a stand-in of the
+same length in bytes. Each copy is audited before it is written, and has the same findings. Files of one call
+share stand-ins, so they can be compared with each other. docs/sharing.md lists what remains visible.
 
 exit codes: 0 written, 2 a file cannot be read, redacted or written
 """
@@ -33,7 +34,7 @@ def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "redact",
         help="write a copy of a capture without its text, to share it",
-        description="Replace the text of captures by stand-ins of equal length. The findings stay the same.",
+        description="Replace the text of captures with stand-ins of equal length. Findings stay the same.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,
     )
@@ -54,7 +55,7 @@ def add_redact_option(parser: ArgumentParser | _ArgumentGroup) -> None:
     parser.add_argument(
         "--redact-text",
         action="store_true",
-        help="store stand-ins of the same length in place of all text and token IDs (docs/sharing.md)",
+        help="replace all text and token IDs with stand-ins of the same length (docs/sharing.md)",
     )
 
 
@@ -69,18 +70,21 @@ def run(arguments: Namespace) -> int:
     out = Path(arguments.out)
     several = len(found) > 1 or out.is_dir() or arguments.out.endswith(("/", os.sep))
     targets = [out / _name(name) for name, _ in found] if several else [out]
+    seen = set[Path]()
     for target in targets:
-        if target.exists() or targets.count(target) > 1:
+        if target.exists():
             raise StoreError(f"{target}: file already exists; choose another --out")
+        if target in seen:
+            raise StoreError(f"{target}: two captures would have this name; redact them one by one")
+        seen.add(target)
     if several:
         _folder(out)
     standins = fresh()
     for (name, capture), target in zip(found, targets, strict=True):
         copy = masked(capture, standins, name=name)
         save(copy, target)
-        count = len(inspect(copy).findings)
-        findings = "1 finding" if count == 1 else f"{count:,} findings"
-        say(f"{target}: {len(copy.events):,} events, {findings}, as before")
+        findings = count(len(inspect(copy).findings), "finding")
+        say(f"{target}: {count(len(copy.events), 'event')}, {findings}, as before")
     return 0
 
 

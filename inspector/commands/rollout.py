@@ -27,7 +27,7 @@ def add_parser(commands: Commands) -> None:
         "rollout",
         help="check whether each prompt of a conversation extends the tokens before it",
         description="Compare the prompt of each turn with the prompt and response of the turn before, by "
-        "token IDs, and say where they part and why. Reads rows with token IDs, and captures.",
+        "token IDs, and report where they diverge and why. Reads rows with token IDs, and captures.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,
     )
@@ -41,7 +41,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--group",
         metavar="KEY",
-        help="the key of a row that names its conversation (default: conversation_id, session_id, ...)",
+        help="the key that identifies the conversation of a row (default: conversation_id, session_id, ...)",
     )
     add_options(parser, listed="turns", files="recordings")
     parser.set_defaults(run=run)

@@ -11,7 +11,7 @@ from typing import Final
 from inspector.archive import Library, Progress, progress_words, scan, summarise, summary_lines, summary_row
 from inspector.archive.pooling import Runner
 from inspector.archive.reporting import Summary
-from inspector.commands.shared import Commands, print_json, redraw, say, tell
+from inspector.commands.shared import Commands, add_fail_on, print_json, redraw, say, tell
 from inspector.formats import count, number
 from inspector.runs.registry import FOLDER_VARIABLE
 
@@ -20,11 +20,11 @@ __all__ = ["add_parser", "default_folder", "scan_folder"]
 _EXAMPLE: Final = """example:
   python -m inspector scan captures/ --out scans/canary
   python -m inspector scan 'runs/**/*.jsonl.zst' results.zip s3://bucket/evals/ --out scans/evals
-  python -m inspector scan --out scans/evals        (the same places again: only what has changed is read)
+  python -m inspector scan --out scans/evals        (the same places again; reads only what changed)
   python -m inspector library scans/evals --filter 'kind == "dropped" and tokens > 500'
 
-OUT gets a table of captures and a table of findings as Parquet files, see docs/scan.md. A scan that was
-stopped goes on with the same command. Remote places need fsspec's package for them (s3fs, gcsfs, ...).
+Writes a table of captures and a table of findings to OUT as Parquet files, see docs/scan.md. To resume a scan
+that was stopped, run the same command again. Remote places need their fsspec package (s3fs, gcsfs, ...).
 
 exit codes: 0 no findings at the level of --fail-on, 1 findings, 2 a file cannot be read
 """
@@ -51,12 +51,7 @@ def add_parser(commands: Commands) -> None:
     _options(parser)
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
     parser.add_argument("--quiet", action="store_true", help="print no progress")
-    parser.add_argument(
-        "--fail-on",
-        choices=("error", "warning", "never"),
-        default="error",
-        help="exit with 1 if a finding has at least this severity (default: error)",
-    )
+    add_fail_on(parser)
     parser.set_defaults(run=run)
 
 
@@ -64,16 +59,16 @@ def _options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--out",
         metavar="DIR",
-        help="folder for the tables (default: scan in the folder of live captures, captures/)",
+        help="folder for the tables (default: captures/scan, or scan in HARMONY_INSPECTOR_CAPTURES)",
     )
     parser.add_argument("--jobs", type=_jobs, metavar="N", help="processes (default: one per core)")
     parser.add_argument(
         "--ray",
         metavar="ADDRESS",
-        help="read on a Ray cluster, e.g. ray://head:10001 or auto; local starts one on this machine",
+        help="run on a Ray cluster, e.g. ray://head:10001 or auto; local starts one on this machine",
     )
     parser.add_argument(
-        "--again", action="store_true", help="read every file, also those that have not changed"
+        "--again", action="store_true", help="read every file again, even if it has not changed"
     )
 
 

@@ -125,10 +125,16 @@ class _Server(uvicorn.Server):
 def uvicorn_server(
     app: ASGIApp, *, stopping: Callable[[], None] = lambda: None, lifespan: Literal["on", "off"] = "on"
 ) -> uvicorn.Server:
-    """A silent server for our apps, without date and server headers: a proxied response has its own."""
+    """A silent server for our apps, without date and server headers: a proxied response has its own.
+
+    Loop and parser are named, because uvicorn takes others where they are installed, as beside vLLM: the
+    parser httptools drops a part of some request targets, which the tap has to pass on byte for byte.
+    """
     return _Server(
         uvicorn.Config(
             app,
+            loop="asyncio",
+            http="h11",
             log_level="critical",
             access_log=False,
             server_header=False,

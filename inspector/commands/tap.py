@@ -57,7 +57,7 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--add-token-ids",
         action="store_true",
-        help="request token IDs, and for Responses its messages, and remove them from what clients receive",
+        help="request token IDs (for Responses its messages), and remove them from what clients receive",
     )
     add_redact_option(parser)
     add_watch_options(parser)
@@ -66,7 +66,7 @@ def add_parser(commands: Commands) -> None:
         type=share,
         default=1.0,
         metavar="SHARE",
-        help="record this share of the responses, e.g. 0.01; the others pass untouched (default: 1)",
+        help="record this share of the responses, e.g. 0.01; the others are only forwarded (default: 1)",
     )
     parser.add_argument("--ca-file", metavar="FILE", help="trust the CA certificates in this file")
     parser.add_argument("--insecure", action="store_true", help="trust any TLS certificate of the server")

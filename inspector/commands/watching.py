@@ -49,8 +49,8 @@ def add_watch_options(parser: ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="URL",
-        help="audit each response when it ends, and send it as a span by OTLP over HTTP to URL, or where the "
-        "standard OTEL_EXPORTER_OTLP_* variables say (needs the extra otel)",
+        help="audit each response when it ends, and export a span over OTLP/HTTP to URL (default: as the "
+        "standard OTEL_EXPORTER_OTLP_* variables specify); needs the extra otel",
     )
     parser.add_argument(
         "--keep",
@@ -58,7 +58,7 @@ def add_watch_options(parser: ArgumentParser) -> None:
         choices=list(Keep),
         default=Keep.ALL,
         metavar="WHICH",
-        help="captures that stay after their audit: all, failing or none (default: all)",
+        help="which captures to keep after the audit: all, failing or none (default: all)",
     )
     parser.add_argument(
         "--keep-bytes",
@@ -67,7 +67,7 @@ def add_watch_options(parser: ArgumentParser) -> None:
         help="remove the oldest captures beyond this size, e.g. 2GB",
     )
     parser.add_argument(
-        "--keep-for", type=seconds, metavar="TIME", help="remove captures that are older, e.g. 7d"
+        "--keep-for", type=seconds, metavar="TIME", help="remove captures older than this, e.g. 7d"
     )
 
 

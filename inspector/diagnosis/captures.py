@@ -2,9 +2,9 @@
 
 import dataclasses
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from typing import Final, NamedTuple
 
 from inspector.audit import KINDS, Finding, Kind, Severity, Side, explain
 from inspector.capture import ENDPOINT_GUESSED, Endpoint
@@ -106,7 +106,8 @@ def answers_of_findings(
         rebuilt = (choice.rebuilt for choice in reading.choices)
         by_choice |= {(one.index, True): Evidence(reading, one) for one in rebuilt if one is not None}
     kinds = frozenset(finding.kind for finding in findings)
-    known = _candidates(catalogue() if issues is None else issues, reading, list(by_choice.values()), kinds)
+    listed = _catalogue() if issues is None else list(map(_listed, issues))
+    known = _candidates(listed, reading, list(by_choice.values()), kinds)
     found: list[list[Answer]] = []
     for finding in findings:
         key = (finding.choice, bool(finding.facts.reconstructed))
@@ -182,8 +183,29 @@ def diagnose_capture(findings: Sequence[Finding], reading: Reading) -> Diagnosis
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
+class _Listed(NamedTuple):
+    """An issue with what is the same for all captures."""
+
+    issue: Issue
+    possible: frozenset[Kind]
+    """Kinds of finding that it can explain if its token form holds."""
+    without: frozenset[Kind]
+    """Those that it can explain without that."""
+    by_message: bool
+    """Whether a message of the final object can show it."""
+
+
+@cache
+def _catalogue() -> Sequence[_Listed]:
+    return tuple(map(_listed, catalogue()))
+
+
+def _listed(issue: Issue) -> _Listed:
+    by_message = any(form.message for form in issue.tokens)
+    return _Listed(issue, _kinds(issue, bool(issue.tokens)), _kinds(issue, False), by_message)
+
+
+class _Candidate(NamedTuple):
     """An issue that the endpoint and the request allow, with what is the same for all findings."""
 
     issue: Issue
@@ -191,45 +213,45 @@ class _Candidate:
     """Kinds of finding that it can explain at all."""
     places: Mapping[tuple[int, bool], Sequence[Place]]
     """Where its token forms hold, by choice and whether its tokens were reconstructed."""
-    version: Reason | None
     asked: Reason | None
+    released: Callable[[Issue], Reason | None]
+    """What the server's release says about an issue."""
 
 
 def _candidates(
-    known: Sequence[Issue], reading: Reading, by_choice: Sequence[Evidence], wanted: frozenset[Kind]
+    known: Sequence[_Listed], reading: Reading, by_choice: Sequence[Evidence], wanted: frozenset[Kind]
 ) -> list[_Candidate]:
     """The issues that can explain findings of the kinds that are wanted."""
     found = []
     told = _BY_FINAL if any(one.told_messages for one in by_choice) else frozenset[Kind]()
     guessed = ENDPOINT_GUESSED in reading.notes
-    engine = reading.engine if reading.engine_told else None
-    bounds = release_bounds(reading) if reading.server_version is None else Bounds()
-    for issue in known:
-        if issue.endpoints and reading.header.endpoint not in issue.endpoints and not guessed:
+    endpoint, engine, request = reading.header.endpoint, reading.engine, reading.header.request
+    version = reading.server_version
+    released = partial(
+        version_reason,
+        version=version,
+        engine=engine if reading.engine_told else None,
+        bounds=release_bounds(reading) if version is None else Bounds(),
+    )
+    for issue, possible, without, by_message in known:
+        if wanted.isdisjoint(possible) and not (by_message and not wanted.isdisjoint(told)):
             continue
-        if issue.engines and reading.engine.name not in issue.engines:
+        if issue.endpoints and endpoint not in issue.endpoints and not guessed:
             continue
-        possible = _kinds(issue, bool(issue.tokens))
-        if wanted.isdisjoint(possible | told if any(form.message for form in issue.tokens) else possible):
+        if issue.engines and engine.name not in issue.engines:
             continue
-        asked = request_holds(issue, reading.header.request)
+        asked = request_holds(issue, request)
         if asked is False or (asked is None and issue.request and not (issue.patterns or issue.may_match)):
             continue
-        words = ", ".join(f"{key} {wanted}" for key, wanted in issue.request.items())
         places = {_key(one): token_places(issue, one) for one in by_choice} if issue.tokens else {}
-        kinds = _kinds(issue, any(places.values()))
-        if any(form.message for form in issue.tokens):
+        kinds = possible if any(places.values()) else without
+        if by_message:
             kinds |= told
         if wanted.isdisjoint(kinds):
             continue
-        candidate = _Candidate(
-            issue=issue,
-            kinds=kinds,
-            places=places,
-            version=version_reason(issue, reading.server_version, engine=engine, bounds=bounds),
-            asked=Reason(Because.REQUEST, f"the request has {words}") if asked else None,
-        )
-        found.append(candidate)
+        words = ", ".join(f"{key} {wanted}" for key, wanted in issue.request.items())
+        reason = Reason(Because.REQUEST, f"the request has {words}") if asked else None
+        found.append(_Candidate(issue, kinds, places, reason, released))
     return found
 
 
@@ -244,7 +266,8 @@ def _kinds(issue: Issue, shown: bool) -> frozenset[Kind]:
         kinds |= _BY_TOKENS
         if any(form.message or form.header is not None for form in issue.tokens):
             kinds |= {Kind.UNKNOWN_HEADER}
-    return kinds | _WORDS if shown or issue.patterns or issue.may_match else kinds
+    by_form = shown and not issue.findings  # an entry with findings explains those kinds only
+    return kinds | _WORDS if by_form or issue.patterns or issue.may_match else kinds
 
 
 def _judges(findings: Sequence[Finding], reading: Reading) -> tuple[Judgement, ...]:
@@ -258,11 +281,12 @@ def _answer(one: _Candidate, finding: Finding, evidence: Evidence) -> Answer | N
     reasons = _reasons(one.issue, finding, evidence, near)
     if not reasons:
         return None
-    if one.version is not None and _release_counts(one.issue, finding, evidence):
+    release = one.released(one.issue) if _release_counts(one.issue, finding, evidence) else None
+    if release is not None:
         did = one.issue.sides[0] is IssueSide.SERVER and finding.kind in _SERVERS
-        if one.version.because is Because.OUTSIDE and (did or not _by_tokens(reasons)):
+        if release.because is Because.OUTSIDE and (did or not _by_tokens(reasons)):
             return None
-        reasons.append(one.version)
+        reasons.append(release)
     if one.asked is not None:
         reasons.append(one.asked)
     return Answer(issue=one.issue, reasons=tuple(reasons))
@@ -360,4 +384,6 @@ def _near(places: Sequence[Place], finding: Finding, evidence: Evidence) -> Plac
     after = bisect_right(places, finding.token_end, key=lambda place: place.start)
     # Forms are short, but for whole messages and headers; those of one form do not overlap.
     close = places[max(after - _LOOK_BACK, 0) : after]
-    return next((place for place in close if finding.token_start <= place.end), None)
+    # A message that ends where a token is rejected does not explain why it was sampled.
+    begin = finding.token_start + (finding.kind is Kind.UNEXPECTED_TOKEN)
+    return next((place for place in close if begin <= place.end), None)

@@ -16,11 +16,13 @@ from inspector.capture import Endpoint
 from inspector.diagnosis.issue import (
     Asked,
     Confidence,
+    Ended,
     FindingForm,
     Issue,
     Rate,
     Shown,
     Side,
+    Step,
     Texts,
     TokenForm,
 )
@@ -113,7 +115,7 @@ def _issue(entry: object) -> Issue:
         title=fields.take("title", text),
         sides=fields.take("side", several(word(Side)), one_is_enough=True),
         cause=fields.take("cause", text),
-        steps=fields.take("steps", several(text)),
+        steps=fields.take("steps", several(_step)),
         confidence=fields.take("confidence", word(Confidence)),
         basis=fields.take("basis", text),
         links=fields.take("links", several(text), ()),
@@ -158,6 +160,21 @@ def _issue(entry: object) -> Issue:
     if not (issue.patterns or issue.may_match or issue.tokens or issue.findings or issue.hints or said):
         raise Wrong("nothing can lead to it: give patterns, symptoms, hints, tokens or findings")
     return issue
+
+
+def _step(value: object) -> Step:
+    if isinstance(value, str):
+        return Step(text=text(value))
+    fields = Fields(value, "a step")
+    step = Step(
+        text=fields.take("step", text),
+        ended=frozenset(fields.take("ended", several(word(Ended)), (), one_is_enough=True)),
+        token_ids=fields.take("token_ids", flag, None),
+        endpoints=frozenset(fields.take("endpoints", several(word(Endpoint)), (), one_is_enough=True)),
+        measured=fields.take("measured", flag, False),
+    )
+    fields.done()
+    return step
 
 
 def _token_form(value: object) -> TokenForm:

@@ -18,11 +18,13 @@ __all__ = [
     "Asked",
     "Confidence",
     "Element",
+    "Ended",
     "FindingForm",
     "Issue",
     "Pattern",
     "Rate",
     "Side",
+    "Step",
     "Texts",
     "TokenForm",
 ]
@@ -78,6 +80,16 @@ class Asked(StrEnum):
     """No such key, or null, 0 or empty."""
 
 
+class Ended(StrEnum):
+    """Why a response ended, according to the server."""
+
+    LENGTH = "length"
+    """The token budget was used up."""
+    STOP = "stop"
+    """The model ended its turn."""
+    UNKNOWN = "unknown"
+
+
 class Shown(StrEnum):
     """What a check of a server can show that disproves an issue on it."""
 
@@ -113,6 +125,20 @@ class Element(NamedTuple):
     any_text: bool = False
     """Any token that is no marker, also beside `ids`."""
     anything: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One thing to do, and the situations in which it makes sense; an empty set is any."""
+
+    text: str
+    ended: frozenset[Ended] = frozenset()
+    token_ids: bool | None = None
+    """Whether the capture has token IDs; where that is not known, it has none."""
+    endpoints: frozenset[Endpoint] = frozenset()
+    """Kept where the endpoint is not known."""
+    measured: bool = False
+    """An upgrade that was measured on streams that the table of upgrades leaves out, as unstreamed ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,8 +209,8 @@ class Issue:
     sides: tuple[Side, ...]
     """Likeliest first."""
     cause: str
-    steps: tuple[str, ...]
-    """What to do, best first."""
+    steps: tuple[Step, ...]
+    """What to do, best first; `steps.steps_for` chooses those for a situation."""
     confidence: Confidence
     basis: str
     """What the entry rests on."""

@@ -17,7 +17,7 @@ def issue_row(issue: Issue) -> dict[str, Any]:
         "title": issue.title,
         "sides": [str(side) for side in issue.sides],
         "cause": issue.cause,
-        "steps": list(issue.steps),
+        "steps": [step.text for step in issue.steps],
         "affected": {program: versions.text for program, versions in issue.affected.items()},
         "fixed_in": dict(issue.fixed_in),
         "endpoints": sorted(str(endpoint) for endpoint in issue.endpoints),

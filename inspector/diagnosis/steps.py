@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from inspector.capture import Endpoint
-from inspector.diagnosis.issue import Issue, Side
+from inspector.diagnosis.issue import Ended, Issue, Side, Step
 from inspector.diagnosis.release_bounds import release_bounds
 from inspector.diagnosis.versions import as_version
 from inspector.engines import DEFAULT, Engine
@@ -30,6 +30,14 @@ _RELEASE: Final = re.compile(r"\b\d+\.\d+(?:\.\d+)?\b")
 _ANY: Final = "any"
 _FIRST_RIGHT: Final = "the first release measured that delivers such streams completely"
 _UNMEASURED: Final = " (from the source code, not measured)"
+_ENDED: Final[Mapping[str, Ended]] = {
+    "length": Ended.LENGTH,
+    "max_output_tokens": Ended.LENGTH,
+    "stop": Ended.STOP,
+    "tool_calls": Ended.STOP,
+    "completed": Ended.STOP,
+}
+"""What `finish_reason` of chat and completions, and the status of Responses, say of the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +50,9 @@ class Situation:
     calls: bool | None = None
     """Whether the model called functions; None where that is not known."""
     engine: Engine = DEFAULT
+    ended: Ended = Ended.UNKNOWN
+    token_ids: bool = False
+    """Whether the token IDs of the response are known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +78,8 @@ def situation_of(reading: Reading) -> Situation:
         endpoint=reading.header.endpoint,
         calls=called if settled and not reading.spec.raw else None,
         engine=reading.engine,
+        ended=_ENDED.get(reading.choice.finish_reason or "", Ended.UNKNOWN),
+        token_ids=reading.choice.has_ids,
     )
 
 
@@ -74,7 +87,11 @@ def steps_for(issue: Issue, situation: Situation) -> tuple[str, ...]:
     """What to do, best first; at least one step."""
     seen = measured(issue.id, situation)
     number = as_version(situation.version or "")
-    left = [_told(step, seen) for step in issue.steps if not _reached(step, number)]
+    sensible = [step for step in issue.steps if _fits(step, situation)]
+    if situation.endpoint is Endpoint.COMPLETIONS and situation.endpoint not in issue.endpoints:
+        # No release parses completions, so none repairs what is in them.
+        sensible = [step for step in sensible if not _UPGRADE.match(step.text)] or sensible
+    left = [_told(step, seen) for step in sensible if not _reached(step.text, number)]
     if seen is not None and issue.sides[0] is Side.SERVER and not issue.general:
         left = list(_by_measurement(seen, left, number, situation.engine))
     if not left:
@@ -127,15 +144,15 @@ def _by_measurement(
         yield f"No release measured delivers such streams completely, up to {engine.labelled(seen.newest)}."
 
 
-def _told(step: str, seen: Measured | None) -> str:
+def _told(step: Step, seen: Measured | None) -> str:
     """A step, with what an upgrade rests on where the matrix does not bear it out."""
-    if not _UPGRADE.match(step):
-        return step
-    asked = [number for name in _RELEASE.findall(step) if (number := as_version(name)) is not None]
+    if step.measured or not _UPGRADE.match(step.text):
+        return step.text
+    asked = [number for name in _RELEASE.findall(step.text) if (number := as_version(name)) is not None]
     first = as_version(seen.first_right or "") if seen is not None else None
     if not asked or (first is not None and max(asked) >= first):
-        return step
-    return f"{step.rstrip('.')}{_UNMEASURED}."
+        return step.text
+    return f"{step.text.rstrip('.')}{_UNMEASURED}."
 
 
 def _reached(step: str, number: tuple[int, ...] | None) -> bool:
@@ -144,6 +161,15 @@ def _reached(step: str, number: tuple[int, ...] | None) -> bool:
         return False
     told = [as_version(name) for name in _RELEASE.findall(step)]
     return bool(told) and all(one is not None and one <= number for one in told)
+
+
+def _fits(step: Step, situation: Situation) -> bool:
+    """Whether a step makes sense in a situation."""
+    if step.ended and situation.ended not in step.ended:
+        return False
+    if step.token_ids is not None and step.token_ids is not situation.token_ids:
+        return False
+    return not step.endpoints or situation.endpoint is None or situation.endpoint in step.endpoints
 
 
 def _class(calls: bool | None) -> str:

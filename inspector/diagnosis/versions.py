@@ -25,6 +25,7 @@ _OPERATORS: Final[dict[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]]]
 _CLAUSE: Final = re.compile(r"(>=|<=|==|>|<)\s*(\S+)")
 
 
+@lru_cache(maxsize=1024)
 def as_version(text: str) -> tuple[int, ...] | None:
     """A version as numbers that compare in order; None for what is no version.
 

@@ -65,7 +65,7 @@ def fixtures_of(path: Path) -> tuple[list[Fixture], int]:
             continue
         row = loads(line)
         if not isinstance(row, dict) or row.get("spec_version") != SPEC:
-            raise LabError(f"{path}:{number}: no CanIToolCall fixture of version {SPEC}")
+            raise LabError(f"{path}:{number}: not a CanIToolCall fixture of version {SPEC}")
         if row.get("family") != FAMILY:
             others += 1
             continue
@@ -85,10 +85,18 @@ def _fixture(row: Mapping[str, Any]) -> Fixture:
         id=str(row["id"]),
         ids=tuple(encode(row["raw_output"]) if ids is None else ids),
         tools=tuple(str(tool["function"]["name"]) for tool in row["tools"]),
-        expected=dict(expected) if expected is not None else None,
+        expected=None if expected is None else _expected(expected),
         reason="" if error is None else str(error["reason"]),
         truncated=_TRUNCATED in row["tags"],
     )
+
+
+def _expected(told: Mapping[str, Any]) -> dict[str, Any]:
+    for key in ("content", "reasoning_content"):
+        if not isinstance(told[key], str | None):
+            raise ValueError(key)
+    calls = [{"name": str(call["name"]), "arguments": call["arguments"]} for call in told["tool_calls"]]
+    return {**told, "tool_calls": calls}
 
 
 def script_of(fixture: Fixture) -> Script:

@@ -355,7 +355,7 @@ def _written(path: Path) -> Iterator[None]:
     except OSError as error:
         raise LabError(
             f"{path}: cannot be written ({error.strerror or error}); free disk space or choose another "
-            "folder, and run the command again: it goes on where it stopped"
+            "folder, and run the command again to resume"
         ) from error
 
 

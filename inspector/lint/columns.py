@@ -131,11 +131,11 @@ def _is_masked(value: object) -> bool:
 
 
 def is_ids(value: object) -> bool:
-    """True for a list of integers that can be tokens of gpt-oss."""
+    """True for a list whose first elements can be tokens of gpt-oss."""
     return (
         isinstance(value, list)
         and len(value) > 1
-        and all(type(one) is int and 0 <= one < VOCABULARY_SIZE for one in value[:64])
+        and all(type(one) is int and 0 <= one < VOCABULARY_SIZE for one in value[:_SHOWN_IDS])
     )
 
 

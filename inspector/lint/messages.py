@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from inspector.formats import clip, count
+from inspector.formats import clip
 from inspector.lint.finding import Flaw
 from inspector.lint.rules import Rule
 from inspector.lint.spelled import first_spelled, is_transcript
@@ -211,7 +211,7 @@ def _text(content: object) -> str:
 def _part_text(part: Mapping[str, Any]) -> str:
     if isinstance(text := part.get("text"), str):
         return text
-    return f"[{count(1, 'part')}]" if part.get("type") not in {None, "text"} else ""
+    return "[1 part]" if part.get("type") not in (None, "text") else ""
 
 
 def _string(value: object) -> str | None:

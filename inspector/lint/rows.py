@@ -6,8 +6,10 @@ batch is held. A file that is one JSON document has to be read whole, so its siz
 
 import io
 import json
+import lzma
 import sys
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +30,18 @@ _PARQUET: Final = b"PAR1"
 _ZIP: Final = b"PK\x03\x04"
 _BATCH: Final = 32
 """Rows of a Parquet file that are held at a time."""
+_STEP: Final = 4096
+"""Packed bytes that are expanded at a time."""
+_NOT_UNPACKED: Final = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    OSError,
+    RuntimeError,
+    ValueError,
+)
+"""What a damaged or encrypted member raises."""
 _NO_VALUE: Final = (ValueError, OverflowError)
 """What Arrow raises for a value that Python cannot hold, such as text that is no UTF-8."""
 _MISSING: Final = (
@@ -160,7 +174,7 @@ def _inspect(file: IO[bytes], name: str) -> Iterator[Row]:
     try:
         archive = zipfile.ZipFile(file)
         members = [one for one in archive.infolist() if _is_sample(one.filename)]
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError, OSError) as error:
         raise CaptureError(name, f"the zip archive is damaged ({error}); save it again") from error
     if not members:
         raise CaptureError(name, "is a zip archive without samples of Inspect; unpack it and pass its files")
@@ -175,18 +189,28 @@ def _samples(archive: zipfile.ZipFile, members: list[zipfile.ZipInfo], name: str
     for number, member in enumerate(members, 1):
         try:
             with archive.open(member) as file:
-                content = file.read(ROW_BYTES + 1)
+                content = _unpacked(file, member)
         except NotImplementedError as error:
             raise CaptureError(
                 name, "its samples are compressed with zstd; convert it: inspect log convert --to json"
             ) from error
-        except (zipfile.BadZipFile, EOFError, OSError, RuntimeError, ValueError) as error:
+        except _NOT_UNPACKED as error:
             yield Row(number, None, f"it cannot be unpacked ({error})")
             continue
         if len(content) > ROW_BYTES:
             yield Row(number, None, f"it is larger than {ROW_BYTES // 2**20} MiB")
         else:
             yield _row(number, content.decode("utf-8-sig", "replace"))
+
+
+def _unpacked(file: IO[bytes], member: zipfile.ZipInfo) -> bytes:
+    """The bytes of a member, at most one more than a row may have."""
+    if member.compress_type in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+        return file.read(ROW_BYTES + 1)
+    content = bytearray()
+    while len(content) <= ROW_BYTES and (piece := file.read(_STEP)):  # more is expanded than is asked for
+        content += piece
+    return bytes(content)
 
 
 def _parquet(file: IO[bytes], name: str) -> Iterator[Row]:

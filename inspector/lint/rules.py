@@ -64,7 +64,7 @@ RULES: Final[dict[Rule, Advice]] = {
     Rule.WRONG_FORM: Advice(
         _W,
         "The value does not have the form that its column is read as, so it was not checked.",
-        "Give all rows of a column one form, or name the columns with --text, --messages, --ids or --answer.",
+        "Use one form for all rows of a column, or name the columns with --text, --messages, --ids or --answer.",
     ),
     Rule.TOO_LONG: Advice(
         _W,
@@ -135,7 +135,7 @@ RULES: Final[dict[Rule, Advice]] = {
     Rule.EMPTY_FINAL: Advice(
         _E,
         "The final answer is empty.",
-        "Drop the row, or restore the answer; the model learns to answer nothing.",
+        "Drop the row, or restore the answer; otherwise the model learns to give empty answers.",
     ),
     Rule.MISSING_FINAL: Advice(
         _E,
@@ -174,7 +174,7 @@ RULES: Final[dict[Rule, Advice]] = {
     ),
     Rule.ANALYSIS_DROPPED: Advice(
         _E,
-        "The rendered row lacks the reasoning before a tool call of the turn that is not finished.",
+        "The rendered row lacks the reasoning before a tool call of the unfinished turn.",
         "Keep the reasoning of the current turn until its final answer.",
     ),
     Rule.UNKNOWN_ROLE: Advice(
@@ -205,7 +205,7 @@ RULES: Final[dict[Rule, Advice]] = {
     Rule.RESULT_WITHOUT_CALL: Advice(
         _E,
         "No earlier message has the call that a tool result is for.",
-        "Keep the message of the assistant with the call, and the id of the call.",
+        "Keep the assistant message with the call, and the ID of the call.",
     ),
     Rule.RAW_HARMONY_ANSWER: Advice(
         _E,

@@ -10,6 +10,8 @@ __all__ = ["Known"]
 _SEARCHES_AT_MOST: Final = 20_000
 """Pieces that are looked for; a hostile stream has more, and its other text has stand-ins of its own."""
 _QUOTED_FROM: Final = 8
+_FEW: Final = 1000
+"""Searches that take less time than one walk through all that is known."""
 _WITHIN_FROM: Final = 3
 _BETWEEN: Final = "\0"
 
@@ -22,8 +24,8 @@ class Known:
         self._exact: dict[str, str] = {}
         self._text = _BETWEEN
         self._other = _BETWEEN
-        self._quotes = ""
-        self._others = ""
+        self._quotes: list[str] = []
+        self._others: list[str] = []
         self._short: dict[str, str] = {}
         self._searches = 0
 
@@ -42,8 +44,8 @@ class Known:
         if len(text) < _QUOTED_FROM:
             self._short[text] = standin
             return
-        self._quotes += text + _BETWEEN
-        self._others += standin + _BETWEEN
+        self._quotes.append(text)
+        self._others.append(standin)
 
     def quoted(self, text: str) -> str:
         """The stand-in of a short text that stands between quotation marks; others stay as they are."""
@@ -97,33 +99,43 @@ class Known:
     def _longest(self, text: str, at: int) -> int:
         """Length of the longest known piece that begins there."""
         self._searches += 1
-        if self._searches > _SEARCHES_AT_MOST:
+        if self._searches > _SEARCHES_AT_MOST or text[at] not in self._text:
             return 0
-        most, size = len(text) - at, 1
-        if text[at] not in self._text:
-            return 0
-        while size < most and text[at : at + min(size * 4, most)] in self._text:
-            size = min(size * 4, most)
-        high = min(size * 4, most)
-        found = bisect_right(
-            range(size + 1, high + 1), False, key=lambda one: text[at : at + one] not in self._text
-        )
-        return size + found
+        return _longest_in(self._text, text, at, 1)
 
     def without_quotes(self, words: str) -> str:
         """The server's words with stand-ins for what they quote, from eight characters on."""
-        known, others = self._text + self._quotes, self._other + self._others
+        known = self._text + "".join(f"{one}{_BETWEEN}" for one in self._quotes)
+        others = self._other + "".join(f"{one}{_BETWEEN}" for one in self._others)
+        begin = _beginnings(known, words)
         parts: list[str] = []
         at = 0
         while at < len(words):
-            size = _QUOTED_FROM
-            place = known.find(words[at : at + size]) if at + size <= len(words) else -1
-            if place < 0:
+            if words[at : at + _QUOTED_FROM] not in begin:
                 parts.append(words[at])
                 at += 1
                 continue
-            while at + size < len(words) and (more := known.find(words[at : at + size + 1])) >= 0:
-                place, size = more, size + 1
+            size = _longest_in(known, words, at, _QUOTED_FROM)
+            place = known.find(words[at : at + size])
             parts.append(others[place : place + size])
             at += size
         return "".join(parts)
+
+
+def _longest_in(known: str, text: str, at: int, size: int) -> int:
+    """Length of the longest piece from `at` on that is known; `size` characters of it are."""
+    most = len(text) - at
+    while size < most and text[at : at + min(size * 4, most)] in known:
+        size = min(size * 4, most)
+    high = min(size * 4, most)
+    found = bisect_right(range(size + 1, high + 1), False, key=lambda one: text[at : at + one] not in known)
+    return size + found
+
+
+def _beginnings(known: str, words: str) -> set[str]:
+    """The runs of eight characters of some words that are known."""
+    runs = {words[at : at + _QUOTED_FROM] for at in range(len(words) - _QUOTED_FROM + 1)}
+    if len(runs) < _FEW:
+        return {run for run in runs if run in known}
+    every = (known[at : at + _QUOTED_FROM] for at in range(len(known) - _QUOTED_FROM + 1))
+    return {run for run in every if run in runs}

@@ -24,6 +24,17 @@ __all__ = ["SWEEP_WARM_UP", "Plan", "distinct"]
 SWEEP_WARM_UP: Final = 5
 """Requests before a sweep: a loss of a server that has just started would decide its first load."""
 _WARM_UP_AT_MOST: Final = 10_000
+_SAMPLING: Final = (
+    "reasoning_effort",
+    "max_tokens",
+    "temperature",
+    "top_p",
+    "seed",
+    "logprobs",
+    "token_ids",
+    "background",
+)
+"""Parameters of a request that hold no text of a person."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +68,9 @@ class Plan:
         if not 1 <= len(self.servers) <= 2:
             raise InspectorError(f"{len(self.servers)} servers cannot be probed together; name one or two")
         if self.sweep is not None and (len(self.servers) > 1 or self.load.rate is not None):
-            raise InspectorError("a sweep is of one server and sets its load itself; choose one of the two")
+            raise InspectorError(
+                "a sweep tests one server and sets the load itself; remove the second server or the rate"
+            )
         if not 0 <= self.warm_up <= _WARM_UP_AT_MOST:
             raise InspectorError(
                 f"invalid warm-up: {self.warm_up}; choose 0 to {_WARM_UP_AT_MOST:,} requests"
@@ -92,24 +105,36 @@ class Plan:
 
     def _told(self, sides: Sequence[Side], mix: Mix) -> dict[str, Any]:
         """What makes two runs the same one; the budget may grow."""
-        # Not the bodies: a server that renders the prompt writes the day into it.
-        asked = [
-            [asdict(prompt) for prompt in self.prompts],
-            [endpoint.value for endpoint in self.endpoints],
-            [[ask.label, ask.endpoint.value] for ask in self.scripted],
-            None if self.like is None else asdict(replace(self.like, model="")),
-        ]
         return {
             "format": 1,
             "servers": [[side.server.v1, side.model] for side in sides],
             "versions": [side.version for side in sides],
-            "requests": hashlib.sha256(json.dumps(asked, sort_keys=True, default=list).encode()).hexdigest(),
+            "requests": self._shape() if self.redact else self._digest(),
             "control": mix.control,
             "unstreamed": mix.unstreamed,
             "concurrency": self.load.concurrency,
             "rate": self.load.rate,
             **({"redacted": True} if self.redact else {}),
             "sweep": None if self.sweep is None else [self.sweep.limit, self.sweep.smallest],
+        }
+
+    def _digest(self) -> str:
+        # Not of the bodies: a server that renders the prompt writes the day into it.
+        asked = [
+            [asdict(prompt) for prompt in self.prompts],
+            [endpoint.value for endpoint in self.endpoints],
+            [[ask.label, ask.endpoint.value] for ask in self.scripted],
+            None if self.like is None else asdict(replace(self.like, model="")),
+        ]
+        return hashlib.sha256(json.dumps(asked, sort_keys=True, default=list).encode()).hexdigest()
+
+    def _shape(self) -> dict[str, Any]:
+        """What is asked, without its text: by a digest of it, anyone could test guesses."""
+        return {
+            "prompts": len(self.prompts),
+            "endpoints": [endpoint.value for endpoint in self.endpoints],
+            "scripts": [[ask.label, ask.endpoint.value] for ask in self.scripted],
+            "sampling": None if self.like is None else {key: getattr(self.like, key) for key in _SAMPLING},
         }
 
 

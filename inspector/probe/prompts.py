@@ -108,7 +108,7 @@ def _prompt_of(value: object, number: int) -> Prompt:
             return Prompt(label=label, messages=tuple(_messages(value, number)))
         case _:
             raise InspectorError(
-                f"line {number} is no prompt: expected a text, a list of messages, or an object with "
+                f"line {number} is not a prompt: expected a text, a list of messages, or an object with "
                 '"prompt" or "messages"'
             )
 

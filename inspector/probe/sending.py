@@ -230,7 +230,7 @@ def retry_after(told: str | None, now: datetime | None = None) -> float | None:
         return float(told)
     try:
         at = parsedate_to_datetime(told)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     at = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
     return max(0.0, (at - (now or datetime.now(UTC))).total_seconds())

@@ -59,7 +59,7 @@ class ProbeShelf:
         except FileNotFoundError:
             if self.folder.is_dir() and any(self.folder.iterdir()):
                 raise StoreError(
-                    f"{self.folder}: is not empty and no probe's folder; choose another --out"
+                    f"{self.folder}: is not empty and not the folder of a probe; choose another --out"
                 ) from None
             return False
         except (OSError, ValueError) as error:
@@ -69,7 +69,8 @@ class ProbeShelf:
         changed = sorted(key for key in {*before, *plan} if before.get(key) != plan.get(key))
         if changed:
             raise StoreError(
-                f"{self.folder}: holds a probe with other {changed[0]}; choose another --out, or ask the same"
+                f"{self.folder}: contains a probe with other {changed[0]}; choose another --out, "
+                "or the same settings"
             )
         return True
 
@@ -128,7 +129,7 @@ def _opened(path: Path) -> TextIO:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         file.close()
-        raise StoreError(f"{path.parent}: another probe writes here; wait for it to end") from error
+        raise StoreError(f"{path.parent}: another probe is writing here; wait for it to end") from error
     content = path.read_bytes()
     file.truncate(content.rfind(b"\n") + 1)
     return file

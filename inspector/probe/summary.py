@@ -264,20 +264,20 @@ def _swept(losing: Group | None, clean: Group | None, threshold: float) -> str:
     def load(group: Group) -> str:
         return count(int(group.name), "stream")
 
+    were = "were" if clean is not None and clean.damaged > 1 else "was"
     if losing is None:
         if clean is None:
             return "No load was finished."
         if clean.damaged:
             return (
                 f"No load up to {load(clean)} at once was shown to lose more than {percent(threshold)}: "
-                f"{clean.damaged:,} of {clean.loss.of:,} responses were damaged there, {clean.loss.words}."
+                f"{clean.damaged:,} of {clean.loss.of:,} responses {were} damaged there, {clean.loss.words}."
             )
         return (
             f"No silent loss up to {load(clean)} at once ({clean.loss.of:,} checked there; the loss rate is "
             f"at most {percent(clean.loss.high)}, 95% confidence)."
         )
     some = "none" if clean is None or not clean.damaged else f"{clean.damaged:,}"
-    were = "were" if clean is not None and clean.damaged > 1 else "was"
     below = "" if clean is None else f" At {load(clean)}, {some} of {clean.loss.of:,} {were} damaged."
     return (
         f"The smallest load that loses is {load(losing)} at once: {losing.damaged:,} of {losing.loss.of:,} "

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from inspector.audit import Finding, Severity
-from inspector.diagnosis import Answer, answers_of_capture
+from inspector.diagnosis import Answer, answers_of_capture, first_step, situation_of
 from inspector.engines import DEFAULT
 from inspector.inspection import Inspection
 from inspector.metrics import Figures, figures
@@ -43,6 +43,8 @@ class Facts:
     """The finding that `reproduction` reproduces."""
     reproduction: Reproduction | None
     issues: tuple[Answer, ...]
+    steps: tuple[str, ...]
+    """The first thing to do about each of them."""
     request: str
     """The request as JSON, truncated if long."""
     replay: tuple[str, ...]
@@ -55,6 +57,8 @@ def facts(one: Inspection) -> Facts:
     reading = one.reading
     shown_by, reproduction = _reproduction(one)
     shown = figures(reading)
+    answers = tuple(answers_of_capture(one.findings, reading)[:_ISSUES_SHOWN])
+    situation = situation_of(reading)
     request = masked(dumps(redact(reading.header.request), indent=2, ensure_ascii=False))
     if len(request) > _REQUEST_SHOWN:
         request = f"{request[:_REQUEST_SHOWN]}\n… and {len(request) - _REQUEST_SHOWN:,} more characters"
@@ -76,7 +80,8 @@ def facts(one: Inspection) -> Facts:
         figures=shown,
         shown_by=shown_by,
         reproduction=reproduction,
-        issues=tuple(answers_of_capture(one.findings, reading)[:_ISSUES_SHOWN]),
+        issues=answers,
+        steps=tuple(first_step(answer.issue, situation) for answer in answers),
         request=request if reading.header.request else "",
         replay=tuple(_replay(one, reproduction, shown)),
         notes=tuple(masked(note) for note in reading.notes),

@@ -177,12 +177,12 @@ def _issues(told: Facts) -> Iterator[str]:
     if not told.issues:
         return
     yield "<h2>Similar known issues</h2><ul>"
-    for answer in told.issues:
+    for answer, step in zip(told.issues, told.steps, strict=True):
         issue = answer.issue
         fixed = "".join(f", fixed in {name} {release}" for name, release in issue.fixed_in.items())
-        step = f"<br>{_text(issue.steps[0])}" if issue.steps else ""
         links = "".join(f"<br><span class='quiet'>{_text(link)}</span>" for link in issue.links[:3])
-        yield f"<li><b>{_text(issue.title)}</b> ({_text(issue.id)}{_text(fixed)}){step}{links}</li>"
+        title = f"<b>{_text(issue.title)}</b> ({_text(issue.id)}{_text(fixed)})"
+        yield f"<li>{title}<br>{_text(step)}{links}</li>"
     yield "</ul>"
 
 

@@ -28,6 +28,10 @@ __all__ = ["Break", "RolloutReport", "check"]
 _LOOKED_AT: Final = 8
 _OPEN_AT_MOST: Final = 4096
 """Conversations whose last turn is held."""
+_NO_TURN: Final = (
+    "has no turn with token IDs; a row needs prompt_token_ids and token_ids, and a capture must be "
+    "recorded with return_token_ids: true"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +153,8 @@ def check(
     captures: list[tuple[str, Capture]] = []
     for path in paths:
         report = _rows(path, group, max_findings)
+        if report is None and str(path) == "-":  # it can be read only once
+            raise CaptureError("standard input", _NO_TURN)
         if report is None:
             captures += _loaded(path)
         else:
@@ -162,11 +168,7 @@ def _loaded(path: Path | str) -> list[tuple[str, Capture]]:
     try:
         return [(str(path), capture) for capture in load(path)]
     except CaptureError as error:
-        raise CaptureError(
-            str(path),
-            "has no turn with token IDs; a row needs prompt_token_ids and token_ids, and a capture must be "
-            "recorded with return_token_ids: true",
-        ) from error
+        raise CaptureError(str(path), _NO_TURN) from error
 
 
 def _rows(path: Path | str, group: str | None, limit: int) -> RolloutReport | None:

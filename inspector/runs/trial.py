@@ -68,5 +68,5 @@ def has_output(run: Run) -> bool:
 def checked_runs(count: int) -> int:
     """The number of runs of each side; raises InspectorError for one that cannot be."""
     if not 1 <= count <= RUNS_AT_MOST:
-        raise InspectorError(f"{count} runs of each side cannot be; choose 1 to {RUNS_AT_MOST}")
+        raise InspectorError(f"invalid number of runs: {count}; choose 1 to {RUNS_AT_MOST}")
     return count

@@ -27,7 +27,7 @@ from inspector.client.recorder import Sink
 from inspector.client.transport import endpoint_of
 from inspector.engines import Engine, engine_of
 from inspector.errors import InspectorError
-from inspector.tap.arrivals import together
+from inspector.tap.arrivals import Arrival, together
 from inspector.tap.bodies import ClientLeft, RequestBody
 from inspector.tap.headers import end_to_end, readable_only, value
 from inspector.tap.recording import Recording
@@ -289,8 +289,8 @@ class _Exchange:
             headers = end_to_end(headers, drop=(b"content-length",))
         self._begun = True
         await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
-        assert isinstance(response.stream, Body)  # noqa: S101 -- our transport's
-        async for arrivals in response.stream.arrivals():
+
+        async def take(arrivals: Sequence[Arrival]) -> None:
             chunk = b"".join([arrival.chunk for arrival in arrivals])
             passed = chunk if rewriter is None else rewriter.receive(chunk)
             if passed:
@@ -298,6 +298,9 @@ class _Exchange:
             if recording is not None:
                 for arrival in together(arrivals):
                     await _in_turn(recording.chunk(arrival.chunk, arrival.at_s))
+
+        assert isinstance(response.stream, Body)  # noqa: S101 -- our transport's
+        await response.stream.passed_to(take)
         rest = b"" if rewriter is None else rewriter.close()
         self._close("")
         await send({"type": "http.response.body", "body": rest, "more_body": False})

@@ -2,18 +2,22 @@
 
 What one read of the network brings is parsed at once and handed on together. A client library that asks for
 each read and hands on each chunk alone takes several turns of the event loop for each event of a stream.
+Chunks of a chunked body that are whole are cut here, in a third of h11's time; h11 reads everything else.
 """
 
 import asyncio
+import re
 import ssl
 import time
-from collections.abc import AsyncIterator, Sequence
-from typing import Final
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any, Final, cast
 
 import h11
 import httpx
 
 from inspector.tap.arrivals import Arrival
+from inspector.tap.begun import Begun
 
 __all__ = ["WAITING", "Body", "UpstreamTransport"]
 
@@ -25,7 +29,12 @@ _HEADERS_AT_MOST: Final = 100 * 1024
 _KEPT_AT_MOST: Final = 100
 _ADDRESSES_DELAY_S: Final = 0.25
 """After this time the next address of the host is tried, RFC 8305."""
+_CHUNK: Final = re.compile(rb"([0-9A-Fa-f]{1,7})\r\n")
+_LINE_END: Final = b"\r\n"
 _NO_ANSWER: Final = "Server disconnected without sending a response."
+
+
+Take = Callable[[Sequence[Arrival]], Coroutine[Any, None, None]]
 
 
 class UpstreamTransport(httpx.AsyncBaseTransport):
@@ -89,15 +98,14 @@ class UpstreamTransport(httpx.AsyncBaseTransport):
 
     async def _connected(self) -> "_Connection":
         loop = asyncio.get_running_loop()
+        connection: _Connection
+        to = partial(loop.create_connection, _Connection, self._host, self._port, ssl=self._trust)
         try:
             async with asyncio.timeout(self._connect_s):
-                _, connection = await loop.create_connection(
-                    _Connection,
-                    self._host,
-                    self._port,
-                    ssl=self._trust,
-                    happy_eyeballs_delay=_ADDRESSES_DELAY_S,
-                )
+                if isinstance(loop, asyncio.BaseEventLoop):
+                    _, connection = await to(happy_eyeballs_delay=_ADDRESSES_DELAY_S)
+                else:  # uvloop, which is used where it is installed, tries one address after the other
+                    _, connection = await to()
         except TimeoutError as error:
             raise httpx.ConnectTimeout(str(error)) from error
         except OSError as error:
@@ -117,6 +125,10 @@ class Body(httpx.AsyncByteStream):
         """All that has arrived, as soon as something has; raises what broke the response off."""
         while arrivals := await self._connection.arrived():
             yield arrivals
+
+    async def passed_to(self, take: Take) -> None:
+        """Give `take` the same, at once where it does not wait for anything."""
+        await self._connection.passed_to(take)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """The same, chunk by chunk."""
@@ -143,12 +155,18 @@ class _Connection(asyncio.Protocol):
         self._size = 0
         self._paused = False
         self._whole = False
+        self._between = False
+        """Whether the last chunk of a chunked body is whole, and h11 has nothing of the next one."""
         self._busy = False
         """Whether a request is under way; what comes at other times belongs to none."""
         self._error: httpx.TransportError | None = None
         self._ended = False
         """Whether the server sends nothing more."""
         self._waiter: asyncio.Future[None] | None = None
+        self._take: Take | None = None
+        """What is given the body as it comes, while the task waits for that."""
+        self._begun: Begun | None = None
+        """What it has not done yet, for the task to do."""
         self._writable = asyncio.Event()
         self._writable.set()
 
@@ -169,7 +187,7 @@ class _Connection(asyncio.Protocol):
         if self._http.their_state is not h11.DONE or self._http.trailing_data[0]:
             return False
         self._http.start_next_cycle()
-        self._head, self._whole, self._busy = None, False, False
+        self._head, self._whole, self._between, self._busy = None, False, False, False
         self._arrivals, self._size = [], 0  # a client that left did not read them
         return True
 
@@ -211,6 +229,27 @@ class _Connection(asyncio.Protocol):
             if self._whole:
                 return ()
             await self._more()
+        return self._taken()
+
+    async def passed_to(self, take: Take) -> None:
+        """Give all that comes of the body to `take`, at once where it does not wait."""
+        while not (self._whole and not self._arrivals):
+            if self._arrivals:
+                await take(self._taken())
+                continue
+            self._take = take
+            try:
+                await self._more()
+            except asyncio.CancelledError as error:
+                if self._begun is not None:
+                    self._begun.throw(error)
+                raise
+            finally:
+                begun, self._begun, self._take = self._begun, None, None
+            if begun is not None:
+                await begun
+
+    def _taken(self) -> Sequence[Arrival]:
         arrivals, self._arrivals, self._size = self._arrivals, [], 0
         if self._paused and self._transport is not None:
             self._paused = False
@@ -231,8 +270,7 @@ class _Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """It is open."""
-        assert isinstance(transport, asyncio.Transport)  # noqa: S101 -- of a stream
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # of a stream; uvloop's is of another class
 
     def data_received(self, data: bytes) -> None:
         """Some bytes came."""
@@ -277,11 +315,18 @@ class _Connection(asyncio.Protocol):
 
     def _received(self, data: bytes) -> None:
         at_s = time.monotonic()
+        if self._between and data:
+            data = self._without_chunks(data, at_s)
+            if not data:
+                self._wake()
+                return
+        last: h11.Data | None = None
         try:
             self._http.receive_data(data)
             while True:
                 event = self._http.next_event()
                 if isinstance(event, h11.Data):
+                    last = event
                     self._arrivals.append(Arrival(bytes(event.data), at_s))
                     self._size += len(event.data)
                 elif isinstance(event, h11.Response):
@@ -292,7 +337,22 @@ class _Connection(asyncio.Protocol):
                     break
         except h11.RemoteProtocolError as error:
             self._failed(httpx.RemoteProtocolError(str(error)), error)
+        # Its line end may still be to come. As no chunk begins with one, h11 gets it then.
+        self._between = last is not None and last.chunk_end and not self._http.trailing_data[0]
         self._wake()
+
+    def _without_chunks(self, data: bytes, at_s: float) -> bytes:
+        """Take the whole chunks at its beginning; the rest, from where a chunk begins."""
+        at = 0
+        while head := _CHUNK.match(data, at):
+            begins, size = head.end(), int(head[1], 16)
+            ends = begins + size
+            if not size or data[ends : ends + 2] != _LINE_END:
+                break
+            self._arrivals.append(Arrival(data[begins:ends], at_s))
+            self._size += size
+            at = ends + 2
+        return data[at:]
 
     def _failed(self, error: httpx.TransportError, cause: Exception | None = None) -> None:
         if self._error is None:
@@ -302,5 +362,11 @@ class _Connection(asyncio.Protocol):
         self._wake()
 
     def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        if self._waiter is None or self._waiter.done():
+            return
+        if self._take is not None and self._arrivals:
+            begun = Begun(self._take(self._taken()))
+            if begun.over and not self._whole and self._error is None:
+                return
+            self._begun = begun
+        self._waiter.set_result(None)

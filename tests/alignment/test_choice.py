@@ -179,3 +179,46 @@ def test_a_separator_more_than_there_are_messages_to_separate_is_text_from_nowhe
     assert [one.text for one in found.extras if not one.separates] == extra
     assert sum(one.separates for one in found.extras) == min(feeds, 2)
     assert {fate.state for fate in found.fates} == {FateState.OK}
+
+
+@pytest.mark.parametrize(
+    ("words", "deltas"),
+    [
+        # The second message begins with a line feed: of the two, the server's is the first.
+        (["One.", "\nTwo."], ["One.", "\n", "\nTwo."]),
+        # A message of one line feed, between two separators.
+        (["One.", "\n", "Two."], ["One.", "\n\n\n", "Two."]),
+        # Two messages end and begin in one delta.
+        (["One.", "Two.", "Three."], ["One.\nTwo.\nTh", "ree."]),
+    ],
+    ids=["text with a line feed", "line feed as text", "within a delta"],
+)
+def test_separators_are_told_from_the_line_feeds_of_the_text(
+    words: Sequence[str], deltas: Sequence[str]
+) -> None:
+    think = "<|channel|>analysis<|message|>{}<|end|>"
+    text = "<|start|>assistant".join(think.format(word) for word in words)
+    steps: list[Step] = [(text, {"reasoning": deltas[0]}), *(("", {"reasoning": one}) for one in deltas[1:])]
+    capture = chat(steps)
+    found = aligned(replace(capture, header=replace(capture.header, owned_by="vllm-frontend-rs")))
+    assert found is not None
+    assert {fate.state for fate in found.fates} == {FateState.OK}
+    assert [one.text for one in found.extras if not one.separates] == []
+    assert [one.text for one in found.extras] == ["\n"] * (len(words) - 1)
+
+
+def test_two_separators_in_one_piece_are_two_also_where_other_text_is_lost() -> None:
+    think = "<|channel|>analysis<|message|>{}<|end|>"
+    steps: list[Step] = [
+        (think.format("One fine"), {"reasoning": "One"}),
+        (
+            "<|start|>assistant" + think.format("\n") + "<|start|>assistant" + think.format("Three."),
+            {"reasoning": "\n\n\nThree."},
+        ),
+    ]
+    capture = chat(steps)
+    found = aligned(replace(capture, header=replace(capture.header, owned_by="vllm-frontend-rs")))
+    assert found is not None
+    assert [one.text for one in found.extras if one.separates] == ["\n", "\n"]
+    assert [one.text for one in found.extras if not one.separates] == []
+    assert [fate.generated for fate in found.fates if fate.state is FateState.DROPPED] == [" fine"]

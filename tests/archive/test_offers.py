@@ -42,7 +42,7 @@ def test_scans_of_the_captures_folder_and_of_the_setting_are_offered(
     (tmp_path / "in" / "new.json").write_text("[200002]")
     scanned(offered["one"])
     assert scan_stamp(offered["one"]) != before
-    with pytest.raises(StoreError, match="the scan is gone"):
+    with pytest.raises(StoreError, match="the scan no longer exists"):
         scan_stamp(tmp_path)
 
 
@@ -62,10 +62,10 @@ def test_a_row_opens_no_other_content(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for changed, words in (
         ({"path": str(secret)}, "has changed since the scan"),
-        ({"path": str(tmp_path / "none")}, "no longer there"),
-        ({"path": str(tmp_path / "pipe")}, "no longer there"),
-        ({"path": "/dev/zero"}, "no longer there"),
-        ({"path": "\0"}, "no longer there"),
+        ({"path": str(tmp_path / "none")}, "no longer exists"),
+        ({"path": str(tmp_path / "pipe")}, "no longer exists"),
+        ({"path": "/dev/zero"}, "no longer exists"),
+        ({"path": "\0"}, "no longer exists"),
         ({"number": 2}, "has only 1 captures"),
         ({"digest": None}, "could not be read by the scan"),
         ({"member": "x.json"}, "damaged"),

@@ -161,7 +161,7 @@ def test_a_process_that_ends_takes_only_its_file_along(tmp_path: Path) -> None:
     alike = {row[0]: row for row in expected}
     other = [row for row in rows if row != alike[row[0]]]
     assert [row[4] for row in other] == ["ids-0003.json"]
-    assert "was ended, probably for lack of memory" in other[0][-1]
+    assert "was killed, probably for lack of memory" in other[0][-1]
 
 
 def test_processes_that_cannot_start_are_no_fault_of_a_file(
@@ -169,7 +169,7 @@ def test_processes_that_cannot_start_are_no_fault_of_a_file(
 ) -> None:
     monkeypatch.setattr(pooling, "prepare", partial(os._exit, 1))
     id_lists(tmp_path / "in", 65)
-    with pytest.raises(InspectorError, match=r"end as they start; .* \(--jobs 1\)"):
+    with pytest.raises(InspectorError, match=r"worker processes fail to start; .* \(--jobs 1\)"):
         scan([str(tmp_path / "in")], tmp_path / "out", jobs=2)
     assert rows_in(tmp_path / "out") == []
 
@@ -204,7 +204,7 @@ def test_rows_reach_the_disk_while_the_scan_goes_on(tmp_path: Path) -> None:
 def test_two_scans_do_not_write_one_folder(tmp_path: Path) -> None:
     id_lists(tmp_path / "in", 1)
     held = ScanFolder(tmp_path / "out")
-    with pytest.raises(StoreError, match="another scan writes here"):
+    with pytest.raises(StoreError, match="another scan is writing here"):
         scan([str(tmp_path / "in")], tmp_path / "out", jobs=1)
     held.close()
     assert len(scanned(tmp_path / "out", tmp_path / "in")) == 1

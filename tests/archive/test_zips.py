@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.archive import zips
+from inspector.archive import scan, zips
 from inspector.archive.items import ItemReader
 from inspector.archive.listing import list_places
 from inspector.archive.rows import rows_of
@@ -120,3 +120,17 @@ def test_an_archive_in_an_archive_is_a_row_with_an_error(tmp_path: Path) -> None
     [error] = errors(tmp_path / "x.zip")
     assert error is not None
     assert "ZIP archive" in error
+
+
+def test_a_size_beyond_what_a_table_holds_is_a_row_with_an_error(tmp_path: Path) -> None:
+    content = packed(a=CONTENT)
+    at, end = content.index(b"PK\x01\x02"), content.index(b"PK\x05\x06")
+    head, name = bytearray(content[at : at + 46]), content[at + 46 : end]
+    extra = struct.pack("<HHQ", 1, 8, 2**63 + 5)  # the size of a file of ZIP64
+    head[24:28], head[30:32] = b"\xff" * 4, struct.pack("<H", len(extra))
+    directory = bytes(head) + name + extra
+    last = bytearray(content[end:])
+    last[12:16] = struct.pack("<L", len(directory))
+    (tmp_path / "x.zip").write_bytes(content[:at] + directory + last)
+    far = scan([str(tmp_path / "x.zip")], tmp_path / "out", jobs=1)
+    assert (far.files, far.unread) == (1, 1)

@@ -25,10 +25,19 @@ def doubted(capture: Capture) -> list[Finding]:
     return [one for one in audit(read(capture)) if one.code is Code.COUNT_UNEXPLAINED]
 
 
-@pytest.mark.parametrize(("counted", "told"), [(HI + 7, False), (HI + 8, True)])
+@pytest.mark.parametrize(("counted", "told"), [(HI + 19, False), (HI + 20, True)])
 def test_a_count_is_doubted_only_where_the_texts_leave_much_of_it_open(counted: int, told: bool) -> None:
     found = doubted(chat([("", {"content": "Hi"})], usage=counted, with_ids=False))
     assert [(one.generated, one.delivered) for one in found] == [(str(counted), str(HI))] * told
+
+
+def test_borders_of_messages_that_the_deltas_join_are_no_loss() -> None:
+    thought = "<|start|>assistant<|channel|>analysis<|message|>Hm<|end|>"
+    text = f"{thought * 3}<|start|>assistant<|channel|>final<|message|>Hi<|return|>"
+    whole = chat(
+        [("", {"reasoning": "HmHmHm"}), ("", {"content": "Hi"})], usage=len(encode(text)) - 2, with_ids=False
+    )
+    assert doubted(whole) == []
 
 
 @pytest.mark.parametrize(("counted", "told"), [(THOUGHT + 2, False), (THOUGHT + 3, True)])

@@ -334,9 +334,17 @@ def test_a_server_that_leaves_ids_out_proves_nothing_whole() -> None:
         (Code.PROMPT_REJECTED, "The prompt breaks the format: Unexpected token 188183 while expecting"),
         (Code.TOKEN_REJECTED, "The model's tokens break the format: Unexpected token 12606 while expecting"),
         (Code.ARGUMENTS_BROKEN, "the loss is the server's. The arguments are no longer valid JSON."),
+        (Code.TEXT_IN_OTHER_FIELD, "so the fault is the server's."),
         (Code.FINAL_FUNCTION_AS_MCP, "The final object has it too"),
         (Code.ENDED_IN_REASONING, "Nothing was lost."),
     ],
 )
 def test_the_reason_says_whose_fault_it_looks_like(code: Code, why: str) -> None:
     assert why in inspect(CAPTURES[code][0]).verdict.why
+
+
+def test_an_unfinished_header_that_was_delivered_as_text_is_not_called_a_loss() -> None:
+    header = "<|channel|>commentary to=functions.get_time <|return|>"
+    judged = inspect(chat([(header, {"content": header})])).verdict
+    assert "outside any message body as text in the answer" in judged.sentence
+    assert judged.why.startswith("The model's stream ends inside a header, whose text is not for the client.")

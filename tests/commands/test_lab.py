@@ -100,7 +100,7 @@ def test_the_page_names_front_end_and_steps_of_the_stand_in(
         (["serve", "--vllm", "0.32.0", "--stream-interval", "ragged"], "need the stand-in engine"),
         (
             ["record", "--rust", "0.33.0", "--out", "x", "--stream-interval", "some"],
-            "is no schedule of steps",
+            "is not a schedule of steps",
         ),
     ],
 )

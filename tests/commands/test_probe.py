@@ -106,7 +106,7 @@ def test_prompts_come_from_files_and_a_second_call_goes_on(
     labels = [json.loads(line)["prompt"] for line in (folder / "out" / "rows.jsonl").read_text().splitlines()]
     assert sorted(labels) == ["One", "One", "One (2)", "prompt 2", "prompt 2"]
     assert probe(playback, "--prompt", "Another", "--out", "out", "--requests", "1") == 2
-    assert "holds a probe with other requests" in capsys.readouterr().err
+    assert "contains a probe with other requests" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_a_running_server_is_measured_and_reported(
     assert "GPU unknown" in report
     assert " without a GPU " not in lines[0]  # where that server runs is not known
     assert main(["proof", *words]) == 2
-    assert "holds another proof" in capsys.readouterr().err
+    assert "already contains a proof" in capsys.readouterr().err
 
 
 def test_servers_are_started_one_after_the_other_and_a_failure_is_a_row(
@@ -80,6 +80,17 @@ def test_nothing_measured_is_exit_code_2(tmp_path: Path, capsys: pytest.CaptureF
     assert capsys.readouterr().out.startswith("Nothing was measured.")
     assert main(["proof", "--out", str(tmp_path), "--minutes", "0"]) == 2
     assert main(["proof", "--out", str(tmp_path), "--command", ""]) == 2
+    capsys.readouterr()
+    assert main(["proof", "--out", str(tmp_path), "--command", "vllm 'serve"]) == 2
+    assert "check its quotes" in capsys.readouterr().err
+
+
+def test_braces_of_a_command_may_be_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = "import sys; sys.exit(f'Error: {sys.argv[1:]}')"
+    command = f"""{sys.executable} -c "{code}" {{model}} {{port}} '{{"a": {{}}}}'"""
+    words = ["--command", command, "--condition", "default", "--out", str(tmp_path / "out"), "--model", "a b"]
+    assert main(["proof", *words]) == 2
+    assert """'{"a": {}}']""" in capsys.readouterr().out
 
 
 def test_the_words_of_a_server_stay_words() -> None:

@@ -44,7 +44,7 @@ def test_several_files_go_to_a_folder_and_share_their_stand_ins(
         f"{name}-redacted.jsonl" for name in (TOOL, RESPONSES)
     )
     assert main(["redact", files[0], files[0], "--out", str(tmp_path / "twice")]) == 2
-    assert "already exists" in capsys.readouterr().err
+    assert "two captures would have this name" in capsys.readouterr().err
 
 
 def test_record_and_probe_store_no_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,6 +28,14 @@ def test_exit_codes_are_those_of_audit(
     assert capsys.readouterr().out.startswith(file)
 
 
+def test_standard_input_without_turns_is_refused_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b'{"text": "no IDs"}\n'))))
+    assert main(["rollout", "-"]) == 2
+    assert "standard input: has no turn with token IDs" in capsys.readouterr().err
+
+
 def test_the_summary_comes_first_and_the_list_is_limited(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rollout", LOOPS, "--max-findings", "1"]) == 1
     lines = capsys.readouterr().out.splitlines()

@@ -133,3 +133,16 @@ def test_the_same_loss_has_another_cause_in_another_release() -> None:
 def _audited(capture: Capture) -> tuple[list[Any], Reading]:
     reading = read(capture)
     return audit(reading), reading
+
+
+def test_an_entry_about_lost_text_is_not_named_for_a_rejected_token_beside_it() -> None:
+    stream = (
+        "<|channel|>commentary<|message|>I look.<|end|><|message|>"
+        "<|start|>assistant<|channel|>final<|message|>Hi<|return|>"
+    )
+    for version in ("0.12.0", "0.33.0"):
+        capture = chat([(stream, {"content": "I look.Hi"})], version=version)
+        findings, reading = _audited(capture)
+        assert findings[0].kind is Kind.UNEXPECTED_TOKEN
+        named = {name for names in match_findings(findings, reading) for name in names}
+        assert named.isdisjoint({"preamble-lost", "commentary-channel-without-tools"})

@@ -97,7 +97,7 @@ def test_an_entry_of_ours_says_what_to_do_and_what_it_rests_on() -> None:
     unfinished = [
         (issue.id, sentence)
         for issue in catalogue()
-        for sentence in (issue.cause, *issue.steps, issue.basis)
+        for sentence in (issue.cause, *(step.text for step in issue.steps), issue.basis)
         if sentence[-1] not in ".)"
     ]
     assert unfinished == []

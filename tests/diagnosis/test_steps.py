@@ -9,6 +9,7 @@ import pytest
 from inspector.capture import Endpoint
 from inspector.diagnosis import Situation, catalogue, first_step, issues, situation_of, steps_for
 from inspector.diagnosis.catalogue import read_catalogue
+from inspector.diagnosis.issue import Ended
 from inspector.diagnosis.steps import MEASURED_FILE, measured
 from inspector.diagnosis.versions import as_version
 from inspector.engines import DEFAULT, ENGINES
@@ -16,6 +17,7 @@ from inspector.lab.results import STAND_IN, load_runs, version_key
 from inspector.reading import Reader, read
 from inspector.store import FIXTURES, builtin, load
 from tests.support.entries import ENTRY, written
+from tests.support.streams import chat
 from tools.make_measured import measured_table
 
 UNMEASURED = "Upgrade to 0.10.2 or newer, and to 0.25.0 or newer (from the source code, not measured)."
@@ -48,6 +50,48 @@ def test_no_server_is_told_to_upgrade_to_a_release_that_it_has_reached(
     steps = ["Upgrade to 0.10.2 or newer, and to 0.25.0 or newer.", "Upgrade to 0.11.0.", "Look at the ids."]
     [issue] = read_catalogue(written({**ENTRY, "steps": steps}))
     assert first_step(issue, Situation(version=version)) == first
+
+
+def test_a_step_is_given_only_in_the_situation_that_it_is_for() -> None:
+    steps = [
+        {"ended": "unknown", "step": "Check finish_reason."},
+        {"ended": "length", "step": "Raise max_tokens."},
+        {"token_ids": False, "step": "Record the token IDs."},
+        {"endpoints": ["chat"], "step": "Compare the counts."},
+        "Send it again.",
+    ]
+    [issue] = read_catalogue(written({**ENTRY, "steps": steps}))
+    assert steps_for(issue, Situation()) == (
+        "Check finish_reason.",
+        "Record the token IDs.",
+        "Compare the counts.",
+        "Send it again.",
+    )
+    cut = Situation(ended=Ended.LENGTH, token_ids=True, endpoint=Endpoint.RESPONSES)
+    assert steps_for(issue, cut) == ("Raise max_tokens.", "Send it again.")
+    assert steps_for(issue, Situation(ended=Ended.STOP, token_ids=True))[0] == "Compare the counts."
+
+
+def test_no_release_is_advised_for_what_no_release_parses() -> None:
+    steps = ["Upgrade to vLLM 0.25.0 or newer.", "Change your own parser."]
+    [issue] = read_catalogue(written({**ENTRY, "steps": steps}))
+    assert steps_for(issue, Situation(endpoint=Endpoint.COMPLETIONS)) == ("Change your own parser.",)
+    assert "Upgrade" in first_step(issue, Situation(endpoint=Endpoint.CHAT))
+
+
+def test_an_upgrade_marked_as_measured_is_not_said_to_be_read_in_the_code() -> None:
+    step = {"measured": True, "step": "Upgrade to 0.24.0 or newer."}
+    [issue] = read_catalogue(written({**ENTRY, "steps": [step]}))
+    assert first_step(issue, Situation(version="0.20.0")) == "Upgrade to 0.24.0 or newer."
+
+
+@pytest.mark.parametrize(
+    ("finish", "ended"),
+    [("stop", Ended.STOP), ("length", Ended.LENGTH), ("abort", Ended.UNKNOWN), (None, Ended.UNKNOWN)],
+)
+def test_the_end_of_a_response_is_read_from_its_finish_reason(finish: str | None, ended: Ended) -> None:
+    reading = read(chat([("<|channel|>final<|message|>Hi", {"content": "Hi"})], finish=finish))
+    assert (situation_of(reading).ended, situation_of(reading).token_ids) == (ended, True)
 
 
 def test_a_server_past_every_upgrade_is_told_to_report() -> None:

@@ -117,7 +117,7 @@ def test_cut_output_keeps_its_budget_and_a_stop_token_inside_is_gone_on_after(tm
 def test_what_is_no_fixture_is_refused_with_its_line(tmp_path: Path, line: str) -> None:
     path = tmp_path / "f.jsonl"
     path.write_text(f"\n{line}\n", "utf-8")
-    with pytest.raises(LabError, match=r"f\.jsonl:2: no CanIToolCall fixture"):
+    with pytest.raises(LabError, match=r"f\.jsonl:2: not a CanIToolCall fixture"):
         fixtures_of(path)
 
 
@@ -129,3 +129,17 @@ def test_a_fixture_says_where_it_comes_from(tmp_path: Path, capsys: pytest.Captu
     row = fixture_of(plain, source_url=SOURCE, revision="1")
     assert row is not None
     assert row["provenance"]["source_url"] == SOURCE
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        {},
+        [],
+        {"content": 1, "reasoning_content": None, "tool_calls": []},
+        {"content": None, "reasoning_content": None, "tool_calls": [1]},
+    ],
+)
+def test_what_a_damaged_fixture_expects_is_told_with_its_line(tmp_path: Path, expected: object) -> None:
+    with pytest.raises(LabError, match=r"f\.jsonl:1: damaged fixture"):
+        fixtures_of(written(tmp_path / "f.jsonl", made("Hi", expected=expected)))

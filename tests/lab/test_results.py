@@ -98,7 +98,7 @@ def test_what_cannot_be_written_stays_loose_and_is_packed_later(tmp_path: Path) 
     shelf.keep(Endpoint.CHAT, "plain", capture())
     for place in (shelf.archive, shelf.results):
         place.with_suffix(".part").mkdir(exist_ok=True)
-    with pytest.raises(LabError, match=r"si3\.zip: cannot be written .* goes on where it stopped"):
+    with pytest.raises(LabError, match=r"si3\.zip: cannot be written .* run the command again to resume"):
         shelf.pack()
     with pytest.raises(LabError, match=r"si3\.json: cannot be written"):
         shelf.write(made_run("0.32.0", 3))

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -62,6 +63,19 @@ def test_no_row_stops_the_check(values: list[Any], text: str, ids: list[int]) ->
     table = Table("rows", "rows", (Row(number, row) for number, row in enumerate(rows, 1)))
     report = lint_table(table, columns=columns)
     assert json.loads(json.dumps(report.as_row))["findings_count"] == report.found
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"messages": [{"role": "user", "content": [{"type": [], "image": "x"}]}]},
+        {"text": "<|start|>", "ids": [5] * 70 + [None, "x", {}, 10**30, -1]},
+        {"text": "<|start|>", "ids": [5] * 5000 + [{}]},
+    ],
+)
+def test_a_column_is_recognized_or_not_whatever_is_in_it(row: dict[str, Any]) -> None:
+    report = lint_table(Table("rows", "rows", iter([Row(1, row)])))
+    assert report.rows == 1
 
 
 @settings(max_examples=150, deadline=None)

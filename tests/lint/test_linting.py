@@ -25,6 +25,19 @@ ROWS = [{"text": BAD}, {"text": BAD.replace("<|end|><|return|>", "<|return|>")},
 LINES = "".join(f"{json.dumps(row)}\n" for row in ROWS).encode()
 
 
+def newer_zip() -> bytes:
+    """An archive that needs version 9.9 of the format."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("samples/1.json", b"{}")
+    content = bytearray(made.getvalue())
+    content[content.index(b"PK\x01\x02") + 6] = 99
+    return bytes(content)
+
+
+NEWER = newer_zip()
+
+
 def as_zip(path: Path, members: dict[str, bytes]) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in members.items():
@@ -116,6 +129,7 @@ def test_parquet_without_pyarrow_says_what_to_install(
         (b'{"a": 1}\n', "no column was recognized; its columns are a"),
         (b'{"harmony_capture": 1}\n', "is a capture; check it with the command audit"),
         (b"PK\x03\x04nothing", "zip archive is damaged"),
+        (NEWER, "zip archive is damaged"),
         (gzip.compress(LINES, mtime=0)[:-20], "gzip file is damaged"),
     ],
 )
@@ -125,6 +139,34 @@ def test_a_file_that_is_no_table_is_refused_in_one_sentence(tmp_path: Path, cont
         lint(tmp_path / "file")
     with pytest.raises(InspectorError, match="no such file"):
         lint(tmp_path / "missing")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_damaged_sample_is_a_row_that_cannot_be_read(tmp_path: Path, method: int) -> None:
+    name, sample = (
+        "samples/1.json",
+        json.dumps({"output": {"choices": []}, "scores": {}, "text": BAD}).encode(),
+    )
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr(name, sample)
+        archive.writestr("samples/2.json", sample)
+    content = path.read_bytes()
+    at = content.index(name.encode()) + len(name) + 12
+    path.write_bytes(content[:at] + b"\xff" * 12 + content[at + 12 :])
+    report = lint(path, columns=[Column("text", Form.TEXT)])
+    assert (report.rows, report.counts[Rule.UNREADABLE_ROW]) == (2, 1)
+
+
+def test_a_sample_is_not_expanded_beyond_the_size_of_a_row(tmp_path: Path) -> None:
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("samples/1.json", json.dumps({"text": BAD}))
+        archive.writestr("samples/2.json", bytes(ROW_BYTES + 1))
+    report = lint(path, columns=[Column("text", Form.TEXT)])
+    assert [one.note for one in report.findings if one.rule is Rule.UNREADABLE_ROW] == [
+        "Row 2: it is larger than 64 MiB."
+    ]
 
 
 def test_what_must_be_sought_in_is_not_read_from_a_pipe() -> None:

@@ -130,7 +130,7 @@ def test_the_level_says_whether_anything_is_known() -> None:
         Level.UNKNOWN,
         Level.UNKNOWN,
     ]
-    assert diagnose.why(known) == known.answers[0].issue.steps[0]
+    assert diagnose.why(known) == known.answers[0].issue.steps[0].text
     assert diagnose.why(unknown).startswith("Nothing in this text is from vLLM")
     assert diagnose.why(nothing).startswith("Paste the error line")
 

@@ -38,8 +38,8 @@ def test_a_json_file_is_one_prompt() -> None:
     [
         ("\n", ".txt", "no prompts"),
         ("{", ".jsonl", "invalid JSON in line 1"),
-        ("\n7", ".jsonl", "line 2 is no prompt"),
-        ('{"input": "x"}', ".jsonl", "line 1 is no prompt"),
+        ("\n7", ".jsonl", "line 2 is not a prompt"),
+        ('{"input": "x"}', ".jsonl", "line 1 is not a prompt"),
         ('[{"content": "x"}]', ".jsonl", "line 1: messages must be"),
         ("[" * 100_000, ".json", "invalid JSON in the file"),
         ("x\n" * 10_001, ".txt", "more than 10,000 prompts"),
@@ -54,5 +54,5 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(InspectorError, match=r"none\.txt: cannot be read"):
         prompts_of_file(tmp_path / "none.txt")
     (tmp_path / "bad.jsonl").write_text("7")
-    with pytest.raises(InspectorError, match=r"bad\.jsonl: line 1 is no prompt"):
+    with pytest.raises(InspectorError, match=r"bad\.jsonl: line 1 is not a prompt"):
         prompts_of_file(tmp_path / "bad.jsonl")

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -12,12 +13,13 @@ import pytest
 from starlette.applications import Starlette
 
 from inspector.capture import Endpoint
-from inspector.errors import ConnectionFailed, InspectorError
+from inspector.errors import ConnectionFailed, InspectorError, StoreError
 from inspector.harmony.vocab import encode
 from inspector.lab.process import free_port
 from inspector.playback import Settings, playback_routes
 from inspector.probe import Budget, Load, Result, Sweep, prompts_of_text, summary
 from inspector.probe.loads import levels_of
+from inspector.probe.planning import Plan
 from inspector.probe.reporting import summary_of
 from inspector.probe.sending import retry_after
 from tests.support.answers import CHAT, DONE, SAID
@@ -149,6 +151,7 @@ def test_a_server_that_asked_for_time_does_not_get_all_at_once_what_was_due_mean
         ("Sun, 22 Nov 2026 17:00:00 GMT", 0.0),
         ("Sunday, 22-Nov-26 18:00:30 GMT", 30.0),
         ("soon", None),
+        ("22 Nov 2026 99999999999999999999:00:00 GMT", None),
         ("-1", None),
         ("999999", None),
         ("", None),
@@ -302,6 +305,27 @@ def test_a_stopped_run_keeps_what_was_done_and_goes_on(playback: str, tmp_path: 
     assert sorted(json.loads(line)["number"] for line in lines) == list(range(40))
 
 
+def test_a_redacted_run_keeps_nothing_by_which_a_prompt_can_be_guessed(playback: str, tmp_path: Path) -> None:
+    folder = tmp_path / "p"
+
+    def asked(*prompts: str, requests: int) -> Plan:
+        some = [one for prompt in prompts for one in prompts_of_text(prompt)]
+        return plan(
+            playback, model=TOOL, prompts=some, budget=Budget(requests=requests), folder=folder, redact=True
+        )
+
+    probed(asked("Attack at dawn", requests=2))
+    told = [path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()]
+    probed(asked("Attack at dawn", requests=4))
+    assert len((folder / "rows.jsonl").read_text().splitlines()) == 4, "it goes on"
+    assert len(told) == 4, "what was asked, rows, and two captures"
+    assert "dawn" not in "".join(told)
+    for name in ("probe.json", "rows.jsonl"):
+        assert not re.search("[0-9a-f]{32}", (folder / name).read_text()), "a digest answers every guess"
+    with pytest.raises(StoreError, match="other requests"):
+        probed(asked("Attack at dawn", "Attack at dusk", requests=4))
+
+
 def test_a_disk_that_refuses_ends_the_run_with_its_reason(playback: str, tmp_path: Path) -> None:
     asked = plan(playback, model=TOOL, budget=Budget(requests=50), folder=tmp_path / "p")
 
@@ -332,7 +356,7 @@ def test_what_cannot_be_is_refused() -> None:
         Sweep(limit=0)
     with pytest.raises(InspectorError, match="invalid smallest rate"):
         Sweep(smallest=0.9)
-    with pytest.raises(InspectorError, match="a sweep is of one server"):
+    with pytest.raises(InspectorError, match="a sweep tests one server"):
         plan("a", "b", sweep=Sweep())
     with pytest.raises(InspectorError, match="invalid warm-up"):
         plan("a", warm_up=-1)

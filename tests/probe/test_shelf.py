@@ -64,7 +64,7 @@ def test_a_row_that_was_cut_is_left_out(tmp_path: Path) -> None:
 def test_two_probes_do_not_write_to_one_folder(tmp_path: Path) -> None:
     shelf = ProbeShelf(tmp_path / "p", PLAN)
     shelf.keep(row(0), CAPTURES[TOOL])
-    with pytest.raises(StoreError, match="another probe writes here"):
+    with pytest.raises(StoreError, match="another probe is writing here"):
         ProbeShelf(tmp_path / "p", PLAN)
     shelf.keep(row(1), CAPTURES[TOOL])
     shelf.close()
@@ -75,11 +75,11 @@ def test_two_probes_do_not_write_to_one_folder(tmp_path: Path) -> None:
 
 def test_another_plan_and_another_folder_are_refused(tmp_path: Path) -> None:
     ProbeShelf(tmp_path / "p", PLAN).close()
-    with pytest.raises(StoreError, match="holds a probe with other control"):
+    with pytest.raises(StoreError, match="contains a probe with other control"):
         ProbeShelf(tmp_path / "p", {**PLAN, "control": 0.5})
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine.txt").write_text("x")
-    with pytest.raises(StoreError, match="is not empty and no probe's folder"):
+    with pytest.raises(StoreError, match="is not empty and not the folder of a probe"):
         ProbeShelf(tmp_path / "full", PLAN)
     (tmp_path / "file").write_text("x")
     with pytest.raises(StoreError, match="file"):

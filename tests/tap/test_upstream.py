@@ -1,12 +1,16 @@
 """The connection to the upstream: reuse, faults, slow readers; no response gets the bytes of another."""
 
 import asyncio
+import random
+import re
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from itertools import pairwise
 
 import httpx
 import pytest
 
+from inspector.tap.arrivals import Arrival
 from inspector.tap.upstream import WAITING, Body, UpstreamTransport
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -213,5 +217,125 @@ def test_what_is_no_answer_is_an_error(said: bytes, error: str) -> None:
     async def use(transport: UpstreamTransport, root: httpx.URL) -> None:
         with pytest.raises(httpx.RemoteProtocolError, match=error):
             await transport.handle_async_request(httpx.Request("GET", root))
+
+    Upstream(serve).run(use)
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+PIECES = (
+    b"data: 1\n\n",
+    b"\r\n",
+    b"\r\n\r\n",
+    b"x\r\n",
+    b"ab5\r\nhello\r\ncd",
+    b"0\r\n\r\n",
+    b"y" * 300,
+    b"z",
+)
+
+
+def framed(piece: bytes, form: bytes) -> bytes:
+    return form % len(piece) + b"\r\n" + piece + b"\r\n"
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_chunked_body_is_the_same_however_the_network_cuts_it(seed: int, at_once: bool) -> None:
+    chance = random.Random(seed)  # noqa: S311 -- a test
+    pieces = [chance.choice(PIECES) for _ in range(30)]
+    forms = [b"%x", b"%X", b"%05x", b"%x;name=value"] if seed % 2 else [b"%x"]
+    chunks = [framed(piece, chance.choice(forms)) for piece in pieces]
+    chunks.append(b"0\r\n\r\n")
+    if seed % 3 == 1:  # line ends arrive apart, and what looks like a chunk and is none
+        raw = b"".join(chunks)
+        chunks = [part for part in re.split(rb"(?<=\r\n)|(?=\r\n)|(?=5\r\nhello)", raw) if part]
+    elif seed % 3:  # otherwise a chunk with each write, as servers do
+        raw = b"".join(chunks)
+        cuts = sorted(chance.sample(range(1, len(raw)), 40))
+        chunks = [raw[begin:end] for begin, end in pairwise([0, *cuts, len(raw)])]
+    if seed % 4 == 0:
+        chunks[0] = CHUNKED + chunks[0]
+    else:
+        chunks.insert(0, CHUNKED)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        for chunk in chunks:
+            writer.write(chunk)
+            await asyncio.sleep(0.0005)
+        await reader.read()
+
+    async def use(transport: UpstreamTransport, root: httpx.URL) -> None:
+        response = await transport.handle_async_request(httpx.Request("GET", root))
+        if at_once:
+            found = bytearray()
+
+            async def take(arrivals: Sequence[Arrival]) -> None:
+                found.extend(b"".join(arrival.chunk for arrival in arrivals))
+
+            assert isinstance(response.stream, Body)
+            await response.stream.passed_to(take)
+        else:
+            found = bytearray(await read(response))
+        assert bytes(found) == b"".join(pieces)
+
+    Upstream(serve).run(use)
+
+
+@pytest.mark.parametrize("rest", [b"zz\r\n", b"5\r\nhelloXX", b"-1\r\n\r\n"])
+def test_what_is_no_chunk_after_whole_ones_is_a_fault(rest: bytes) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        for piece in (CHUNKED, framed(b"one", b"%x"), framed(b"two", b"%x") + rest):
+            writer.write(piece)
+            await asyncio.sleep(0.01)
+
+    async def use(transport: UpstreamTransport, root: httpx.URL) -> None:
+        response = await transport.handle_async_request(httpx.Request("GET", root))
+        assert isinstance(response.stream, Body)
+        found = bytearray()
+
+        async def take(arrivals: Sequence[Arrival]) -> None:
+            found.extend(b"".join(arrival.chunk for arrival in arrivals))
+
+        with pytest.raises(httpx.RemoteProtocolError):
+            await response.stream.passed_to(take)
+        assert bytes(found).startswith(b"onetwo")
+        await response.aclose()
+
+    Upstream(serve).run(use)
+
+
+@pytest.mark.parametrize("first", [b"", b"at once"])
+def test_a_slow_taker_gets_all_in_order_and_one_that_fails_is_heard(first: bytes) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(CHUNKED + (framed(first, b"%x") if first else b""))
+        for number in range(100):
+            writer.write(framed(b"%d " % number, b"%x"))
+            await asyncio.sleep(0)
+        writer.write(b"0\r\n\r\n")
+
+    async def use(transport: UpstreamTransport, root: httpx.URL) -> None:
+        response = await transport.handle_async_request(httpx.Request("GET", root))
+        assert isinstance(response.stream, Body)
+        found = bytearray()
+
+        async def take(arrivals: Sequence[Arrival]) -> None:
+            await asyncio.sleep(0.01)
+            found.extend(b"".join(arrival.chunk for arrival in arrivals))
+
+        await response.stream.passed_to(take)
+        await response.aclose()
+        assert bytes(found) == first + b"".join(b"%d " % number for number in range(100))
+        response = await transport.handle_async_request(httpx.Request("GET", root))
+        assert isinstance(response.stream, Body)
+
+        async def failing(_: Sequence[Arrival]) -> None:
+            raise OSError("the client's side")
+
+        with pytest.raises(OSError, match="the client's side"):
+            await response.stream.passed_to(failing)
+        await response.aclose()
 
     Upstream(serve).run(use)

@@ -123,7 +123,7 @@ class Engine:
             if waited > options.hello_s:
                 raise LabError(
                     f"the API server of vLLM {options.release} did not answer HELLO within {waited:.0f} s: "
-                    "it failed to start (see the end of its log), or its handshake is another one; a "
+                    "it failed to start (see the end of its log), or its handshake differs; a "
                     "neighbouring release tells the two apart"
                 )
             if _gone():

@@ -110,7 +110,7 @@ def use_wheel(paths: LabPaths, wheel: Path) -> str:
     """
     found = re.fullmatch(r"vllm-([0-9][^-]*)-.+\.whl", wheel.name)
     if found is None or not wheel.is_file():
-        raise LabError(f"{wheel} is no wheel of vLLM; its name begins with vllm- and its version")
+        raise LabError(f"{wheel} is not a vLLM wheel; the name of one begins with vllm- and its version")
     with wheel.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()[:8]
     version = f"{found[1]}{'.' if '+' in found[1] else '+'}w{digest}"
@@ -131,7 +131,7 @@ def use_source(paths: LabPaths, source: Path, *, over: str) -> str:
     """
     package = source / "vllm"
     if not (package / "__init__.py").is_file() or not (source / SOURCE).is_file():
-        raise LabError(f"{source} is no checkout of vLLM; it has no {SOURCE}")
+        raise LabError(f"{source} is not a vLLM checkout; it has no {SOURCE}")
     release = parts_of(paths.wheels / f"official-{over}")
     if release is None:
         raise LabError(f"vLLM {over} is not installed; run lab install --front-end {over} first")

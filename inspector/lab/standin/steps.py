@@ -114,7 +114,7 @@ def schedule_of(text: str) -> Schedule:
     read = [_TURN.fullmatch(turn) for turn in turns]
     if found is None or None in read:
         raise LabError(
-            f"{text!r} is no schedule of steps; write 3, ragged, ragged:7 or burst:16, and then, if wanted, "
+            f"{text!r} is not a schedule of steps; use 3, ragged, ragged:7 or burst:16, and then, if wanted, "
             "+stall:500@4, +abort@4, +length@4, +error@4 or +die@4"
         )
     return Schedule(

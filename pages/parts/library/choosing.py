@@ -18,7 +18,8 @@ _ADDRESS: Final = frozenset({"scan", "filter", "group", "sort", "order"})
 _EXAMPLE: Final = 'kind == "dropped" and tokens > 500'
 _HELP: Final = (
     "Compare columns with values: `==` `!=` `<` `>`, `in (...)`, `contains`, `startswith`, `null`. Join with "
-    "`and`, `or`, `not`. A column of findings, such as `kind`, means: has a finding with it (docs/scan.md)."
+    "`and`, `or`, `not`. A condition on a column of findings, such as `kind`, matches captures with such a "
+    "finding (docs/scan.md)."
 )
 
 

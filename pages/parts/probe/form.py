@@ -49,10 +49,10 @@ def form(session: Session, run: ProbeRun | None) -> None:
             default=[Endpoint.CHAT],
             selection_mode="multi",
             key="probe_endpoints",
-            help="Several take turns.",
+            help="Several are used in turn.",
         )
     st.text_area(
-        "Prompts, one per line; they take turns",
+        "Prompts, one per line, used in turn",
         _PROMPTS,
         key="probe_prompts",
         height=68,
@@ -175,7 +175,7 @@ def _more(*, own: bool) -> None:
                 0,
                 key="probe_control",
                 width=210,
-                help="This share of requests goes to completions, which no parser reads; counted apart.",
+                help="This share of requests goes to completions, which no parser reads; counted separately.",
             )
             st.number_input("Unstreamed, %", 0, 100, 0, key="probe_unstreamed", width=130)
             st.number_input("Max tokens", 1, 131072, None, key="probe_max_tokens", width=130)

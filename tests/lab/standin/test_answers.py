@@ -38,7 +38,7 @@ def test_what_is_not_known_is_said() -> None:
     for text, words in (
         ("Hello?", "Hello from the lab."),
         ("[[script nothing]]", "The lab has no script called nothing."),
-        ("[[steps never]] [[script plain]]", "'never' is no schedule of steps"),
+        ("[[steps never]] [[script plain]]", "'never' is not a schedule of steps"),
     ):
         answer = answer_to(asked(text), SCRIPTS)
         assert answer.script == ""

@@ -108,7 +108,7 @@ def test_a_checkout_lies_over_a_release_that_keeps_its_own_files(tmp_path: Path)
 
 def test_what_is_no_checkout_or_has_no_release_below_it_is_refused(tmp_path: Path) -> None:
     paths = LabPaths(tmp_path / "lab")
-    with pytest.raises(LabError, match="is no checkout of vLLM; it has no vllm/v1/engine"):
+    with pytest.raises(LabError, match="is not a vLLM checkout; it has no vllm/v1/engine"):
         use_source(paths, files(tmp_path / "other", vllm__parser="x"), over="0.33.0")
     checkout = files(tmp_path / "checkout", vllm__x="1", vllm__v1__engine__x="2")
     for name in ("vllm/__init__.py", "vllm/v1/engine/__init__.py"):

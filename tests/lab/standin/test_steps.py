@@ -41,5 +41,5 @@ def test_what_happens_is_read_with_its_step() -> None:
     "text", ["", "0", "ragged:", "three", "3+", "3+stall@4", "3+die", "3+die@0", "burst"]
 )
 def test_what_is_no_schedule_is_told_with_what_may_be_written(text: str) -> None:
-    with pytest.raises(LabError, match=r"is no schedule of steps; write 3, ragged, ragged:7 or burst:16"):
+    with pytest.raises(LabError, match=r"is not a schedule of steps; use 3, ragged, ragged:7 or burst:16"):
         schedule_of(text)
