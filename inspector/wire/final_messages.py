@@ -128,7 +128,7 @@ def _harmony_turns(
     return found
 
 
-def _filled(told: Sequence[object], items: Sequence[Any]) -> Sequence[object]:
+def _filled(told: Sequence[Any], items: Sequence[Any]) -> Sequence[Any]:
     """The messages of an unstreamed response to 0.18, which have no texts, with those of the items.
 
     As they are where they have texts, or where items and messages are not the same in number and kind.
@@ -136,14 +136,14 @@ def _filled(told: Sequence[object], items: Sequence[Any]) -> Sequence[object]:
     hollow = [one for one in told if isinstance(one, dict) and one.get("content") == [{}]]
     if len(hollow) != len(told):
         return told
-    authors = [one.get("author") for one in hollow]
+    authors: list[Any] = [one.get("author") for one in hollow]
     if not all(isinstance(one, dict) for one in authors):
         return told
     sampled = [author.get("role") == "assistant" for author in authors]
     if sum(sampled) != len(items):
         return told
     texts = iter(items)
-    filled: list[object] = []
+    filled: list[Any] = []
     for message, author, own in zip(hollow, authors, sampled, strict=True):
         text = _text_of_item(next(texts), message) if own else ""
         if text is None:
