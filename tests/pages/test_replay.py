@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import zlib
+from bisect import bisect_right
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,17 @@ def test_the_page_opens_on_a_built_in_capture_at_its_first_error() -> None:
     assert app.query_params == {"capture": NAMES[0], "token": str(head["token"])}
 
 
+def event_of_what_is_chosen(head: dict[str, Any], payload: dict[str, Any]) -> int | None:
+    """The event that brought the cell that the strip opens at; of a finding without a cell its own event."""
+    finding = payload["findings"][head["finding"]]
+    cells = (head["token"], finding.get("cell_start"), finding["token_start"])
+    cell = next((one for one in cells if one is not None), None)
+    if cell is None:
+        return int(finding["event_start"]) if finding["event_start"] is not None else None
+    events = payload["events"]
+    return int(events["index"][bisect_right(events["start"], cell) - 1])
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_built_in_capture_is_drawn_with_the_verdict_that_the_command_prints(name: str) -> None:
     app = page(capture=name)
@@ -59,8 +71,11 @@ def test_every_built_in_capture_is_drawn_with_the_verdict_that_the_command_print
     seen = inspector.inspect(capture)
     assert banner(app)["sentence"] == seen.verdict.sentence
     assert banner(app)["level"] == seen.verdict.level
-    _, payload = strip(app)
+    head, payload = strip(app)
     assert [finding["kind"] for finding in payload["findings"]] == [str(one.kind) for one in seen.findings]
+    if head["token"] is not None or head["finding"] is not None:
+        (raw,) = json.loads(drawn(app, "raw").json)
+        assert raw["events"][0]["event"] == event_of_what_is_chosen(head, payload)
 
 
 def test_a_link_opens_its_capture_at_its_token() -> None:
