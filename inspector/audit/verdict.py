@@ -238,6 +238,11 @@ def _open(reading: Reading, told: Reconstruction | None) -> str:
     """Why a final object that equals the deltas does not settle it, and what would."""
     if (reading.stream.usage or {}).get("output_tokens") is None:
         return "The final object has no token count (usage) to check it against."
+    if told is None and reading.header.request.get("enable_response_messages") is True:
+        return (
+            "What the model wrote to a server-side tool is not in the response: vLLM up to 0.18 leaves the texts of "
+            "`output_messages` empty in responses that are not streamed. Send the request with `stream: true`."
+        )
     if told is None:
         return (
             "The final object omits what the model wrote to a server-side tool. To check that too, send "
@@ -255,7 +260,11 @@ def _open(reading: Reading, told: Reconstruction | None) -> str:
             f"The server counted {counted(abs(told.missing), 'token')} {way} than the {len(told.ids):,} that its texts "
             "encode to; a model may sample other tokens for the same text."
         )
-    return "A text contains U+FFFD in place of a truncated character, so its tokens cannot be counted."
+    return (
+        "A text contains U+FFFD in place of a truncated character, which takes one to three tokens, so the server's "
+        "count does not rule out that other text is missing. To find out, send the prompt to `/v1/chat/completions` "
+        "with `return_token_ids: true`."
+    )
 
 
 def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | None) -> str:
@@ -289,6 +298,8 @@ def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | Non
         return f"The final object has it too: the server misread a header, or the model wrote a malformed one. {checked}"
     if kinds and kinds <= {Kind.SPECIAL_TOKEN_IN_BODY, Kind.NO_ANSWER, Kind.ADDED}:
         return f"Nothing was lost. {checked}"
+    if lost and reading.stream.bodies:
+        return f"The items of the response do not agree with the channels of its messages. {checked}"
     if lost:
         return f"The final object is complete; only the streamed deltas lost text. {checked}"
     return checked

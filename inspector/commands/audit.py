@@ -14,6 +14,7 @@ from inspector.commands.shared import (
     print_json,
     say,
     tell,
+    tokens_known,
     write_text,
 )
 from inspector.errors import InspectorError
@@ -111,7 +112,7 @@ def _truth(told: str | None, capture: Capture, name: str) -> Sequence[int] | Non
 def _lines(one: Inspection, *, everything: bool) -> list[str]:
     row: dict[str, Any] = audit_row(one.name, one)
     shown = figures(one.reading)
-    tokens = count(row["tokens"]["count"], "token") if one.reading.choice.has_ids else "token count unknown"
+    tokens = tokens_known(one.reading)
     if row["tokens"]["reconstructed"]:
         tokens = f"{count(row['reconstruction']['count'], 'token')} reconstructed"
     if one.reading.spec.delivers:

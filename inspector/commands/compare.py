@@ -4,11 +4,20 @@ from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator
 
 from inspector.client.outcome import OutcomeKind
-from inspector.commands.shared import Commands, captures, one_capture, print_json, printable, say, tell
+from inspector.commands.shared import (
+    Commands,
+    captures,
+    one_capture,
+    print_json,
+    printable,
+    say,
+    tell,
+    tokens_known,
+)
 from inspector.commands.trial import add_ask_options, asked, given_without_ask
 from inspector.compare import Comparison, Lane, compare, compare_all, diff, significance
 from inspector.errors import InspectorError
-from inspector.formats import clip, count, figure
+from inspector.formats import clip, figure
 from inspector.inspection import Inspection, inspect
 from inspector.runs.trial import has_output
 from inspector.views.comparison_rows import (
@@ -193,8 +202,7 @@ def _lines(found: Comparison) -> Iterator[str]:
 
 
 def _tokens(one: Inspection) -> str:
-    choice = one.reading.choice
-    return count(len(choice.tokens), "token") if choice.has_ids else "token count unknown"
+    return tokens_known(one.reading)
 
 
 def _side(one: Inspection) -> str:

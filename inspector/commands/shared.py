@@ -13,6 +13,8 @@ from typing import Any, NoReturn, Protocol
 from inspector.audit import Severity
 from inspector.capture import Capture
 from inspector.errors import InspectorError, StoreError
+from inspector.formats import count
+from inspector.reading import Reading
 from inspector.store import load, loads
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "say",
     "stdin_bytes",
     "tell",
+    "tokens_known",
     "whole_number",
     "write_text",
 ]
@@ -149,3 +152,12 @@ def write_text(out: str, text: str) -> None:
         Path(out).write_bytes(content)
     except OSError as error:
         raise StoreError(f"{out}: cannot be written ({error.strerror}); choose another path") from error
+
+
+def tokens_known(reading: Reading) -> str:
+    """How many tokens a response has: by their IDs, or else by the server's count."""
+    if reading.choice.has_ids:
+        return count(len(reading.choice.tokens), "token")
+    usage = reading.stream.usage or {}
+    told = usage.get("completion_tokens", usage.get("output_tokens"))
+    return f"{count(told, 'token')} by the server's count" if type(told) is int else "token count unknown"

@@ -48,6 +48,8 @@ _OPEN_MODEL: Final = re.compile(
 _ABOVE: Final = 2
 """Lines that a person writes above a log."""
 _SHORT: Final = 300
+_QUOTED: Final = 90
+"""Characters of a sentence that are quoted at most."""
 _DATA: Final = re.compile(
     r"\s*(?:[{}\]]|\[\s*[\]{\"'\d\[]|\[$|data:|event:|[\"'][\w.-]+[\"']\s?:|[A-Z]\w+\(\w+="
     r"|[a-z_.]+\((?![^()]{0,40}\) [a-z]+ [a-z]+)"
@@ -143,9 +145,15 @@ def symptom_of(issue: Issue, sentences: Sequence[str]) -> str:
         for expressions in issue.symptoms:
             found = [expression.search(window) for expression in expressions]
             if all(found):
-                first = found[0]
-                return first[0] if first is not None else ""
+                return _said(window, [one for one in found if one is not None])
     return ""
+
+
+def _said(window: str, found: Sequence[re.Match[str]]) -> str:
+    """The words from the first match to the last, or those of the first where that is long."""
+    spans = [one.span() for one in found if one[0]]
+    start, end = min((one[0] for one in spans), default=0), max((one[1] for one in spans), default=0)
+    return window[start:end] if end - start <= _QUOTED else found[0][0]
 
 
 def complaint(sentences: Sequence[str]) -> str:

