@@ -23,7 +23,7 @@ choice = parts.choose(session, scans)
 try:
     library = parts.opened(scans[choice.scan])
     found = dashboard.library_summary(library, choice.words)
-    groups = library.groups(choice.by, choice.words)
+    groups = found.versions if choice.by == "version" else library.groups(choice.by, choice.words)
     st.markdown(f"# {plain(found.sentence)}")
     parts.groups(choice, groups)
     parts.kinds_and_causes(found)

@@ -81,7 +81,11 @@ def _table(
 CAPTURES: Final = _table(
     Table.CAPTURES,
     ("id", Type.TEXT, "key of the row: a hash of path, member and number"),
-    ("path", Type.TEXT, "absolute path of the file or archive, or its URL"),
+    (
+        "path",
+        Type.TEXT,
+        "absolute path of the file or archive, or its URL; `file://` where the name is no UTF-8",
+    ),
     ("member", Type.TEXT, "path inside a zip archive; null for other files"),
     ("number", Type.NUMBER, "number of the capture in the file, from 1"),
     ("name", Type.TEXT, "file name, with `#` and the number where a file has several captures"),

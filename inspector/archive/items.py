@@ -4,14 +4,17 @@ import os
 from collections.abc import Hashable
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
+from urllib.parse import quote_from_bytes, unquote_to_bytes, urlsplit
 
 from inspector.archive.remote import is_url, open_url
 from inspector.archive.zips import Archive, opened_zip
 from inspector.errors import StoreError
 from inspector.store import LIMIT_BYTES, disk_errors
 
-__all__ = ["Item", "ItemReader", "as_text"]
+__all__ = ["Item", "ItemReader", "as_text", "from_text"]
+
+_FILE_URL: Final = "file://"
 
 
 class Item(NamedTuple):
@@ -30,7 +33,7 @@ class Item(NamedTuple):
     @property
     def key(self) -> tuple[str, str | None]:
         """What names it in the rows."""
-        return as_text(self.path), None if self.member is None else as_text(self.member)
+        return as_text(self.path), None if self.member is None else _as_member(self.member)
 
     @property
     def name(self) -> str:
@@ -94,8 +97,22 @@ def _remote(item: Item) -> bytes:
             raise StoreError(f"{item.name}: {words}") from error
 
 
+def _as_member(name: str) -> str:
+    """The name of a member, which is text already but for lone surrogates."""
+    return name if name.isascii() else name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def as_text(path: str) -> str:
-    """A path as a row has it; bytes that are no UTF-8 become escapes, so that two names stay two."""
+    """A path as a row has it; one whose bytes are no UTF-8 as a URL, which no other path can be."""
     if path.isascii():
         return path
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return f"{_FILE_URL}{quote_from_bytes(os.fsencode(path))}"
+    return path
+
+
+def from_text(path: str) -> str:
+    """The path that a row has, or that the URL of a file names."""
+    return os.fsdecode(unquote_to_bytes(urlsplit(path).path)) if path.startswith(_FILE_URL) else path

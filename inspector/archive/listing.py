@@ -8,10 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
-from urllib.parse import unquote, urlsplit
 
 from inspector.archive.folder import LOCK, MANIFEST
-from inspector.archive.items import Item
+from inspector.archive.items import Item, from_text
 from inspector.archive.remote import is_url, remote_files
 from inspector.archive.zips import opened_zip
 from inspector.errors import InspectorError, StoreError
@@ -59,8 +58,7 @@ def whole_place(place: str) -> str:
 
 
 def _of_place(place: str, ignored: Counter[str], but: Path | None) -> Iterator[Item]:
-    if place.startswith("file://"):
-        place = unquote(urlsplit(place).path)
+    place = from_text(place)
     if is_url(place):
         yield from _remote(place, ignored)
         return

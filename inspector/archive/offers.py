@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from inspector.archive.folder import MANIFEST, is_scan
-from inspector.archive.items import Item, ItemReader
+from inspector.archive.items import Item, ItemReader, from_text
 from inspector.archive.remote import is_url
 from inspector.archive.rows import digest_of
 from inspector.capture import Capture
@@ -60,7 +60,7 @@ def scan_stamp(folder: Path) -> str:
 
 def open_row(row: Mapping[str, Any]) -> Capture:
     """The capture of a row, read again from where it is; raises InspectorError if it is not as it was."""
-    item = Item(row["path"], row["member"], row["size"], row["stamp"])
+    item = Item(from_text(row["path"]), row["member"], row["size"], row["stamp"])
     if row["error"] is not None or row["digest"] is None:
         raise InspectorError(f"{item.name}: could not be read by the scan, so there is no capture to open")
     if is_url(item.path):

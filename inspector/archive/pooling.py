@@ -17,7 +17,7 @@ from inspector.errors import InspectorError
 from inspector.harmony.vocab import encoding
 from inspector.workers import WorkerEnded, Workers
 
-__all__ = ["Batch", "Done", "Runner", "cores", "here", "pooled"]
+__all__ = ["ENDED", "Batch", "Done", "Runner", "Work", "cores", "here", "pooled"]
 
 Batch = Sequence[Item]
 Done = tuple[Batch, Rows]
@@ -28,7 +28,7 @@ Work = Callable[[Batch], Rows]
 _WAITING: Final = 3
 """Batches under way for each process: one that it reads, and others so that it never waits."""
 _TICK_S: Final = 0.5
-_ENDED: Final = (
+ENDED: Final = (
     "the process that read it was killed, probably for lack of memory; try `python -m inspector audit` on it"
 )
 
@@ -87,7 +87,7 @@ def _one_by_one(items: Sequence[Item], work: Work) -> Iterator[Done]:
             try:
                 yield (item,), pool.submit(work, (item,)).result()
             except WorkerEnded:
-                yield (item,), unread(item, _ENDED)
+                yield (item,), unread(item, ENDED)
                 pool.shutdown(wait=False)
                 pool = _pool(1)
     finally:

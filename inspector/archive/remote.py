@@ -1,11 +1,12 @@
 """Object stores and other remote places, through fsspec: listed and opened by URL."""
 
 import re
+from tempfile import TemporaryFile
 from typing import IO, Any, Final
 
 from inspector.errors import InspectorError, StoreError
 
-__all__ = ["is_url", "open_url", "remote_files"]
+__all__ = ["download", "is_url", "open_url", "remote_files"]
 
 _URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _KEYED: Final = re.compile(r"://[^/]*@|[?&](?:[^=&]*(?:signature|token|key|sig))=", re.IGNORECASE)
@@ -23,6 +24,8 @@ _STAMPS: Final = (
     "created",
 )
 """What file systems call what changes with the content, best first."""
+_WEB: Final = ("http://", "https://")
+_STEP: Final = 2**20
 _MAGIC: Final = re.compile(r"[*?\[]")
 
 
@@ -43,6 +46,32 @@ def open_url(url: str) -> IO[bytes]:
             f"{url}: cannot be opened ({_words(error)}); check the URL and your access"
         ) from error
     return file
+
+
+def download(url: str, limit_bytes: int) -> IO[bytes]:
+    """A remote file as a temporary one, for a server that sends files from their start only.
+
+    Raises InspectorError, also for a file beyond the limit.
+    """
+    system, path = _system(url)
+    streamed = {"block_size": 0} if url.startswith(_WEB) else {}
+    copy = TemporaryFile()  # noqa: SIM115 -- kept
+    try:
+        with system.open(path, "rb", **streamed) as file:
+            while piece := file.read(_STEP):
+                if copy.tell() + len(piece) > limit_bytes:
+                    raise StoreError(
+                        f"{url}: the server sends no parts of a file, and the archive is larger than "
+                        f"{limit_bytes // 2**20} MiB; download it, and scan the file"
+                    )
+                copy.write(piece)
+    except InspectorError:
+        copy.close()
+        raise
+    except Exception as error:  # each object store has errors of its own
+        copy.close()
+        raise StoreError(f"{url}: cannot be read ({_words(error)}); check the URL and your access") from error
+    return copy
 
 
 def remote_files(url: str) -> tuple[list[tuple[str, int, str]], bool]:

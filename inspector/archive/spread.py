@@ -7,11 +7,11 @@ switched off here. Machines of a cluster need this program, the same version, an
 import logging
 import os
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from inspector.archive.pooling import Batch, Done, Runner, cores
-from inspector.archive.rows import rows_of_batch
+from inspector.archive.pooling import ENDED, Batch, Done, Runner, Work, cores
+from inspector.archive.rows import rows_of_batch, unread
 from inspector.errors import ConnectionFailed, InspectorError
 
 __all__ = ["LOCAL", "spread"]
@@ -30,7 +30,7 @@ _LOOPBACK: Final = {
 }
 
 
-def spread(address: str, jobs: int | None = None) -> Runner:
+def spread(address: str, jobs: int | None = None, work: Work = rows_of_batch) -> Runner:
     """A runner on the cluster at `address`; raises InspectorError where Ray is missing or does not answer."""
     os.environ.update({**_PRIVATE, **(_LOOPBACK if address == LOCAL else {})})  # read when Ray is imported
     try:
@@ -47,7 +47,7 @@ def spread(address: str, jobs: int | None = None) -> Runner:
     def run(batches: Iterable[Batch]) -> Iterator[Done]:
         _start(ray, address, jobs)
         try:
-            yield from _rows(ray, list(batches))
+            yield from _rows(ray, list(batches), work)
         finally:
             ray.shutdown()
 
@@ -74,28 +74,57 @@ def _start(ray: Any, address: str, jobs: int | None) -> None:
         ) from error
 
 
-def _rows(ray: Any, batches: list[Batch]) -> Iterator[Done]:
-    if not batches:
-        return
+def _rows(ray: Any, batches: Sequence[Batch], work: Work) -> Iterator[Done]:
+    """The rows of batches; the files of one whose process ended are read alone, to find out which it was."""
+    lost = yield from _read(ray, batches, work)
+    ended = yield from _read(ray, [(item,) for batch in lost for item in batch], work)
+    for batch in ended:
+        for item in batch:
+            yield batch, unread(item, ENDED)
+
+
+def _read(ray: Any, batches: Sequence[Batch], work: Work) -> Generator[Done, None, list[Batch]]:
+    """The rows of batches; returns those whose process ended."""
+    left = dict(enumerate(batches))
+    if not left:
+        return []
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
-    told = [{"number": number, "batch": pickle.dumps(list(batch))} for number, batch in enumerate(batches)]
-    # A block is a task: of one batch each, so that rows come as early as here.
-    data = ray.data.from_items(told, override_num_blocks=len(told)).map(_of_row)
+    context.max_errored_blocks = -1  # their processes ended: what a task raises is in its row
+    told = [{"number": number, "batch": pickle.dumps(list(batch))} for number, batch in left.items()]
+    task = _task(ray.cloudpickle.dumps(work))
+    # A block is a task: of one batch each, so that rows come as early as here. Trying a task again that ended
+    # its process would end another one.
+    data = ray.data.from_items(told, override_num_blocks=len(told)).map(task, max_retries=0)
     try:
         for row in data.iter_rows():
-            yield batches[row["number"]], pickle.loads(row["rows"])  # noqa: S301 -- our own workers made it
+            if row["error"]:
+                raise ConnectionFailed(
+                    f"the scan on Ray failed ({row['error']}); its machines need this program in the same "
+                    "version, and must reach the same places"
+                )
+            rows = pickle.loads(row["rows"])  # noqa: S301 -- our own workers made it
+            yield left.pop(row["number"]), rows
     except ray.exceptions.RayError as error:
         words = " ".join(str(error).split())[:300].rstrip(".")
         raise ConnectionFailed(
             f"the scan on Ray failed ({words}); run the same command again to resume"
         ) from error
+    return list(left.values())
 
 
-def _of_row(row: dict[str, Any]) -> dict[str, Any]:
-    """The rows of one batch, on a worker."""
-    return {
-        "number": row["number"],
-        "rows": pickle.dumps(rows_of_batch(pickle.loads(row["batch"]))),  # noqa: S301 -- the scan made it
-    }
+def _task(work: bytes) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """What a worker does; it is sent as code, so that it can report that this program is missing there."""
+
+    def run(row: dict[str, Any]) -> dict[str, Any]:
+        try:
+            import pickle  # noqa: PLC0415 -- sent without this module
+
+            rows = pickle.loads(work)(pickle.loads(row["batch"]))  # noqa: S301 -- the scan made both
+            return {"number": row["number"], "rows": pickle.dumps(rows), "error": ""}
+        except Exception as error:
+            words = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+            return {"number": row["number"], "rows": b"", "error": words}
+
+    return run

@@ -14,7 +14,7 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import IO, Final, cast
 
-from inspector.archive.remote import is_url, open_url
+from inspector.archive.remote import download, is_url, open_url
 from inspector.errors import CaptureError, StoreError
 from inspector.store import LIMIT_BYTES
 
@@ -30,6 +30,10 @@ _BOUNDED: Final = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 """Methods that zipfile decompresses no further than it is asked to; others are read in small steps."""
 _STEP: Final = 4096
 _ENCRYPTED: Final = 1
+
+
+class _FromStartError(Exception):
+    """The server sends the archive from its start only."""
 
 
 class _Bounded(BufferedIOBase):
@@ -103,13 +107,23 @@ def opened_zip(path: str) -> Archive:
         plain = open_url(path) if is_url(path) else cast(IO[bytes], Path(path).open("rb"))  # noqa: SIM115 -- kept
     except OSError as error:
         raise StoreError(f"{name}: cannot be read ({error.strerror or error}); check the file") from error
+    try:
+        return _opened(plain, name, remote=is_url(path))
+    except _FromStartError:
+        return _opened(download(path, LIMIT_BYTES), name, remote=False)
+
+
+def _opened(plain: IO[bytes], name: str, *, remote: bool) -> Archive:
     file = _Bounded(plain)
     try:
-        with _damage(
-            name, "the zip archive cannot be read" if is_url(path) else "the zip archive is damaged"
-        ):
-            size = file.seek(0, 2)
-            archive = zipfile.ZipFile(cast(IO[bytes], file))
+        with _damage(name, "the zip archive cannot be read" if remote else "the zip archive is damaged"):
+            try:
+                size = file.seek(0, 2)
+                archive = zipfile.ZipFile(cast(IO[bytes], file))
+            except ValueError as error:  # what fsspec raises where a server sends no parts of a file
+                if remote:
+                    raise _FromStartError from error
+                raise
             members = archive.infolist()
             if len(members) > MEMBERS:
                 raise CaptureError(name, f"has more than {MEMBERS:,} members; split the archive")
@@ -127,7 +141,7 @@ def _damage(name: str, words: str) -> Iterator[None]:
     """Raise CaptureError for what zipfile and object stores raise, which are many kinds."""
     try:
         yield
-    except CaptureError:
+    except (CaptureError, _FromStartError):
         raise
     except OverflowError as error:
         why = f"its directory has more than {_DIRECTORY_BYTES // 2**20} MiB; split the archive"

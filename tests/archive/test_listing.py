@@ -3,6 +3,7 @@
 import os
 import warnings
 import zipfile
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
+from inspector.archive import zips
 from inspector.archive.items import ItemReader
 from inspector.archive.listing import list_places
 from inspector.archive.remote import remote_files
@@ -144,6 +146,49 @@ def test_a_folder_of_a_web_server_is_no_file() -> None:
     )
     [one], single = remote_files("webtest://web-test/a.json")
     assert (one[1:], single) == ((9, "today"), True)
+
+
+class FromStart(MemoryFileSystem):  # type: ignore[misc]
+    """What fsspec makes of a web server that sends no parts of a file."""
+
+    protocol = "starttest"
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return "/" + path.removeprefix("starttest://").lstrip("/")
+
+    def _open(self, path: str, *arguments: Any, **options: Any) -> Any:
+        content = BytesIO(super()._open(path, *arguments, **options).read())
+
+        class Stream(BufferedReader):
+            def seek(self, *_: int) -> int:
+                raise ValueError("Cannot seek streaming HTTP file")
+
+        return Stream(content)
+
+
+def test_an_archive_of_a_server_that_sends_no_parts_is_fetched_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsspec.register_implementation("starttest", FromStart, clobber=True)
+    [path] = id_lists(tmp_path, 1)
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.write(path, "inside.json")
+    store = fsspec.filesystem("memory")
+    store.pipe_file("/start-test/all.zip", (tmp_path / "all.zip").read_bytes())
+    try:
+        [item] = list_places(["starttest://start-test/all.zip"]).items
+        reader = ItemReader()
+        assert reader.content(item) == path.read_bytes()
+        reader.close()
+        monkeypatch.setattr(zips, "LIMIT_BYTES", 10)
+        [item] = list_places(["starttest://start-test/all.zip"]).items
+        assert "the server sends no parts of a file" in item.trouble
+        store.pipe_file("/start-test/all.zip", b"PK")
+        [item] = list_places(["starttest://start-test/all.zip"]).items
+        assert item.trouble == "the zip archive is damaged (File is not a zip file); save it again"
+    finally:
+        store.rm("/start-test", recursive=True)
 
 
 def test_remote_places_are_listed_and_read_and_archives_in_them(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from inspector.archive.columns import CAPTURES, FINDINGS, version_order
 from inspector.archive.items import Item, ItemReader, as_text
 from inspector.archive.listing import list_places
+from inspector.archive.offers import open_row
 from inspector.archive.rows import capture_key, digest_of, rows_of
 from inspector.inspection import inspect
 from inspector.store import FIXTURES, builtin, load, save
@@ -119,8 +120,12 @@ def test_names_and_texts_that_utf8_cannot_hold_become_text(tmp_path: Path) -> No
     Path(raw).write_text(json.dumps(IDS))
     [item] = list_places([str(tmp_path)]).items
     [row], _ = as_dicts(rows_of(item, ItemReader()))
-    assert row["path"] == f"{tmp_path}/\\xff\\xfe.json" == as_text(raw)
+    assert row["path"] == f"file://{tmp_path}/%FF%FE.json" == as_text(raw)
     assert row["verdict"] == "clean"
+    assert open_row(row).header == load(raw)[0].header
+    assert list_places([row["path"]]).items == [item]
+    (tmp_path / "\\xff\\xfe.json").write_text("[200002]")  # looks the same where bytes are escaped
+    assert len({one.key for one in list_places([str(tmp_path)]).items}) == 2
     capture = replace(BUILT_IN[WHOLE], header=replace(BUILT_IN[WHOLE].header, model="m\ud800" * 200))
     save(capture, tmp_path / "x.jsonl")
     [item] = list_places([str(tmp_path / "x.jsonl")]).items

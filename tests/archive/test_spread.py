@@ -1,6 +1,7 @@
 """A scan on Ray: the same rows as without it, nothing on other addresses than loopback, and no reports."""
 
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from inspector.archive.columns import Table
-from inspector.archive.spread import spread
+from inspector.archive.spread import _task, spread
 from inspector.cli import main
 from inspector.errors import InspectorError
 from inspector.store import FIXTURES
@@ -16,10 +17,11 @@ from tests.support.archives import id_lists, rows_in, scanned
 from tests.support.command import ROOT
 
 SCRIPT = """
-import json, os, sys
+import json, os, signal, sys
 from pathlib import Path
 
 from inspector.archive import scan
+from inspector.archive.rows import rows_of_batch
 from inspector.archive.spread import spread
 
 
@@ -54,11 +56,17 @@ def listening():
                 yield words[1].partition(":")[0]
 
 
+def ends_with_one(batch):
+    if any(item.name == "ids-0069.json" for item in batch):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return rows_of_batch(batch)
+
+
 addresses = set()
 far = scan(
     [sys.argv[1]],
     Path(sys.argv[2]),
-    runner=spread("local", 2),
+    runner=spread("local", 2, ends_with_one),
     tell=lambda far: addresses.update(listening()),
 )
 print(json.dumps({"files": far.files, "captures": far.captures, "addresses": sorted(addresses),
@@ -70,8 +78,9 @@ LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "0000000000000000000
 
 
 @pytest.mark.ray
-def test_a_ray_of_two_workers_gives_the_same_rows_and_listens_on_loopback_only(tmp_path: Path) -> None:
-    id_lists(tmp_path / "in", 100)  # more than a batch
+def test_a_ray_of_two_workers_gives_the_same_rows_but_of_what_ends_a_worker(tmp_path: Path) -> None:
+    """It listens on loopback only, and sends no reports."""
+    id_lists(tmp_path / "in", 70)  # more than a batch
     for path in FIXTURES.glob("*.jsonl"):
         (tmp_path / "in" / path.name).write_bytes(path.read_bytes())
     (tmp_path / "in" / "broken.json").write_text("{")
@@ -84,11 +93,21 @@ def test_a_ray_of_two_workers_gives_the_same_rows_and_listens_on_loopback_only(t
     )
     assert done.returncode == 0, done.stderr.decode()
     told = json.loads(done.stdout.splitlines()[-1])
-    assert (told["files"], told["captures"], told["usage"]) == (118, 117, "0")
+    assert (told["files"], told["captures"], told["usage"]) == (88, 86, "0")
     assert told["addresses"]
     assert set(told["addresses"]) <= LOOPBACK
-    assert rows_in(tmp_path / "ray") == scanned(tmp_path / "here", tmp_path / "in")
+    pairs = zip(rows_in(tmp_path / "ray"), scanned(tmp_path / "here", tmp_path / "in"), strict=True)
+    [(ended, read)] = [(there, here) for there, here in pairs if there != here]
+    assert (ended["id"], ended["name"], ended["verdict"]) == (read["id"], "ids-0069.json", "unread")
+    assert "was killed, probably for lack of memory" in ended["error"]
     assert rows_in(tmp_path / "ray", Table.FINDINGS) == rows_in(tmp_path / "here", Table.FINDINGS)
+
+
+def test_a_worker_without_the_program_says_so() -> None:
+    task = _task(b"cno_such_module\nrows\n.")
+    told = task({"number": 3, "batch": pickle.dumps([])})
+    words = "ModuleNotFoundError: No module named 'no_such_module'"
+    assert told == {"number": 3, "rows": b"", "error": words}
 
 
 def test_a_missing_extra_is_said(

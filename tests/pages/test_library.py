@@ -96,12 +96,51 @@ def test_a_selected_group_becomes_part_of_the_filter(archive: Path) -> None:
     ):
         app = shown(**({"filter": words} if words else {}))
         assert app.button(key="library_only").disabled
-        key = f"library_groups scan version {words}"
+        key = "library_groups 0"
         app.session_state[key] = {"selection": {"rows": [1], "columns": [], "cells": []}}
         app.run()
         app.button(key="library_only").click().run()
         assert app.text_input(key="library_filter").value == told
         assert not app.error
+
+
+def test_a_selection_is_gone_with_the_rows_that_it_was_made_in(archive: Path) -> None:
+    app = shown()
+    app.text_input(key="library_filter").set_value("tokens > 5").run()
+    assert "library_groups 1" not in app.session_state  # nothing was selected: the browser keeps the table
+    app.session_state["library_groups 0"] = {"selection": {"rows": [1], "columns": [], "cells": []}}
+    app.run()
+    assert not app.button(key="library_only").disabled
+    app.text_input(key="library_filter").set_value("tokens > 6").run()
+    assert app.button(key="library_only").disabled
+    assert "library_groups 1" in app.session_state
+
+
+def test_an_empty_result_says_what_to_do(archive: Path) -> None:
+    app = shown(filter="tokens > 100_000")
+    assert heading(app) == "# No capture matches the filter."
+    assert "The scan has 17 rows. Remove a condition of the filter, or clear it." in [
+        one.value for one in app.caption
+    ]
+    app.button(key="library_clear").click().run()
+    assert heading(app).startswith("# 12 of 17 captures have errors")
+
+
+def test_an_empty_scan_says_what_to_do(captures: Path, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    scanned(captures / "scan", tmp_path / "in")
+    app = shown()
+    assert heading(app) == "# The scan found no captures."
+    assert any("python -m inspector scan PLACE..." in one.value for one in app.caption)
+
+
+def test_tokens_that_are_not_known_are_no_number(archive: Path, captures: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_text("{")
+    scanned(captures / "scan", archive, tmp_path / "bad.json")
+    app = shown(filter='verdict == "unread"')
+    [table] = app.dataframe[-1:]
+    assert table.value["tokens"].isna().all()
+    assert table.proto.placeholder == "–"
 
 
 def test_a_capture_in_an_archive_opens_in_replay(archive: Path) -> None:

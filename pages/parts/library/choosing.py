@@ -10,7 +10,7 @@ from inspector import dashboard
 from inspector.dashboard import Library
 from pages.ui.state import Session, went_back
 
-__all__ = ["Choice", "choose", "only", "opened"]
+__all__ = ["Choice", "choose", "clear", "only", "opened"]
 
 _FILTER: Final = "library_filter"
 _WORST: Final = "worst first"
@@ -19,7 +19,8 @@ _EXAMPLE: Final = 'kind == "dropped" and tokens > 500'
 _HELP: Final = (
     "Compare columns with values: `==` `!=` `<` `>`, `in (...)`, `contains`, `startswith`, `null`. Join with "
     "`and`, `or`, `not`. A condition on a column of findings, such as `kind`, matches captures with such a "
-    "finding (docs/scan.md)."
+    "finding (docs/scan.md).\n\nColumns are `tokens`, `findings`, `name`, "
+    f"{', '.join(f'`{name}`' for name in dashboard.LIBRARY_GROUPS)} and others."
 )
 
 
@@ -66,6 +67,11 @@ def choose(session: Session, scans: Mapping[str, Path]) -> Choice:
 def only(words: str, by: str, value: str | int | None) -> None:
     """Narrow the filter to one group; a callback, as the field is drawn before its groups are known."""
     st.session_state[_FILTER] = dashboard.narrowed(words, by, value)
+
+
+def clear() -> None:
+    """Show all captures again; a callback too."""
+    st.session_state[_FILTER] = ""
 
 
 def opened(folder: Path) -> Library:

@@ -9,7 +9,7 @@ import streamlit as st
 from inspector import InspectorError, dashboard
 from inspector.dashboard import Library, LibraryGroup, LibrarySummary
 from pages.parts.library import plots
-from pages.parts.library.choosing import Choice, only
+from pages.parts.library.choosing import Choice, clear, only
 from pages.ui.captures import take
 from pages.ui.pickers import plain
 from pages.ui.state import Opened, Session
@@ -20,6 +20,7 @@ __all__ = ["captures_table", "groups", "kinds_and_causes"]
 _ROWS: Final = 200
 _FINDINGS: Final = 20
 _HEIGHT: Final = 300
+_UNKNOWN: Final = "–"
 _LEVELS: Final = {
     "error": "✕ error",
     "warning": "! warning",
@@ -44,7 +45,7 @@ def groups(choice: Choice, found: Sequence[LibraryGroup]) -> None:
             height=table_height(len(found), _HEIGHT),
             on_select="rerun",
             selection_mode="single-row",
-            key=f"library_groups {choice.scan} {choice.by} {choice.words}",
+            key=_key("library_groups", choice[:3]),
             alt="Captures of each group by verdict",
         )["selection"]["rows"]
         picked = found[chosen[0]] if chosen and chosen[0] < len(found) else None
@@ -63,7 +64,10 @@ def groups(choice: Choice, found: Sequence[LibraryGroup]) -> None:
             st.caption("There is only one group, so there is nothing to compare.")
         else:
             st.plotly_chart(
-                figure, key="library_plot", alt=f"Captures by {dashboard.column_words(choice.by)} and verdict"
+                figure,
+                key="library_plot",
+                config={"displayModeBar": False},
+                alt=f"Captures by {dashboard.column_words(choice.by)} and verdict",
             )
             if len(found) > (drawn := len(figure.data[0].x)):
                 st.caption(f"The first {drawn} of {len(found):,} groups, in the order of the table.")
@@ -119,11 +123,11 @@ def kinds_and_causes(found: LibrarySummary) -> None:
 
 def captures_table(session: Session, library: Library, choice: Choice, total: int) -> None:
     """The captures; the selected one with its findings, and the way to Replay."""
-    st.header("Captures", anchor=False)
     rows = library.rows(choice.words, sort=choice.sort, descending=choice.descending, limit=_ROWS)
     if not rows:
-        st.caption("None.")
+        _nothing(library, choice)
         return
+    st.header("Captures", anchor=False)
     chosen = st.dataframe(
         pd.DataFrame(list(map(_cells, rows))),
         hide_index=True,
@@ -131,7 +135,8 @@ def captures_table(session: Session, library: Library, choice: Choice, total: in
         height=table_height(len(rows), 420),
         on_select="rerun",
         selection_mode="single-row",
-        key=f"library_captures {choice}",
+        key=_key("library_captures", choice),
+        placeholder=_UNKNOWN,
         column_config={"day": st.column_config.TextColumn(width=100)},
         alt="One row per capture: verdict, version, endpoint, tokens, findings, day, file, cause, model",
     )["selection"]["rows"]
@@ -141,6 +146,32 @@ def captures_table(session: Session, library: Library, choice: Choice, total: in
             "`python -m inspector library --csv FILE` writes all."
         )
     _details(session, library, rows[chosen[0] if chosen and chosen[0] < len(rows) else 0])
+
+
+def _nothing(library: Library, choice: Choice) -> None:
+    """What to do where there is no capture."""
+    counts = library.counts()
+    if not choice.words or not (total := counts.captures + counts.unread):
+        st.caption(
+            "Run `python -m inspector scan PLACE...` on a folder, a zip archive or a URL that has captures, "
+            "and reload this page."
+        )
+        return
+    st.caption(f"The scan has {total:,} rows. Remove a condition of the filter, or clear it.")
+    st.button("Clear the filter", icon=":material/filter_alt_off:", key="library_clear", on_click=clear)
+
+
+def _key(name: str, shown: object) -> str:
+    """The key of a table: another one where a selection was made in what it showed before.
+
+    The browser makes a table with a new key anew, which takes longer than all else that a filter changes.
+    """
+    turn, before = st.session_state.get(f"{name}_shown", (0, shown))
+    kept = st.session_state.get(f"{name} {turn}")
+    if shown != before and kept and kept["selection"]["rows"]:
+        turn += 1
+    st.session_state[f"{name}_shown"] = turn, shown
+    return f"{name} {turn}"
 
 
 def _cells(row: dict[str, Any]) -> dict[str, Any]:
@@ -180,7 +211,12 @@ def _details(session: Session, library: Library, row: dict[str, Any]) -> None:
             take(session, [Opened(name=row["name"], digest=digest, capture=capture)])
             st.switch_page("replay.py")
     findings = library.findings([row["id"]])
-    for one in findings[:_FINDINGS]:
-        st.markdown(f"{one['severity']} · {one['kind'].replace('_', ' ')} · {plain(one['message'])}")
+    if findings:
+        st.markdown(
+            "\n".join(
+                f"- {one['severity']} · {one['kind'].replace('_', ' ')} · {plain(one['message'])}"
+                for one in findings[:_FINDINGS]
+            )
+        )
     if len(findings) > _FINDINGS:
         st.caption(f"{len(findings) - _FINDINGS:,} more findings; open the capture in Replay to see all.")
