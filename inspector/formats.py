@@ -21,6 +21,7 @@ __all__ = [
 _SECONDS_FROM = 10.0
 _MINUTES_FROM = 600.0
 _TENTHS_BELOW_MS = 9.95  # what rounds to 10.0 has no use for its tenth
+_SHOWN_FROM_MS = 0.05
 
 
 def number(value: float, digits: int = 0) -> str:
@@ -42,6 +43,8 @@ def duration(seconds: float | None, unknown: str = "unknown") -> str:
     """A time for a glance: milliseconds below ten seconds, then seconds, from ten minutes on minutes."""
     if seconds is None:
         return unknown
+    if 0 <= seconds * 1000 < _SHOWN_FROM_MS:
+        return "<0.1 ms" if seconds else "0 ms"
     if seconds * 1000 < _TENTHS_BELOW_MS:
         return f"{number(seconds * 1000, 1)} ms"
     return f"{number(seconds * 1000)} ms" if seconds < _SECONDS_FROM else _longer(seconds)

@@ -1,8 +1,10 @@
 """Figures of a stream: times in seconds, gaps, tokens per event, tokens per channel."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import sub
 from statistics import median
 
 from inspector.reading import ChoiceReading, Reading
@@ -48,7 +50,7 @@ def figures(reading: Reading, choice: ChoiceReading | None = None) -> Figures:
     came = reading.events
     times = [at for event, _ in carriers if event < len(came) and (at := came[event].at_s) is not None]
     known = bool(times) and len(times) == len(carriers)
-    gaps = [later - earlier for earlier, later in pairwise(times)] if known else []
+    gaps = sorted(map(sub, times[1:], times)) if known else []
     span = times[-1] - times[0] if known else 0.0
     after_first = len(events) - (carriers[0][1] if carriers else 0)
     return Figures(
@@ -59,7 +61,7 @@ def figures(reading: Reading, choice: ChoiceReading | None = None) -> Figures:
         tokens_per_s=after_first / span if span > 0 else None,
         gap_p50_s=median(gaps) if gaps else None,
         gap_p95_s=quantile(gaps, 0.95) if gaps else None,
-        gap_max_s=max(gaps) if gaps else None,
+        gap_max_s=gaps[-1] if gaps else None,
         tokens_per_event_mean=len(events) / len(carriers) if carriers else None,
         tokens_per_event_max=max((count for _, count in carriers), default=0),
         by_channel=tuple(_channels(reading, choice)),
@@ -77,8 +79,8 @@ def quantile(values: Sequence[float], share: float) -> float:
 
 def _runs(events: Sequence[int]) -> list[tuple[int, int]]:
     """Event and number of its tokens, for tokens known by event."""
-    if not events:
-        return []
+    if events == sorted(events):  # the order in which a server sends them
+        return list(Counter(events).items())
     starts = [0, *(place for place, (one, later) in enumerate(pairwise(events), 1) if one != later)]
     ends = [*starts[1:], len(events)]
     return [(events[start], end - start) for start, end in zip(starts, ends, strict=True)]

@@ -4,8 +4,10 @@ Loaded by pytest wherever the package is installed, so it imports what it needs 
 """
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -58,6 +60,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FILE",
         help="write the audit of every response that harmony_recording recorded, by test, as JSON",
     )
+    group.addoption(
+        "--harmony-captures",
+        metavar="DIR",
+        help="keep what harmony_recording recorded in a folder for each test, for `harmony-inspector audit`",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -83,9 +90,20 @@ def harmony_server(_harmony_server: "HarmonyServer") -> "HarmonyServer":
 @pytest.fixture
 def harmony_recording(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Recording:
     """Clients that record every response as a capture."""
-    recording = Recording(tmp_path_factory.mktemp("harmony"))
+    kept = request.config.getoption("--harmony-captures")
+    recording = Recording(tmp_path_factory.mktemp("harmony") if kept is None else _folder(kept, request.node))
     request.node.stash[_RECORDING] = recording
     return recording
+
+
+def _folder(kept: str, test: pytest.Item) -> Path:
+    """A new folder for a test, whose name may hold any character."""
+    name = re.sub(r"[^A-Za-z0-9_.=-]+", "-", test.name)[:80]
+    try:
+        Path(kept).mkdir(mode=0o700, parents=True, exist_ok=True)
+        return Path(mkdtemp(prefix=f"{name}-", dir=kept))
+    except OSError as error:
+        raise pytest.UsageError(f"--harmony-captures {kept}: cannot be written ({error.strerror})") from error
 
 
 @pytest.hookimpl(wrapper=True)

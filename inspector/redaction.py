@@ -47,7 +47,7 @@ _SECRETS: Final = frozenset(
 _ENDS_AS_SECRET: Final = re.compile(
     r"(?:^|_)(?:(?:access|account|api|auth|encryption|license|master|private|secret|service|session|shared|signing"
     r"|storage|subscription)_?key"
-    r"|(?:access|api|auth|bearer|bot|client|csrf|github|gitlab|hf|id|jwt|oauth|refresh|security|service|session|slack"
+    r"|(?:access|api|auth|bearer|bot|client|csrf|github|gitlab|hf|id|jwt|oauth|refresh|sas|security|service|session|slack"
     r"|user|xsrf)_?token"
     r"|secret|password|passwd|passphrase|credentials?)$"
 )
@@ -57,7 +57,7 @@ _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _IN_QUERY: Final = frozenset(("code", "key", "sig", "signature"))
 """Names that are secrets in a query only: `?key=` is how some servers take theirs."""
 
-_HEADER: Final = re.compile("auth|cookie|credential|key|passw|secret|session|signature|token", re.I)
+_HEADER: Final = re.compile("auth|cookie|credential|key|passphr|passw|secret|session|signature|token", re.I)
 """What a name under `headers` sounds like when it may carry a secret, e.g. X-Goog-Api-Key."""
 
 _FREE_NAMES: Final = frozenset(("properties", "patternproperties", "$defs", "definitions"))
@@ -117,7 +117,8 @@ def _is_secret_name(key: str) -> bool:
 
 def is_secret_parameter(name: str) -> bool:
     """Whether a parameter of a URL's query carries a secret by its name."""
-    return name.lower() in _IN_QUERY or _is_secret_name(name)
+    plain = name.lower()
+    return plain in _IN_QUERY or plain.endswith(("-signature", "-credential")) or _is_secret_name(name)
 
 
 def _clean_url(found: re.Match[str]) -> str:

@@ -46,4 +46,7 @@ st.set_page_config(page_title=f"{page.title} · Harmony Inspector")
 anywhere(session, page.title)
 with st.container(key="page_head"):
     st.markdown(f"**{page.title}** · {_WHAT[page.title]}")
-page.run()
+try:
+    page.run()
+finally:
+    captures.keep(session)

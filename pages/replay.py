@@ -44,7 +44,7 @@ if told is not None:
 session.begin(captures.first_place(seen, choice))
 payload = captures.payload(one.digest, choice, seen)
 strip(payload, session, key="replay_strip")
-number = events.opened_event(session, seen, choice)
+number = events.opened_event(session, seen, choice, payload)
 raw_events(payload, session.place.token, [events.raw(seen, number)], key="replay_raw")
 session.show_address()
 
@@ -58,7 +58,7 @@ if timeline.open:
         charts.draw_timeline(one.digest, choice, seen, key="replay_timeline")
 if raw.open:
     with raw:
-        events.events(session, seen, choice)
+        events.events(session, seen, choice, payload)
 if request.open:
     with request:
         events.request(seen)

@@ -27,7 +27,8 @@ def elsewhere(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pyt
 
 def test_the_example_finds_the_client_that_breaks(elsewhere: pytest.Pytester) -> None:
     elsewhere.makepyfile(test_cut=CUT, test_recorded=RECORDED)
-    result = elsewhere.runpytest_subprocess(*PLUGIN, "-n", "2", "--harmony-report", "report.json")
+    options = ("--harmony-report", "report.json", "--harmony-captures", "kept/captures")
+    result = elsewhere.runpytest_subprocess(*PLUGIN, "-n", "2", *options)
     failed = {line.split("::")[1].split(" ")[0] for line in result.outlines if line.startswith("FAILED")}
     name = "test_a_tool_call_is_read_however_it_is_cut"
     assert failed == {f"{name}[first_piece-{faults}]" for faults in ("", "merge=3", "ragged=1", "ragged=2")}
@@ -36,6 +37,9 @@ def test_the_example_finds_the_client_that_breaks(elsewhere: pytest.Pytester) ->
     assert row["test"].endswith("test_nothing_is_lost_between_server_and_client")
     assert row["outcome"] == "passed"
     assert [one["verdict"]["level"] for one in row["captures"]] == ["clean"]
+    [kept] = elsewhere.path.glob("kept/captures/**/*.jsonl")
+    assert kept.parent.name.startswith("test_nothing_is_lost_between_server_and_client-")
+    assert_no_findings(kept)
 
 
 def test_what_was_found_is_said_unless_it_is_allowed() -> None:

@@ -54,6 +54,11 @@ def test_a_request_without_secrets_stays_word_for_word() -> None:
             {"prompt_cache_key": "k", "eos_token": "x", "tokens": "x", "keyboard": "x", "maxTokens": "9"},
         ),
         ({"u": "https://e.org/?key=sk-1&sig=sk-1&a=1"}, {"u": "https://e.org/?a=1"}),
+        (
+            {"u": "https://e.org/o?X-Amz-Signature=sk-1&X-Amz-Credential=sk-1&a=1"},
+            {"u": "https://e.org/o?a=1"},
+        ),
+        ({"sasToken": "sk-1", "headers": {"passphrase": "sk-1", "Via": "a"}}, {"headers": {"Via": "a"}}),
         ({"token": True, "password": None}, {"token": True, "password": None}),
         (
             {

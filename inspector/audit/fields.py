@@ -12,8 +12,9 @@ from typing import Final
 
 from inspector.alignment import same_when_joined
 from inspector.audit.finding import Finding
-from inspector.audit.kinds import KINDS, Kind, Side
+from inspector.audit.kinds import KINDS, Kind, Severity, Side
 from inspector.audit.missing_ids import ids_missing
+from inspector.deltas import tool_index, tool_name
 from inspector.harmony.text import text_of
 from inspector.reading import ChoiceReading, Reading
 
@@ -34,6 +35,8 @@ class FieldState(StrEnum):
     """The server put something between two messages of the field. Nothing was lost."""
     REWRITTEN = "same text in another form"
     """An unstreamed response: messages joined by line feeds, or the JSON of arguments reformatted."""
+    ITEMS_DIFFER = "items of stream and final object differ"
+    """Responses: the one has an item for the text that the other lacks. No text was lost."""
     LEFT_OUT = "text left out on purpose"
     """Special tokens, half a character or a stop string, which a server does not send as text."""
     DIFFERENT = "different"
@@ -74,7 +77,9 @@ def field_texts(reading: Reading, choice: ChoiceReading, findings: Sequence[Find
     mine = [one for one in findings if one.choice == choice.index]
     told = {field for one in mine if one.kind in _TEXT for field in (one.field, one.delivered_in)}
     added = {one.field for one in mine if one.kind is Kind.ADDED}
-    by_final = choice.has_finals and any(one.facts.by_final for one in mine)
+    # A call that is lost whole is one finding, about its arguments.
+    told |= {tool_name(call) for field in told if field and (call := tool_index(field)) is not None}
+    by_final = [one.severity for one in mine if one.facts.by_final] if choice.has_finals else []
     found = []
     for field in {**generated, **delivered}:
         made, got = generated.get(field, ""), delivered.get(field, "")
@@ -84,8 +89,10 @@ def field_texts(reading: Reading, choice: ChoiceReading, findings: Sequence[Find
             state = FieldState.UNKNOWN
         elif made == got:
             state = FieldState.EQUAL
-        elif field in told or by_final:
+        elif field in told or Severity.ERROR in by_final:
             state = FieldState.DIFFERENT
+        elif by_final:
+            state = FieldState.ITEMS_DIFFER
         elif ids_missing(reading):
             state = FieldState.UNKNOWN
         elif field in added:

@@ -223,7 +223,7 @@ KINDS: Final[dict[Kind, KindInfo]] = {
         when="the delivered text differs, e.g. `U+FFFD` from a split character",
     ),
     Kind.UNSERVED: KindInfo(
-        label="unserved",
+        label="not deliverable",
         severity=Severity.WARNING,
         side=Side.STREAM,
         marks=True,
@@ -259,7 +259,7 @@ KINDS: Final[dict[Kind, KindInfo]] = {
         clause="the connection was closed before the response ended",
     ),
     Kind.PROTOCOL: KindInfo(
-        label="protocol",
+        label="protocol violation",
         severity=Severity.WARNING,
         side=Side.STREAM,
         marks=False,

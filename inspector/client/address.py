@@ -8,13 +8,16 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from inspector.errors import ConnectionFailed
+from inspector.errors import ConnectionFailed, InspectorError
 from inspector.wire.endpoints import ASKED
 
 __all__ = ["AddressInvalid", "Server"]
 
 _ENDPOINTS: Final = re.compile(rf"(?:{'|'.join(spec.path for spec in ASKED)}|/models)/?$")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_HEADER_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
+"""What HTTP allows (RFC 9110, 5.5), as far as clients send it."""
 
 
 class AddressInvalid(ConnectionFailed):
@@ -30,7 +33,8 @@ class Server:
     """One OpenAI-compatible server, as a person names it.
 
     `base_url` may lack the scheme, the trailing `/v1`, or carry a whole endpoint's path; see `v1`.
-    Raises AddressInvalid when it is no http address.
+    Raises AddressInvalid when it is no http address, InspectorError for a key or header that HTTP cannot
+    carry.
     """
 
     base_url: str = "http://localhost:8000/v1"
@@ -59,6 +63,13 @@ class Server:
             shown = "an address with a password in it" if named else self.base_url
             problem = f"invalid server address: {shown!r}; use the form http://localhost:8000/v1"
             raise AddressInvalid(problem, " and give the key as --api-key" if named else "")
+        if not _HEADER_VALUE.fullmatch(self.api_key):
+            raise InspectorError("the API key has a character that HTTP cannot carry; copy the key again")
+        for name, value in self.headers.items():
+            if not (_HEADER_NAME.fullmatch(name) and _HEADER_VALUE.fullmatch(value)):
+                raise InspectorError(
+                    f"invalid header {name[:40]!r}: name and value must be ASCII, the name without spaces"
+                )
 
     @property
     def v1(self) -> str:

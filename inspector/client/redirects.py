@@ -12,6 +12,8 @@ from inspector.client.address import Server
 
 __all__ = ["Redirected", "checked", "is_redirect", "within_host"]
 
+_WITHOUT_BODY: Final = frozenset((301, 302, 303))
+"""Status codes after which a POST is repeated as a GET; 307 and 308 keep method and body."""
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -45,11 +47,20 @@ def checked(response: httpx.Response, server: Server) -> None:
     same = (there.scheme, _port(there)) == (here.scheme, _port(here))
     upgraded = (here.scheme, there.scheme) == ("http", "https")
     if there.host != here.host or not (same or upgraded):
-        shown = f"{there.scheme}://{there.netloc.decode('ascii', 'replace')}"
         raise Redirected(
-            f"{server.root} redirects to another address ({shown}), and keys must not go there; "
+            f"{server.root} redirects to another address ({_shown(there)}), and keys must not go there; "
             "if you trust it, use it as the base URL"
         )
+
+    if response.request.method == "POST" and response.status_code in _WITHOUT_BODY:
+        raise Redirected(
+            f"{server.root} redirects with HTTP {response.status_code}, after which clients send no request "
+            f"body; use the address it redirects to ({_shown(there)}) as the base URL"
+        )
+
+
+def _shown(url: httpx.URL) -> str:
+    return f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}"
 
 
 def _port(url: httpx.URL) -> int | None:

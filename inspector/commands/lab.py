@@ -1,22 +1,25 @@
 """`lab`: real vLLM releases without a GPU, from the command line."""
 
 import sys
-from argparse import SUPPRESS, ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from inspector.commands import lab_runs
 from inspector.commands.asking import add_connection_options
+from inspector.commands.lab_exchange import fixtures_command
 from inspector.commands.shared import Commands
 from inspector.lab import scripts
 from inspector.lab.install import CPU_PACKAGE, GPU_PACKAGE, NEWEST
 from inspector.lab.paths import ENVIRONMENT_VARIABLE, default_root
 from inspector.lab.process import kill_is_interrupt
+from inspector.lab.server import STEP_MS
 from inspector.lab.standin.install import FRONT_END, RUST
 
 __all__ = ["add_parser"]
 
+_LONGEST_STEP_MS: Final = 10_000
 _ENDPOINTS: Final = [endpoint.value for endpoint in scripts.ENDPOINTS]
 
 
@@ -82,6 +85,7 @@ def _add_commands(lab: ArgumentParser) -> None:
         action="store_true",
         help="stand-in engine: send steps at fixed times, so that a busy server merges them",
     )
+    _step_ms(serve)
     serve.add_argument("--port", type=int, default=8000, help="0 selects a free port (default: 8000)")
     serve.add_argument("--tools", action="store_true", help="also start the tool servers (python, browser)")
     serve.add_argument("flags", nargs="*", metavar="FLAG", help="after --: more flags for vllm serve")
@@ -229,6 +233,7 @@ def _add_commands(lab: ArgumentParser) -> None:
     load.add_argument("--endpoint", choices=_ENDPOINTS, default="chat", help="default: chat")
     load.add_argument("--streams", type=int, default=256, metavar="N", help="default: 256")
     load.add_argument("--stream-interval", default="1", metavar="N", help="tokens per step (default: 1)")
+    _step_ms(load)
     load.add_argument("--out", type=Path, metavar="DIR", help="folder in which failed streams are saved")
     load.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -279,8 +284,8 @@ def _add_commands(lab: ArgumentParser) -> None:
     fixtures = _command(
         inner,
         "fixtures",
-        lab_runs.fixtures_command,
-        "exchange fixtures with CanIToolCall: compare its expectations with ours, or export the scripts",
+        fixtures_command,
+        "exchange scripts with CanIToolCall, or export them as tests for a checkout of vLLM",
         "lab fixtures canitoolcall/fixtures/gpt-oss/*.jsonl",
     )
     fixtures.add_argument(
@@ -295,6 +300,12 @@ def _add_commands(lab: ArgumentParser) -> None:
         "--source-url", metavar="URL", help="with --out: where the scripts can be read, for their provenance"
     )
     fixtures.add_argument("--revision", metavar="REV", help="with --out: commit or release of that source")
+    fixtures.add_argument(
+        "--vllm-tests",
+        type=Path,
+        metavar="DIR",
+        help="write the scripts as a pytest file with data, for a checkout of vLLM 0.24 or newer",
+    )
 
     listing = _command(inner, "scripts", lab_runs.scripts_command, "list the scripts", "lab scripts")
     listing.add_argument("--json", action="store_true", help="print the scripts with token IDs as JSON")
@@ -331,6 +342,22 @@ def _command(
 
     parser.set_defaults(run=guarded)
     return parser
+
+
+def _step_ms(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--step-ms",
+        type=_milliseconds,
+        default=STEP_MS,
+        metavar="MS",
+        help=f"milliseconds between two steps under load (default: {STEP_MS})",
+    )
+
+
+def _milliseconds(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= _LONGEST_STEP_MS):
+        raise ArgumentTypeError(f"invalid number of milliseconds: {text!r}; 1 to {_LONGEST_STEP_MS}")
+    return int(text)
 
 
 def _release(parser: ArgumentParser) -> None:

@@ -1,6 +1,5 @@
 """What the commands of `lab` do; `lab` has their options."""
 
-import json
 import sys
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
@@ -23,7 +22,6 @@ from inspector.lab.bisect import (
     script_of_capture,
 )
 from inspector.lab.derender import checked, derender, scale_out
-from inspector.lab.exchange import disagreement, fixture_of, fixtures_of
 from inspector.lab.gate import gate, gate_lines, gate_markdown, gate_row
 from inspector.lab.install import NEWEST, adopt, installed_versions
 from inspector.lab.load import load_row, load_sentence, run_load
@@ -46,7 +44,6 @@ __all__ = [
     "adopt_command",
     "bisect_command",
     "derender_command",
-    "fixtures_command",
     "gate_command",
     "install_command",
     "load_command",
@@ -110,6 +107,7 @@ def serve_command(arguments: Namespace) -> int:
         stream_interval=int(steps) if steps.isdigit() else 0,
         schedule=steps,
         load=arguments.load,
+        step_ms=arguments.step_ms,
         port=arguments.port,
         tools=arguments.tools,
         flags=arguments.flags,
@@ -284,6 +282,7 @@ def load_command(arguments: Namespace) -> int:
         Target(Endpoint(arguments.endpoint), scripts.named([arguments.script])[0]),
         steps=arguments.stream_interval,
         streams=arguments.streams,
+        step_ms=arguments.step_ms,
         out=arguments.out,
     )
     if arguments.json:
@@ -366,31 +365,3 @@ def scripts_command(arguments: Namespace) -> int:
         for script in scripts.load():
             say(f"{script.name:26}{'' if script.well_formed else 'malformed: '}{script.sentence}")
     return 0
-
-
-def fixtures_command(arguments: Namespace) -> int:
-    """Read fixtures of CanIToolCall, and write the scripts as such."""
-    if not arguments.files and arguments.out is None:
-        raise LabError("nothing to do; pass files of fixtures, or --out FILE")
-    differs = 0
-    for path in arguments.files:
-        found, others = fixtures_of(path)
-        told = [(one, disagreement(one)) for one in found]
-        differing = [(one, words) for one, words in told if words]
-        differs += len(differing)
-        left = f", {others:,} of other families left out" if others else ""
-        say(f"{path}: {len(found) - len(differing):,} of {len(found):,} agree with our reading{left}")
-        for one, words in differing:
-            say(f"  {one.id}: {words}")
-    if arguments.out is not None:
-        if not (arguments.source_url or "").startswith(("http://", "https://")) or not arguments.revision:
-            raise LabError("--out needs --source-url and --revision: a fixture must say where it comes from")
-        rows = [
-            fixture_of(one, source_url=arguments.source_url, revision=arguments.revision)
-            for one in scripts.load()
-        ]
-        kept = [json.dumps(row, ensure_ascii=False) for row in rows if row is not None]
-        write_text(str(arguments.out), "".join(f"{line}\n" for line in kept))
-        if str(arguments.out) != "-":
-            say(f"{arguments.out}: {len(kept):,} of {len(rows):,} scripts; the others cannot be expressed")
-    return int(differs > 0)

@@ -8,6 +8,7 @@ from typing import Any, Final
 from inspector.archive import GROUPS, SORTS, Library, row_lines, summarise, summary_lines, summary_row
 from inspector.commands.scan import scan_folder
 from inspector.commands.shared import Commands, print_json, say, whole_number, write_text
+from inspector.errors import InspectorError
 
 __all__ = ["add_parser"]
 
@@ -58,6 +59,8 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: Namespace) -> int:
     """Ask, and print."""
+    if arguments.json and arguments.csv == "-":
+        raise InspectorError("only one of --json and --csv - can go to standard output; give --csv a file")
     with Library(scan_folder(arguments.folder)) as library:
         found = summarise(library, arguments.filter)
         groups = (arguments.group_by, library.groups(arguments.group_by, arguments.filter))

@@ -95,10 +95,11 @@ def _requests(parser: ArgumentParser) -> None:
     )
     group.add_argument(
         "--script",
-        action="append",
+        nargs="+",
+        action="extend",
         default=[],
         metavar="NAME",
-        help="a script of the lab, for a server of the lab; repeatable",
+        help="scripts of the lab, for a server of the lab",
     )
     names = [endpoint.value for endpoint in asked_endpoints()]
     group.add_argument(

@@ -6,8 +6,10 @@ import shlex
 import subprocess
 import time
 from argparse import Namespace, RawDescriptionHelpFormatter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
@@ -17,9 +19,11 @@ from inspector.client.plain import list_models, open_client, version_and_owner
 from inspector.commands.asking import add_connection_options, server_of
 from inspector.commands.shared import Commands, print_json, say, tell, write_text
 from inspector.errors import ConnectionFailed, InspectorError, LabError, StoreError
+from inspector.formats import count
 from inspector.lab.process import ServerProcess, free_port, kill_is_interrupt
 from inspector.probe import prompts_of_file
 from inspector.probe.proof import (
+    ASKED,
     CONDITIONS,
     STREAMS,
     Cell,
@@ -35,7 +39,8 @@ from inspector.wire.endpoints import asked_endpoints
 __all__ = ["add_parser"]
 
 _COMMAND: Final = "vllm serve {model} --port {port} --enable-auto-tool-choice --tool-call-parser openai"
-_START_AT_MOST_S: Final = 900.0
+_START_AT_LEAST_S: Final = 60.0
+"""Seconds that a start may take, however little time is left."""
 _RUNNING: Final = Condition(name="running", words="a server that was running already")
 
 _EXAMPLE: Final = """example:
@@ -116,9 +121,7 @@ def run(arguments: Namespace) -> int:
         raise StoreError(f"{arguments.out}: already contains a proof; choose another --out")
     with kill_is_interrupt():
         proof = _running(arguments) if arguments.base_url else _started(arguments)
-    report = arguments.out / "report.md"
-    write_text(str(report), proof_markdown(proof))
-    write_text(str(arguments.out / "report.json"), json.dumps(proof_row(proof), indent=2) + "\n")
+    report = _written(arguments, proof)
     if arguments.json:
         print_json(proof_row(proof))
     else:
@@ -128,45 +131,59 @@ def run(arguments: Namespace) -> int:
     return int(proof.damaged > 0)
 
 
+def _written(arguments: Namespace, proof: Proof) -> Path:
+    """Write the report; also after each condition, so that a run that is stopped has one."""
+    report: Path = arguments.out / "report.md"
+    write_text(str(report), proof_markdown(proof))
+    write_text(str(arguments.out / "report.json"), json.dumps(proof_row(proof), indent=2) + "\n")
+    return report
+
+
 def _running(arguments: Namespace) -> Proof:
     server = server_of(arguments)
     model = arguments.model if arguments.model in (names := list_models(server)) else next(iter(names), "")
     cells = _measured(arguments, _RUNNING, server, model, arguments.minutes * 60)
-    return _proof(arguments, model, _version(server, model), cells)
+    return _proof(arguments, model, _version(server, model), cells, {})
 
 
 def _started(arguments: Namespace) -> Proof:
     until = time.monotonic() + arguments.minutes * 60
     chosen = [one for one in CONDITIONS if one.name in arguments.condition]
     cells: list[Cell] = []
-    version: str | None = None
+    told: str | None = None
     model = served = arguments.model
+    commands: dict[str, str] = {}
     for place, condition in enumerate(chosen):
         ends = time.monotonic() + (until - time.monotonic()) / (len(chosen) - place)
         port = free_port()
         words = _words(arguments.template, model, port)
         tell(f"{condition.name}: starting {words[0]}")
+        words = [*words, *arguments.flags, *condition.flags]
+        commands[condition.name] = shlex.join(words)
         try:
             with ExitStack() as stack:
                 process = ServerProcess(
-                    [*words, *arguments.flags, *condition.flags],
+                    words,
                     port=port,
                     log=arguments.out / f"{condition.name}.log",
-                    timeout_s=_START_AT_MOST_S,
+                    timeout_s=max(until - time.monotonic(), _START_AT_LEAST_S),
                     say=tell,
                 )
                 server = server_of(arguments, stack.enter_context(process).base_url)
                 names = list_models(server)
                 served = model if model in names else next(iter(names), model)
-                version = _version(server, served) or version
+                told = _version(server, served) or told
                 cells += _measured(arguments, condition, server, served, ends - time.monotonic())
         except (LabError, ConnectionFailed) as error:
             tell(str(error))
             trouble = f"the server did not start: {error}" if isinstance(error, LabError) else str(error)
+            if time.monotonic() > until:
+                trouble += "; download the weights first if they are not on this machine, or raise --minutes"
             cells.append(
                 Cell(condition=condition.name, endpoint=Endpoint.CHAT, streams=0, rows=(), trouble=trouble)
             )
-    return _proof(arguments, served, version, cells)
+        _written(arguments, _proof(arguments, served, told, cells, commands))
+    return _proof(arguments, served, told, cells, commands)
 
 
 def _words(template: str, model: str, port: int) -> list[str]:
@@ -198,10 +215,31 @@ def _measured(
     )
 
 
-def _proof(arguments: Namespace, model: str, version: str | None, cells: Sequence[Cell]) -> Proof:
+def _proof(
+    arguments: Namespace, model: str, told: str | None, cells: Sequence[Cell], commands: Mapping[str, str]
+) -> Proof:
     here = arguments.base_url is None  # of another server it is not known where it runs
-    gpu, folder = _gpu() if here else None, arguments.out / "captures"
-    return Proof(model=model, version=version, gpu=gpu, here=here, cells=cells, folder=folder)
+    gpu, driver = _gpu() if here else (None, None)
+    at = f"measured on {datetime.now(UTC):%Y-%m-%d at %H:%M} UTC"
+    return Proof(
+        model=model,
+        version=told,
+        gpu=gpu,
+        driver=driver,
+        here=here,
+        cells=cells,
+        commands=commands,
+        asked=f"the prompts of {arguments.prompts}" if arguments.prompts else ASKED,
+        made=f"{at} by Harmony Inspector{_mine()}, with a budget of {count(arguments.minutes, 'minute')}",
+        folder=arguments.out / "captures",
+    )
+
+
+def _mine() -> str:
+    try:
+        return f" {version('harmony-inspector')}"
+    except PackageNotFoundError:
+        return ", from a checkout"
 
 
 def _version(server: Server, model: str) -> str | None:
@@ -215,12 +253,20 @@ def _version(server: Server, model: str) -> str | None:
         return None
 
 
-def _gpu() -> str | None:
-    """The GPUs of this machine by nvidia-smi's names; None without one."""
-    words = ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]
+def _gpu() -> tuple[str | None, str | None]:
+    """The GPUs of this machine and their driver by nvidia-smi; None without one."""
+    words = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
     try:
         told = subprocess.run(words, capture_output=True, text=True, timeout=20, check=True)
     except (OSError, subprocess.SubprocessError):
-        return None
-    names = [line.strip()[:80] for line in told.stdout.splitlines() if line.strip()]
-    return f"{len(names)} x {names[0]}" if len(names) > 1 else next(iter(names), None)
+        return None, None
+    return gpu_words(told.stdout)
+
+
+def gpu_words(told: str) -> tuple[str | None, str | None]:
+    """The GPUs and their driver from lines of `name, memory, driver`."""
+    rows = [[one.strip()[:80] for one in line.split(",")] for line in told.splitlines() if line.strip()]
+    if not rows:
+        return None, None
+    name = ", ".join(rows[0][:2])
+    return f"{len(rows)} x {name}" if len(rows) > 1 else name, rows[0][2] if len(rows[0]) > 2 else None

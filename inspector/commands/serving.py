@@ -100,8 +100,9 @@ def _listening(host: str, port: int, setting: str) -> socket.socket:
     try:
         listening = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
+        words = (error.strerror or str(error)).partition(" (while")[0]  # Python names the address again
         raise InspectorError(
-            f"cannot listen on {host}:{port} ({error.strerror or error}); choose another {setting} or --host"
+            f"cannot listen on {host}:{port} ({words}); choose another {setting} or --host"
         ) from error
     without_delay(listening)
     return listening

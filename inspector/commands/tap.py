@@ -137,6 +137,8 @@ def _serve(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        for tap in taps:
+            tap.learn_version()  # so that the first response is counted under it
         yield
         for tap in taps:
             await tap.aclose()

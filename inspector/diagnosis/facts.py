@@ -23,6 +23,7 @@ _COMMA: Final = 2
 """Words that a comma counts as."""
 _AND: Final = frozenset({"and", "or", "nor", "neither"})
 _SIGNS: Final = frozenset({",", ":", "="})
+_OF: Final = frozenset({"of", "a", "an", "the", "each", "every", "its", "my", "our", "their", "any"})
 _PLACES: Final = frozenset({"answer", "reply", "think", "args", "toolname", "plain", "history"})
 _UNSTREAMED: Final = frozenset({"non", "no", "without", "disabl", "unary", "un"})
 _OFF: Final = frozenset({"fals", "off", "disabl"})
@@ -196,7 +197,19 @@ class _Clause:
                 found = right
             else:
                 found = left
-        return [] if found is None else [found, *self._joined(found)]
+        if found is None:
+            return []
+        found = self._head(found)
+        return [found, *self._joined(found)]
+
+    def _head(self, thing: _Item) -> _Item:
+        """What a thing is named for: in "the first words of each answer are lost" words are lost."""
+        place = self.things.index(thing)
+        if place == 0:
+            return thing
+        head = self.things[place - 1]
+        between = [word.raw for word in self.words[head.until : thing.at]]
+        return head if between[:1] == ["of"] and set(between) <= _OF else thing
 
     def _of_other(self, thing: _Item, state: _Item) -> bool:
         """Whether a state is said of a word that nobody knows: "messages whose channel is null"."""
@@ -319,6 +332,10 @@ class _Clause:
         ):
             return
         if {word.raw for word in self.words[into + 1 : place.at]} & (grammar("stops") | _SIGNS):
+            return
+        if into > 0 and self.words[into - 1].stem == "nothing":
+            for where in names:
+                yield self._fact(f"{where} missing", into - 1, place.until)
             return
         for thing in reversed(self.things):
             if thing.until <= into and thing is not place and self._far(thing.until, into) <= _FAR:

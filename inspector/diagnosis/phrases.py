@@ -16,7 +16,7 @@ DEFAULT_FILE: Final = Path(__file__).with_name("concepts.yaml")
 _WORD: Final = re.compile(
     r"<\|[\w ]{1,20}\|>|\bto=functions[\w.]*"
     r"|[a-z0-9]+(?:\.[0-9]+)*(?:['’][a-z]+)?"
-    r"|\[done\]|\[\s{0,3}\]|''|\"\"|!{4,}|[.,;:!?()\n—=]",
+    r"|\[done\]|\[\s{0,3}\]|''|\"\"|!{4,}|\.(?![a-z0-9])|[,;:!?()\n—=]",
     re.IGNORECASE,
 )
 _SIGNS: Final = {"[done]": "done", "''": "empty", '""': "empty"}

@@ -16,7 +16,7 @@ from inspector.errors import LabError
 from inspector.formats import count, number
 from inspector.lab.recording import Target, record
 from inspector.lab.score import Outcome, Score, score
-from inspector.lab.server import ServerOptions
+from inspector.lab.server import STEP_MS, ServerOptions
 from inspector.lab.session import LabSession
 from inspector.lab.standin.serving import StandinServer
 from inspector.metrics import figures
@@ -34,6 +34,8 @@ class Load:
     package: str
     target: Target
     steps: str
+    step_ms: int
+    """Milliseconds between two steps."""
     scores: Sequence[Score]
     merged: int
     """Streams with an event that has more tokens than a step: the server put steps together. Not counted
@@ -47,14 +49,21 @@ class Load:
 
 
 def run_load(
-    lab: LabSession, version: str, target: Target, *, steps: str, streams: int, out: Path | None = None
+    lab: LabSession,
+    version: str,
+    target: Target,
+    *,
+    steps: str,
+    streams: int,
+    step_ms: int = STEP_MS,
+    out: Path | None = None,
 ) -> Load:
     """Serve one release and ask for one script `streams` times at once; failed streams are kept in `out`.
 
     Raises LabError for a package that has no stand-in engine.
     """
     environment = lab.prepare(version)
-    options = ServerOptions(schedule=steps, load=True)
+    options = ServerOptions(schedule=steps, load=True, step_ms=step_ms)
     scores: list[Score] = []
     merged = 0
     with ExitStack() as stack:
@@ -82,6 +91,7 @@ def run_load(
         package=environment.package,
         target=target,
         steps=steps,
+        step_ms=step_ms,
         scores=scores,
         merged=merged,
         seconds=seconds,
@@ -96,7 +106,7 @@ def load_sentence(load: Load) -> list[str]:
     pace = number(round(load.tokens / load.seconds))
     lines = [
         f"{count(len(load.scores), 'stream')} of {load.target.script.name} at once on {load.package} "
-        f"{load.version}, {load.target.endpoint.value}, {steps}: {counts}.",
+        f"{load.version}, {load.target.endpoint.value}, {steps}, a step every {load.step_ms} ms: {counts}.",
         f"  {number(load.tokens)} tokens in {load.seconds:.1f} s, {pace} tokens/s; "
         f"{count(load.merged, 'stream')} with merged steps.",
     ]
@@ -113,6 +123,7 @@ def load_row(load: Load) -> dict[str, object]:
         "endpoint": load.target.endpoint.value,
         "script": load.target.script.name,
         "steps": load.steps,
+        "step_ms": load.step_ms,
         "streams": len(load.scores),
         **{outcome.value: seen[outcome] for outcome in Outcome},
         "merged": load.merged,

@@ -13,10 +13,14 @@ from inspector.lab.model import SERVED_NAME, make_model, make_vocabulary, uses_l
 from inspector.lab.paths import LabPaths
 from inspector.lab.process import ServerProcess, free_port
 
-__all__ = ["STANDALONE", "ServerOptions", "server"]
+__all__ = ["STANDALONE", "STEP_MS", "ServerOptions", "server"]
 
 STANDALONE: Final = Path(__file__).with_name("standalone")
 """The folder of the files that run inside a vLLM environment, without this package."""
+
+
+STEP_MS: Final = 20
+"""Of a step under load: an engine with a few hundred streams takes about this long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +41,9 @@ class ServerOptions:
 
     load: bool = False
     """Whether the stand-in engine sends steps by the clock even where it could wait until they are taken."""
+
+    step_ms: int = STEP_MS
+    """Under load, milliseconds between two steps, which all streams make together."""
 
     @property
     def steps(self) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -172,7 +172,7 @@ class _Player:
             }
             for name in [*captures, *sorted(one for one in recorded if one), ANY]
         ]
-        return JSONResponse({"object": "list", "data": cards})
+        return _json({"object": "list", "data": cards})
 
     async def health(self, _: Request) -> Response:
         """Say that the server is there, as vLLM does: an empty 200."""
@@ -188,7 +188,7 @@ class _Player:
         asked = [captures[name]] if name is not None and name in captures else list(captures.values())
         versions = {capture.header.server_version for capture in asked}
         known = versions.pop() if len(versions) == 1 else None
-        return JSONResponse({"version": known or "playback"})
+        return _json({"version": known or "playback"})
 
     async def control(self, request: Request) -> Response:
         """Read, set or reset the settings."""
@@ -204,7 +204,7 @@ class _Player:
         except InspectorError as error:
             return _error(400, str(error), "BadRequestError")
         now = self._settings
-        return JSONResponse(
+        return _json(
             {
                 "capture": now.capture,
                 "speed": now.speed if isfinite(now.speed) else "inf",
@@ -290,8 +290,13 @@ def _media_type(made: Answer) -> bytes:
 def _error(status: int, message: str, kind: str, *, param: str | None = None) -> Response:
     """An error as vLLM words it since 0.10: `{"error": {...}}`."""
     value = {"error": {"message": message, "type": kind, "param": param, "code": status}}
-    return Response(dumps(value), status, media_type="application/json")
+    return _json(value, status)
+
+
+def _json(value: object, status: int = 200) -> Response:
+    """A value as JSON; half a character, which UTF-8 does not have, as the escape that it was read from."""
+    return Response(dumps(value).encode("utf-8", "backslashreplace"), status, media_type="application/json")
 
 
 async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
-    await JSONResponse({"detail": "Not Found"}, 404)(scope, receive, send)
+    await _json({"detail": "Not Found"}, 404)(scope, receive, send)

@@ -4,9 +4,11 @@ The conditions are what decides how many tokens a step has on a GPU: the release
 decoding, no async scheduling. Nothing here starts a server; the command `proof` does.
 """
 
+import asyncio
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import inf
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +26,7 @@ from inspector.probe.rates import percentile, rate
 from inspector.probe.reporting import rate_words
 
 __all__ = [
+    "ASKED",
     "CONDITIONS",
     "STREAMS",
     "Cell",
@@ -39,6 +42,8 @@ STREAMS: Final = (1, 8, 64)
 """Streams at the same time."""
 CELL_AT_LEAST_S: Final = 1.0
 """Seconds for one endpoint and number of streams, however little time is left."""
+MORE_S: Final = 30.0
+"""Seconds that the last responses of a cell have to end."""
 
 _SPECULATION: Final = '{"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 4}'
 _MAX_TOKENS: Final = 512
@@ -56,6 +61,11 @@ _PROMPTS: Final = (
     "Explain in three sentences why the sky is blue. Think first.",
 )
 """Repetition lets n-gram speculation guess right; calls make short messages, where old releases lose text."""
+
+ASKED: Final = (
+    f"{len(_PROMPTS)} prompts in turn, with a tool; temperature 0, at most {_MAX_TOKENS} tokens in a response"
+)
+"""What is sent, where nobody says otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,9 +138,17 @@ class Proof:
     """Of the server, by its own word."""
     gpu: str | None
     """By nvidia-smi; None without one."""
+    driver: str | None = None
+    """Of the GPU."""
     here: bool = True
     """Whether the servers ran on this machine, whose GPU is known."""
     cells: Sequence[Cell]
+    commands: Mapping[str, str] = field(default_factory=dict)
+    """How the server of each condition was started."""
+    asked: str = ""
+    """What was sent, in words."""
+    made: str = ""
+    """When, and with which program."""
     folder: Path | None = None
     """Where the captures are."""
 
@@ -143,6 +161,15 @@ class Proof:
     def failed(self) -> int:
         """Requests that failed with an error."""
         return sum(cell.counted(Result.FAILED) for cell in self.cells)
+
+    @property
+    def causes(self) -> Sequence[tuple[str, str, int]]:
+        """Id, title and count of the known issues behind damaged responses; words are empty where none is."""
+        told = (row.judged for cell in self.cells for row in cell.rows if row.result is Result.DAMAGED)
+        return [
+            (*key, amount)
+            for key, amount in Counter((one.cause, one.cause_title) for one in told).most_common()
+        ]
 
     @property
     def measured(self) -> bool:
@@ -173,10 +200,12 @@ async def prove(
     prompts: Sequence[Prompt] = (),
     say: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
+    more_s: float = MORE_S,
 ) -> list[Cell]:
     """Measure a running server at every endpoint with every number of streams, in about so many seconds.
 
-    What cannot be measured is a cell with its reason. `prompts` replace the usual ones, which have a tool.
+    What cannot be measured is a cell with its reason. The last responses of a cell have `more_s` to end.
+    `prompts` replace the usual ones, which have a tool.
     """
     planned = [(endpoint, number) for endpoint in endpoints for number in streams]
     until = clock() + seconds
@@ -197,8 +226,17 @@ async def prove(
         rows: Sequence[Row] = ()
         try:
             probe = await plan.prepared()
-            await probe.run()
+            running = asyncio.ensure_future(probe.run())
+            ended, _ = await asyncio.wait({running}, timeout=left_s + more_s)
+            open_ones = probe.progress().in_flight
+            if not ended:
+                probe.stop()
+            await running
             rows, trouble = probe.rows, probe.trouble
+            if not ended:
+                trouble = (
+                    trouble or f"{count(open_ones, 'response')} did not end within {left_s + more_s:.0f} s"
+                )
         except ConnectionFailed as error:
             trouble = str(error)
         cells.append(
@@ -248,7 +286,7 @@ def proof_lines(proof: Proof) -> list[str]:
     lines += [
         "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
     ]
-    return [*lines, *_troubles(proof)]
+    return [*lines, *_cause_words(proof), *_troubles(proof)]
 
 
 def proof_markdown(proof: Proof) -> str:
@@ -257,10 +295,27 @@ def proof_markdown(proof: Proof) -> str:
     lines += [f"| {' | '.join(_HEAD)} |", f"|{'---|' * len(_HEAD)}"]
     lines += [f"| {' | '.join(_cells(cell))} |" for cell in proof.cells]
     named = {cell.condition for cell in proof.cells}
-    lines += ["", *(f"- {one.name}: {one.words}" for one in CONDITIONS if one.name in named)]
+    lines += [""]
+    for one in CONDITIONS:
+        if one.name in named:
+            command = proof.commands.get(one.name)
+            lines.append(f"- {one.name}: {one.words}" + (f": {_code(command)}" if command else ""))
+    lines += [f"- {_code(words)}" for words in _cause_words(proof)]
+    lines += [f"- {words}" for words in (proof.asked, proof.made) if words]
     # A server's words stay words: no links or tags come of them.
-    told = (" ".join(words.replace("`", "'").split()) for words in _troubles(proof))
-    return "\n".join([*lines, *(f"- `{words}`" for words in told)]) + "\n"
+    return "\n".join([*lines, *(f"- {_code(words)}" for words in _troubles(proof))]) + "\n"
+
+
+def _code(words: str) -> str:
+    return f"`{' '.join(words.replace('`', chr(39)).split())}`"
+
+
+def _cause_words(proof: Proof) -> list[str]:
+    found = []
+    for cause, title, amount in proof.causes:
+        why = f"{title} ({cause})" if cause else "no known issue explains it"
+        found.append(f"{count(amount, 'damaged response')}: {why}")
+    return found
 
 
 def proof_row(proof: Proof) -> dict[str, Any]:
@@ -270,6 +325,11 @@ def proof_row(proof: Proof) -> dict[str, Any]:
         "model": proof.model,
         "version": proof.version,
         "gpu": proof.gpu,
+        "driver": proof.driver,
+        "made": proof.made,
+        "asked": proof.asked,
+        "commands": dict(proof.commands),
+        "causes": [{"id": one, "title": title, "responses": amount} for one, title, amount in proof.causes],
         "captures": None if proof.folder is None else str(proof.folder),
         "damaged": proof.damaged,
         "failed": proof.failed,
@@ -296,6 +356,8 @@ def _where(proof: Proof) -> str:
     version = f"vLLM {proof.version}" if proof.version else "unknown version"
     kept = f"; captures in {proof.folder}" if proof.folder is not None else ""
     gpu = proof.gpu or ("no GPU" if proof.here else "GPU unknown")
+    if proof.gpu and proof.driver:
+        gpu += f" (driver {proof.driver})"
     return f"{gpu}, {version}, {proof.model}{kept}"
 
 

@@ -124,7 +124,8 @@ class ProbeShelf:
 
 def _opened(path: Path) -> TextIO:
     """The rows, to be read and appended to by one process; a row that was cut is removed."""
-    file = path.open("a+", encoding="utf-8", newline="\n")
+    # Rows are written in ASCII; a damaged one is left out, and no reason to lose the others.
+    file = path.open("a+", encoding="utf-8", errors="replace", newline="\n")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

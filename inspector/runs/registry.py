@@ -229,6 +229,9 @@ class Registry:
                 outcome = await ask(server, request, _Into(run), server_version=version, owned_by=owner)
         except InspectorError as error:
             outcome = Outcome.raised(error)
+        except Exception as error:  # a mistake of ours is not told as the user's stop
+            sentence = f"the program failed ({type(error).__name__}: {error}); please report it"
+            outcome = Outcome(kind=OutcomeKind.FAILED, failure=sentence)
         finally:
             run.finish(outcome)
             self._trim()

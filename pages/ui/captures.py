@@ -29,6 +29,7 @@ __all__ = [
     "first_place",
     "inspected",
     "is_built_in",
+    "keep",
     "labels",
     "names",
     "of_run",
@@ -218,16 +219,20 @@ def restore(session: Session) -> None:
 
 
 def _keep(session: Session, found: Sequence[Opened], content: bytes) -> None:
-    """Keep uploads for a reload of the page."""
+    """Uploads are to be kept for a reload of the page."""
     lines = content if len(found) == 1 and content.startswith(b'{"harmony_capture"') else None
     session.kept = session.kept or _shelf().session()
-    _shelf().keep(
-        session.kept,
-        [
-            Upload(name=one.name, digest=one.digest, capture=one.capture, vouched=one.vouched, lines=lines)
-            for one in found
-        ],
-    )
+    session.unkept += [
+        Upload(name=one.name, digest=one.digest, capture=one.capture, vouched=one.vouched, lines=lines)
+        for one in found
+    ]
+
+
+def keep(session: Session) -> None:
+    """Write the new uploads to disk; once the page is drawn, as nobody waits for that."""
+    uploads, session.unkept = session.unkept, []
+    if session.kept and uploads:
+        _shelf().keep(session.kept, uploads)
 
 
 def _shelf() -> Shelf:

@@ -16,14 +16,35 @@ export function isStep(from, to) {
   });
 }
 
-/** @param {Pick<History, "pushState" | "replaceState">} history */
+/**
+ * Streamlit writes the parameters of a page that opens into the address of the page that is left, and changes the path
+ * after that. What it wrote so since somebody acted last is of no step, and is taken back.
+ * @param {Pick<History, "pushState" | "replaceState" | "state">} history
+ * @returns {() => void} to be called when somebody acts
+ */
 export function keepSteps(history, here = () => new URL(location.href)) {
   const push = history.pushState.bind(history);
+  /** @type {{ data: unknown, url: URL, pushed: boolean } | null} where somebody acted last */
+  let acted = null;
   history.pushState = (data, unused, url) => {
     const from = here();
-    if (url == null || isStep(from, new URL(url, from))) push(data, unused, url);
-    else history.replaceState(data, unused, url);
+    const to = new URL(url ?? from, from);
+    const turned = from.pathname !== to.pathname && from.search === to.search;
+    if (turned && acted?.url.pathname === from.pathname) {
+      const { pushed, data: old, url: address } = acted;
+      acted = null;
+      if (pushed) return history.replaceState(data, unused, url);
+      history.replaceState(old, "", address);
+    } else if (url != null && !isStep(from, to)) return history.replaceState(data, unused, url);
+    if (acted) acted.pushed = true;
+    push(data, unused, url);
+  };
+  return () => {
+    acted = { data: history.state, url: here(), pushed: false };
   };
 }
 
-if (typeof window !== "undefined") keepSteps(window.history);
+if (typeof window !== "undefined") {
+  const acts = keepSteps(window.history);
+  for (const act of ["pointerdown", "keydown"]) window.addEventListener(act, acts, { capture: true });
+}

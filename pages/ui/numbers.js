@@ -28,6 +28,7 @@ export function percent(chance) {
 export function duration(seconds) {
   if (seconds === null || seconds === undefined) return "";
   const ms = seconds * 1000;
+  if (ms >= 0 && ms < 0.05) return ms ? "<0.1 ms" : "0 ms";
   if (ms < 9.95) return `${ms.toFixed(1)} ms`;
   if (ms < 10000) return `${NUMBER.format(Math.round(ms))} ms`;
   if (seconds < 600) return `${seconds.toFixed(1)} s`;

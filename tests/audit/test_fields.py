@@ -74,6 +74,21 @@ def test_text_without_a_field_is_told_in_the_verdict_too() -> None:
     assert seen.verdict.sentence.endswith("; text without an API field arrived in the reasoning.")
 
 
+def test_a_call_that_is_lost_whole_differs_also_in_its_name() -> None:
+    (call,) = archived("0.13.0-si3", "chat-call_empty")
+    seen = inspect(call)
+    assert seen.verdict.sentence == "The server lost tool call 1 (“get_time”)."
+    assert states(seen) == {"tool_calls[0].name": FieldState.DIFFERENT}
+
+
+def test_items_that_differ_from_the_final_object_are_no_fault_of_a_text() -> None:
+    (call,) = archived("0.23.0-si1", "responses-python_call")
+    seen = inspect(call)
+    assert seen.verdict.sentence.startswith("The texts are complete")
+    assert set(states(seen).values()) == {FieldState.ITEMS_DIFFER}
+    assert all(state.equal for state in states(seen).values())
+
+
 def test_fields_without_token_evidence_are_unknown() -> None:
     seen = inspect(chat(GOOD, with_ids=False))
     assert set(states(seen).values()) == {FieldState.UNKNOWN}

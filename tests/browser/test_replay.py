@@ -72,7 +72,7 @@ def test_an_uploaded_capture_is_read_and_its_finding_leads_to_the_lost_token(
         "The server lost 1 token of the answer (content)."
     )
     page.locator(".scroller .cell", has_text="One").click()
-    expect(page.locator(".finding")).to_have_text("No finding selected.")
+    expect(page.locator(".finding")).to_have_text("Select a finding in the list, or press n.")
     page.locator(".findings button").click()
     expect(page.locator(".cell.selected")).to_have_text("·two1920")
     assert "not delivered" in page.locator(".row .ribbon").all_text_contents()

@@ -144,6 +144,25 @@ def test_keys_work_without_a_click_into_the_strip(mount: Mount) -> None:
     page.keyboard.press("Escape")
 
 
+def test_keys_that_mean_nothing_in_the_strip_stay_the_browsers(mount: Mount) -> None:
+    page = mount(built_in(LEAK), token=4)
+    focused = "strip.root.getRootNode().activeElement?.dataset.part ?? null"
+    for view in ("scroller", "client"):
+        page.locator(f".{view}").focus()
+        page.evaluate(
+            "window.copied = 0; document.addEventListener('copy', () => window.copied++, { once: true })"
+        )
+        page.keyboard.press("Control+c")
+        assert page.evaluate("window.copied") == 1
+        page.keyboard.press("Control+f")
+        assert page.evaluate(focused) == "find-words"
+        page.keyboard.press("Escape")
+        page.locator(f".{view}").focus()
+        page.keyboard.press("Tab")
+        assert page.evaluate(focused) != view
+        page.keyboard.press("v")
+
+
 def test_buttons_step_through_the_findings_and_say_where_they_are(mount: Mount) -> None:
     page = mount(built_in(LEAK))
     at = page.locator("[data-part=finding-at]")

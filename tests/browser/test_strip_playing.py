@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import inspector
+from tests.browser.conftest import show
 from tests.support.streams import chat
 from tests.support.strips import LEAK, built_in, payload, selected
 
@@ -90,7 +91,10 @@ def test_a_list_of_ids_plays_token_by_token(mount: Mount) -> None:
 
 
 def test_a_capture_that_shows_nothing_says_so(mount: Mount) -> None:
-    page = mount(payload(chat([], finish=None, done=False)))
+    nothing = payload(chat([], finish=None, done=False))
+    page = mount(nothing, feed="none")
+    expect(page.locator(".scroller")).to_have_text("Waiting for the first token.")
+    show(page, {**nothing, "findings": []}, feed=None, digest="ended")
     expect(page.locator(".scroller")).to_contain_text("no tokens and no delivered text")
     expect(page.locator(".bar")).to_be_hidden()
     expect(page.locator(".token")).to_be_hidden()

@@ -1,8 +1,11 @@
 """Addresses as people write them."""
 
+from typing import Any
+
 import pytest
 
 from inspector.client.address import AddressInvalid, Server
+from inspector.errors import InspectorError
 
 
 @pytest.mark.parametrize(
@@ -31,3 +34,19 @@ def test_a_name_that_no_host_can_have_is_refused_before_anything_is_asked(addres
 )
 def test_names_and_numbers_of_hosts_are_taken(address: str) -> None:
     assert Server(base_url=address).v1.endswith("/v1")
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"api_key": "sk-…"}, "the API key has a character"),
+        ({"api_key": "sk-1\n"}, "the API key has a character"),
+        ({"headers": {"X-Team": "größe"}}, "invalid header 'X-Team'"),
+        ({"headers": {"X Team": "a"}}, "invalid header 'X Team'"),
+        ({"headers": {"X-Team": "a\r\nX-Other: b"}}, "invalid header 'X-Team'"),
+    ],
+)
+def test_a_key_or_header_that_http_cannot_carry_is_refused(given: dict[str, Any], why: str) -> None:
+    with pytest.raises(InspectorError, match=why) as refused:
+        Server(base_url="http://h", **given)
+    assert "sk-" not in str(refused.value)

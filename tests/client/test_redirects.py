@@ -66,6 +66,16 @@ def test_no_key_and_no_prompt_follow_a_redirect_to_another_address(host: str, tm
     assert elsewhere.asked == []
 
 
+@pytest.mark.parametrize("status", [301, 302, 303])
+def test_a_redirect_that_loses_the_request_names_the_address_to_use(status: int) -> None:
+    with raw_server({CHAT: redirect(MOVED, status), MOVED: lambda _: stream([*SAID, DONE])}) as server:
+        kept = Kept()
+        outcome = asyncio.run(ask(Server(base_url=server.v1), LiveRequest(model="m", prompt="p"), kept))
+        assert server.bodies(MOVED) == []
+    assert f"redirects with HTTP {status}, after which clients send no request body" in outcome.failure
+    assert f"({server.address})" in outcome.failure
+
+
 def test_an_address_that_is_none_and_a_circle_are_sentences() -> None:
     for location, words in (("http://[::1", "redirects to an address that is none"), (CHAT, "redirects")):
         with raw_server({CHAT: redirect(location)}) as server:

@@ -132,3 +132,11 @@ def test_shrink_says_what_it_cannot_do_before_it_starts_a_server(
     assert main(["lab", "shrink", capture, "--vllm", "0.0.1", "--lab", str(tmp_path)]) == 2
     assert words in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("given", ["0", "-1", "20ms", "10001", "²"])
+def test_a_step_under_load_has_a_length(given: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["lab", "load", "--front-end", "0.33.0", f"--step-ms={given}"])
+    assert ended.value.code == 2
+    assert f"invalid number of milliseconds: {given!r}; 1 to 10000" in capsys.readouterr().err

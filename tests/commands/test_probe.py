@@ -120,6 +120,7 @@ def test_prompts_come_from_files_and_a_second_call_goes_on(
         (("--json", "--csv", "-"), "can go to standard output"),
         (("--model", "a", "b"), "--model has 2 names for 1 servers"),
         (("--script", "no_such"), "no script named no_such"),
+        (("--script", "plain", "no_such"), "no script named no_such"),
     ],
 )
 def test_options_that_do_not_fit_are_one_sentence(

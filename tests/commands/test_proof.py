@@ -1,5 +1,6 @@
 """`proof` against the built-in server, running already and started by the command. No GPU is needed."""
 
+import asyncio
 import json
 import sys
 from collections.abc import Iterator
@@ -10,8 +11,10 @@ from starlette.applications import Starlette
 
 from inspector.capture import Endpoint
 from inspector.cli import main
+from inspector.client.address import Server
+from inspector.commands.proof import gpu_words
 from inspector.playback import Settings, playback_routes
-from inspector.probe.proof import Cell, Proof, proof_lines, proof_markdown
+from inspector.probe.proof import CONDITIONS, Cell, Proof, proof_lines, proof_markdown, prove
 from tests.support.builtin import CAPTURES, TOOL
 from tests.support.listening import listening
 
@@ -68,6 +71,12 @@ def test_servers_are_started_one_after_the_other_and_a_failure_is_a_row(
     measured, refused = told["cells"]
     assert (measured["condition"], measured["trouble"]) == ("default", "")
     assert measured["requests"] > 0
+    assert told["commands"]["no-async"].endswith(" --no-async-scheduling")
+    assert sum(cause["responses"] for cause in told["causes"]) == told["damaged"] > 0
+    assert "by Harmony Inspector" in told["made"]
+    report = (out / "report.md").read_text()
+    assert f"- default: the release's defaults: `{told['commands']['default']}`" in report.splitlines()
+    assert told["causes"][0]["id"] in report
     assert (refused["condition"], refused["requests"]) == ("no-async", 0)
     assert refused["trouble"].startswith("the server did not start: the server exited with code 2")
     assert "unrecognized arguments: --no-async-scheduling" in refused["trouble"]
@@ -99,3 +108,29 @@ def test_the_words_of_a_server_stay_words() -> None:
     proof = Proof(model="m", version=None, gpu=None, cells=[cell])
     assert "- `default, chat, 1 at once: said ' <img src=x> [a](b) | c`" in proof_markdown(proof).splitlines()
     assert proof_lines(proof)[-1].endswith(trouble)
+
+
+def test_a_server_that_hangs_ends_its_cell() -> None:
+    slow = Settings().changed({"speed": "0.001"})
+    with listening(Starlette(routes=playback_routes(lambda: CAPTURES, prefix="", settings=slow))) as address:
+        proving = prove(
+            CONDITIONS[0],
+            Server(base_url=f"{address}/v1"),
+            TOOL,
+            seconds=0.1,
+            endpoints=[Endpoint.CHAT],
+            streams=[2],
+            more_s=0.2,
+        )
+        [cell] = asyncio.run(asyncio.wait_for(proving, 60))
+    assert cell.trouble == "2 responses did not end within 1 s"
+    assert cell.rows == []
+
+
+def test_gpus_are_told_by_name_memory_and_driver() -> None:
+    one = "NVIDIA L40S, 46068 MiB, 570.86.15\n"
+    assert gpu_words(one) == ("NVIDIA L40S, 46068 MiB", "570.86.15")
+    assert gpu_words(one + one) == ("2 x NVIDIA L40S, 46068 MiB", "570.86.15")
+    assert gpu_words("") == (None, None)
+    told = Proof(model="m", version="0.33.0", gpu="NVIDIA L40S", driver="570.86.15", cells=[])
+    assert "NVIDIA L40S (driver 570.86.15), vLLM 0.33.0, m" in proof_markdown(told)

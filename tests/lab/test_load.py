@@ -16,6 +16,7 @@ def load(steps: str) -> Load:
         package="vllm-frontend",
         target=Target(Endpoint.CHAT, named(["final_only"])[0]),
         steps=steps,
+        step_ms=20,
         scores=[LOST, LOST, WHOLE],
         merged=2,
         seconds=0.5,
@@ -24,17 +25,17 @@ def load(steps: str) -> Load:
 
 def test_outcomes_speed_and_the_most_frequent_difference_are_told() -> None:
     assert load_sentence(load("1")) == [
-        "3 streams of final_only at once on vllm-frontend 0.14.1, chat, 1 token per step: 1 complete, "
-        "0 error reported, 2 silent loss.",
+        "3 streams of final_only at once on vllm-frontend 0.14.1, chat, 1 token per step, a step every 20 "
+        "ms: 1 complete, 0 error reported, 2 silent loss.",
         "  33 tokens in 0.5 s, 66 tokens/s; 2 streams with merged steps.",
         '  2 times: reasoning: nothing instead of "x"',
     ]
-    assert "chat, ragged steps: " in load_sentence(load("ragged"))[0]
+    assert "chat, ragged steps, a step every 20 ms: " in load_sentence(load("ragged"))[0]
 
 
 def test_the_row_has_the_counts_of_all_outcomes() -> None:
     row = load_row(load("1"))
-    assert (row["whole"], row["told"], row["silent"], row["merged"]) == (1, 0, 2, 2)
+    assert (row["whole"], row["told"], row["silent"], row["merged"], row["step_ms"]) == (1, 0, 2, 2, 20)
     assert (row["package"], row["endpoint"], row["steps"], row["tokens"]) == (
         "vllm-frontend",
         "chat",

@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import zlib
+from bisect import bisect_right
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import inspector
 from inspector import Endpoint, Header, dashboard
 from pages.parts.replay.events import as_curl
 from pages.parts.replay.overview import matching
+from pages.ui import captures
 from tests.support.pages import as_file, banner, drawn
 from tests.support.streams import chat, chat_chunk
 
@@ -52,6 +54,17 @@ def test_the_page_opens_on_a_built_in_capture_at_its_first_error() -> None:
     assert app.query_params == {"capture": NAMES[0], "token": str(head["token"])}
 
 
+def event_of_what_is_chosen(head: dict[str, Any], payload: dict[str, Any]) -> int | None:
+    """The event that brought the cell that the strip opens at; of a finding without a cell its own event."""
+    finding = payload["findings"][head["finding"]]
+    cells = (head["token"], finding.get("cell_start"), finding["token_start"])
+    cell = next((one for one in cells if one is not None), None)
+    if cell is None:
+        return int(finding["event_start"]) if finding["event_start"] is not None else None
+    events = payload["events"]
+    return int(events["index"][bisect_right(events["start"], cell) - 1])
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_built_in_capture_is_drawn_with_the_verdict_that_the_command_prints(name: str) -> None:
     app = page(capture=name)
@@ -59,8 +72,11 @@ def test_every_built_in_capture_is_drawn_with_the_verdict_that_the_command_print
     seen = inspector.inspect(capture)
     assert banner(app)["sentence"] == seen.verdict.sentence
     assert banner(app)["level"] == seen.verdict.level
-    _, payload = strip(app)
+    head, payload = strip(app)
     assert [finding["kind"] for finding in payload["findings"]] == [str(one.kind) for one in seen.findings]
+    if head["token"] is not None or head["finding"] is not None:
+        (raw,) = json.loads(drawn(app, "raw").json)
+        assert raw["events"][0]["event"] == event_of_what_is_chosen(head, payload)
 
 
 def test_a_link_opens_its_capture_at_its_token() -> None:
@@ -231,6 +247,7 @@ def test_uploads_survive_a_reload_under_the_same_link() -> None:
     capture = as_file(chat([("<|channel|>final<|message|>Hi<|return|>", {})]))
     app = upload(page(), ("mine.jsonl", capture), ("other.jsonl", capture + b"\n"))
     kept = app.query_params["uploads"]
+    captures.keep(app.session_state["inspector"])  # as the frame does, once the page is drawn
     again = page(capture="other.jsonl", token="2", uploads=kept[0] if isinstance(kept, list) else kept)
     assert banner(again)["sentence"] == "The server lost 1 token of the answer (content)."
     assert strip(again)[0]["token"] == 2

@@ -76,6 +76,14 @@ def test_what_cannot_be_asked_is_refused_in_one_sentence(
     assert words in answer.json()["error"]["message"]
 
 
+@pytest.mark.parametrize("path", ["chat/completions", "responses", "completions"])
+def test_half_a_character_in_a_model_s_name_is_quoted_and_fails_nothing(address: str, path: str) -> None:
+    body = b'{"model": "a\\ud800b", "messages": [], "input": "x", "prompt": "x", "stream": true}'
+    answer = httpx.post(f"{address}/v1/{path}", content=body)
+    assert answer.status_code == 404
+    assert "a\ud800b" in answer.json()["error"]["message"]
+
+
 @pytest.mark.parametrize("raw", [b"", b"[]", b"{", b"[" * 100_000, b"\xff"])
 def test_a_request_that_is_no_json_object_is_refused(address: str, raw: bytes) -> None:
     answer = httpx.post(f"{address}/v1/chat/completions", content=raw)

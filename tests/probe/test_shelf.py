@@ -61,6 +61,18 @@ def test_a_row_that_was_cut_is_left_out(tmp_path: Path) -> None:
     assert path.read_text().count("\n") == 1
 
 
+def test_a_damaged_row_is_left_out_and_the_others_are_kept(tmp_path: Path) -> None:
+    shelf = ProbeShelf(tmp_path / "p", PLAN)
+    shelf.keep(row(0), CAPTURES[TOOL])
+    shelf.close()
+    path = tmp_path / "p" / "rows.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole + b"\xff\xfe{\n" + whole)
+    again = ProbeShelf(tmp_path / "p", PLAN)
+    assert len(again.rows) == 2
+    again.close()
+
+
 def test_two_probes_do_not_write_to_one_folder(tmp_path: Path) -> None:
     shelf = ProbeShelf(tmp_path / "p", PLAN)
     shelf.keep(row(0), CAPTURES[TOOL])

@@ -16,6 +16,7 @@ from inspector.client.request import LiveRequest
 from inspector.harmony.vocab import encode
 from inspector.inspection import inspect
 from inspector.lab.process import free_port
+from inspector.runs.registry import Registry
 from tests.support.answers import CHAT, DONE, SAID, answering, certificate
 from tests.support.asked import REQUEST, ask, kinds
 from tests.support.raw_server import Asked, RawServer, page, raw_server, sse, stream
@@ -304,3 +305,12 @@ def test_a_background_stream_that_breaks_is_taken_up_where_it_broke(folder: Path
     assert len(capture.events) == 4
     assert capture.end is not None
     assert not capture.end.cut
+
+
+def test_a_mistake_of_the_program_is_not_told_as_the_users_stop() -> None:
+    with raw_server(answering([*SAID, DONE])) as server:
+        registry = Registry(None)
+        run = registry.start(Server(base_url=server.v1, connect_s="soon"), REQUEST)  # type: ignore[arg-type]
+        assert registry.wait(run, 30)
+    assert run.outcome.kind is OutcomeKind.FAILED
+    assert run.outcome.failure.startswith("the program failed (TypeError: ")

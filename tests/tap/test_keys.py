@@ -49,7 +49,7 @@ BODY_KEYS = [
     "authorization",
     "cache_salt",
 ]
-PARAMETERS = ["api_key", "key", "apikey", "access_token", "token", "sig"]
+PARAMETERS = ["api_key", "key", "apikey", "access_token", "token", "sig", "X-Amz-Signature"]
 
 
 def echoing(*, status: int = 200) -> Answer:

@@ -23,6 +23,7 @@ def main() -> int:
     parser.add_argument("--log", type=Path, required=True)
     parser.add_argument("--acks", type=Path, help="socket of the plugin; without it steps are paced")
     parser.add_argument("--pace-ms", type=float, default=2.0)
+    parser.add_argument("--together", action="store_true", help="paced streams step at the same moments")
     parser.add_argument("--hello-s", type=float, default=300.0)
     asked = parser.parse_args()
     try:
@@ -38,6 +39,7 @@ def main() -> int:
             log=asked.log,
             acks=asked.acks,
             pace_ms=asked.pace_ms,
+            together=asked.together,
             hello_s=asked.hello_s,
         )
         Engine(options).run()

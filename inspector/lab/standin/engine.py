@@ -2,8 +2,8 @@
 
 Two ways to advance. `acks`: the next step of a stream is sent when the API server has taken the last one,
 which `standin_plugin` tells from inside that process; so no two steps are merged, and verdicts rest on the
-steps asked for. `pace`: a step every few milliseconds, whether taken or not; for load, and for a server that
-has no place for a plugin (Rust).
+steps asked for. `pace`: a step every few milliseconds, whether taken or not; for a server that has no place
+for a plugin (Rust), and for load, where all streams step together, as in the batch of a real engine.
 """
 
 import json
@@ -54,6 +54,8 @@ class Options:
     acks: Path | None
     """The socket on which the plugin tells what was taken; None to pace."""
     pace_ms: float = 2.0
+    together: bool = False
+    """Whether paced streams step at the same moments, in one message."""
     max_model_len: int = 4096
     hello_s: float = 300.0
 
@@ -190,7 +192,7 @@ class Engine:
             schedule=schedule,
             max_model_len=self._options.max_model_len,
         )
-        due = time.monotonic() + made.wait_ms() / 1000
+        due = self._tick(time.monotonic() + made.wait_ms() / 1000)
         self._requests[made.request_id] = _Request(made, schedule.text, due=due)
 
     def _advance(self) -> None:
@@ -223,7 +225,7 @@ class Engine:
             if self._acks is None or not made.streamed or request.untaken:
                 paced = made.streamed and not request.untaken
                 wait_ms = made.wait_ms() + (self._options.pace_ms if paced else 0)
-                request.due = now + wait_ms / 1000
+                request.due = self._tick(now + wait_ms / 1000)
                 if step.finish is not None:
                     self._close(request)
             else:
@@ -234,6 +236,11 @@ class Engine:
                 engine_index=0, outputs=some, timestamp=time.monotonic(), **known
             )
             self._outputs[client].send(self._encode(message))
+
+    def _tick(self, due: float) -> float:
+        """When a step that is due is sent: with those of the other streams, where they step together."""
+        pace = self._options.pace_ms / 1000
+        return round(due / pace) * pace if self._options.together else due
 
     def _acknowledged(self) -> None:
         """What the API server took: its request id and, for each choice, how many tokens at a time."""

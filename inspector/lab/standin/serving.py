@@ -212,6 +212,7 @@ def standin_server(
                 *("--layouts", str(layouts), "--scripts", str(script_file)),
                 *("--steps", options.steps, "--log", str(paths.logs / f"steps-{name}.jsonl")),
                 *(("--acks", str(acks)) if told else ()),
+                *(("--pace-ms", str(options.step_ms), "--together") if options.load else ()),
             ],
             variables={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{engine_path(paths)}"},
             errors=paths.logs / f"engine-{name}.log",

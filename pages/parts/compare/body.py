@@ -138,13 +138,13 @@ def facts(found: Comparison) -> list[tuple[str, str, str]]:
     counts = found.counts
     told = [(side, one.reading.server_label, "") for side, one in _sides(found)]
     if counts is not None:
-        told.append(("", f"{counts.equal:,}", "equal tokens"))
+        told.append(("", f"{counts.equal:,}", f"equal {dashboard.plural(counts.equal, 'token')}"))
         told += [
-            ("", f"{count:,}", words)
+            ("", f"{count:,}", f"{dashboard.plural(count, 'token')} {words}")
             for count, words in (
-                (counts.only_left, "tokens only left"),
-                (counts.only_right, "tokens only right"),
-                (counts.replaced, "tokens replaced"),
+                (counts.only_left, "only left"),
+                (counts.only_right, "only right"),
+                (counts.replaced, "replaced"),
             )
             if count
         ]

@@ -46,7 +46,7 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
             "Server",
             key="live_address",
             **form.given(session, "live_address"),
-            width=300,
+            width=250,
             help=ADDRESS_HELP,
         )
         model = st.selectbox(
@@ -57,7 +57,7 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
             args=(address, endpoint, models),
             accept_new_options=True,
             placeholder="model name",
-            width=300,
+            width=370,
         )
         st.segmented_control(
             "Endpoint",

@@ -131,8 +131,9 @@ def headline(
 
 
 def legend() -> str:
-    """The three shapes and what they mean."""
-    return " · ".join(f"{SHAPES[outcome]} {outcome.words}: {words}" for outcome, words in WORDS.items())
+    """What a row is, and what the three shapes mean."""
+    shapes = " · ".join(f"{SHAPES[outcome]} {outcome.words}: {words}" for outcome, words in WORDS.items())
+    return f"Each row is a script: one sequence of tokens, given to every release. {shapes}"
 
 
 def grid(table: pd.DataFrame) -> Cell | None:
@@ -183,7 +184,7 @@ def details(run: MatrixRun, endpoint: Endpoint, script: Script, runs: Sequence[M
         what = "The same request, not streamed" if run.streamed else "The same request, streamed"
         st.text(f"{what}: {SHAPES[other.outcome]} {other.outcome.words}.")
     if score.kinds:
-        st.caption(f"Findings: {', '.join(score.kinds)}")
+        st.caption(f"Findings: {', '.join(kind.replace('_', ' ') for kind in score.kinds)}")
     capture = dashboard.matrix_capture(run, endpoint, script.name)
     if capture is None:
         st.caption("Its capture was not stored.")

@@ -12,7 +12,7 @@ import streamlit as st
 from inspector import Header, Inspection, dashboard
 from inspector.dashboard import ChoiceReading, event_rows
 from pages.ui.state import Place, Session
-from pages.ui.strip import RawEvent
+from pages.ui.strip import Payload, RawEvent
 from pages.ui.tables import table_height
 
 __all__ = ["as_curl", "events", "opened_event", "raw", "request"]
@@ -22,14 +22,14 @@ _SHOWN_AT_MOST: Final = 60_000
 """Characters of one event or request that are drawn."""
 
 
-def events(session: Session, seen: Inspection, choice: int) -> None:
+def events(session: Session, seen: Inspection, choice: int, payload: Payload) -> None:
     """Draw the events around the chosen token or finding; choosing a row moves the strip to it."""
     total = len(seen.reading.events)
     if not total:
         st.info("This capture contains no events.")
         return
     one = seen.reading.choices[choice]
-    chosen = opened_event(session, seen, choice)
+    chosen = opened_event(session, seen, choice, payload)
     start = _page(session, total, chosen)
     import pandas as pd  # noqa: PLC0415 -- a third of the first page's time, and only this tab needs it
 
@@ -69,7 +69,9 @@ def events(session: Session, seen: Inspection, choice: int) -> None:
         shown = start + picked.selection.rows[0]
         if shown != session.event:
             session.event = shown
-            _point_at(session, seen, choice, shown)
+            if (cell := payload.cell_of(shown)) is not None:
+                session.point(Place(cell))
+                st.rerun()
     with right:
         _open(seen, shown)
 
@@ -86,20 +88,16 @@ def _delivered(one: ChoiceReading, event: int) -> str:
     return " ".join(f"{delta.field}: {delta.text[:200]}" for delta in mine)
 
 
-def opened_event(session: Session, seen: Inspection, choice: int) -> int | None:
-    """The event of the chosen token, or of the chosen finding where it has no token."""
-    one, place = seen.reading.choices[choice], session.place
-    mine = [finding for finding in seen.findings if finding.choice == one.index]
-    if place.finding is not None and place.finding < len(mine):
-        finding = mine[place.finding]
-        if (finding.token_start is None or not finding.sent) and finding.event_start is not None:
-            return min(finding.event_start, len(seen.reading.events) - 1)
-    events_of = one.tokens.events
-    if place.token is not None and place.token >= len(events_of) and seen.stopped is not None:
-        return seen.stopped.event
-    if place.token is not None and place.token < len(events_of) and events_of[place.token] >= 0:
-        return events_of[place.token]
-    return None
+def opened_event(session: Session, seen: Inspection, choice: int, payload: Payload) -> int | None:
+    """The event of the chosen cell, or of the chosen finding where no cell is chosen."""
+    place = session.place
+    if place.token is not None or place.finding is None or place.finding >= len(payload.found):
+        return payload.event_of(place.token)
+    if (cell := payload.found[place.finding]) is not None:
+        return payload.event_of(cell)
+    index = seen.reading.choices[choice].index
+    finding = [one for one in seen.findings if one.choice == index][place.finding]
+    return None if finding.event_start is None else min(finding.event_start, len(seen.reading.events) - 1)
 
 
 def raw(seen: Inspection, event: int | None) -> RawEvent:
@@ -156,14 +154,6 @@ def _page(session: Session, total: int, chosen: int | None) -> int:
     return (
         st.pagination(pages, default=here, key=f"replay_events_page_{session.capture}_{chosen}") - 1
     ) * _PER_PAGE
-
-
-def _point_at(session: Session, seen: Inspection, choice: int, event: int) -> None:
-    """Select the first token of an event in the strip, when it brought one."""
-    places = seen.reading.choices[choice].tokens.events
-    if event in places:
-        session.point(Place(places.index(event)))
-        st.rerun()
 
 
 def _open(seen: Inspection, event: int) -> None:

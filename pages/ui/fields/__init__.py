@@ -33,6 +33,7 @@ _NOTES: Final = {
     "text without an API field": "complete, with text that has no API field",
     "separator added by the server": "complete, with separators that the server added",
     "same text in another form": "complete, in another form because the response is not streamed",
+    "items of stream and final object differ": "complete; only the items of the final object differ",
     "text left out on purpose": "complete, without what is not sent as text",
 }
 """Why texts that differ are right, by the state of the field."""

@@ -5,6 +5,8 @@ payload of `dashboard.strip` as JSON, which the browser reads once however often
 Text of a model reaches the page through `textContent` only.
 """
 
+from array import array
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -50,12 +52,35 @@ class Payload:
     digest: str
     """Identity of the content: the browser reads a payload again when it changes."""
     content: bytes
+    starts: "array[int]"
+    """First cell of each event that brought cells, ascending."""
+    events: "array[int]"
+    """Those events by number; -1 for one that is not known."""
+    found: Sequence[int | None]
+    """First cell of each finding; None for one that has no cells."""
+
+    def event_of(self, cell: int | None) -> int | None:
+        """The event that brought a cell; None where it is not known."""
+        place = -1 if cell is None else bisect_right(self.starts, cell) - 1
+        return self.events[place] if place >= 0 and self.events[place] >= 0 else None
+
+    def cell_of(self, event: int) -> int | None:
+        """The first cell that an event brought; None when it brought none."""
+        return self.starts[self.events.index(event)] if event in self.events else None
 
 
 def pack(payload: StripPayload, *, digest: str) -> Payload:
     """A payload as bytes; lone surrogates, which JSON may hold, stay escapes."""
     content = dashboard.json_bytes(payload)
-    return Payload(key=payload["key"], digest=digest, content=content)
+    events = payload["events"]
+    return Payload(
+        key=payload["key"],
+        digest=digest,
+        content=content,
+        starts=array("i", events["start"]),
+        events=array("i", events["index"]),
+        found=[one.get("cell_start", one["token_start"]) for one in payload["findings"]],
+    )
 
 
 def strip(payload: Payload, session: Session, *, key: str, feed: str | None = None) -> None:

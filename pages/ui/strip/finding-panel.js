@@ -26,7 +26,7 @@ export function paintFinding(element, model, finding) {
   // Where there are findings, the panel keeps its place while none of them is chosen.
   element.hidden = finding === null && !model.findings.length;
   if (finding === null) {
-    element.replaceChildren(make("p", "quiet", "No finding selected."));
+    element.replaceChildren(make("p", "quiet", "Select a finding in the list, or press n."));
     return;
   }
   const head = make("h2", finding.severity);

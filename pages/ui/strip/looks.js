@@ -19,7 +19,7 @@ export class Looks {
       const piece = event.target instanceof Element ? event.target.closest("[data-i]") : null;
       if (piece instanceof HTMLElement) strip.select(Number(piece.dataset.i));
     };
-    client.onkeydown = (event) => onKey(strip, event);
+    client.addEventListener("keydown", (event) => onKey(strip, event));
   }
 
   get heat() {

@@ -91,7 +91,8 @@ export class Strip {
       this.view.relayout(0);
       if (this.selection.token !== null) this.view.reveal(this.selection.token);
     };
-    scroller.onkeydown = (event) => onKey(this, event);
+    // Not `onkeydown`: what it returns would keep Tab, Ctrl+C and Ctrl+F from the browser.
+    scroller.addEventListener("keydown", (event) => onKey(this, event));
   }
 
   /**

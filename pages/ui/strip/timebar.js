@@ -90,7 +90,8 @@ export class TimeBar {
     const steps = this.axis.byCell ? "tokens" : "events";
     parts.auto.textContent = autoWords(this.axis);
     const untimed = !this.axis.timed && model.count > 0;
-    parts.pace.textContent = untimed ? `no times in this capture: plays ${PACE} ${steps} per second` : "";
+    const none = model.lanes.length > 1 ? "no times that both share" : "no times in this capture";
+    parts.pace.textContent = untimed ? `${none}: plays ${PACE} ${steps} per second` : "";
     this.#head(atEnd ? model.count : Math.min(this.shown, model.count));
   }
 

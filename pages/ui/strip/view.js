@@ -169,12 +169,11 @@ export class View {
 
   /** @param {boolean} empty */
   #placeholder(empty) {
-    if (empty === (this.placeholder !== undefined)) return;
+    const words = empty ? (this.waits ? WAITING : NOTHING) : undefined;
+    if (words === this.placeholder?.textContent) return;
     this.placeholder?.remove();
-    this.placeholder = undefined;
-    if (!empty) return;
-    this.placeholder = make("p", "quiet empty", this.waits ? WAITING : NOTHING);
-    this.scroller.append(this.placeholder);
+    this.placeholder = words ? make("p", "quiet empty", words) : undefined;
+    if (this.placeholder) this.scroller.append(this.placeholder);
   }
 
   /**

@@ -24,19 +24,42 @@ test("another page, capture or run is a step; a token and what a page opened wit
   }
 });
 
-test("what is no step takes the place of the entry before", () => {
-  /** @type {string[]} */
-  const entries = [HOME];
+/** @param {string[]} entries */
+function historyOf(entries) {
   const here = () => new URL(/** @type {string} */ (entries.at(-1)));
   const history = {
+    state: null,
     /** @type {History["pushState"]} */
     pushState: (_data, _unused, url) => void entries.push(new URL(url ?? "", here()).href),
     /** @type {History["replaceState"]} */
     replaceState: (_data, _unused, url) => void entries.splice(-1, 1, new URL(url ?? "", here()).href),
   };
-  keepSteps(history, here);
+  return { history, acts: keepSteps(history, here) };
+}
+
+test("what is no step takes the place of the entry before", () => {
+  const entries = [HOME];
+  const { history } = historyOf(entries);
   for (const url of ["?capture=a", "?capture=a&token=1", "?capture=b", "?capture=b&token=2", "/live"]) {
     history.pushState({}, "", url);
   }
   assert.deepEqual(entries, [`${HOME}?capture=a&token=1`, `${HOME}?capture=b&token=2`, `${HOME}live`]);
+});
+
+test("the page that is left keeps its own address", () => {
+  const entries = [`${HOME}matrix`];
+  const { history, acts } = historyOf(entries);
+  history.pushState({}, "", "/matrix?filter=tool");
+  acts();
+  for (const url of ["/matrix?capture=a&token=4", "/?capture=a&token=4"]) history.pushState({}, "", url);
+  acts();
+  for (const url of ["/?left=a&right=b", "/compare?left=a&right=b"]) history.pushState({}, "", url);
+  acts();
+  history.pushState({}, "", "/compare?left=b&right=a");
+  assert.deepEqual(
+    entries,
+    ["matrix?filter=tool", "?capture=a&token=4", "compare?left=a&right=b", "compare?left=b&right=a"].map(
+      (path) => HOME + path,
+    ),
+  );
 });

@@ -81,4 +81,4 @@ def test_every_reason_for_a_right_difference_has_words() -> None:
     right = [state for state in FieldState if state.equal and state is not FieldState.EQUAL]
     notes = {parts([{**row, "state": str(state)}])[0]["note"] for state in right}
     assert "" not in notes
-    assert len(notes) == len(right) == 4
+    assert len(notes) == len(right) == 5

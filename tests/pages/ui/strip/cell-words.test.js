@@ -13,7 +13,7 @@ test("a cell is described in one line", () => {
   );
   assert.equal(
     describeCell(model, 0),
-    "token 0 · “<200005>” · ID 200005 · special token in the header of message 0 · 0.0 ms",
+    "token 0 · “<200005>” · ID 200005 · special token in the header of message 0 · 0 ms",
   );
 });
 

@@ -1,0 +1,126 @@
+"""The lab's scripts as tests of vLLM: a pytest file and its cases, which import nothing of this package.
+
+The tests feed vLLM's own Harmony parser (0.24 and newer) without a server. What a case expects is what the
+script expects; a well-formed script is exported only where `openai_harmony` reads its tokens in the same way.
+"""
+
+import json
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from openai_harmony import HarmonyError, Role, StreamableParser
+
+from inspector.errors import LabError
+from inspector.harmony import vocab
+from inspector.lab.scripts import Piece, Script, load
+from inspector.lab.server import STANDALONE
+from inspector.lab.standin.steps import RAGGED, schedule_of
+
+__all__ = ["DATA_FILE", "TEST_FILE", "case_of", "write_vllm_tests"]
+
+TEST_FILE: Final = "test_gptoss_streams.py"
+DATA_FILE: Final = "gptoss_streams.json"
+_TEMPLATE: Final = STANDALONE / "vllm_tests.txt"
+_RAGGED_STEPS: Final = 400
+"""Sizes written for the ragged steps; no script needs as many."""
+_FUNCTIONS: Final = "functions."
+
+
+def write_vllm_tests(folder: Path) -> tuple[int, int]:
+    """Write both files; returns how many scripts they have, and how many there are. Raises LabError."""
+    scripts = load()
+    cases = [case for script in scripts if (case := case_of(script)) is not None]
+    data = {
+        "license": "Apache-2.0",
+        "ragged_steps": list(islice(schedule_of(RAGGED).sizes(), _RAGGED_STEPS)),
+        "cases": cases,
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / TEST_FILE).write_bytes(_TEMPLATE.read_bytes())
+        (folder / DATA_FILE).write_text(_json(data), encoding="utf-8")
+    except OSError as error:
+        raise LabError(f"{folder}: cannot be written ({error.strerror}); choose another folder") from error
+    return len(cases), len(scripts)
+
+
+def case_of(script: Script) -> dict[str, Any] | None:
+    """A script as a case; None for one that the tests cannot express.
+
+    Those are scripts of several turns or with tools of the server, and well-formed ones for which no field is
+    promised or that `openai_harmony` reads in another way.
+    """
+    if len(script.turns) > 1 or script.built_in or not script.stream:
+        return None
+    ids, expect = script.sampled, script.expect
+    pieces = (*expect.reasoning, *expect.content)
+    rejected = _rejected(ids)
+    case: dict[str, Any] = {
+        "name": script.name,
+        "about": script.sentence,
+        "text": vocab.join_bytes(ids).decode("utf-8", "replace"),
+        "token_ids": list(ids),
+        "tools": list(script.tools),
+        "reasoning": [_text(piece) for piece in expect.reasoning],
+        "content": [_text(piece) for piece in expect.content],
+        "tool_calls": [{"name": call.name, "arguments": call.arguments} for call in expect.tool_calls],
+    }
+    if rejected:
+        return {**case, **({"stray": expect.stray} if expect.stray else {}), "rejected": rejected}
+    if expect.stray or not all(piece.required for piece in pieces):
+        return None
+    calls = [(call.name, call.arguments) for call in expect.tool_calls]
+    return case if _read(ids) == (_joined(expect.reasoning), _joined(expect.content), calls) else None
+
+
+def _text(piece: Piece) -> str | dict[str, str]:
+    return piece.text if piece.required else {"optional": piece.text}
+
+
+def _joined(pieces: tuple[Piece, ...]) -> str:
+    return "".join(piece.text for piece in pieces)
+
+
+def _rejected(ids: tuple[int, ...]) -> str:
+    """The error of `openai_harmony`; empty for a stream that it accepts."""
+    parser = StreamableParser(vocab.encoding(), role=Role.ASSISTANT)
+    try:
+        for token_id in ids:
+            parser.process(token_id)
+    except HarmonyError as error:
+        return str(error)
+    return ""
+
+
+def _read(ids: tuple[int, ...]) -> tuple[str, str, list[tuple[str, str]]]:
+    """Reasoning, content and calls of the messages as `openai_harmony` reads them, an unfinished one too."""
+    parser = StreamableParser(vocab.encoding(), role=Role.ASSISTANT)
+    fields: dict[str, str] = {"reasoning": "", "content": ""}
+    calls: list[tuple[str, str]] = []
+    opened = -1
+    for token_id in ids:
+        parser.process(token_id)
+        number, delta = len(parser.messages), parser.last_content_delta or ""
+        channel, recipient = parser.current_channel, parser.current_recipient
+        if recipient is not None and recipient.startswith(_FUNCTIONS):
+            if opened != number:
+                opened = number
+                calls.append((recipient.removeprefix(_FUNCTIONS), ""))
+            name, arguments = calls[-1]
+            calls[-1] = name, arguments + delta
+        elif channel == "analysis":
+            fields["reasoning"] += delta
+        elif recipient is None and channel in {"final", "commentary"}:
+            fields["content"] += delta
+    return fields["reasoning"], fields["content"], calls
+
+
+def _json(data: dict[str, Any]) -> str:
+    """One case per block, its token ids in one line."""
+    cases = []
+    for case in data["cases"]:
+        rows = [f"   {json.dumps(key)}: {json.dumps(one, ensure_ascii=False)}" for key, one in case.items()]
+        cases.append("  {\n" + ",\n".join(rows) + "\n  }")
+    head = (f" {json.dumps(key)}: {json.dumps(value)}" for key, value in data.items() if key != "cases")
+    return "{\n" + ",\n".join([*head, ' "cases": [\n' + ",\n".join(cases) + "\n ]"]) + "\n}\n"
