@@ -5,7 +5,8 @@ python -m bench.scan [--captures 10000] [--tokens 200] [--rounds 3] [--keep DIR]
 A tenth of the captures are real ones (those that come with the program), the others are well-formed chat
 streams in the format of the servers: lengths around the median, 1 to 8 tokens per event. Speeds are captures
 per second of CPU, and so per core: of all processes of the scan, and of as many processes that only read and
-audit, both with the start of the processes. All in one run, as machines are noisy.
+audit, both with the start of the processes. Those of a scan list, write and summarise too; copies of a
+process count with the one that they are copies of. All in one run, as machines are noisy.
 """
 
 import argparse
