@@ -21,8 +21,8 @@ _SLACK_PART: Final = 20
 _SLACK_WITHOUT_ANSWER: Final = 3
 """Tokens that texts may leave unexplained before a count is doubted; fewer where no answer came at all."""
 _SLACK_JOINED: Final = 20
-"""The same on chat with an answer: its deltas join the messages of a field, whose borders take 6 tokens each
-(`<|end|><|start|>assistant<|channel|>analysis<|message|>`), and up to three are usual before a call."""
+"""The same on chat with an answer: its deltas merge the messages of a field, whose framing takes 6 tokens
+each (`<|end|><|start|>assistant<|channel|>analysis<|message|>`), and up to three are usual before a call."""
 _NOISE_PART: Final = 500
 """A token in so many may be sampled otherwise than its text is encoded; such a difference is no finding."""
 _ERROR_STATUS: Final = 400

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from inspector.commands.asking import add_request_options, add_server_options, request_of, server_of
 from inspector.commands.redact import add_redact_option, fresh
-from inspector.commands.shared import Commands, say, tell
+from inspector.commands.shared import Commands, say, tell, tokens_known
 from inspector.errors import ConnectionFailed, StoreError
 from inspector.inspection import inspect
 from inspector.masking import masked
@@ -88,8 +88,7 @@ def run(arguments: Namespace) -> int:
         looked = inspect(capture, name=str(path))
         pace = one.pace()
         rate = "" if pace.tokens_per_s is None else f", {pace.tokens_per_s:,.0f} tokens/s"
-        count = f"{pace.tokens:,} tokens" if looked.reading.choice.has_ids else "token count unknown"
-        say(f"{path}: {len(one.events):,} events, {count}{rate}")
+        say(f"{path}: {len(one.events):,} events, {tokens_known(looked.reading)}{rate}")
         say(f"  {looked.verdict.level.upper()}: {looked.verdict.sentence}")
         for note in one.outcome.notes:
             say(f"  note: {note}")

@@ -311,6 +311,8 @@ def _release_counts(issue: Issue, finding: Finding, evidence: Evidence) -> bool:
 def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | None) -> list[Reason]:
     reasons: list[Reason] = []
     by_ids = finding.kind in _REFUSALS and bool(evidence.ids) and evidence.has_all(finding)
+    if by_ids and finding.sent and issue.tokens_lost:
+        return []
     told = told_words(issue, finding, evidence)
     held = [form for form in issue.findings if finding_holds(form, finding, evidence)]
     if held:

@@ -239,6 +239,8 @@ class Issue:
     """The one command that shows whether a symptom comes from this issue."""
     general: bool = False
     """The text only carries or summarises other issues: any more precise entry goes before it."""
+    tokens_lost: bool = False
+    """The parser missed tokens: ruled out where the IDs that were sent hold what it rejected."""
     tokens: tuple[TokenForm, ...] = ()
     findings: tuple[FindingForm, ...] = ()
     request: Mapping[str, Asked] = dataclasses.field(default_factory=dict)

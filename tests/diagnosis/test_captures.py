@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from inspector.capture import Capture, Endpoint, Event, Header
 from inspector.dashboard import builtin
 from inspector.diagnosis.captures import answers_of_capture, answers_of_findings, match_findings
 from inspector.diagnosis.ranking import Because
+from inspector.harmony.vocab import encode
 from inspector.inspection import inspect
 from inspector.reading import Reading, read
 from tests.support.streams import chat, chat_chunk, completion
@@ -146,3 +148,15 @@ def test_an_entry_about_lost_text_is_not_named_for_a_rejected_token_beside_it() 
         assert findings[0].kind is Kind.UNEXPECTED_TOKEN
         named = {name for names in match_findings(findings, reading) for name in names}
         assert named.isdisjoint({"preamble-lost", "commentary-channel-without-tools"})
+
+
+def test_lost_tokens_are_not_named_where_the_ids_hold_what_was_rejected() -> None:
+    head = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant"
+    tail = "<|channel|>final<|message|>Hi<|return|>"
+    data = [chat_chunk([*encode(head), 815, *encode(tail)], {"reasoning": "Hm."}, finish="stop"), "[DONE]"]
+    whole = chat([(head, {})], version="0.23.0")
+    sent = replace(whole, events=[Event(one, 0.1) for one in data])
+    findings, reading = _audited(sent)
+    assert (findings[0].kind, findings[0].sent) == (Kind.BAD_HEADER, True)
+    assert match_findings(findings, reading)[0][0] == "unknown-role-glued-text"
+    assert "unknown-role-assistantary" not in match_findings(findings, reading)[0]
