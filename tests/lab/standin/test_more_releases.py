@@ -1,0 +1,81 @@
+"""Releases around a change, with all scripts on the stand-in engine: the outcomes of the shipped matrix.
+
+The long run; deselected unless asked for with `-m vllm_releases`. 0.13.0 and
+0.14.1 lose tokens, 0.31.0 is the last that reports errors, 0.24.0 is an early Rust front end.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from inspector.capture import Capture
+from inspector.engines.vllm_rust import VLLM_RUST
+from inspector.lab.install import installed
+from inspector.lab.paths import LabPaths, default_root
+from inspector.lab.recording import Target, record
+from inspector.lab.results import load_runs
+from inspector.lab.score import score
+from inspector.lab.scripts import ENDPOINTS, load
+from inspector.lab.server import ServerOptions
+from inspector.lab.session import LabSession
+from inspector.lab.standin.checking import chunking_fault
+from inspector.lab.standin.install import FRONT_END, RUST
+from inspector.lab.standin.serving import StandinServer
+from inspector.lab.standin.steps import RAGGED
+from inspector.store import FIXTURES
+
+pytestmark = pytest.mark.vllm_releases
+
+_TRIES = 3
+"""A stream whose steps were not those asked for, on a busy machine, is asked again."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[(FRONT_END, one) for one in ("0.13.0", "0.14.1", "0.23.0", "0.31.0")] + [(RUST, "0.24.0")],
+    ids="-".join,
+)
+def release(request: pytest.FixtureRequest) -> Iterator[tuple[str, str, StandinServer]]:
+    package, version = request.param
+    paths = LabPaths(default_root())
+    environment = installed(paths, package, version)
+    flag = "--rust" if package == RUST else "--front-end"
+    assert environment is not None, f"run python -m inspector lab install {flag} {version}"
+    with ExitStack() as stack:
+        server = LabSession(paths=paths, package=package).serving(
+            stack, environment, ServerOptions(schedule="1")
+        )
+        assert isinstance(server, StandinServer)
+        yield package, version, server
+
+
+@pytest.mark.parametrize("step", ["1", "3", RAGGED])
+def test_outcomes_are_those_of_the_shipped_matrix(release: tuple[str, str, StandinServer], step: str) -> None:
+    package, version, server = release
+    server.engine.set_steps(step)
+    shipped = next(
+        run
+        for run in load_runs(FIXTURES / "matrix" / "stand-in")
+        if (run.package, run.version, run.step) == (package, version, step)
+    )
+    lacks = VLLM_RUST.lacks if package == RUST else frozenset()
+    asked = [
+        Target(endpoint, script)
+        for script in load()
+        for endpoint in ENDPOINTS
+        if endpoint in script.endpoints and endpoint not in lacks and not script.built_in and script.stream
+    ]
+    kept: dict[Target, Capture] = {}
+
+    def keep(target: Target, capture: Capture) -> None:
+        if chunking_fault(server.engine, capture, step) is None:
+            kept[target] = capture
+
+    for _ in range(_TRIES):
+        left = [target for target in asked if target not in kept]
+        record(server.base_url, left, stream_interval=0, keep=keep)
+    assert len(kept) == len(asked)
+    found = {target: score(target.script, capture).outcome for target, capture in kept.items()}
+    expected = {target: shipped.scores[target.endpoint, target.script.name].outcome for target in asked}
+    assert {target: outcome for target, outcome in found.items() if outcome is not expected[target]} == {}
