@@ -8,7 +8,7 @@ import pytest
 
 from inspector.audit import Code, FieldState, FieldTexts, Kind, explain, field_texts
 from inspector.audit.verdict import Level, Verdict
-from inspector.capture import Capture
+from inspector.capture import Capture, Endpoint, Event, EventKind, Header
 from inspector.dashboard import MatrixRun
 from inspector.harmony.vocab import encode
 from inspector.importers import sniff_and_read
@@ -16,7 +16,7 @@ from inspector.inspection import Inspection, inspect
 from inspector.lab.results import all_runs
 from inspector.store import FIXTURES, builtin, load, loads
 from tests.support.matrix import seen
-from tests.support.streams import GOOD, LEAK, Step, chat
+from tests.support.streams import CLOSED, GOOD, LEAK, Step, chat
 
 
 def archived(run: str, *members: str) -> list[Capture]:
@@ -154,3 +154,15 @@ def test_a_whole_conversation_in_a_list_of_ids_has_no_unknown_header() -> None:
     )
     assert not seen.findings
     assert seen.verdict.level is Level.CLEAN
+
+
+def test_messages_that_an_unstreamed_response_joins_are_the_same_text_in_another_form() -> None:
+    thought = "<|channel|>analysis<|message|>{}<|end|><|start|>assistant"
+    answer = "<|channel|>final<|message|>Hi<|return|>"
+    ids = encode(thought.format("One.") + thought.format("Two.") + answer)
+    message = {"role": "assistant", "content": "Hi", "reasoning": "One.\nTwo."}
+    body = {"choices": [{"index": 0, "message": message, "finish_reason": "stop", "token_ids": ids}]}
+    event = Event(json.dumps(body), 0.1, "", EventKind.BODY)
+    whole = inspect(Capture(header=Header(endpoint=Endpoint.CHAT, status=200), events=[event], end=CLOSED))
+    assert whole.verdict.level is Level.CLEAN
+    assert states(whole) == {"reasoning": FieldState.REWRITTEN, "content": FieldState.EQUAL}
