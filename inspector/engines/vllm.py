@@ -16,6 +16,7 @@ from inspector.engines.engine import Engine
 __all__ = ["VLLM"]
 
 _NUMBER: Final = r"v?(?P<version>\d+\.\d+\.\d+[\w.]{0,20})"
+_GAP: Final = r"""(?:==|(?:[ _-]?version)?[\s:=|`*"']{1,40})"""
 _PARSER_FLAGS: Final = "--enable-auto-tool-choice --tool-call-parser openai"
 
 VLLM: Final = Engine(
@@ -31,8 +32,10 @@ VLLM: Final = Engine(
         ("start-up line", re.compile(rf"LLM engine \({_NUMBER}")),
         ("system_fingerprint", re.compile(rf"system_fingerprint.{{1,9}}vllm-{_NUMBER}")),
         ("/version", re.compile(rf'^\s*\{{"version": ?"{_NUMBER}')),
-        ("the text", re.compile(rf"(?i)\bvllm(?:==|(?:[ _-]?version)?[\s:=|`*\"']{{1,40}}){_NUMBER}")),
+        ("the text", re.compile(rf"(?i)\bvllm{_GAP}{_NUMBER}")),
         ("the text", re.compile(rf"vllm-openai:{_NUMBER}")),
+        # A minor release in a sentence, "vLLM 0.33"; gpt-oss runs from 0.10 on.
+        ("the text", re.compile(rf"(?i)\bvllm{_GAP}v?(?P<version>0\.[1-4]\d)(?!\.?\w|%)")),
     ),
     version_words=("ersion", "engine (v", "vllm", "vLLM", "VLLM"),
     named=re.compile(r"(?<![a-z])vllm(?![-_]?mlx)(?![a-z])", re.IGNORECASE),

@@ -8,6 +8,7 @@ SAID = """
 chat-stream-last-token-only chat-stream-multi-channel-chunk
 - With vllm 0.12 and --stream-interval 4 our gpt-oss chat stream is missing the first few words of every
   reply.
+- gpt-oss 20b on vllm: the first words of each answer are swallowed when I use stream interval 10
 chat-stream-multi-channel-chunk
 - gpt-oss served by vLLM 0.14.1, EAGLE draft model on: part of the chain of thought is printed inside the
   answer.
@@ -79,8 +80,6 @@ completions-without-template markers-shown-by-client raw-harmony-scored
 stale-generation-config
 - After generating a tool call the model keeps going and the request dies, gpt-oss fine-tuned checkpoint
   in vLLM
-chat-stream-last-token-only
-- gpt-oss 20b on vllm: the first words of each answer are swallowed when I use stream interval 10
 ignore-eos
 - Benchmarking gpt-oss with ignore-eos on vllm serve yields 500s for about 3% of requests
 ended-without-final

@@ -14,7 +14,7 @@ from inspector.client.plain import owner_in
 from inspector.client.request import LiveRequest, body
 from inspector.diagnosis import catalogue, diagnose_text
 from inspector.doctor import CheckState, check_server
-from inspector.engines import DEFAULT, ENGINES, engine_of
+from inspector.engines import DEFAULT, ENGINES, engine_of, versions_in
 from inspector.engines.vllm import VLLM
 from inspector.engines.vllm_rust import VLLM_RUST
 from inspector.inspection import Inspection, inspect
@@ -263,3 +263,19 @@ def test_doctor_tells_the_rust_front_end_and_asks_it_for_no_responses() -> None:
 def test_a_log_names_its_version_by_the_words_of_its_engine() -> None:
     found = diagnose_text("INFO 11-20 22:47:00 [api_server.py:1] vLLM API server version 0.14.1\n")
     assert (found.version, found.server) == ("0.14.1", "vLLM")
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("after upgrading to vLLM 0.33 it fails", "0.33"),
+        ("vllm==0.32, gpt-oss", "0.32"),
+        ("vllm 0.12. It fails", "0.12"),
+        ("vLLM 0.14.1 is old", "0.14.1"),
+        ("vLLM 0.6B", None),
+        ("vLLM 0.20% slower", None),
+        ("vllm 0.95", None),
+    ],
+)
+def test_a_minor_release_in_a_sentence_is_a_version(text: str, version: str | None) -> None:
+    assert next((found for found, _ in versions_in(text)), None) == version
