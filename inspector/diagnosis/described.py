@@ -13,7 +13,7 @@ from inspector.diagnosis.facts import Fact, facts_of
 __all__ = ["Description", "Told", "best_told", "facts_by_sentence"]
 
 _TOGETHER: Final = 3
-"""Sentences that the facts of a description may be spread over."""
+"""How many neighbouring sentences the facts of a description may come from."""
 _WEIGHTS: Final = (0.0, 1.0, 3.0, 4.0)
 """Of a fact of so many words: a word for where or when, a thing with its state, a thing in a place."""
 _VAGUE: Final = 0.5

@@ -165,7 +165,7 @@ def _text_of_item(item: object, message: Mapping[str, Any]) -> str | None:
     if recipient is not None and recipient.startswith("functions."):
         return None
     answers = kind == "message" and message.get("channel") in {"final", "commentary"}
-    # To 0.16 a preamble is told as reasoning.
+    # vLLM up to 0.16 returns a preamble as a reasoning item.
     thinks = kind == "reasoning" and (message.get("channel") == "analysis" or recipient is not None)
     return _text(item.get("content")) if answers or thinks else None
 

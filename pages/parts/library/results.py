@@ -164,7 +164,7 @@ def _nothing(library: Library, choice: Choice) -> None:
 def _key(name: str, shown: object) -> str:
     """The key of a table: another one where a selection was made in what it showed before.
 
-    The browser makes a table with a new key anew, which takes longer than all else that a filter changes.
+    The browser rebuilds a table whose key is new, which takes longer than the rest of a filter change.
     """
     turn, before = st.session_state.get(f"{name}_shown", (0, shown))
     kept = st.session_state.get(f"{name} {turn}")
