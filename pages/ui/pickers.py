@@ -55,8 +55,8 @@ def _itself(file: UploadedFile, memo: object) -> UploadedFile:
     return file
 
 
-# Streamlit deep-copies a widget's value in each run of a page, lest the page change it: all bytes of an upload,
-# twice (0.1 s for 37 MB). The pages only read uploads.
+# Streamlit deep-copies a widget's value in each run of a page, lest the page change it: an upload's bytes
+# twice, 0.1 s for 37 MB. The pages only read uploads.
 setattr(UploadedFile, "__deepcopy__", _itself)  # noqa: B010 -- the class does not declare it
 
 

@@ -38,8 +38,8 @@ function stripAt(parent) {
 }
 
 /**
- * Bytes from Python: a head as one line of JSON, then the payload as JSON. The head names the payload, so that
- * one already shown is not read again.
+ * Bytes from Python: a head as one line of JSON, then the payload. The head names the payload, so that one already
+ * shown is not read again.
  * @param {Uint8Array | ArrayBuffer} data
  * @param {string | null} digest
  * @returns {{ head: Head, payload: Payload | null }}
@@ -47,8 +47,31 @@ function stripAt(parent) {
 function unpack(data, digest) {
   const bytes = data instanceof Uint8Array ? data : new Uint8Array(data);
   const line = bytes.indexOf(10);
+  const head = JSON.parse(new TextDecoder().decode(bytes.subarray(0, line)));
+  return { head, payload: head.digest === digest ? null : payloadOf(bytes.subarray(line + 1)) };
+}
+
+/**
+ * A payload whose long columns are binary: a line that gives their type and length by name, the payload without
+ * them as a line of JSON, then the columns.
+ * @param {Uint8Array} bytes
+ * @returns {Payload}
+ */
+function payloadOf(bytes) {
   const reader = new TextDecoder();
-  const head = JSON.parse(reader.decode(bytes.subarray(0, line)));
-  const payload = head.digest === digest ? null : JSON.parse(reader.decode(bytes.subarray(line + 1)));
-  return { head, payload };
+  const first = bytes.indexOf(10);
+  const second = bytes.indexOf(10, first + 1);
+  /** @type {Record<string, ["i" | "d", number]>} */
+  const columns = JSON.parse(reader.decode(bytes.subarray(0, first)));
+  const payload = JSON.parse(reader.decode(bytes.subarray(first + 1, second)));
+  let at = second + 1;
+  for (const [name, [type, length]] of Object.entries(columns)) {
+    const kind = type === "i" ? Int32Array : Float64Array;
+    const end = at + length * kind.BYTES_PER_ELEMENT;
+    const values = Array.from(new kind(bytes.slice(at, end).buffer));
+    if (name === "ids") payload.ids = values;
+    else payload.events[name] = values;
+    at = end;
+  }
+  return payload;
 }
