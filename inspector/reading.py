@@ -222,10 +222,9 @@ class Reading:
 
     def arrivals_s(self, events: Sequence[int]) -> list[float] | None:
         """Arrivals of events in seconds from the request; None unless all of them are known."""
-        if not events or min(events) < 0 or max(events) >= len(self.events):
-            return None
-        times = [at for event in events if (at := self.events[event].at_s) is not None]
-        return times if len(times) == len(events) else None
+        known = events and min(events) >= 0 and max(events) < len(self.events)
+        times = [at for event in events if (at := self.events[event].at_s) is not None] if known else []
+        return times if known and len(times) == len(events) else None
 
     def token(self, index: int, choice: int = 0) -> Token:
         """One token as a value."""
