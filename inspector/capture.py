@@ -10,7 +10,8 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import islice
+from io import BytesIO, TextIOWrapper
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
 from msgspec import MsgspecError, Struct
@@ -36,6 +37,7 @@ __all__ = [
     "event_line",
     "header_line",
     "parse",
+    "parse_content",
     "render",
 ]
 
@@ -151,7 +153,9 @@ class _UsualLine(Struct, gc=False, forbid_unknown_fields=True):
     event: str = ""
 
 
-_usual_line: Final = Decoder(_UsualLine).decode
+_usual: Final = Decoder(_UsualLine)
+_SLAB: Final = 2**20
+"""Bytes of lines that are decoded in one call."""
 
 _quoted: Final = json.encoder.encode_basestring_ascii
 _FORMAT: Final = "harmony_capture"
@@ -224,17 +228,49 @@ def parse(lines: Iterable[str], name: str) -> Capture:
     and for more lines than are read.
     """
     with collector_paused():
-        return _parsed(lines, name)
+        return _parsed(lines, name, [])
 
 
-def _parsed(lines: Iterable[str], name: str) -> Capture:
+def parse_content(content: bytes, name: str) -> Capture:
+    """Like `parse`, for the content of a capture file; most lines are decoded many at a time."""
+    with collector_paused():
+        start = content.find(b"\n") + 1 or len(content)
+        events, rest = _usual_events(content, start)
+        lines = TextIOWrapper(BytesIO(content[rest:]), encoding="utf-8", errors="replace", newline="\n")
+        return _parsed(chain((content[:start].decode("utf-8", "replace"),), lines), name, events)
+
+
+def _usual_events(content: bytes, start: int) -> tuple[list[Event], int]:
+    """Events from a place on as long as each line has one of the usual form, and the place where that ends.
+
+    That is before the last line at the latest, which says how the stream ended.
+    """
+    events: list[Event] = []
+    make, sse = tuple.__new__, EventKind.SSE
+    last = content.rfind(b"\n", start, max(len(content) - 1, start)) + 1
+    while 0 < start < last and len(events) < _LINES_AT_MOST:
+        stop = content.find(b"\n", min(start + _SLAB, last - 1)) + 1
+        try:
+            lines = _usual.decode_lines(content[start:stop])
+        except (MsgspecError, ValueError, RecursionError):
+            break
+        possible = all(line.t is None or 0.0 <= line.t < _LATEST_S for line in lines)
+        if not possible or len(lines) != content.count(b"\n", start, stop):
+            break  # the line is found one by one; an empty one would change the numbers of the others
+        events += [make(Event, (line.data, line.t, line.event, sse)) for line in lines]
+        start = stop
+    return events, start
+
+
+def _parsed(lines: Iterable[str], name: str, events: list[Event]) -> Capture:
+    """The capture of a header line, the `events` of the lines behind it, and the lines behind those."""
     source = iter(lines)
     rows = enumerate(islice(source, _LINES_AT_MOST), 1)
     number, line = next((row for row in rows if row[1].strip()), (1, ""))
     header, notes = _header(line, name, number)
-    events: list[Event] = []
+    rows = enumerate(islice(source, max(_LINES_AT_MOST - number - len(events), 0)), number + len(events) + 1)
     end: End | None = None
-    append, usual, decode = events.append, _usual_line, json.JSONDecoder().raw_decode
+    append, usual, decode = events.append, _usual.decode, json.JSONDecoder().raw_decode
     make, sse = tuple.__new__, EventKind.SSE
     for number, line in rows:
         try:

@@ -28,6 +28,7 @@ from inspector.capture import render
 from inspector.client.address import Server
 from inspector.client.outcome import OutcomeKind
 from inspector.client.request import LiveRequest, parse_messages, parse_tools
+from inspector.collector import collector_paused
 from inspector.compare import Lane, Piece, Repeats, diff, significance
 from inspector.diagnosis import (
     Answer,
@@ -171,6 +172,7 @@ __all__ = [
     "check_server",
     "checkup_rows",
     "clip",
+    "collector_paused",
     "column_words",
     "comparison_strip",
     "comparison_summary",

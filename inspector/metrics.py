@@ -46,24 +46,23 @@ def figures(reading: Reading, choice: ChoiceReading | None = None) -> Figures:
     """Figures of a choice, the first one when none is named."""
     choice = choice or reading.choice
     events = [event for event in choice.tokens.events if event >= 0]  # ids from outside came in no event
-    carriers = _runs(events)
-    came = reading.events
-    times = [at for event, _ in carriers if event < len(came) and (at := came[event].at_s) is not None]
-    known = bool(times) and len(times) == len(carriers)
+    numbers, counts = _carriers(events)
+    times = reading.arrivals_s(numbers) or []
+    known = bool(times)
     gaps = sorted(map(sub, times[1:], times)) if known else []
     span = times[-1] - times[0] if known else 0.0
-    after_first = len(events) - (carriers[0][1] if carriers else 0)
+    after_first = len(events) - (counts[0] if counts else 0)
     return Figures(
         tokens=len(choice.tokens),
-        events_with_tokens=len(carriers),
+        events_with_tokens=len(numbers),
         first_token_s=times[0] if known else None,
         last_token_s=times[-1] if known else None,
         tokens_per_s=after_first / span if span > 0 else None,
         gap_p50_s=median(gaps) if gaps else None,
         gap_p95_s=quantile(gaps, 0.95) if gaps else None,
         gap_max_s=gaps[-1] if gaps else None,
-        tokens_per_event_mean=len(events) / len(carriers) if carriers else None,
-        tokens_per_event_max=max((count for _, count in carriers), default=0),
+        tokens_per_event_mean=len(events) / len(numbers) if numbers else None,
+        tokens_per_event_max=max(counts, default=0),
         by_channel=tuple(_channels(reading, choice)),
     )
 
@@ -77,13 +76,16 @@ def quantile(values: Sequence[float], share: float) -> float:
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
-def _runs(events: Sequence[int]) -> list[tuple[int, int]]:
-    """Event and number of its tokens, for tokens known by event."""
+def _carriers(events: Sequence[int]) -> tuple[Sequence[int], Sequence[int]]:
+    """The events that brought tokens, and how many each brought, for tokens known by event."""
+    counted = Counter(events)
+    if len(counted) == len(events):  # a token per event, the most usual stream
+        return events, [1] * len(events)
     if events == sorted(events):  # the order in which a server sends them
-        return list(Counter(events).items())
+        return list(counted), list(counted.values())
     starts = [0, *(place for place, (one, later) in enumerate(pairwise(events), 1) if one != later)]
     ends = [*starts[1:], len(events)]
-    return [(events[start], end - start) for start, end in zip(starts, ends, strict=True)]
+    return [events[start] for start in starts], list(map(sub, ends, starts))
 
 
 def _channels(reading: Reading, choice: ChoiceReading) -> list[ChannelFigures]:

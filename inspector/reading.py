@@ -220,6 +220,12 @@ class Reading:
         """Arrival of an event in seconds from the request, if known."""
         return self.events[event].at_s if 0 <= event < len(self.events) else None
 
+    def arrivals_s(self, events: Sequence[int]) -> list[float] | None:
+        """Arrivals of events in seconds from the request; None unless all of them are known."""
+        known = events and min(events) >= 0 and max(events) < len(self.events)
+        times = [at for event in events if (at := self.events[event].at_s) is not None] if known else []
+        return times if known and len(times) == len(events) else None
+
     def token(self, index: int, choice: int = 0) -> Token:
         """One token as a value."""
         tokens = self.choices[choice].tokens

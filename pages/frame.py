@@ -4,6 +4,7 @@ from typing import Final
 
 import streamlit as st
 
+from inspector import dashboard
 from pages.ui import assets, captures, state
 from pages.ui.anywhere import anywhere
 
@@ -46,7 +47,9 @@ st.set_page_config(page_title=f"{page.title} · Harmony Inspector")
 anywhere(session, page.title)
 with st.container(key="page_head"):
     st.markdown(f"**{page.title}** · {_WHAT[page.title]}")
-try:
-    page.run()
-finally:
-    captures.keep(session)
+# A long file makes a million values in no cycle. The collector walks them later, when the page is drawn.
+with dashboard.collector_paused():
+    try:
+        page.run()
+    finally:
+        captures.keep(session)

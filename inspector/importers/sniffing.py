@@ -6,12 +6,10 @@ files and limits their size.
 """
 
 import re
-from collections.abc import Iterator
-from io import BytesIO, TextIOWrapper
 from typing import Final
 
 from inspector.bounds import TOKENS, over
-from inspector.capture import Capture, parse
+from inspector.capture import Capture, parse_content
 from inspector.errors import CaptureError
 from inspector.importers.dumps import read_dump
 from inspector.importers.har import is_har, read_har
@@ -59,7 +57,8 @@ def sniff_and_read(content: bytes, name: str) -> list[Capture]:
     if not content or content.isspace():
         raise CaptureError(name, f"the file is empty; use {KINDS}")
     if _OWN.match(content):
-        return [parse(_lines(content, name), name)]
+        _check_utf8(content, name)
+        return [parse_content(content, name)]
     if _DUMP.match(content):
         return read_dump(content, name)
     if content.lstrip().startswith((b"{", b"[")):
@@ -116,16 +115,14 @@ def refuse_binary(content: bytes, name: str, kinds: str = KINDS) -> None:
             raise CaptureError(name, f"this is {words}{joint} {kinds}")
 
 
-def _lines(content: bytes, name: str) -> Iterator[str]:
-    """The lines of a capture file, one at a time, so that the text is not held in memory twice."""
-    if not content.isascii():
-        try:
-            content.decode("utf-8")
-        except UnicodeDecodeError as error:
-            if error.end < len(
-                content
-            ):  # otherwise the file is truncated inside a character of its last line
-                line = content.count(b"\n", 0, error.start) + 1
-                why = f"byte {error.start} is not valid UTF-8; the file is damaged, record it again"
-                raise CaptureError(name, why, line=line) from error
-    return iter(TextIOWrapper(BytesIO(content), encoding="utf-8", errors="replace", newline="\n"))
+def _check_utf8(content: bytes, name: str) -> None:
+    """Raise CaptureError for bytes that are not UTF-8, unless the file is cut off in its last character."""
+    if content.isascii():
+        return
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.end < len(content):
+            line = content.count(b"\n", 0, error.start) + 1
+            why = f"byte {error.start} is not valid UTF-8; the file is damaged, record it again"
+            raise CaptureError(name, why, line=line) from error

@@ -177,8 +177,7 @@ def _token_cells(seen: Examined, choice: ChoiceReading) -> Cells:
 def _events(reading: Reading, events: Sequence[int]) -> Events:
     starts = [place for place in range(len(events)) if place == 0 or events[place] != events[place - 1]]
     index = [events[place] for place in starts]
-    at = [time for event in index if (time := reading.arrival_s(event)) is not None]
-    return {"index": index, "start": starts, "at": at if at and len(at) == len(index) else None}
+    return {"index": index, "start": starts, "at": reading.arrivals_s(index)}
 
 
 def _blocks(choice: ChoiceReading) -> list[Block]:

@@ -1,9 +1,7 @@
 """Captures for the pages: the built-in ones and uploads, read once, kept by the hash of their content."""
 
-import gc
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -168,10 +166,9 @@ def of_run(run: LiveRun) -> Chosen:
 
 def open_file(session: Session, file: str, content: bytes) -> str:
     """Read an uploaded file into the session; a sentence when it cannot be read, else empty."""
-    digest = hashlib.blake2b(content, digest_size=16).hexdigest()
+    digest = hashlib.sha256(content).hexdigest()
     try:
-        with _uncollected():
-            captures = inspector.loads(content, file)
+        captures = inspector.loads(content, file)
     except InspectorError as error:
         return str(error)
     found = []
@@ -207,8 +204,7 @@ def restore(session: Session) -> None:
     if name is None or session.kept is not None:
         return
     shown = session.capture, session.choice, session.place, session.fresh
-    with _uncollected():
-        kept = _shelf().kept(name)
+    kept = _shelf().kept(name)
     if kept:
         session.kept = name
         found = [
@@ -255,18 +251,6 @@ def first_place(seen: Inspection, choice: int) -> Place:
     return Place(None if number is None else mine[number].token_start, number)
 
 
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without the garbage collector: a file makes a million objects, all of them kept, in no cycle."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
-
-
 @st.cache_resource(max_entries=16, show_spinner=False)
 def inspected(digest: str, name: str, _capture: Capture, _truth: Sequence[int] | None = None) -> Inspection:
     """A capture read, audited and judged; `digest` is the hash of its content."""
@@ -279,16 +263,14 @@ def payload(digest: str, choice: int, _seen: Inspection) -> Payload:
     """The strip payload of one choice, as bytes."""
     chosen_one = _seen.reading.choices[choice]
     key = f"{digest} {choice}"
-    with _uncollected():
-        return pack(dashboard.strip(_seen, key=key, choice=chosen_one), digest=key)
+    return pack(dashboard.strip(_seen, key=key, choice=chosen_one), digest=key)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def fact_row(digest: str, choice: int, _seen: Inspection) -> Sequence[tuple[str, str, str]]:
     """The facts of one choice, for the chips under the verdict."""
     del digest
-    with _uncollected():
-        return facts(_seen, choice)
+    return facts(_seen, choice)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
@@ -302,8 +284,7 @@ def field_parts(digest: str, choice: int, _seen: Inspection) -> list[dict[str, A
 def prompt(digest: str, _seen: Inspection) -> Prompt | None:
     """The prompt of a capture; None when its tokens are unknown."""
     del digest
-    with _uncollected():
-        return dashboard.prompt_of(_seen.reading)
+    return dashboard.prompt_of(_seen.reading)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)

@@ -8,17 +8,19 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from playwright.sync_api import Browser, Dialog, Error, Locator, Page, Route, expect, sync_playwright
 
+from inspector.dashboard import StripPayload
 from inspector.store import FIXTURES
 from pages.ui import modules
-from pages.ui.strip import styles
+from pages.ui.strip import pack, styles
 from tests.support.archives import scanned
 
 ROOT = Path(__file__).parents[2]
@@ -201,9 +203,9 @@ def mount(bench: Watched) -> Iterator[Callable[..., Page]]:
               const draw = (await import("./ui/strip/component.js")).default;
               window.told = [];
               window.closings = [];
-              window.show = (head, payload) => {
+              window.show = (payload) => {
                 const close = draw({
-                  data: new TextEncoder().encode(JSON.stringify(head) + "\\n" + payload),
+                  data: Uint8Array.from(atob(payload), (char) => char.charCodeAt(0)),
                   parentElement: root.getElementById("place"),
                   setStateValue: (name, value) => window.told.push(value),
                 });
@@ -225,6 +227,6 @@ def mount(bench: Watched) -> Iterator[Callable[..., Page]]:
 
 def show(page: Page, payload: dict[str, Any], **head: Any) -> None:
     """Hand a payload to a mounted strip."""
-    text = json.dumps(payload)
-    told = {"digest": str(hash(text)), "nonce": 1, "token": None, "finding": None, **head}
-    page.evaluate("([head, payload]) => show(head, payload)", [told, text])
+    told = {"digest": str(hash(json.dumps(payload))), "nonce": 1, "token": None, "finding": None, **head}
+    sent = json.dumps(told).encode() + b"\n" + pack(cast(StripPayload, payload), digest="").content
+    page.evaluate("sent => show(sent)", b64encode(sent).decode("ascii"))

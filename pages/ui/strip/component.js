@@ -2,6 +2,7 @@
 // calls the default export again whenever the payload or the theme changes.
 
 import { drawn } from "../dom.js";
+import { payloadOf } from "./packed.js";
 import { Strip } from "./strip.js";
 
 /** @import { Component } from "../component.d.ts" */
@@ -38,8 +39,8 @@ function stripAt(parent) {
 }
 
 /**
- * Bytes from Python: a head as one line of JSON, then the payload as JSON. The head names the payload, so that
- * one already shown is not read again.
+ * Bytes from Python: a head as one line of JSON, then the payload. The head names the payload, so that one already
+ * shown is not read again.
  * @param {Uint8Array | ArrayBuffer} data
  * @param {string | null} digest
  * @returns {{ head: Head, payload: Payload | null }}
@@ -47,8 +48,6 @@ function stripAt(parent) {
 function unpack(data, digest) {
   const bytes = data instanceof Uint8Array ? data : new Uint8Array(data);
   const line = bytes.indexOf(10);
-  const reader = new TextDecoder();
-  const head = JSON.parse(reader.decode(bytes.subarray(0, line)));
-  const payload = head.digest === digest ? null : JSON.parse(reader.decode(bytes.subarray(line + 1)));
-  return { head, payload };
+  const head = JSON.parse(new TextDecoder().decode(bytes.subarray(0, line)));
+  return { head, payload: head.digest === digest ? null : payloadOf(bytes.subarray(line + 1)) };
 }

@@ -1,5 +1,6 @@
 """Names of files as Markdown, and findings as a sheet."""
 
+import copy
 import csv
 import io
 import json
@@ -8,6 +9,8 @@ import re
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from streamlit.proto.Common_pb2 import FileURLs
+from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
 import inspector
 from pages.ui.pickers import capture_lines, findings_csv, findings_json, plain
@@ -48,3 +51,9 @@ def test_a_sheet_without_findings_has_its_head() -> None:
 def test_the_downloaded_capture_is_read_back_as_it_was() -> None:
     one = seen("Hi", "Hi")
     assert inspector.loads(capture_lines(one).encode(), "again") == [one.capture]
+
+
+def test_streamlit_does_not_copy_the_bytes_of_an_upload() -> None:
+    record = UploadedFileRec(file_id="1", name="a.jsonl", type="", data=b"x" * 100)
+    files = [UploadedFile(record, FileURLs(file_id="1"))]
+    assert copy.deepcopy(files)[0] is files[0]

@@ -1,0 +1,57 @@
+"""The bytes in which a strip payload is sent."""
+
+import json
+from array import array
+from typing import Any
+
+import pytest
+
+import inspector
+from inspector import dashboard
+from inspector.capture import Capture, Endpoint, Event, Header
+from inspector.importers import sniff_and_read
+from inspector.store import builtin, load
+from pages.ui.strip import Payload, pack
+
+
+def packed(capture: Capture) -> tuple[dict[str, Any], Payload]:
+    seen = inspector.inspect(capture)
+    payload = dashboard.strip(seen, key="k", choice=seen.reading.choices[0])
+    return json.loads(json.dumps(payload)), pack(payload, digest="d")
+
+
+def unpacked(content: bytes) -> dict[str, Any]:
+    first, second, columns = content.split(b"\n", 2)
+    payload: dict[str, Any] = json.loads(second)
+    for name, (code, length) in json.loads(first).items():
+        column = array(code)
+        size = length * column.itemsize
+        column.frombytes(columns[:size])
+        columns = columns[size:]
+        (payload if name == "ids" else payload["events"])[name] = column.tolist()
+    assert not columns
+    return payload
+
+
+@pytest.mark.parametrize("name", [one.name for one in builtin()])
+def test_a_payload_comes_back_as_it_was(name: str) -> None:
+    [path] = [one.path for one in builtin() if one.name == name]
+    payload, sent = packed(load(path)[0])
+    assert unpacked(sent.content) == payload
+
+
+def test_what_no_column_can_hold_stays_json() -> None:
+    """A token ID that has more than 32 bits; cells without a token ID are in the built-in captures."""
+    chunk = {"choices": [{"index": 0, "delta": {}, "token_ids": [200005, 2**40]}]}
+    header = Header(endpoint=Endpoint.CHAT)
+    payload, sent = packed(Capture(header=header, events=[Event(json.dumps(chunk), 0.5)]))
+    names = json.loads(sent.content.split(b"\n", 1)[0])
+    assert set(names) == {"index", "start", "at"}
+    assert unpacked(sent.content) == payload
+
+
+def test_an_empty_capture_has_no_columns() -> None:
+    [capture] = sniff_and_read(b'{"harmony_capture": 1, "endpoint": "chat"}\n', "f")
+    payload, sent = packed(capture)
+    assert sent.content.startswith(b"{}\n")
+    assert unpacked(sent.content) == payload
