@@ -4,7 +4,7 @@ import glob
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -108,10 +108,10 @@ def _of_folder(folder: str, ignored: Counter[str], but: Path | None) -> Iterator
                 ignored[_ending(entry.name)] += 1
 
 
-def _is_list_of_parts(path: str) -> bool:
+def _is_list_of_parts(path: str, exists: Callable[[str], bool] = os.path.exists) -> bool:
     """Whether a file is the list of parts of a scan, whose tables may be in a folder of captures."""
     folder, name = os.path.split(path)
-    return name == MANIFEST and os.path.exists(os.path.join(folder, LOCK))
+    return name == MANIFEST and exists(os.path.join(folder, LOCK))
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -157,7 +157,10 @@ def _of_zip(path: str, size: int, stamp: str, ignored: Counter[str]) -> Iterator
         yield one._replace(trouble=str(error).removeprefix(f"{one.name}: "))
         return
     # Of several members with one name the last one counts, as for `zipfile`.
-    for name, member in {member.filename: member for member in archive.members()}.items():
+    members = {member.filename: member for member in archive.members()}
+    for name, member in members.items():
+        if _is_list_of_parts(name, members.__contains__):
+            continue
         if _wanted(name.rpartition("/")[2]):
             yield Item(path, name, min(member.file_size, _SIZE_AT_MOST), f"crc32 {member.CRC:08x}")
         else:
@@ -166,8 +169,11 @@ def _of_zip(path: str, size: int, stamp: str, ignored: Counter[str]) -> Iterator
 
 
 def _remote(url: str, ignored: Counter[str]) -> Iterator[Item]:
-    found, single = remote_files(url)
-    for path, size, stamp in sorted(found):
+    listed, single = remote_files(url)
+    found = {path: (size, stamp) for path, size, stamp in sorted(listed)}
+    for path, (size, stamp) in found.items():
+        if not single and _is_list_of_parts(path, found.__contains__):
+            continue
         name = path.rpartition("/")[2]
         if not single and not _wanted(name):
             ignored[_ending(name)] += 1

@@ -5,6 +5,7 @@ import zipfile
 from io import BytesIO
 from pathlib import Path
 
+import fsspec
 import pytest
 
 from inspector.archive import scan, zips
@@ -134,3 +135,22 @@ def test_a_size_beyond_what_a_table_holds_is_a_row_with_an_error(tmp_path: Path)
     (tmp_path / "x.zip").write_bytes(content[:at] + directory + last)
     far = scan([str(tmp_path / "x.zip")], tmp_path / "out", jobs=1)
     assert (far.files, far.unread) == (1, 1)
+
+
+def test_the_tables_of_an_earlier_scan_are_no_captures(tmp_path: Path) -> None:
+    """A folder that was scanned, packed with its tables; another `scan.json` may be a capture."""
+    files = {
+        "out/scan.json": '{"harmony_scan": 1}',
+        "out/scan.lock": "",
+        "out/one.txt": "[1]",
+        "scan.json": "[1]",
+    }
+    memory = fsspec.filesystem("memory")
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+            memory.pipe(f"/{tmp_path.name}/{name}", text.encode())
+    members = [item.member for item in list_places([str(tmp_path / "a.zip")]).items]
+    paths = [item.path for item in list_places([f"memory://{tmp_path.name}"]).items]
+    assert members == ["out/one.txt", "scan.json"]
+    assert [path.partition(f"{tmp_path.name}/")[2] for path in paths] == members
