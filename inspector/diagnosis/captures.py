@@ -318,7 +318,7 @@ def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | N
     if held:
         exact = any(form.codes or form.message for form in held)
         because = Because.EXACT_FINDING if exact else Because.FINDING
-        reasons.append(Reason(because, f"the finding {finding.kind.replace('_', ' ')} matches it"))
+        reasons.append(Reason(because, f"the finding {KINDS[finding.kind].label} matches it"))
     elif issue.findings and finding.kind not in _WORDS and not told:
         return []
     supposed = _supposed(issue, finding, evidence)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from inspector.audit.kinds import kind_label
 from inspector.formats import count, duration, fine_duration, number
 from inspector.probe.judging import Result, Row
 from inspector.probe.loads import Progress
@@ -50,7 +51,7 @@ def probe_lines(probe: Probe) -> list[str]:
     if found.times:
         lines += ["", *_aligned([("", "p50", "p90", "p99"), *(time_cells(one) for one in found.times)])]
     if found.kinds:
-        listed = ", ".join(f"{kind} ({number(amount)})" for kind, amount in found.kinds)
+        listed = ", ".join(f"{kind_label(kind)} ({number(amount)})" for kind, amount in found.kinds)
         lines += ["", f"findings, by streams that have one: {listed}"]
     lines += [f"cause: {title} ({key}), {count(amount, 'stream')}" for key, title, amount in found.causes]
     lines += [f"failed: {failure_words(failure)}" for failure in found.failures[:3]]

@@ -158,7 +158,7 @@ def _found(found: ProbeSummary) -> None:
         for key, title, amount in found.causes:
             st.markdown(f"{amount:,} × {plain(title)} (`{key}`)")
     if found.kinds:
-        listed = ", ".join(f"{kind.replace('_', ' ')} ({amount:,})" for kind, amount in found.kinds)
+        listed = ", ".join(f"{dashboard.kind_label(kind)} ({amount:,})" for kind, amount in found.kinds)
         st.caption(plain(f"Findings, by streams that have one: {listed}"))
     for failure in found.failures[:3]:
         st.caption(plain(f"Failed: {dashboard.failure_words(failure)}"))
