@@ -133,6 +133,11 @@ def progress_line(progress: Progress) -> str:
     """How far a run is, in one line."""
     total = "" if progress.total is None else f" of {number(progress.total)}"
     parts = [f"{number(progress.done)}{total} requests"]
+    if progress.at_level is not None:
+        done, most, fewer = progress.at_level
+        least = "at most " if fewer else ""
+        here = f"{count(progress.level, 'stream')} at once: {number(done)} of {least}{number(most)} requests"
+        parts = [here, f"{number(progress.done)} in all"]
     if progress.per_s is not None:
         parts.append(f"{number(progress.per_s, 1)} per second")
     if progress.left_s is not None:

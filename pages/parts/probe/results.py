@@ -52,8 +52,7 @@ def _progress(run: ProbeRun) -> None:
         return
     far = run.probe.progress()
     share = min(1.0, far.done / far.total) if far.total else None
-    at_once = f"{far.level} at once · " if run.probe.sweep is not None else ""
-    words = plain(at_once + dashboard.progress_line(far))
+    words = plain(dashboard.progress_line(far))
     if share is None:
         st.caption(words)
     else:
