@@ -138,7 +138,7 @@ def test_gpus_are_told_by_name_memory_and_driver() -> None:
 
 
 def test_the_sentence_is_about_responses_that_a_parser_reads() -> None:
-    """Completions arrive as they were generated: counted with the others, they would make losses look rarer."""
+    """Completions arrive as they were generated: counted too, they would make losses look rarer."""
     chat = Cell(condition="default", endpoint=Endpoint.CHAT, streams=1, rows=rows(ok=3, damaged=1))
     raw = Cell(condition="default", endpoint=Endpoint.COMPLETIONS, streams=1, rows=rows(ok=96))
 
