@@ -1,6 +1,7 @@
 """Texts whose stand-ins are known, character by character, and the texts that are made of their pieces."""
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from inspector.masking.standins import Standins
@@ -12,6 +13,8 @@ _SEARCHES_AT_MOST: Final = 20_000
 _QUOTED_FROM: Final = 8
 _FEW: Final = 1000
 """Searches that take less time than one walk through all that is known."""
+_PLACES_AT_MOST: Final = 16
+"""Places of a run that are compared for the longest piece, so that repetitive text takes linear time too."""
 _WITHIN_FROM: Final = 3
 _BETWEEN: Final = "\0"
 
@@ -107,19 +110,22 @@ class Known:
         """The server's words with stand-ins for what they quote, from eight characters on."""
         known = self._text + "".join(f"{one}{_BETWEEN}" for one in self._quotes)
         others = self._other + "".join(f"{one}{_BETWEEN}" for one in self._others)
-        begin = _beginnings(known, words)
+        places = _places(known, words)
+        if not places:
+            return words
         parts: list[str] = []
-        at = 0
-        while at < len(words):
-            if words[at : at + _QUOTED_FROM] not in begin:
-                parts.append(words[at])
-                at += 1
-                continue
-            size = _longest_in(known, words, at, _QUOTED_FROM)
-            place = known.find(words[at : at + size])
-            parts.append(others[place : place + size])
-            at += size
-        return "".join(parts)
+        done = 0
+        at = _next(places, words, 0)
+        while at is not None:
+            sizes = [(_shared(known, place, words, at), -place) for place in places[_run(words, at)]]
+            size, place = max(sizes)
+            parts += [words[done:at], others[max(done - at, 0) - place : size - place]]
+            done = at + size
+            # A run that only overlaps what is replaced is taken where none begins behind it.
+            behind = [done, *range(done - 1, done - _QUOTED_FROM, -1)]
+            at = next((one for one in behind if _run(words, one) in places), None)
+            at = _next(places, words, done) if at is None else at
+        return "".join([*parts, words[done:]])
 
 
 def _longest_in(known: str, text: str, at: int, size: int) -> int:
@@ -132,10 +138,39 @@ def _longest_in(known: str, text: str, at: int, size: int) -> int:
     return size + found
 
 
-def _beginnings(known: str, words: str) -> set[str]:
-    """The runs of eight characters of some words that are known."""
-    runs = {words[at : at + _QUOTED_FROM] for at in range(len(words) - _QUOTED_FROM + 1)}
+def _run(words: str, at: int) -> str:
+    return words[at : at + _QUOTED_FROM]
+
+
+def _next(places: Mapping[str, Sequence[int]], words: str, at: int) -> int | None:
+    """Where the next known run begins."""
+    return next((one for one in range(at, len(words)) if _run(words, one) in places), None)
+
+
+def _shared(known: str, place: int, words: str, at: int) -> int:
+    """How many characters are the same from two places on; a run of them is known to be."""
+    size, most = _QUOTED_FROM, min(len(words) - at, len(known) - place)
+    while size < most and known.startswith(words[at : at + (more := min(size * 2, most))], place):
+        size = more
+    high = min(size * 2, most)
+    return size + bisect_right(
+        range(size + 1, high + 1), False, key=lambda one: not known.startswith(words[at : at + one], place)
+    )
+
+
+def _places(known: str, words: str) -> dict[str, list[int]]:
+    """The runs of eight characters of some words that are known, each with the first places where."""
+    runs = {_run(words, at) for at in range(len(words) - _QUOTED_FROM + 1)}
+    found: dict[str, list[int]] = {}
     if len(runs) < _FEW:
-        return {run for run in runs if run in known}
-    every = (known[at : at + _QUOTED_FROM] for at in range(len(known) - _QUOTED_FROM + 1))
-    return {run for run in every if run in runs}
+        for run in runs:
+            place = known.find(run)
+            while place >= 0 and len(found.setdefault(run, [])) < _PLACES_AT_MOST:
+                found[run].append(place)
+                place = known.find(run, place + 1)
+        return found
+    for place in range(len(known) - _QUOTED_FROM + 1):
+        run = known[place : place + _QUOTED_FROM]
+        if run in runs and len(at := found.setdefault(run, [])) < _PLACES_AT_MOST:
+            at.append(place)
+    return found

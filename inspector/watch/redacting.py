@@ -6,13 +6,13 @@ than is held, is not written.
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
-from typing import Final
+from typing import Any, Final
 
 from inspector.capture import Capture, End, Event, Header
 from inspector.errors import InspectorError
@@ -25,11 +25,13 @@ from inspector.workers import Workers
 __all__ = ["HELD_AT_MOST", "RedactingSink", "write_redacted"]
 
 HELD_AT_MOST: Final = 256 * 2**20
-"""Characters of recordings in memory, those that wait for their redaction included."""
+"""Characters of recordings in memory, requests too, those that wait for their redaction included."""
 
 _NICE: Final = 10
 _EVENT: Final = 200
 """What an event takes beside its characters."""
+_VALUE: Final = 8
+"""What a value of a request takes that is not text."""
 
 
 @dataclass(slots=True)
@@ -72,26 +74,15 @@ class RedactingSink:
     def opened(self, header: Header) -> str:
         """Begin a recording."""
         run = secrets.token_hex(8)
-        self._open[run] = _Held(header, self._folder / file_name(header))
+        self._open[run] = held = _Held(header, self._folder / file_name(header))
+        self._hold(held, _size_of(header.request))
         return run
 
     def event(self, run: str, event: Event) -> None:
         """Hold an event."""
         held = self._open[run]
-        if held.lost:
-            return
-        size = len(event.data) + _EVENT
-        with self._lock:
-            held.lost = self._held + size > self._most
-            if not held.lost:
-                self._held += size
-        if held.lost:
-            self._release(held.size)
-            held.events.clear()
-            held.size = 0
-            return
-        held.events.append(event)
-        held.size += size
+        if not held.lost and self._hold(held, len(event.data) + _EVENT):
+            held.events.append(event)
 
     def ended(self, run: str, end: End) -> None:
         """Redact it and write it, elsewhere."""
@@ -126,9 +117,38 @@ class RedactingSink:
             self._say(f"{path}: {events:,} events, redacted")
             self._finished(path)
 
+    def _hold(self, held: _Held, size: int) -> bool:
+        """Whether there is room for more of a recording; what it holds is dropped where there is none."""
+        with self._lock:
+            held.lost = self._held + size > self._most
+            if not held.lost:
+                self._held += size
+        if not held.lost:
+            held.size += size
+            return True
+        self._release(held.size)
+        held.header = replace(held.header, request={})
+        held.events.clear()
+        held.size = 0
+        return False
+
     def _release(self, size: int) -> None:
         with self._lock:
             self._held -= size
+
+
+def _size_of(request: Mapping[str, Any]) -> int:
+    """About the characters of a request, however deep it is nested."""
+    size, pending = 0, list[Any]([request])
+    while pending:
+        one = pending.pop()
+        if isinstance(one, Mapping):
+            size += sum(map(len, one))
+            pending.extend(one.values())
+        elif isinstance(one, list | tuple):
+            pending.extend(one)
+        size += len(one) if isinstance(one, str) else _VALUE
+    return size
 
 
 def write_redacted(capture: Capture, path: Path) -> None:

@@ -27,6 +27,23 @@ def test_an_error_may_quote_a_long_prompt() -> None:
     assert found.without_quotes("~" * len(text)) == "~" * len(text)
 
 
+def test_an_error_may_consist_of_many_short_pieces() -> None:
+    """In a second; a search for each piece took a minute."""
+    text = " ".join(f"word{number * number % 99_991}" for number in range(60_000))
+    found = known(text)
+    starts = [number * 7919 % (len(text) - 20) for number in range(30_000)]
+    words = "|".join(text[at : at + 8 + at % 5] for at in starts)
+    assert found.without_quotes(words) == words.upper()
+    same = known("a" * 300_000)
+    assert same.without_quotes("aaaaaaaaa-" * 30_000) == "AAAAAAAAA-" * 30_000
+
+
+def test_the_end_of_a_piece_that_only_overlaps_another_one_is_replaced() -> None:
+    found = known("abcdefghijkl", "hijklmnopqrs")
+    assert found.without_quotes("(abcdefghijklmnopqrs)") == "(ABCDEFGHIJKLMNOPQRS)"
+    assert found.without_quotes("abcdefghijkl, hij") == "ABCDEFGHIJKL, hij"
+
+
 def test_a_request_may_have_many_texts() -> None:
     found = known(*(f"message number {one} of a long conversation" for one in range(100_000)))
     assert found.without_quotes("in message number 99999 of") == "in MESSAGE NUMBER 99999 OF"

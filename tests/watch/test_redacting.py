@@ -1,8 +1,10 @@
 """Recordings that are redacted before they are written: by a tap, by a canary."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from threading import Event as Flag
+from typing import Any
 
 from inspector.capture import Capture, End, Event
 from inspector.client.address import Server
@@ -37,17 +39,34 @@ def test_a_tap_writes_only_what_is_redacted(tmp_path: Path) -> None:
 
 def test_what_is_more_than_is_held_is_dropped_and_said(tmp_path: Path) -> None:
     said, failed = list[str](), Flag()
-    sink = RedactingSink(tmp_path, say=said.append, failed=failed.set, most=1000)
+    sink = RedactingSink(tmp_path, say=said.append, failed=failed.set, most=3000)
     header = CAPTURES[TOOL].header
     run, other = sink.opened(header), sink.opened(header)
     for _ in range(20):
-        sink.event(run, Event("x" * 100, 0.1))
+        sink.event(run, Event("x" * 200, 0.1))
     sink.ended(run, End(at_s=0.2, cut=False))
     assert failed.is_set()
     assert "was not kept" in said[0]
     sink.event(other, Event("[DONE]", 0.1))
     sink.ended(other, End(at_s=0.2, cut=False))
     sink.close()
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_requests_count_as_what_is_held(tmp_path: Path) -> None:
+    """Many open requests with long prompts take memory before any event has come."""
+    said = list[str]()
+    sink = RedactingSink(tmp_path, say=said.append, most=10_000)
+    prompt: Any = "x" * 4_000
+    for _ in range(2_000):  # deeper than a call of a function per level goes
+        prompt = [prompt]
+    header = replace(CAPTURES[TOOL].header, request={"messages": prompt})
+    runs = [sink.opened(replace(header, request={"prompt": "x" * 6_000})), sink.opened(header)]
+    for run in runs:
+        sink.event(run, Event("[DONE]", 0.1))
+        sink.ended(run, End(at_s=0.2, cut=False))
+    sink.close()
+    assert sum("was not kept" in line for line in said) == 1
     assert len(list(tmp_path.iterdir())) == 1
 
 
