@@ -43,6 +43,7 @@ def test_a_running_server_is_measured_and_reported(
     assert "| running | chat | 1 |" in report
     kept = next((out / "captures").rglob("damaged-*.jsonl"))
     assert main(["audit", str(kept)]) == 1
+    assert "with a budget of 0.02 minutes" in report
     assert told["gpu"] is None
     assert "GPU unknown" in report
     assert " without a GPU " not in lines[0]  # where that server runs is not known
