@@ -125,7 +125,7 @@ def run(arguments: Namespace) -> int:
         print_json(proof_row(proof))
     else:
         say([*proof_lines(proof), "", f"report: {report}"])
-    if not proof.measured:
+    if not proof.checked:
         return 2
     return int(proof.damaged > 0)
 

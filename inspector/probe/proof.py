@@ -24,6 +24,7 @@ from inspector.probe.planning import Plan
 from inspector.probe.prompts import Prompt
 from inspector.probe.rates import percentile, rate
 from inspector.probe.reporting import rate_words
+from inspector.probe.summary import failure_words, failures
 
 __all__ = [
     "ASKED",
@@ -47,6 +48,8 @@ MORE_S: Final = 30.0
 
 _SPECULATION: Final = '{"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 4}'
 _MAX_TOKENS: Final = 512
+_FAILURES_SHOWN: Final = 3
+"""Ways to fail that a report names."""
 _WEATHER: Final = {
     "type": "function",
     "function": {
@@ -172,20 +175,23 @@ class Proof:
         ]
 
     @property
-    def measured(self) -> bool:
-        """Whether any request has ended."""
-        return any(cell.rows for cell in self.cells)
+    def checked(self) -> int:
+        """Responses of which it is known whether they arrived damaged."""
+        return sum(cell.counted(Result.OK, Result.DAMAGED) for cell in self.cells)
 
     @property
     def sentence(self) -> str:
         """The result, first of all."""
-        if not self.measured:
+        if not any(cell.rows for cell in self.cells):
             return "Nothing was measured."
-        checked = sum(cell.counted(Result.OK, Result.DAMAGED) for cell in self.cells)
         where = f"vLLM {self.version}" if self.version else "the server"
         on = f" on {self.gpu}" if self.gpu else " on a machine without a GPU" if self.here else ""
-        what = f"{self.damaged:,} of {checked:,} checked responses of {where}{on}"
-        return f"{what} were silently damaged: {rate(self.damaged, checked).words}."
+        requests = count(sum(len(cell.rows) for cell in self.cells), "request")
+        failed = f" {self.failed:,} of {requests} failed with an error." if self.failed else ""
+        if not self.checked:
+            return f"No response of {where}{on} could be checked.{failed}"
+        what = f"{self.damaged:,} of {self.checked:,} checked responses of {where}{on}"
+        return f"{what} were silently damaged: {rate(self.damaged, self.checked).words}.{failed}"
 
 
 async def prove(
@@ -286,7 +292,7 @@ def proof_lines(proof: Proof) -> list[str]:
     lines += [
         "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
     ]
-    return [*lines, *_cause_words(proof), *_troubles(proof)]
+    return [*lines, *_cause_words(proof), *_failure_words(proof), *_troubles(proof)]
 
 
 def proof_markdown(proof: Proof) -> str:
@@ -300,7 +306,7 @@ def proof_markdown(proof: Proof) -> str:
         if one.name in named:
             command = proof.commands.get(one.name)
             lines.append(f"- {one.name}: {one.words}" + (f": {_code(command)}" if command else ""))
-    lines += [f"- {_code(words)}" for words in _cause_words(proof)]
+    lines += [f"- {_code(words)}" for words in (*_cause_words(proof), *_failure_words(proof))]
     lines += [f"- {words}" for words in (proof.asked, proof.made) if words]
     # A server's words stay words: no links or tags come of them.
     return "\n".join([*lines, *(f"- {_code(words)}" for words in _troubles(proof))]) + "\n"
@@ -316,6 +322,11 @@ def _cause_words(proof: Proof) -> list[str]:
         why = f"{title} ({cause})" if cause else "no known issue explains it"
         found.append(f"{count(amount, 'damaged response')}: {why}")
     return found
+
+
+def _failure_words(proof: Proof) -> list[str]:
+    found = failures([row for cell in proof.cells for row in cell.rows])
+    return [f"failed: {failure_words(failure)}" for failure in found[:_FAILURES_SHOWN]]
 
 
 def proof_row(proof: Proof) -> dict[str, Any]:
