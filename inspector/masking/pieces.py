@@ -12,8 +12,6 @@ _SEARCHES_AT_MOST: Final = 20_000
 _QUOTED_FROM: Final = 8
 _FEW: Final = 1000
 """Searches that take less time than one walk through all that is known."""
-_SCANNED_AT_MOST: Final = 2**28
-"""Characters of known texts in which the longest pieces of an error are looked for; then short ones do."""
 _WITHIN_FROM: Final = 3
 _BETWEEN: Final = "\0"
 
@@ -112,17 +110,13 @@ class Known:
         begin = _beginnings(known, words)
         parts: list[str] = []
         at = 0
-        longest = _SCANNED_AT_MOST // len(known)
         while at < len(words):
-            size, place = _QUOTED_FROM, begin.get(words[at : at + _QUOTED_FROM], -1)
-            if place < 0:
+            if words[at : at + _QUOTED_FROM] not in begin:
                 parts.append(words[at])
                 at += 1
                 continue
-            if longest > 0:
-                longest -= 1
-                size = _longest_in(known, words, at, size)
-                place = known.find(words[at : at + size])
+            size = _longest_in(known, words, at, _QUOTED_FROM)
+            place = known.find(words[at : at + size])
             parts.append(others[place : place + size])
             at += size
         return "".join(parts)
@@ -138,13 +132,10 @@ def _longest_in(known: str, text: str, at: int, size: int) -> int:
     return size + found
 
 
-def _beginnings(known: str, words: str) -> dict[str, int]:
-    """The runs of eight characters of some words that are known, and where each is first."""
+def _beginnings(known: str, words: str) -> set[str]:
+    """The runs of eight characters of some words that are known."""
     runs = {words[at : at + _QUOTED_FROM] for at in range(len(words) - _QUOTED_FROM + 1)}
     if len(runs) < _FEW:
-        return {run: place for run in runs if (place := known.find(run)) >= 0}
-    found: dict[str, int] = {}
-    for at in range(len(known) - _QUOTED_FROM + 1):
-        if (run := known[at : at + _QUOTED_FROM]) in runs:
-            found.setdefault(run, at)
-    return found
+        return {run for run in runs if run in known}
+    every = (known[at : at + _QUOTED_FROM] for at in range(len(known) - _QUOTED_FROM + 1))
+    return {run for run in every if run in runs}
