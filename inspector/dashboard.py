@@ -22,6 +22,7 @@ from inspector.archive import (
 from inspector.archive import Summary as LibrarySummary
 from inspector.archive import summarise as library_summary
 from inspector.archive.offers import SCANS_VARIABLE, offered_scans, open_row, scan_stamp
+from inspector.audit.kinds import kind_and_key, kind_label
 from inspector.audit.rejection_findings import rejected
 from inspector.audit.wording import explain
 from inspector.capture import render
@@ -192,6 +193,8 @@ __all__ = [
     "group_cells",
     "has_output",
     "json_bytes",
+    "kind_and_key",
+    "kind_label",
     "lab_scripts",
     "library_summary",
     "lines_of_file",

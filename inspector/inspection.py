@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from inspector.alignment import Alignment, alignments
 from inspector.audit import Finding, Rejection, Severity, audit, rejection
-from inspector.audit.verdict import Verdict, clauses, verdict
+from inspector.audit.verdict import Verdict, verdict
 from inspector.bounds import FINDINGS
 from inspector.capture import Capture
-from inspector.diagnosis import Cause, named_causes
+from inspector.diagnosis import Cause, leading, named_causes
 from inspector.formats import number
 from inspector.reading import ChoiceReading, Reading, read
 
@@ -62,7 +62,7 @@ def examine(reading: Reading) -> Examined:
         reading.notes = (*reading.notes, told)
         found = found[:FINDINGS]
     findings, causes = named_causes(found, reading)
-    cause = _cause(reading, findings, causes)
+    cause = leading(causes, findings, reading)
     return Examined(
         reading=reading,
         alignments=aligned,
@@ -88,18 +88,6 @@ def inspect(capture: Capture, *, name: str = "", truth: Sequence[int] | None = N
         verdict=seen.verdict,
         cause=seen.cause,
     )
-
-
-def _cause(reading: Reading, findings: Sequence[Finding], causes: Sequence[Cause | None]) -> Cause | None:
-    """The cause of the first clause of the verdict that has one, by its first finding that has one."""
-    if not any(causes):
-        return None
-    by_finding = {id(finding): cause for finding, cause in zip(findings, causes, strict=True)}
-    for clause in clauses(reading, findings):
-        for finding in clause.findings:
-            if (cause := by_finding[id(finding)]) is not None:
-                return cause
-    return None
 
 
 def channel_of(finding: Finding, choices: Sequence[ChoiceReading]) -> str | None:

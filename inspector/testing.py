@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 from starlette.applications import Starlette
 
-from inspector.audit import Finding, Severity, explain
+from inspector.audit import Finding, Severity, explain, kind_and_key
 from inspector.capture import Capture, Endpoint
 from inspector.commands.serving import uvicorn_server
 from inspector.errors import InspectorError
@@ -95,7 +95,7 @@ def assert_no_findings(
     if not warnings:
         left = [one for one in left if one.severity is Severity.ERROR]
     if left:
-        lines = [f"  {one.severity} {one.kind}: {explain(one)}" for one in left]
+        lines = [f"  {one.severity} {kind_and_key(one.kind)}: {explain(one)}" for one in left]
         raise AssertionError("\n".join([seen.verdict.sentence, *lines]))
 
 

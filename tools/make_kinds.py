@@ -8,12 +8,12 @@ __all__ = ["kinds_table"]
 
 
 def kinds_table() -> str:
-    """Kind, usual severity and when it is found, as a Markdown table."""
+    """Key, label, usual severity and when it is found, as a Markdown table."""
     rows = (
-        f"| `{kind}` | {info.severity} | {info.when.replace('|', chr(92) + '|')} |"
+        f"| `{kind}` | {info.label} | {info.severity} | {info.when.replace('|', chr(92) + '|')} |"
         for kind, info in KINDS.items()
     )
-    return "\n".join(["| kind | severity | when |", "|---|---|---|", *rows])
+    return "\n".join(["| kind | label | severity | when |", "|---|---|---|---|", *rows])
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from inspector.archive.library import Counts, Group, Library, Tally
+from inspector.audit.kinds import kind_and_key
 from inspector.diagnosis import issues
 from inspector.formats import count, number
 
@@ -115,8 +116,10 @@ def share_words(counts: Counts) -> str:
     return f"{share:.1f}%" if 0 < share < 10 or 99 < share < 100 else f"{share:.0f}%"
 
 
-def value_words(value: object) -> str:
+def value_words(value: object, column: str) -> str:
     """A value of a column as tables show it."""
+    if column == "kind" and isinstance(value, str):
+        return kind_and_key(value)
     return "unknown" if value is None else number(value) if isinstance(value, int) else str(value)
 
 
@@ -136,7 +139,7 @@ def group_cells(by: str, groups: Sequence[Group]) -> list[dict[str, str | int]]:
     used = [level for level in _LEVELS if any(getattr(group.counts, level) for group in groups)]
     return [
         {
-            column_words(by): value_words(group.value),
+            column_words(by): value_words(group.value, by),
             "captures": group.counts.captures,
             **{level: getattr(group.counts, level) for level in used},
             "error rate": share_words(group.counts),
@@ -154,7 +157,7 @@ def summary_lines(found: Summary, *, groups: tuple[str, Sequence[Group]] | None 
     if found.kinds:
         rows = [
             {
-                "kind": one.value,
+                "kind": kind_and_key(one.value),
                 "captures": number(one.captures),
                 "findings": number(one.findings),
                 "versions": version_words(one),
@@ -201,7 +204,7 @@ def row_lines(row: dict[str, Any], findings: Sequence[dict[str, Any]] = ()) -> l
     lines = [place, f"  {row['verdict'].upper()}: {row['sentence']}"]
     if row["error"] is None:
         lines.append(f"  {' · '.join(fact for fact in facts if fact)}")
-    lines += [f"  {one['severity']:7} {one['kind']}: {one['message']}" for one in findings]
+    lines += [f"  {one['severity']:7} {kind_and_key(one['kind'])}: {one['message']}" for one in findings]
     return lines
 
 

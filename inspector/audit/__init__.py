@@ -3,7 +3,7 @@
 from inspector.audit.fields import FieldState, FieldTexts, field_texts
 from inspector.audit.finding import Facts, Finding
 from inspector.audit.findings import audit
-from inspector.audit.kinds import KINDS, Code, Kind, KindInfo, Severity, Side
+from inspector.audit.kinds import KINDS, Code, Kind, KindInfo, Severity, Side, kind_and_key, kind_label
 from inspector.audit.missing_ids import ids_missing
 from inspector.audit.rejection import Rejection, rejection
 from inspector.audit.stream_checks import server_errors
@@ -25,6 +25,8 @@ __all__ = [
     "explain",
     "field_texts",
     "ids_missing",
+    "kind_and_key",
+    "kind_label",
     "rejection",
     "server_errors",
     "title",

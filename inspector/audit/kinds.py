@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["KINDS", "Code", "Kind", "KindInfo", "Severity", "Side"]
+__all__ = ["KINDS", "Code", "Kind", "KindInfo", "Severity", "Side", "kind_and_key", "kind_label"]
 
 
 class Severity(StrEnum):
@@ -151,7 +151,7 @@ class KindInfo:
     """What is true of every finding of a kind."""
 
     label: str
-    """As a title says it."""
+    """As every title, table and legend says it; where a person types a kind, it is the key: `kind_and_key`."""
     severity: Severity
     """The usual one; a finding may be less severe where its producer says why."""
     side: Side
@@ -223,7 +223,7 @@ KINDS: Final[dict[Kind, KindInfo]] = {
         when="the delivered text differs, e.g. `U+FFFD` from a split character",
     ),
     Kind.UNSERVED: KindInfo(
-        label="not deliverable",
+        label="no API field",
         severity=Severity.WARNING,
         side=Side.STREAM,
         marks=True,
@@ -297,3 +297,17 @@ KINDS: Final[dict[Kind, KindInfo]] = {
         clause="a header has a channel or role that Harmony does not define",
     ),
 }
+
+
+def kind_label(key: str) -> str:
+    """A kind as people read it; the words of its key for one that another version of the program stored."""
+    return KINDS[Kind(key)].label if key in _KEYS else key.replace("_", " ")
+
+
+def kind_and_key(key: str) -> str:
+    """The same where a person types the key, as in filters: `no API field (unserved)`, or only `dropped`."""
+    label = kind_label(key)
+    return label if label == key else f"{label} ({key})"
+
+
+_KEYS: Final = frozenset(kind.value for kind in Kind)

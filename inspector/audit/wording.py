@@ -94,8 +94,8 @@ def explain(finding: Finding) -> str:
             return f"The call of {quote(facts.name or '')} with {arguments}{where} was not delivered as a tool call."
         case Code.CALL_LEFT_OUT:
             return (
-                f"The call of {quote(facts.name or '')} with {arguments}{where} was left out because the request has "
-                "parallel_tool_calls: false."
+                f"The call of {quote(facts.name or '')} with {arguments}{where} was left out: the request has "
+                "parallel_tool_calls: false, so the response has no field for a second call."
             )
         case Code.CALL_RENAMED:
             by = " according to the final object" if facts.by_final else ""

@@ -18,7 +18,8 @@ _EXAMPLE: Final = """example:
   python -m inspector library scans/evals --filter 'verdict == "error"' --group-by day
 
 Filters: columns of both tables (docs/scan.md), == != < <= > >=, in (...), contains, startswith, null, and,
-or, not, parentheses. A condition on a column of findings matches captures that have such a finding.
+or, not, parentheses. A condition on a column of findings matches captures that have such a finding. Tables
+show a kind's label and, where that differs, its key in parentheses; filters take the key.
 """
 _RISKY: Final = ("=", "+", "-", "@", "\t", "\r")
 

@@ -131,9 +131,7 @@ async def _tell(probe: Probe) -> None:
     try:
         while True:
             await asyncio.sleep(_TERMINAL_EACH_S if terminal else _LOG_EACH_S)
-            progress = probe.progress()
-            at_once = f"{progress.level} at once · " if probe.sweep is not None else ""
-            line = at_once + progress_line(progress)
+            line = progress_line(probe.progress())
             if terminal:
                 width = redraw(line, width)
             else:

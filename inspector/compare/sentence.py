@@ -306,4 +306,4 @@ def _clauses(errors: Sequence[Finding]) -> str:
 
 
 def _kinds(findings: Sequence[Finding]) -> str:
-    return listed(sorted({str(one.kind).replace("_", " ") for one in findings}))
+    return listed(sorted({KINDS[one.kind].label for one in findings}))

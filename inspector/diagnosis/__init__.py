@@ -12,7 +12,7 @@ from inspector.diagnosis.captures import (
     with_known_issues,
 )
 from inspector.diagnosis.catalogue import catalogue, issues, read_catalogue
-from inspector.diagnosis.cause import Alternative, Cause
+from inspector.diagnosis.cause import Alternative, Cause, leading
 from inspector.diagnosis.decompress import decompress
 from inspector.diagnosis.issue import Issue, Side
 from inspector.diagnosis.lines import lines_of_file
@@ -48,6 +48,7 @@ __all__ = [
     "first_step",
     "issue_row",
     "issues",
+    "leading",
     "lines_of_file",
     "match_findings",
     "named_causes",

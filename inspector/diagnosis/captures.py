@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Final, NamedTuple
 
-from inspector.audit import KINDS, Finding, Kind, Severity, Side, explain
+from inspector.audit import KINDS, Finding, Kind, Side, explain
 from inspector.capture import ENDPOINT_GUESSED, Endpoint
 from inspector.diagnosis.catalogue import catalogue
-from inspector.diagnosis.cause import Cause, cause_of
+from inspector.diagnosis.cause import SHOWN, Cause, cause_of, together
 from inspector.diagnosis.evidence import Evidence
 from inspector.diagnosis.forms import Place, finding_holds, request_holds, token_places, told_words
 from inspector.diagnosis.issue import Issue
@@ -33,8 +33,6 @@ __all__ = [
     "with_known_issues",
 ]
 
-_SHOWN: Final = 3
-"""Known issues named for one finding."""
 _LOOK_BACK: Final = 8
 """Places before a finding that are looked at; several forms of an issue may stand close together."""
 _REFUSALS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
@@ -71,7 +69,7 @@ def match_findings(
 ) -> list[tuple[str, ...]]:
     """Ids of known issues for each finding, best first, at most three each."""
     return [
-        tuple(answer.issue.id for answer in answers[:_SHOWN])
+        tuple(answer.issue.id for answer in answers[:SHOWN])
         for answers in answers_of_findings(findings, reading, issues)
     ]
 
@@ -89,7 +87,7 @@ def named_causes(findings: Sequence[Finding], reading: Reading) -> tuple[list[Fi
     answers = answers_of_findings(findings, reading)
     situation = situation_of(reading)
     named = [
-        dataclasses.replace(finding, known_issues=tuple(one.issue.id for one in found[:_SHOWN]))
+        dataclasses.replace(finding, known_issues=tuple(one.issue.id for one in found[:SHOWN]))
         for finding, found in zip(findings, answers, strict=True)
     ]
     return named, [cause_of(found, situation) for found in answers]
@@ -140,35 +138,18 @@ def _of_rejection(told: Sequence[Answer], rejected: Sequence[Answer]) -> list[An
 def answers_of_capture(
     findings: Sequence[Finding], reading: Reading, issues: Sequence[Issue] | None = None
 ) -> list[Answer]:
-    """Ranked answers for a capture as a whole; of equal ones the one that explains more findings is first."""
-    return _together(findings, answers_of_findings(findings, reading, issues))
-
-
-def _together(findings: Sequence[Finding], found: Sequence[Sequence[Answer]]) -> list[Answer]:
-    best: dict[str, Answer] = {}
-    explained: dict[str, int] = {}
-    errors: set[str] = set()
-    for finding, answers in zip(findings, found, strict=True):
-        if finding.severity is Severity.ERROR:
-            errors |= {answer.issue.id for answer in answers[:_SHOWN]}
-        for answer in answers[:_SHOWN]:
-            name = answer.issue.id
-            explained[name] = explained.get(name, 0) + 1
-            if name not in best or answer.weight > best[name].weight:
-                best[name] = answer
-    return sorted(
-        best.values(), key=lambda one: (one.issue.id not in errors, -one.weight, -explained[one.issue.id])
-    )
+    """Ranked answers for a capture: the verdict's first; of equals the one that explains more findings."""
+    return together(findings, answers_of_findings(findings, reading, issues), reading)
 
 
 def diagnose_capture(findings: Sequence[Finding], reading: Reading) -> Diagnosis:
     """The findings of a capture as a diagnosis: a failure each, ranked answers over all."""
     found = answers_of_findings(findings, reading)
     failures = tuple(
-        Failure(message=explain(finding), count=1, answers=tuple(answers[:_SHOWN]))
+        Failure(message=explain(finding), count=1, answers=tuple(answers[:SHOWN]))
         for finding, answers in zip(findings, found, strict=True)
     )
-    answers = tuple(_together(findings, found))
+    answers = tuple(together(findings, found, reading))
     version = reading.server_version
     return Diagnosis(
         sentence=sentence(answers, failures),
@@ -318,7 +299,7 @@ def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | N
     if held:
         exact = any(form.codes or form.message for form in held)
         because = Because.EXACT_FINDING if exact else Because.FINDING
-        reasons.append(Reason(because, f"the finding {finding.kind.replace('_', ' ')} matches it"))
+        reasons.append(Reason(because, f"the finding {KINDS[finding.kind].label} matches it"))
     elif issue.findings and finding.kind not in _WORDS and not told:
         return []
     supposed = _supposed(issue, finding, evidence)

@@ -5,14 +5,19 @@ The confidence is that of the match on this stream, not of the catalogue's entry
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
+from inspector.audit import Finding, Severity
+from inspector.audit.verdict import clauses
 from inspector.diagnosis.issue import Confidence, Issue, Side
 from inspector.diagnosis.ranking import Answer, Because
 from inspector.diagnosis.steps import Situation, first_step
 from inspector.engines import DEFAULT
+from inspector.reading import Reading
 
-__all__ = ["Alternative", "Cause", "cause_of"]
+__all__ = ["SHOWN", "Alternative", "Cause", "cause_of", "leading", "together"]
+
+T = TypeVar("T")
 
 _EVIDENCE: Final[Mapping[Because, int]] = {
     Because.TOKENS: 4,
@@ -25,6 +30,8 @@ _EVIDENCE: Final[Mapping[Because, int]] = {
 """What can lead to an answer, by strength."""
 _ASIDE: Final = frozenset({Because.RATE, Because.NOT_RATE, Because.HINT, Because.INSIDE})
 _ALTERNATIVES: Final = 2
+SHOWN: Final = 3
+"""Issues of one finding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +76,48 @@ def cause_of(answers: Sequence[Answer], situation: Situation) -> Cause | None:
         confidence=sure,
         first_step=step,
         alternatives=others,
+    )
+
+
+def leading(named: Sequence[T | None], findings: Sequence[Finding], reading: Reading) -> T | None:
+    """What is named for the first clause of the verdict for which something is, by its first such finding.
+
+    All that gives advice for a capture begins with this: verdict, report and diagnosis.
+    """
+    if not any(named):
+        return None
+    by_finding = {id(finding): one for finding, one in zip(findings, named, strict=True)}
+    for clause in clauses(reading, findings):
+        for finding in clause.findings:
+            if (found := by_finding[id(finding)]) is not None:
+                return found
+    return None
+
+
+def together(
+    findings: Sequence[Finding], found: Sequence[Sequence[Answer]], reading: Reading
+) -> list[Answer]:
+    """The answers to all findings of a capture, that of the verdict first; see `answers_of_capture`."""
+    first = leading([answers[0].issue.id if answers else None for answers in found], findings, reading)
+    best: dict[str, Answer] = {}
+    explained: dict[str, int] = {}
+    errors: set[str] = set()
+    for finding, answers in zip(findings, found, strict=True):
+        if finding.severity is Severity.ERROR:
+            errors |= {answer.issue.id for answer in answers[:SHOWN]}
+        for answer in answers[:SHOWN]:
+            name = answer.issue.id
+            explained[name] = explained.get(name, 0) + 1
+            if name not in best or answer.weight > best[name].weight:
+                best[name] = answer
+    return sorted(
+        best.values(),
+        key=lambda one: (
+            one.issue.id != first,
+            one.issue.id not in errors,
+            -one.weight,
+            -explained[one.issue.id],
+        ),
     )
 
 

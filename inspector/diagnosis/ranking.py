@@ -176,8 +176,6 @@ def version_reason(
         said = f"{server.labelled(version)}{f' ({source})' if source else ''}"
     if inside is None:
         return None
-    fixed = issue.fixed_in.get(server.program)
-    cure = f", fixed in {fixed}" if fixed else ""
     if inside:
-        return Reason(Because.INSIDE, f"{said} is inside the affected versions {affected.text}{cure}")
-    return Reason(Because.OUTSIDE, f"{said} is outside the affected versions {affected.text}{cure}")
+        return Reason(Because.INSIDE, f"{said} is inside the affected versions {affected.text}")
+    return Reason(Because.OUTSIDE, f"{said} is outside the affected versions {affected.text}")

@@ -118,15 +118,12 @@ _QUESTION: Final = re.compile(
     r"|is there (?:an?|any)|are there|can i|should i|do(?:es)? (?:\w+ ){1,4}support)\b[^.?!]{0,200}\?"
 )
 _NO_LONGER: Final = re.compile(
-    r"(?i)\bno longer (?:drop|lose|leak|fail|crash|ignore|swallow|strip|truncate"
+    r"(?i)\b(?:(?:(?:is|are|was|were|be|been) )?(?:not|never)|(?:is|are|was|were)n'?t|no) (?:ever )?"
+    r"(?:null|empty|blank|missing|lost|dropped|truncated|garbled)\b"
+    r"|\bno longer (?:drop|lose|leak|fail|crash|ignore|swallow|strip|truncate"
     r"|return (?:an? )?(?:null|empty|blank))\w*(?: [\w`'-]+){0,3}"
 )
 """What is over is no symptom."""
-_DENIED: Final = re.compile(
-    r"(?i)\b(?:(?:(?:is|are|was|were|be|been) )?(?:not|never)|(?:is|are|was|were)n'?t|no) (?:ever )?"
-    r"(?:null|empty|blank|missing|lost|dropped|truncated|garbled)\b"
-)
-"""Nor is what does not happen."""
 _TROUBLE: Final = re.compile(
     r"(?i)\b(?:null|none|empty|blank|missing|lost|errors?|fail\w*|crash\w*|fix\w*|wrong|issue|bug|problem|broken|solve\w*"
     r"|stops?|stuck|leak\w*|ignor\w+|(?:does|do|did|is|are|can)n'?t)\b"
@@ -135,7 +132,7 @@ _TROUBLE: Final = re.compile(
 
 def statements(sentences: Iterable[str]) -> list[str]:
     """Sentences without the questions that name no trouble: how to do a thing is no symptom."""
-    sentences = (_DENIED.sub(" ", _NO_LONGER.sub(" ", one)) for one in sentences)
+    sentences = (_NO_LONGER.sub(" ", one) for one in sentences)
     kept = (
         _QUESTION.sub(lambda asked: asked[0] if _TROUBLE.search(asked[0]) else " ", one) for one in sentences
     )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from inspector.audit import explain
+from inspector.audit import KINDS, explain
 from inspector.capture import Endpoint
 from inspector.formats import count
 from inspector.harmony.text import text_of
@@ -155,7 +155,7 @@ def shrunk_lines(found: Shrunk, version: str, stream_interval: int) -> list[str]
     return [
         f"{len(found.ids)} of {found.whole} tokens still fail on vLLM {version}, "
         f"{found.capture.header.endpoint.value}, {step} per step; {least}.",
-        f"  {found.finding.kind}: {explain(found.finding)}",
+        f"  {KINDS[found.finding.kind].label}: {explain(found.finding)}",
         f"  It failed in {found.failed} of {found.asked} repetitions; {found.tries} requests in all.",
         f"  {text_of(found.ids)}",
         f"  [[tokens {' '.join(map(str, found.ids))}]]",

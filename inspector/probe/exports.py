@@ -3,14 +3,18 @@
 import csv
 import io
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any, Final, assert_never
 from xml.sax.saxutils import escape, quoteattr
 
+from inspector.audit.kinds import KINDS, Kind, Severity, Side
 from inspector.probe.judging import Result, Row
 from inspector.probe.reporting import worst_rows
 from inspector.views.sarif import RESULTS_AT_MOST, kind_words, sarif, sarif_result
 
 __all__ = ["COLUMNS", "csv_text", "junit_text", "sarif_text"]
+
+_SIDES: Final = (Side.ABORT, Side.TEXT, Side.MODEL, Side.STREAM)
 
 COLUMNS: Final = (
     "request",
@@ -124,26 +128,30 @@ def _plain(text: str) -> str:
 
 
 def sarif_text(rows: Sequence[Row]) -> str:
-    """SARIF 2.1.0: a rule for each kind of finding and failure, a result for each request that has one."""
-    results: list[dict[str, Any]] = []
-    for row in worst_rows(rows)[:RESULTS_AT_MOST]:
-        if row.result is Result.UNKNOWN:
-            continue
-        for rule in row.judged.kinds or (_slug(row.judged.failure),):
-            results.append(_result(row, rule))
-    return sarif(_TOOL, results, _rule_words)
+    """SARIF 2.1.0: a result for each damaged or failed request, under the worst kind of its findings."""
+    bad = (row for row in worst_rows(rows) if row.result is not Result.UNKNOWN)
+    return sarif(_TOOL, [_result(row) for row in islice(bad, RESULTS_AT_MOST)], _rule_words)
 
 
-def _result(row: Row, rule: str) -> dict[str, Any]:
+def _result(row: Row) -> dict[str, Any]:
     return sarif_result(
-        rule,
+        min(row.judged.kinds, key=_rank, default=_slug(row.judged.failure)),
         "error",
         f"{row.endpoint.value}, {row.prompt}: {row.judged.sentence}",
         row.capture or f"request-{row.number + 1}",
         result=row.result.value,
         side=row.side,
+        kinds=list(row.judged.kinds),
         cause=row.judged.cause,
     )
+
+
+def _rank(kind: str) -> tuple[bool, int]:
+    """Kinds in the order in which a verdict speaks of them: errors first, the server's before the model's."""
+    if kind not in set(Kind):  # of a later version of the program, whose probe goes on here
+        return True, len(_SIDES)
+    info = KINDS[Kind(kind)]
+    return info.severity is not Severity.ERROR, _SIDES.index(info.side)
 
 
 def _rule_words(rule: str) -> str:

@@ -89,6 +89,20 @@ class Sweep:
             return checked >= self.streams
         return rate(damaged, checked).high < self.smallest
 
+    @property
+    def most(self) -> int:
+        """Requests after which a level ends, certain or not: failed streams decide nothing."""
+        return 4 * self.streams
+
+    def far(self, rows: Sequence[Row]) -> tuple[int, int, bool]:
+        """How far a level is: so many of so many, and whether fewer may do.
+
+        Without a loss, responses that could be checked count; once one is damaged, how many more it takes
+        depends on the rest.
+        """
+        damaged, checked = _counted(rows)
+        return (len(rows), self.most, True) if damaged else (checked, self.streams, False)
+
     def loses(self, rows: Sequence[Row]) -> bool:
         """Whether the streams of a level show that it loses."""
         return proves(*_counted(rows), self.threshold)
@@ -119,6 +133,8 @@ class Progress:
     """Requests in all, where they are counted."""
     in_flight: int
     level: int
+    at_level: tuple[int, int, bool] | None
+    """Of a sweep that is under way: `Sweep.far` for its level."""
     per_s: float | None
     """Requests that ended per second, lately."""
     left_s: float | None

@@ -25,6 +25,7 @@ from inspector.probe.prompts import Prompt
 from inspector.probe.rates import percentile, rate
 from inspector.probe.reporting import rate_words
 from inspector.probe.summary import failure_words, failures
+from inspector.wire.endpoints import spec_of
 
 __all__ = [
     "ASKED",
@@ -157,7 +158,7 @@ class Proof:
 
     @property
     def damaged(self) -> int:
-        """Responses that arrived damaged without an error."""
+        """Responses that arrived damaged without an error, completions too."""
         return sum(cell.counted(Result.DAMAGED) for cell in self.cells)
 
     @property
@@ -181,17 +182,29 @@ class Proof:
 
     @property
     def sentence(self) -> str:
-        """The result, first of all."""
+        """The result, first of all: that of the endpoints whose responses a parser reads."""
         if not any(cell.rows for cell in self.cells):
             return "Nothing was measured."
         where = f"vLLM {self.version}" if self.version else "the server"
         on = f" on {self.gpu}" if self.gpu else " on a machine without a GPU" if self.here else ""
         requests = count(sum(len(cell.rows) for cell in self.cells), "request")
         failed = f" {self.failed:,} of {requests} failed with an error." if self.failed else ""
-        if not self.checked:
+        damaged, checked = _damage([cell for cell in self.cells if not spec_of(cell.endpoint).raw])
+        bare, whole = _damage([cell for cell in self.cells if spec_of(cell.endpoint).raw])
+        control = f"{bare:,} of {count(whole, 'completion')}, which no parser reads"
+        if whole and not checked:
+            return f"No parsed response of {where}{on} could be checked. Silently damaged: {control}.{failed}"
+        if not checked:
             return f"No response of {where}{on} could be checked.{failed}"
-        what = f"{self.damaged:,} of {self.checked:,} checked responses of {where}{on}"
-        return f"{what} were silently damaged: {rate(self.damaged, self.checked).words}.{failed}"
+        what = f"{damaged:,} of {checked:,} checked responses of {where}{on}"
+        also = f" For comparison: {control}." if whole else ""
+        return f"{what} were silently damaged: {rate(damaged, checked).words}.{also}{failed}"
+
+
+def _damage(cells: Sequence[Cell]) -> tuple[int, int]:
+    """How many responses arrived damaged without an error, of how many that could be checked."""
+    checked = sum(cell.counted(Result.OK, Result.DAMAGED) for cell in cells)
+    return sum(cell.counted(Result.DAMAGED) for cell in cells), checked
 
 
 async def prove(

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from inspector.audit.kinds import kind_label
 from inspector.formats import count, duration, fine_duration, number
 from inspector.probe.judging import Result, Row
 from inspector.probe.loads import Progress
@@ -50,7 +51,7 @@ def probe_lines(probe: Probe) -> list[str]:
     if found.times:
         lines += ["", *_aligned([("", "p50", "p90", "p99"), *(time_cells(one) for one in found.times)])]
     if found.kinds:
-        listed = ", ".join(f"{kind} ({number(amount)})" for kind, amount in found.kinds)
+        listed = ", ".join(f"{kind_label(kind)} ({number(amount)})" for kind, amount in found.kinds)
         lines += ["", f"findings, by streams that have one: {listed}"]
     lines += [f"cause: {title} ({key}), {count(amount, 'stream')}" for key, title, amount in found.causes]
     lines += [f"failed: {failure_words(failure)}" for failure in found.failures[:3]]
@@ -132,6 +133,11 @@ def progress_line(progress: Progress) -> str:
     """How far a run is, in one line."""
     total = "" if progress.total is None else f" of {number(progress.total)}"
     parts = [f"{number(progress.done)}{total} requests"]
+    if progress.at_level is not None:
+        done, most, fewer = progress.at_level
+        least = "at most " if fewer else ""
+        here = f"{count(progress.level, 'stream')} at once: {number(done)} of {least}{number(most)} requests"
+        parts = [here, f"{number(progress.done)} in all"]
     if progress.per_s is not None:
         parts.append(f"{number(progress.per_s, 1)} per second")
     if progress.left_s is not None:

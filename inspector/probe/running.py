@@ -190,8 +190,7 @@ class Probe:
 
     async def _loses(self, sweep: Sweep, level: int) -> bool:
         rows = self._by_level[level]
-        # Failed streams decide nothing; where there are many, the level ends at last.
-        await self._level(level, 4 * sweep.streams, lambda: sweep.certain(level, rows))
+        await self._level(level, sweep.most, lambda: sweep.certain(level, rows))
         return sweep.loses(rows)
 
     async def _level(self, level: int, most: int | None, certain: Callable[[], bool]) -> None:
@@ -357,6 +356,7 @@ class Probe:
             total=total,
             in_flight=self._in_flight,
             level=self.level,
+            at_level=self._at_level(),
             per_s=pace,
             left_s=min(left) if left else None,
             damaged=counts.count(Result.DAMAGED),
@@ -365,3 +365,8 @@ class Probe:
             waited_s=sum(gate.waited_s for gate in self._gates.values()),
             elapsed_s=elapsed,
         )
+
+    def _at_level(self) -> tuple[int, int, bool] | None:
+        if self.sweep is None or self.ended or not self.level:
+            return None
+        return self.sweep.far(list(self._by_level.get(self.level, ())))

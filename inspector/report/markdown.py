@@ -53,11 +53,10 @@ def _lines(told: Facts) -> Iterator[str]:
             yield f"delivered:\n\n{fence(_cut(row['delivered']))}\n"
     if told.issues:
         yield "### Similar known issues\n"
-        for answer in told.issues:
+        for answer, step in zip(told.issues, told.steps, strict=True):
             issue = answer.issue
             links = " ".join(f"<{link}>" for link in issue.links[:3])
-            fixed = "".join(f", fixed in {name} {release}" for name, release in issue.fixed_in.items())
-            yield f"- {code(issue.id)}: {_prose(issue.title)}{fixed}. {links}".rstrip()
+            yield f"- {code(issue.id)}: {_prose(issue.title)}. {_prose(step)} {links}".rstrip()
         yield ""
     yield "### Replay\n"
     yield f"{fence(chr(10).join(told.replay), 'sh')}\n"

@@ -179,9 +179,8 @@ def _issues(told: Facts) -> Iterator[str]:
     yield "<h2>Similar known issues</h2><ul>"
     for answer, step in zip(told.issues, told.steps, strict=True):
         issue = answer.issue
-        fixed = "".join(f", fixed in {name} {release}" for name, release in issue.fixed_in.items())
         links = "".join(f"<br><span class='quiet'>{_text(link)}</span>" for link in issue.links[:3])
-        title = f"<b>{_text(issue.title)}</b> ({_text(issue.id)}{_text(fixed)})"
+        title = f"<b>{_text(issue.title)}</b> ({_text(issue.id)})"
         yield f"<li>{title}<br>{_text(step)}{links}</li>"
     yield "</ul>"
 

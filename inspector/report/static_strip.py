@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
+from inspector.audit.kinds import KINDS, Kind
 from inspector.audit.rejection import header_words
 from inspector.formats import count
 from inspector.harmony.vocab import MARKERS
@@ -30,7 +31,7 @@ _WORDS: Final = {
     "other": "delivered in another field",
     "wrong": "in the wrong field",
     "lost": "not delivered",
-    "unserved": "no API field",
+    "unserved": KINDS[Kind.UNSERVED].label,
 }
 """The legend of the ribbons, by their class."""
 _EDGES: Final = {
@@ -249,7 +250,7 @@ def _lane(runs: Sequence[Sequence[Any]], cells: range) -> Iterator[tuple[str, st
 def _label(field: str | None, state: str) -> str:
     """What is wrong with a run; empty where nothing is."""
     if field is None:
-        return "not delivered" if state == "dropped" else "no API field"
+        return _WORDS[_ribbon(field, state)]
     return "" if state in {"ok", "unknown"} else f"in {html_text(field[:_CELL_SHOWN])}"
 
 

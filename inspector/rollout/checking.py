@@ -3,6 +3,7 @@
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
@@ -78,6 +79,8 @@ class RolloutReport:
     """Turns that another one follows."""
     broken: int = 0
     """Of these, how many the next prompt does not extend."""
+    forgotten: int = 0
+    """Turns that follow one that was no longer held: too many other conversations came between."""
     unread: int = 0
     """Rows that hold no turn."""
     breaks: list[Break] = field(default_factory=list)
@@ -97,6 +100,8 @@ class RolloutReport:
     def sentence(self) -> str:
         """What was found, in a sentence or two."""
         if not self.compared:
+            if self.forgotten:
+                return "Nothing was compared: the turns of each conversation are too far apart."
             return "No conversation has a second turn, so nothing was compared."
         whole = count(self.compared, "later prompt")
         if not self.broken:
@@ -122,6 +127,11 @@ class RolloutReport:
         """What was read, in one sentence."""
         said = f"Read {count(self.turns, 'turn')} of {count(self.conversations, 'conversation')}"
         rest = f"; {count(self.unread, 'row')} without token IDs" if self.unread else ""
+        if self.forgotten:
+            rest += (
+                f"; {count(self.forgotten, 'later turn')} not compared, because more than "
+                f"{number(_OPEN_AT_MOST)} other conversations came between (sort the rows by conversation)"
+            )
         return f"{said}{rest}."
 
     @property
@@ -135,6 +145,7 @@ class RolloutReport:
             "turns": self.turns,
             "compared": self.compared,
             "broken": self.broken,
+            "not_compared": self.forgotten,
             "rows_without_ids": self.unread,
             "causes": {str(cause): many for cause, many in self.counts.most_common()},
             "breaks": [one.as_row for one in self.breaks],
@@ -237,24 +248,30 @@ class _Run:
         self.report = report
         self._limit = limit
         self._last: OrderedDict[str, tuple[int, Turn]] = OrderedDict()
+        self._evicted: dict[bytes, int] = {}
+        """Turns of conversations that are held no longer, by a hash: smaller than any row."""
         self._unnamed = ""
 
     def begin(self, name: str) -> None:
         """Forget the turns of a conversation that starts over."""
         self._last.pop(name, None)
+        self._evicted.pop(_digest(name), None)
 
     def add(self, name: str, turn: Turn) -> None:
         """Compare the next turn of a conversation with the one before."""
         self.report.turns += 1
         place, before = self._last.pop(name, (0, None))
-        if before is None:
-            self.report.conversations += 1
-        else:
+        if before is not None:
             self.report.compared += 1
             self._compare(name, place, before, turn)
+        elif place := self._evicted.pop(_digest(name), 0):
+            self.report.forgotten += 1
+        else:
+            self.report.conversations += 1
         self._last[name] = (place + 1, turn)
         if len(self._last) > _OPEN_AT_MOST:
-            self._last.popitem(last=False)
+            oldest, (turns, _) = self._last.popitem(last=False)
+            self._evicted[_digest(oldest)] = turns
 
     def add_unnamed(self, turn: Turn) -> None:
         """The same without a name: a prompt that has nothing of the last turn begins a conversation."""
@@ -276,6 +293,10 @@ class _Run:
             report.breaks.append(
                 Break(conversation=name, turn=place, row=turn.row, size=size, drifts=tuple(found))
             )
+
+
+def _digest(name: str) -> bytes:
+    return blake2b(name.encode("utf-8", "replace"), digest_size=16).digest()
 
 
 def _begins(turn: Turn, before: Turn) -> bool:

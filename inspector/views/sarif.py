@@ -64,6 +64,7 @@ def audit_sarif(seen: Sequence[Inspection]) -> str:
             one.name,
             code=str(finding.code),
             cause=None if cause is None else cause.id,
+            first_step=None if cause is None else cause.first_step,
             token_start=finding.token_start,
             token_end=finding.token_end,
         )

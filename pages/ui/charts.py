@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from plotly.subplots import make_subplots
 
-from inspector import Inspection, Reading
+from inspector import Inspection, Reading, dashboard
 from inspector.dashboard import ChoiceReading
 from pages.ui.palette import channel_hue, shade
 
@@ -77,7 +77,7 @@ def _findings(
         at = None if finding.choice != one.index or event is None else seen.reading.arrival_s(event)
         if at is not None:
             token = "" if finding.token_start is None else f", token {finding.token_start:,}"
-            words = f"{finding.kind}{token}".replace("_", " ")
+            words = f"{dashboard.kind_label(finding.kind)}{token}"
             places.setdefault(min(at, last) * scale, []).append(words)
     shown = sorted(places.items())[:_FINDINGS_AT_MOST]
     if shown:

@@ -17,6 +17,7 @@ from inspector.playback import Settings, playback_routes
 from inspector.probe.proof import CONDITIONS, Cell, Proof, proof_lines, proof_markdown, prove
 from tests.support.builtin import CAPTURES, TOOL
 from tests.support.listening import listening
+from tests.support.probes import rows
 
 
 @pytest.fixture(scope="module")
@@ -151,3 +152,22 @@ def test_gpus_are_told_by_name_memory_and_driver() -> None:
     assert gpu_words("") == (None, None)
     told = Proof(model="m", version="0.33.0", gpu="NVIDIA L40S", driver="570.86.15", cells=[])
     assert "NVIDIA L40S (driver 570.86.15), vLLM 0.33.0, m" in proof_markdown(told)
+
+
+def test_the_sentence_is_about_responses_that_a_parser_reads() -> None:
+    """Completions arrive as they were generated: counted too, they would make losses look rarer."""
+    chat = Cell(condition="default", endpoint=Endpoint.CHAT, streams=1, rows=rows(ok=3, damaged=1))
+    raw = Cell(condition="default", endpoint=Endpoint.COMPLETIONS, streams=1, rows=rows(ok=96))
+
+    def sentence(*cells: Cell) -> str:
+        return Proof(model="m", version="0.15.1", gpu="H100", cells=cells).sentence
+
+    alone = "1 of 4 checked responses of vLLM 0.15.1 on H100 were silently damaged: 25% "
+    assert sentence(chat).startswith(alone)
+    assert (
+        sentence(chat, raw) == f"{sentence(chat)} For comparison: 0 of 96 completions, which no parser reads."
+    )
+    assert sentence(raw) == (
+        "No parsed response of vLLM 0.15.1 on H100 could be checked. "
+        "Silently damaged: 0 of 96 completions, which no parser reads."
+    )

@@ -9,6 +9,7 @@ from inspector.probe import Result, csv_text, junit_text, sarif_text
 from inspector.probe.exports import COLUMNS
 from tests.support.probes import row, rows
 
+KINDS = ("count_mismatch", "dropped", "later_kind", "unexpected_token")
 SCRIPT = "<script>alert(1)</script>"
 HOSTILE = "</failure>]]> \x00\x1b[31m & <b>=1+1 \ud800"
 
@@ -50,17 +51,23 @@ def test_junit_counts_what_test_reports_count() -> None:
     assert "</failure>]]> " in suite[5][0].attrib["message"]
 
 
-def test_sarif_has_a_result_for_each_finding_and_names_the_capture() -> None:
+def test_sarif_has_a_result_for_each_bad_request_and_names_the_capture() -> None:
     some = [
-        row(0, Result.DAMAGED, kinds=("dropped", "misrouted"), capture="captures/x.jsonl"),
+        row(
+            0,
+            Result.DAMAGED,
+            kinds=KINDS,
+            capture="captures/x.jsonl",
+        ),
         *rows(ok=1, failed=1, unknown=1),
         row(8, Result.DAMAGED, sentence=HOSTILE),
     ]
     told = json.loads(sarif_text(some))
     assert told["version"] == "2.1.0"
     [run] = told["runs"]
-    assert [one["ruleId"] for one in run["results"]] == ["dropped", "misrouted", "dropped", "http_500"]
-    assert {one["id"] for one in run["tool"]["driver"]["rules"]} == {"dropped", "misrouted", "http_500"}
+    assert [one["ruleId"] for one in run["results"]] == ["dropped", "dropped", "http_500"]
+    assert {one["id"] for one in run["tool"]["driver"]["rules"]} == {"dropped", "http_500"}
+    assert run["results"][0]["properties"]["kinds"] == list(KINDS)
     place = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
     assert place == {"uri": "captures/x.jsonl"}
 

@@ -202,6 +202,7 @@ def test_a_sweep_stops_as_soon_as_it_is_certain(playback: str) -> None:
     sweep = Sweep(limit=8, smallest=0.3)
     clean = probed(plan(playback, model=WHOLE, sweep=sweep, budget=Budget()))
     assert sorted({row.level for row in clean.rows}) == [1, 2, 4, 8]
+    assert clean.progress().at_level is None, "it has ended"
     assert all(sum(row.level == level for row in clean.rows) <= 9 + 8 for level in (1, 2, 4, 8))
     losing = probed(plan(playback, model=TOOL, sweep=sweep, budget=Budget()))
     assert {row.level for row in losing.rows} == {1}

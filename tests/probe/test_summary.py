@@ -1,7 +1,9 @@
 """What rows come to, in counts and in sentences."""
 
+from dataclasses import replace
+
 from inspector.capture import Endpoint
-from inspector.probe import Progress, Result, summary
+from inspector.probe import Progress, Result, Sweep, summary
 from inspector.probe.reporting import progress_line
 from tests.support.probes import row, rows
 
@@ -101,6 +103,7 @@ def test_progress_is_one_line_with_what_is_left_and_what_was_lost() -> None:
         total=5000,
         in_flight=8,
         level=8,
+        at_level=None,
         per_s=24.06,
         left_s=3.4,
         damaged=3,
@@ -113,3 +116,24 @@ def test_progress_is_one_line_with_what_is_left_and_what_was_lost() -> None:
         "1,200 of 5,000 requests · 24.1 per second · 3 s left · 3 damaged, 1 failed · "
         "waited 61 s as the server asked"
     )
+
+
+def test_progress_of_a_sweep_is_that_of_its_level() -> None:
+    """How many requests all levels take is not known before the end."""
+    far = Progress(
+        done=1200,
+        total=None,
+        in_flight=8,
+        level=8,
+        at_level=Sweep(smallest=0.01).far(rows(ok=120, failed=3)),
+        per_s=None,
+        left_s=None,
+        damaged=0,
+        failed=3,
+        unknown=0,
+        waited_s=0.0,
+        elapsed_s=50.0,
+    )
+    assert progress_line(far) == "8 streams at once: 120 of 299 requests · 1,200 in all · 0 damaged, 3 failed"
+    one = replace(far, level=1, damaged=1, at_level=Sweep(smallest=0.01).far(rows(ok=119, damaged=1)))
+    assert progress_line(one).startswith("1 stream at once: 120 of at most 1,196 requests · ")

@@ -217,3 +217,23 @@ def test_every_key_of_the_answer_is_json() -> None:
     assert json.loads(json.dumps(rows)) == rows
     assert rows[0]["causes"]["analysis_lost"] == 1
     assert ANALYSIS.startswith("<|channel|>" + rows[0]["breaks"][0]["drifts"][0]["seen"][:10])
+
+
+def test_conversations_that_interleave_beyond_those_held_are_counted_once(tmp_path: Path) -> None:
+    many = 4_097
+    rows = [vllm(PROMPT, CALLED, session_id=f"s{place}") for place in range(many)]
+    rows += [vllm(SECOND, FINAL, session_id=f"s{place}") for place in range(many)]
+    rows += [vllm(LOST, FINAL, session_id=f"s{many - 1}")]
+    report = report_of(tmp_path, rows)
+    assert (report.conversations, report.turns) == (many, 2 * many + 1)
+    assert (report.compared, report.forgotten) == (1, many)
+    assert [one.turn for one in report.breaks] == [2]  # turns go on counting
+    assert report.as_row["not_compared"] == many
+    assert "4,097 later turns not compared" in report.taken
+
+
+def test_nothing_compared_for_lack_of_room_is_said(tmp_path: Path) -> None:
+    names = [f"s{place}" for place in range(4_097)]
+    report = report_of(tmp_path, [vllm(PROMPT, CALLED, session_id=name) for name in [*names, *names]])
+    assert report.level == "unknown"
+    assert report.sentence == "Nothing was compared: the turns of each conversation are too far apart."

@@ -213,8 +213,6 @@ def _issue(issue: Issue, found: Diagnosis, answer: Answer | None = None) -> None
             st.badge(side, color="orange")
         if answer is not None:
             st.badge(f"match: {answer.match}", color="gray")
-        for program, fixed in issue.fixed_in.items():
-            st.badge(f"fixed in {program} {fixed}", color="green")
     st.markdown(pickers.plain(issue.cause))
     st.markdown(
         "**What to do**\n\n" + "\n".join(f"1. {pickers.plain(step)}" for step in found.steps_for(issue))
@@ -226,7 +224,7 @@ def _issue(issue: Issue, found: Diagnosis, answer: Answer | None = None) -> None
         told = "\n".join(f"- {pickers.plain(reason.words)}" for reason in answer.reasons)
         st.markdown(f"**Why this**\n\n{told}")
     affected = "; ".join(f"{program} {one.text}" for program, one in issue.affected.items())
-    where = f"Affected: {affected}." if affected else "Affected: all versions, as far as known."
+    where = f"Reported for {affected}." if affected else "Reported for all versions, as far as known."
     st.caption(pickers.plain(f"Known issue {issue.id}. {where} {issue.basis}"))
     if issue.links:
         st.caption(" · ".join(f"[{link.removeprefix('https://')}]({link})" for link in issue.links))

@@ -19,7 +19,9 @@ _EXAMPLE: Final = 'kind == "dropped" and tokens > 500'
 _HELP: Final = (
     "Compare columns with values: `==` `!=` `<` `>`, `in (...)`, `contains`, `startswith`, `null`. Join with "
     "`and`, `or`, `not`. A condition on a column of findings, such as `kind`, matches captures with such a "
-    "finding (docs/scan.md).\n\nColumns are `tokens`, `findings`, `name`, "
+    'finding (docs/scan.md). A kind is typed as its key: `kind == "unserved"` finds what pages call '
+    f"“{dashboard.kind_label('unserved')}”; the table of findings shows both.\n\n"
+    "Columns are `tokens`, `findings`, `name`, "
     f"{', '.join(f'`{name}`' for name in dashboard.LIBRARY_GROUPS)} and others."
 )
 

@@ -30,7 +30,7 @@ def verdicts(by: str, groups: Sequence[LibraryGroup], theme: str) -> go.Figure |
     shown = [group for group in groups if group.counts.captures][:_STANDING]
     if len(shown) < 2:
         return None
-    names = _labels([dashboard.value_words(group.value) for group in shown])
+    names = _labels([dashboard.value_words(group.value, by) for group in shown])
     lying = max(map(len, names)) > _SHORT
     if lying:
         names, shown = names[:_LYING], shown[:_LYING]

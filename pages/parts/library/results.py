@@ -82,7 +82,7 @@ def kinds_and_causes(found: LibrarySummary) -> None:
         st.header("Findings", anchor=False)
         rows = [
             {
-                "kind": one.value.replace("_", " "),
+                "kind": dashboard.kind_and_key(one.value),
                 "captures": one.captures,
                 "findings": one.findings,
                 "versions": dashboard.version_words(one),
@@ -214,7 +214,7 @@ def _details(session: Session, library: Library, row: dict[str, Any]) -> None:
     if findings:
         st.markdown(
             "\n".join(
-                f"- {one['severity']} · {one['kind'].replace('_', ' ')} · {plain(one['message'])}"
+                f"- {one['severity']} · {dashboard.kind_and_key(one['kind'])} · {plain(one['message'])}"
                 for one in findings[:_FINDINGS]
             )
         )

@@ -184,7 +184,7 @@ def details(run: MatrixRun, endpoint: Endpoint, script: Script, runs: Sequence[M
         what = "The same request, not streamed" if run.streamed else "The same request, streamed"
         st.text(f"{what}: {SHAPES[other.outcome]} {other.outcome.words}.")
     if score.kinds:
-        st.caption(f"Findings: {', '.join(kind.replace('_', ' ') for kind in score.kinds)}")
+        st.caption(f"Findings: {', '.join(map(dashboard.kind_label, score.kinds))}")
     capture = dashboard.matrix_capture(run, endpoint, script.name)
     if capture is None:
         st.caption("Its capture was not stored.")

@@ -52,8 +52,7 @@ def _progress(run: ProbeRun) -> None:
         return
     far = run.probe.progress()
     share = min(1.0, far.done / far.total) if far.total else None
-    at_once = f"{far.level} at once · " if run.probe.sweep is not None else ""
-    words = plain(at_once + dashboard.progress_line(far))
+    words = plain(dashboard.progress_line(far))
     if share is None:
         st.caption(words)
     else:
@@ -158,7 +157,7 @@ def _found(found: ProbeSummary) -> None:
         for key, title, amount in found.causes:
             st.markdown(f"{amount:,} × {plain(title)} (`{key}`)")
     if found.kinds:
-        listed = ", ".join(f"{kind.replace('_', ' ')} ({amount:,})" for kind, amount in found.kinds)
+        listed = ", ".join(f"{dashboard.kind_label(kind)} ({amount:,})" for kind, amount in found.kinds)
         st.caption(plain(f"Findings, by streams that have one: {listed}"))
     for failure in found.failures[:3]:
         st.caption(plain(f"Failed: {dashboard.failure_words(failure)}"))

@@ -48,7 +48,7 @@ export class Cells {
         if (state === "ok" || state === "unknown" || end - start > LABELLED) continue;
         let sum = SIZE.cellGap * (end - start - 1);
         for (let i = start; i < end; i++) sum += widths[i];
-        const missing = Math.ceil(this.textWidth(runLabel(lane.runs[k]), FONT.label)) + 13 - sum;
+        const missing = Math.ceil(this.textWidth(runLabel(lane.runs[k], model.kinds), FONT.label)) + 13 - sum;
         if (missing <= 0) continue;
         const each = Math.ceil(missing / (end - start));
         for (let i = start; i < end; i++) widths[i] += each;

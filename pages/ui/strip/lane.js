@@ -2,7 +2,7 @@
 
 import { Column } from "./columns.js";
 
-/** @import { LaneChange, Run } from "./payload.d.ts" */
+/** @import { KindRow, LaneChange, Run } from "./payload.d.ts" */
 
 const NO_RUN = -1;
 /** @type {Record<string, string>} */
@@ -11,7 +11,6 @@ const LETTERS = { reasoning: "R", content: "C", tool: "T", other: "O" };
 const STATE_LABELS = {
   dropped: "not delivered",
   garbled: "garbled",
-  unserved: "no API field",
   reordered: "out of order",
   duplicated: "repeated",
 };
@@ -92,10 +91,13 @@ export function fieldWords(field) {
   return (call[1] === "0" ? "tool " : `tool ${Number(call[1]) + 1} `) + call[2];
 }
 
-/** @param {Run} run */
-export function runLabel([, , field, state]) {
+/**
+ * @param {Run} run
+ * @param {Record<string, KindRow>} kinds
+ */
+export function runLabel([, , field, state], kinds) {
   if (state === "ok") return fieldWords(field);
   if (state === "misrouted") return `in ${fieldWords(field)}`;
   if (state === "unknown") return `${fieldWords(field)}?`;
-  return STATE_LABELS[state] ?? state;
+  return STATE_LABELS[state] ?? kinds[state]?.label ?? state;
 }

@@ -7,7 +7,8 @@ import { laneLetter } from "./row.js";
 
 /** @import { Model } from "./model.js" */
 
-/** @typedef {{ kind: "ribbon" | "sample", state: string, hue?: string, words: string }} Entry */
+/** Without `words`, the state is a kind of finding, and its label is shown.
+ * @typedef {{ kind: "ribbon" | "sample", state: string, hue?: string, words?: string }} Entry */
 
 /** @type {Entry[]} */
 const ENTRIES = [
@@ -18,7 +19,7 @@ const ENTRIES = [
   { kind: "ribbon", state: "unknown", hue: "other", words: "delivered, possibly incomplete" },
   { kind: "ribbon", state: "dropped", hue: "other", words: "not delivered" },
   { kind: "ribbon", state: "misrouted", hue: "content", words: "in the wrong field" },
-  { kind: "ribbon", state: "unserved", hue: "other", words: "no API field" },
+  { kind: "ribbon", state: "unserved", hue: "other" },
   { kind: "sample", state: "marker", words: "special token" },
   { kind: "sample", state: "header", words: "header" },
   { kind: "sample", state: "culprit", words: "rejected by the parser" },
@@ -37,7 +38,7 @@ const EXPLAINED = new Set(["unknown", "misrouted", "unserved"]); // other losses
  */
 export function paintLegend(element, model) {
   const shown = shownIn(model);
-  const items = ENTRIES.filter((entry) => shown.has(nameOf(entry))).map(item);
+  const items = ENTRIES.filter((entry) => shown.has(nameOf(entry))).map((entry) => item(entry, model));
   if (model.lanes.length > 1) {
     for (const [number, lane] of model.lanes.entries()) items.push(laneItem(lane.label, number));
   }
@@ -67,13 +68,16 @@ function shownIn(model) {
   return shown;
 }
 
-/** @param {Entry} entry */
-function item({ kind, state, hue, words }) {
+/**
+ * @param {Entry} entry
+ * @param {Model} model
+ */
+function item({ kind, state, hue, words }, { kinds }) {
   const element = make("span", "item");
   const swatch = make("i", `swatch ${kind} ${state}`, kind === "sample" ? "ab" : "");
   if (hue) swatch.dataset.hue = hue;
   if (state === "ok") swatch.dataset.letter = LETTERS.get(hue) ?? "";
-  element.append(swatch, words);
+  element.append(swatch, words ?? kinds[state]?.label ?? state);
   return element;
 }
 

@@ -103,7 +103,7 @@ export class Row {
       element.style.top = top;
       element.style.left = `${places[first].x}px`;
       this.element.append(element);
-      const label = runLabel(run);
+      const label = runLabel(run, model.kinds);
       const wide = layout.textWidth(label, FONT.label) + 8;
       const letter = fieldLetter(run[2]);
       this.bars.push({ element, from: places[first], first, last, label, letter, wide, width: -1 });
