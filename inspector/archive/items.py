@@ -115,4 +115,9 @@ def as_text(path: str) -> str:
 
 def from_text(path: str) -> str:
     """The path that a row has, or that the URL of a file names."""
-    return os.fsdecode(unquote_to_bytes(urlsplit(path).path)) if path.startswith(_FILE_URL) else path
+    if not path.startswith(_FILE_URL):
+        return path
+    try:
+        return os.fsdecode(unquote_to_bytes(urlsplit(path).path))
+    except ValueError as error:
+        raise StoreError(f"{path}: invalid URL ({error}); use file:///folder/file") from error

@@ -181,7 +181,8 @@ def explain(finding: Finding) -> str:
             missing = (facts.counted or 0) - (facts.seen or 0)
             return (
                 f"The server counted {facts.counted:,} tokens. The delivered texts and their framing account for about "
-                f"{facts.seen:,} (an estimate). The other {missing:,} are lost text, or framing between messages that the deltas merge."
+                f"{facts.seen:,} (an estimate). The other {missing:,} are lost text, or framing between messages "
+                "that the deltas merge."
             )
         case Code.OUT_OF_PROTOCOL:
             more = f" ({facts.times:,} times)" if facts.times is not None and facts.times > 1 else ""

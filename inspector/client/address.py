@@ -55,7 +55,8 @@ class Server:
             named = parts.username is not None
             known = parts.scheme in {"http", "https"} and parts.hostname and (parts.port or True)
             # Names that no host can have: a client would raise errors of its own.
-            httpx.URL(self.v1).raw_host.decode("ascii").encode("idna")
+            url = httpx.URL(self.v1)
+            known = known and bool(url.host) and bool(url.raw_host.decode("ascii").encode("idna"))
         except (ValueError, httpx.InvalidURL):  # also an invalid port, half of an IPv6 address
             known = False
             named = named or "@" in self.v1

@@ -42,11 +42,11 @@ def checked(response: httpx.Response, server: Server) -> None:
     try:
         there = response.request.url.join(response.headers["location"])
     except (httpx.InvalidURL, ValueError) as error:
-        raise Redirected(f"{server.root} redirects to an address that is none") from error
+        raise Redirected(f"{server.root} redirects to an invalid address") from error
     here = response.request.url
     same = (there.scheme, _port(there)) == (here.scheme, _port(here))
     upgraded = (here.scheme, there.scheme) == ("http", "https")
-    if there.host != here.host or not (same or upgraded):
+    if there.raw_host != here.raw_host or not (same or upgraded):
         raise Redirected(
             f"{server.root} redirects to another address ({_shown(there)}), and keys must not go there; "
             "if you trust it, use it as the base URL"

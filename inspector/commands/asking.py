@@ -26,7 +26,9 @@ __all__ = [
 
 def add_request_options(parser: ArgumentParser | _ArgumentGroup, *, required: bool) -> None:
     """Add the options of the request, except the model."""
-    parser.add_argument("--endpoint", choices=[spec.endpoint.value for spec in ASKED], default="chat")
+    parser.add_argument(
+        "--endpoint", choices=[spec.endpoint.value for spec in ASKED], default="chat", help="default: chat"
+    )
     text = parser.add_mutually_exclusive_group(required=required)
     text.add_argument("--prompt", metavar="TEXT", help="the user's message")
     text.add_argument("--messages", metavar="FILE", help="JSON file with chat messages")

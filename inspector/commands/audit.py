@@ -54,7 +54,9 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print one JSON object, or an array for several files"
     )
-    parser.add_argument("--all", action="store_true", help="list each of many findings of one kind")
+    parser.add_argument(
+        "--all", action="store_true", help="list every finding; otherwise many of one kind are summarized"
+    )
     parser.add_argument("--sarif", metavar="FILE", help="also write the findings for code scanning")
     add_fail_on(parser)
     parser.add_argument(

@@ -180,7 +180,7 @@ def _lines(found: Comparison) -> Iterator[str]:
     rows = list(difference_rows(found))
     for row in rows[:_DIFFERENCES_SHOWN]:
         place = " / ".join(
-            f"{side} {row[f'{side}_start']}–{row[f'{side}_end']}"
+            f"{side} {_span(row[f'{side}_start'], row[f'{side}_end'])}"
             for side in ("left", "right")
             if row[f"{side}_start"] is not None
         )
@@ -199,6 +199,11 @@ def _lines(found: Comparison) -> Iterator[str]:
         if row["left"] or row["right"]:
             mine, other = (figure(row[side], row["unit"]) for side in ("left", "right"))
             yield f"  {row['figure']}: {mine} | {other}"
+
+
+def _span(start: int, end: int) -> str:
+    """Tokens as `audit` numbers them, with the last one."""
+    return f"{start:,}" if end - start <= 1 else f"{start:,}–{end - 1:,}"
 
 
 def _tokens(one: Inspection) -> str:

@@ -30,7 +30,7 @@ def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "doctor",
         help="check a server's gpt-oss configuration",
-        description="Send a few short requests to a server and say which flag or file to change.",
+        description="Send a few short requests to a server and report which flag or file to change.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,
     )

@@ -40,7 +40,10 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument("files", nargs="*", metavar="FILE", help="captures (default: the built-in captures)")
     add_address_options(parser, port=8001)
     parser.add_argument(
-        "--speed", type=_pace, default="1", help="multiple of the recorded pace; inf removes all pauses"
+        "--speed",
+        type=_pace,
+        default="1",
+        help="multiple of the recorded pace (default: 1); inf removes all pauses",
     )
     parser.add_argument("--tokens-per-s", type=_pace, help="a constant pace instead of the recorded one")
     parser.add_argument(

@@ -19,7 +19,6 @@ from inspector.client.plain import list_models, open_client, version_and_owner
 from inspector.commands.asking import add_connection_options, server_of
 from inspector.commands.shared import Commands, print_json, say, tell, write_text
 from inspector.errors import ConnectionFailed, InspectorError, LabError, StoreError
-from inspector.formats import count
 from inspector.lab.process import ServerProcess, free_port, kill_is_interrupt
 from inspector.probe import prompts_of_file
 from inspector.probe.proof import (
@@ -126,7 +125,7 @@ def run(arguments: Namespace) -> int:
         print_json(proof_row(proof))
     else:
         say([*proof_lines(proof), "", f"report: {report}"])
-    if not proof.measured:
+    if not proof.checked:
         return 2
     return int(proof.damaged > 0)
 
@@ -230,9 +229,13 @@ def _proof(
         cells=cells,
         commands=commands,
         asked=f"the prompts of {arguments.prompts}" if arguments.prompts else ASKED,
-        made=f"{at} by Harmony Inspector{_mine()}, with a budget of {count(arguments.minutes, 'minute')}",
+        made=f"{at} by Harmony Inspector{_mine()}, with a budget of {_budget(arguments.minutes)}",
         folder=arguments.out / "captures",
     )
+
+
+def _budget(minutes: float) -> str:
+    return f"{minutes:g} minute{'' if minutes == 1 else 's'}"
 
 
 def _mine() -> str:

@@ -118,7 +118,9 @@ _QUESTION: Final = re.compile(
     r"|is there (?:an?|any)|are there|can i|should i|do(?:es)? (?:\w+ ){1,4}support)\b[^.?!]{0,200}\?"
 )
 _NO_LONGER: Final = re.compile(
-    r"(?i)\bno longer (?:drop|lose|leak|fail|crash|ignore|swallow|strip|truncate"
+    r"(?i)\b(?:(?:(?:is|are|was|were|be|been) )?(?:not|never)|(?:is|are|was|were)n'?t|no) (?:ever )?"
+    r"(?:null|empty|blank|missing|lost|dropped|truncated|garbled)\b"
+    r"|\bno longer (?:drop|lose|leak|fail|crash|ignore|swallow|strip|truncate"
     r"|return (?:an? )?(?:null|empty|blank))\w*(?: [\w`'-]+){0,3}"
 )
 """What is over is no symptom."""

@@ -36,12 +36,12 @@ class Basics:
         models = self._models(found)
         owner = owner_in(found, self.model)
         self.engine = engine_of(owned_by=owner)
-        yield ok("reachable", f"{self.server.v1} answers.")
+        yield ok("reachable", f"{self.server.v1} responds.")
         health = self._status(f"{self.server.root}/health")
         if health == 200:
-            yield ok("health", "/health says 200.")
+            yield ok("health", "/health returned 200.")
         else:
-            told = f"/health says {health}" if health else "/health does not answer"
+            told = f"/health returned {health}" if health else "/health does not answer"
             change = "Look at the server's log; if a proxy in front hides /health, name the server itself."
             yield warning("health", f"{told}.", change)
         yield self._versions()
@@ -70,12 +70,12 @@ class Basics:
         if not isinstance(version, str):
             return unknown(
                 "version",
-                "/version does not say which release this is.",
-                f"A proxy may hide it, or it is no {self.engine.label}; name the server itself in "
+                "/version does not report a release.",
+                f"A proxy may hide it, or this is not {self.engine.label}; name the server itself in "
                 "--base-url.",
             )
         self.version = version
-        return ok("version", f"The server calls itself {version}.")
+        return ok("version", f"/version reports {version}.")
 
     def _front_end(self, owner: str | None) -> Check:
         name, assumed = "front end", f"{DEFAULT.front_end} is assumed."

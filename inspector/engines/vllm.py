@@ -17,6 +17,8 @@ __all__ = ["VLLM"]
 
 _NUMBER: Final = r"v?(?P<version>\d+\.\d+\.\d+[\w.]{0,20})"
 _GAP: Final = r"""(?:==|(?:[ _-]?version)?[\s:=|`*"']{1,40})"""
+_MEASURED: Final = r"(?:[%/|×]|(?:ms|s|sec|seconds?|min|minutes?|x|times|tok|tokens?|req|requests?|gi?b)\b)"
+"""What follows a number that is no version: a unit, or the next cell of a table."""
 _PARSER_FLAGS: Final = "--enable-auto-tool-choice --tool-call-parser openai"
 
 VLLM: Final = Engine(
@@ -35,7 +37,7 @@ VLLM: Final = Engine(
         ("the text", re.compile(rf"(?i)\bvllm{_GAP}{_NUMBER}")),
         ("the text", re.compile(rf"vllm-openai:{_NUMBER}")),
         # A minor release in a sentence, "vLLM 0.33"; gpt-oss runs from 0.10 on.
-        ("the text", re.compile(rf"(?i)\bvllm{_GAP}v?(?P<version>0\.[1-4]\d)(?!\.?\w|%)")),
+        ("the text", re.compile(rf"(?i)\bvllm{_GAP}v?(?P<version>0\.[1-4]\d)(?!\.?\w|\s?{_MEASURED})")),
     ),
     version_words=("ersion", "engine (v", "vllm", "vLLM", "VLLM"),
     named=re.compile(r"(?<![a-z])vllm(?![-_]?mlx)(?![a-z])", re.IGNORECASE),

@@ -21,7 +21,9 @@ HALF: Final = "\ufffd"
 _HALVES_AT_MOST: Final = 4
 _HALVES: Final = (95, 96)
 _SPACED_HALVES: Final = (333, 367)
-"""Tokens of such bytes, alone and with a space before them; among printable characters no other has one."""
+"""Tokens of such bytes, alone and with a space before them."""
+_JOINED: Final = re.compile(f"[?-]{HALF}|{HALF}[\n&?adimnoprst]|[^\x00-\x7f]{HALF}|{HALF}[^\x00-\x7f]")
+"""Where one token may hold such bytes, or U+FFFD itself, and other text: its tokens cannot be counted."""
 _END_OF_TEXT: Final = "<|endoftext|>"
 _MARKER: Final = re.compile(
     f"({'|'.join(re.escape(text) for text in (*(marker.text for marker in Marker), _END_OF_TEXT))})"
@@ -86,11 +88,9 @@ def spellings(turn: Sequence[Told], ending: Ending | None) -> Iterator[Row]:
 
 def has_unread(text: str) -> bool:
     """Whether a text has half characters in places where their tokens cannot be counted."""
-    places = [place for place, letter in enumerate(text) if letter == HALF]
-    return bool(places) and (
-        len(places) > _HALVES_AT_MOST
-        or _MARKER.search(text) is not None
-        or any(place and not text[place - 1].isascii() for place in places)
+    halves = text.count(HALF)
+    return halves > 0 and (
+        halves > _HALVES_AT_MOST or _MARKER.search(text) is not None or _JOINED.search(text) is not None
     )
 
 

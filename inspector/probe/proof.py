@@ -24,6 +24,7 @@ from inspector.probe.planning import Plan
 from inspector.probe.prompts import Prompt
 from inspector.probe.rates import percentile, rate
 from inspector.probe.reporting import rate_words
+from inspector.probe.summary import failure_words, failures
 from inspector.wire.endpoints import spec_of
 
 __all__ = [
@@ -48,6 +49,8 @@ MORE_S: Final = 30.0
 
 _SPECULATION: Final = '{"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 4}'
 _MAX_TOKENS: Final = 512
+_FAILURES_SHOWN: Final = 3
+"""Ways to fail that a report names."""
 _WEATHER: Final = {
     "type": "function",
     "function": {
@@ -173,25 +176,29 @@ class Proof:
         ]
 
     @property
-    def measured(self) -> bool:
-        """Whether any request has ended."""
-        return any(cell.rows for cell in self.cells)
+    def checked(self) -> int:
+        """Responses of which it is known whether they arrived damaged."""
+        return sum(cell.counted(Result.OK, Result.DAMAGED) for cell in self.cells)
 
     @property
     def sentence(self) -> str:
         """The result, first of all: that of the endpoints whose responses a parser reads."""
-        if not self.measured:
+        if not any(cell.rows for cell in self.cells):
             return "Nothing was measured."
         where = f"vLLM {self.version}" if self.version else "the server"
         on = f" on {self.gpu}" if self.gpu else " on a machine without a GPU" if self.here else ""
+        requests = count(sum(len(cell.rows) for cell in self.cells), "request")
+        failed = f" {self.failed:,} of {requests} failed with an error." if self.failed else ""
         damaged, checked = _damage([cell for cell in self.cells if not spec_of(cell.endpoint).raw])
         bare, whole = _damage([cell for cell in self.cells if spec_of(cell.endpoint).raw])
         control = f"{bare:,} of {count(whole, 'completion')}, which no parser reads"
         if whole and not checked:
-            return f"No parsed response of {where}{on} could be checked. Silently damaged: {control}."
+            return f"No parsed response of {where}{on} could be checked. Silently damaged: {control}.{failed}"
+        if not checked:
+            return f"No response of {where}{on} could be checked.{failed}"
         what = f"{damaged:,} of {checked:,} checked responses of {where}{on}"
         also = f" For comparison: {control}." if whole else ""
-        return f"{what} were silently damaged: {rate(damaged, checked).words}.{also}"
+        return f"{what} were silently damaged: {rate(damaged, checked).words}.{also}{failed}"
 
 
 def _damage(cells: Sequence[Cell]) -> tuple[int, int]:
@@ -298,7 +305,7 @@ def proof_lines(proof: Proof) -> list[str]:
     lines += [
         "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
     ]
-    return [*lines, *_cause_words(proof), *_troubles(proof)]
+    return [*lines, *_cause_words(proof), *_failure_words(proof), *_troubles(proof)]
 
 
 def proof_markdown(proof: Proof) -> str:
@@ -312,7 +319,7 @@ def proof_markdown(proof: Proof) -> str:
         if one.name in named:
             command = proof.commands.get(one.name)
             lines.append(f"- {one.name}: {one.words}" + (f": {_code(command)}" if command else ""))
-    lines += [f"- {_code(words)}" for words in _cause_words(proof)]
+    lines += [f"- {_code(words)}" for words in (*_cause_words(proof), *_failure_words(proof))]
     lines += [f"- {words}" for words in (proof.asked, proof.made) if words]
     # A server's words stay words: no links or tags come of them.
     return "\n".join([*lines, *(f"- {_code(words)}" for words in _troubles(proof))]) + "\n"
@@ -328,6 +335,11 @@ def _cause_words(proof: Proof) -> list[str]:
         why = f"{title} ({cause})" if cause else "no known issue explains it"
         found.append(f"{count(amount, 'damaged response')}: {why}")
     return found
+
+
+def _failure_words(proof: Proof) -> list[str]:
+    found = failures([row for cell in proof.cells for row in cell.rows])
+    return [f"failed: {failure_words(failure)}" for failure in found[:_FAILURES_SHOWN]]
 
 
 def proof_row(proof: Proof) -> dict[str, Any]:

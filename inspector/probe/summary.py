@@ -19,6 +19,7 @@ __all__ = [
     "Times",
     "Verdict",
     "failure_words",
+    "failures",
     "grouped",
     "summary",
 ]
@@ -140,7 +141,7 @@ def summary(rows: Sequence[Row], *, swept: bool = False, threshold: float = 0.01
                 if row.judged.cause and row.result in {Result.DAMAGED, Result.FAILED}
             ).most_common()
         ),
-        failures=_failures(counted),
+        failures=failures(counted),
         times=tuple(_times(counted)),
         against=against,
         smallest_losing=losing,
@@ -190,7 +191,8 @@ def _tokens_per_event(row: Row) -> int | None:
     return None if mean is None or not row.streamed else max(1, round(mean))
 
 
-def _failures(rows: Sequence[Row]) -> tuple[tuple[str, int, str], ...]:
+def failures(rows: Sequence[Row]) -> tuple[tuple[str, int, str], ...]:
+    """How requests failed, how often, and one of the sentences; the most frequent first."""
     failed = [row for row in rows if row.result is Result.FAILED]
     first = {row.judged.failure: row.judged.sentence for row in reversed(failed)}
     return tuple(

@@ -338,7 +338,8 @@ class _Connection(asyncio.Protocol):
         except h11.RemoteProtocolError as error:
             self._failed(httpx.RemoteProtocolError(str(error)), error)
         # Its line end may still be to come. As no chunk begins with one, h11 gets it then.
-        self._between = last is not None and last.chunk_end and not self._http.trailing_data[0]
+        ended = last is not None and last.chunk_end
+        self._between = ended and not self._whole and not self._http.trailing_data[0]
         self._wake()
 
     def _without_chunks(self, data: bytes, at_s: float) -> bytes:

@@ -164,9 +164,10 @@ def _text_of_item(item: object, message: Mapping[str, Any]) -> str | None:
         return arguments if same and isinstance(arguments, str) else None
     if recipient is not None and recipient.startswith("functions."):
         return None
-    answers = kind == "message" and message.get("channel") in {"final", "commentary"}
+    channel = _word(message.get("channel"))
+    answers = kind == "message" and channel in {"final", "commentary"}
     # vLLM up to 0.16 returns a preamble as a reasoning item.
-    thinks = kind == "reasoning" and (message.get("channel") == "analysis" or recipient is not None)
+    thinks = kind == "reasoning" and (channel == "analysis" or recipient is not None)
     return _text(item.get("content")) if answers or thinks else None
 
 

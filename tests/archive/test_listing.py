@@ -67,6 +67,7 @@ def test_places_that_do_not_exist_are_errors_of_the_caller(tmp_path: Path) -> No
         tmp_path / "*.jsonl": "no file matches",
         tmp_path.parent / f"{tmp_path.name[:-1]}*": "only folders match",
         "memory://none/none.json": "no such object",
+        "file://[folder/x.json": "invalid URL",
         "nosuchprotocol://x/y": "cannot be opened",
         "https://me:secret@host/x.json": "contains a key or password",
         "https://host/x.json?X-Amz-Signature=abc": "contains a key or password",

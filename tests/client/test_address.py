@@ -16,6 +16,7 @@ from inspector.errors import InspectorError
         f"http://{64 * 'a'}.test",
         "http://ü..b",
         "http://☃.test",
+        "http://xn--",
         "http://host/\x01",
         "http://[::1",
         "http://host:99999",

@@ -77,7 +77,11 @@ def test_a_redirect_that_loses_the_request_names_the_address_to_use(status: int)
 
 
 def test_an_address_that_is_none_and_a_circle_are_sentences() -> None:
-    for location, words in (("http://[::1", "redirects to an address that is none"), (CHAT, "redirects")):
+    for location, words in (
+        ("http://xn--/v1", "redirects to another address (http://xn--)"),
+        ("http://[::1", "redirects to an invalid address"),
+        (CHAT, "redirects"),
+    ):
         with raw_server({CHAT: redirect(location)}) as server:
             kept = Kept()
             outcome = asyncio.run(ask(Server(base_url=server.v1), LiveRequest(model="m", prompt="p"), kept))

@@ -44,6 +44,7 @@ def test_a_running_server_is_measured_and_reported(
     assert "| running | chat | 1 |" in report
     kept = next((out / "captures").rglob("damaged-*.jsonl"))
     assert main(["audit", str(kept)]) == 1
+    assert "with a budget of 0.02 minutes" in report
     assert told["gpu"] is None
     assert "GPU unknown" in report
     assert " without a GPU " not in lines[0]  # where that server runs is not known
@@ -82,6 +83,22 @@ def test_servers_are_started_one_after_the_other_and_a_failure_is_a_row(
     assert refused["trouble"].startswith("the server did not start: the server exited with code 2")
     assert "unrecognized arguments: --no-async-scheduling" in refused["trouble"]
     assert (out / "default.log").exists()
+
+
+def test_requests_that_fail_are_in_the_sentence_with_their_reason(
+    playback: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--base-url", playback, "--model", TOOL, "--minutes", "0.02", "--streams", "1"]
+    out = tmp_path / "some"
+    assert main(["proof", *words, "--out", str(out), "--endpoint", "chat", "responses"]) == 1
+    first = capsys.readouterr().out.splitlines()[0]
+    told = json.loads((out / "report.json").read_text())
+    requests = sum(cell["requests"] for cell in told["cells"])
+    assert first.endswith(f" {told['failed']:,} of {requests:,} requests failed with an error.")
+    assert told["failed"] > 0
+    assert "- `failed: HTTP 400" in (out / "report.md").read_text()
+    assert main(["proof", *words, "--out", str(tmp_path / "none"), "--endpoint", "responses"]) == 2
+    assert capsys.readouterr().out.startswith("No response of the server could be checked. ")
 
 
 def test_nothing_measured_is_exit_code_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

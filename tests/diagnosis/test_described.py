@@ -221,6 +221,8 @@ NO_SYMPTOM = [
     "How are tool calls of gpt-oss shown in Open WebUI with vLLM?",
     "The answer of gpt-oss contains no errors, vLLM is fast",
     "vLLM no longer drops tool calls of gpt-oss in 0.15",
+    "Our gpt-oss server works great, content is never null, and the answer was not missing anything (vLLM)",
+    "No problems with gpt-oss on vLLM: no missing answers, no leaks, no loops",
     "I want to hide the reasoning of gpt-oss in my app, vLLM",
 ]
 

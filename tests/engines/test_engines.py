@@ -275,6 +275,10 @@ def test_a_log_names_its_version_by_the_words_of_its_engine() -> None:
         ("vLLM 0.6B", None),
         ("vLLM 0.20% slower", None),
         ("vllm 0.95", None),
+        ("vllm 0.12 seconds per request", None),
+        ("vLLM: 0.12 s/it", None),
+        ("| vllm | 0.12 | 0.30 |", None),
+        ("| vllm | 0.12.0 |", "0.12.0"),
     ],
 )
 def test_a_minor_release_in_a_sentence_is_a_version(text: str, version: str | None) -> None:

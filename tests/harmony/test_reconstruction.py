@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from inspector.alignment.cells import FIRST_SPECIAL
 from inspector.harmony.reconstruction import Certainty, reconstruct
-from inspector.harmony.spelling import _HALVES, _SPACED_HALVES, Ending, Told
+from inspector.harmony.spelling import _HALVES, _SPACED_HALVES, Ending, Told, has_unread
 from inspector.harmony.text import text_of
 from inspector.harmony.vocab import Marker, encode, encode_plain
 
@@ -78,14 +79,16 @@ def test_half_a_character_is_one_token_where_no_more_were_counted(text: str) -> 
 
 
 def test_half_characters_that_cannot_be_counted_leave_the_ids_unknown() -> None:
-    for text in ("\ufffd" * 5, "\u0430\ufffd", "<|end|>\ufffd"):
+    for text in ("\ufffd" * 5, "\u0430\ufffd", "\ufffd\u0430", "a-\ufffd", "\ufffdi", "<|end|>\ufffd"):
         for total in range(4, 30):
             found = reconstruct([[Told(text=text, channels=("final",))]], total=total)
             assert found.certainty is Certainty.UNKNOWN
 
 
-def test_no_printable_character_but_a_space_shares_a_token_with_half_a_character() -> None:
+def test_only_a_space_shares_a_token_with_half_a_character_whose_tokens_are_counted() -> None:
     assert [text_of([one]) for one in (*_HALVES, *_SPACED_HALVES)] == ["\ufffd"] * 2 + [" \ufffd"] * 2
+    texts = (text_of([one]) for one in range(FIRST_SPECIAL))
+    assert {text for text in texts if "\ufffd" in text and not has_unread(text)} == {"\ufffd", " \ufffd"}
 
 
 def test_a_limit_cuts_off_no_more_than_a_header_begun() -> None:

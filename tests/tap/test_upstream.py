@@ -339,3 +339,19 @@ def test_a_slow_taker_gets_all_in_order_and_one_that_fails_is_heard(first: bytes
         await response.aclose()
 
     Upstream(serve).run(use)
+
+
+def test_what_looks_like_a_chunk_after_the_end_is_no_part_of_the_body() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(CHUNKED + framed(b"one", b"%x") + b"0\r\n\r\n")
+        await asyncio.sleep(0.01)
+        writer.write(framed(b"more", b"%x"))
+        await reader.read()
+
+    async def use(transport: UpstreamTransport, root: httpx.URL) -> None:
+        response = await transport.handle_async_request(httpx.Request("GET", root))
+        await asyncio.sleep(0.05)  # both are there before the body is read
+        assert await read(response) == b"one"
+
+    Upstream(serve).run(use)

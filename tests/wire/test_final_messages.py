@@ -88,6 +88,7 @@ def test_messages_without_texts_take_those_of_the_items() -> None:
         ((CODE, ANSWER), [hollow("analysis", "functions.f"), *TURN[1:]]),
         ((CODE, ANSWER), [{**TURN[0], "author": "assistant"}, *TURN[1:]]),
         (("reasoning", ANSWER), TURN),
+        ((CODE, ANSWER), [*TURN[:2], {**TURN[2], "channel": []}]),
     ],
 )
 def test_messages_without_texts_that_are_not_those_of_the_items_tell_nothing(
