@@ -8,7 +8,16 @@ from inspector.diagnosis.issue import Issue
 from inspector.diagnosis.lines import access_of, complaint_of, exception_of, level_of, minute_of, split
 from inspector.diagnosis.routes import names_ours
 
-__all__ = ["complaint", "headline", "is_about", "is_of_other_model", "prose", "statements", "symptom_of"]
+__all__ = [
+    "complaint",
+    "headline",
+    "is_about",
+    "is_of_other_model",
+    "proposes",
+    "prose",
+    "statements",
+    "symptom_of",
+]
 
 _MOST: Final = 16_000
 """Characters of prose that are read."""
@@ -31,7 +40,7 @@ _MODEL: Final = re.compile(r"(?i)[\"']model[\"']\s?:\s?[\"'][^\"']{0,80}gpt[-_]?
 """The model in a request or a response."""
 _ELSEWHERE: Final = re.compile(
     r"(?i)\b(?:aws bedrock|bedrock|vertex ?ai|azure|openrouter|groq|fireworks|cerebras|together\.?ai"
-    r"|gemini)\b"
+    r"|workers ai|watsonx|gemini)\b"
 )
 """Services that run gpt-oss on servers of their own."""
 _OTHER_MODEL: Final = re.compile(
@@ -42,7 +51,7 @@ _OTHER_MODEL: Final = re.compile(
 _OPEN_MODEL: Final = re.compile(
     r"(?i)(?<![a-z])(?:qwe?n-?\d|qwen|qwq|qwopus|deepseek|kimi|(?:chat)?glm-?[3-9]|gemma|(?:meta-)?llama-?\s?[234](?![\w.]*cpp)"
     r"|mi[sx]tral|devstral|ministral|magistral|pixtral|minimax|nemotron|granite|phi-?[1-4]\b|hunyuan|xlam"
-    r"|vicuna|olmo|seed-?oss|ernie|step-?3|internlm|intern-s\d|command-?[ar]\b|baichuan|laguna|apertus|mimo)"
+    r"|vicuna|olmo|openchat|starling|zephyr|falcon-?\d|exaone|seed-?oss|ernie|step-?3|internlm|intern-s\d|command-?[ar]\b|baichuan|laguna|apertus|mimo)"
 )
 """Models with formats of their own, which vLLM serves too."""
 _ABOVE: Final = 2
@@ -124,6 +133,13 @@ _NO_LONGER: Final = re.compile(
     r"|return (?:an? )?(?:null|empty|blank))\w*(?: [\w`'-]+){0,3}"
 )
 """What is over is no symptom."""
+_PROPOSED: Final = re.compile(
+    r"(?im)^\W{0,3}(?:feat|feature|docs?|chore|refactor|test|tests|ci|build|style|perf)(?:\([^()]*\))?!?(?:\]|:).*"
+)
+"""The title of a change that mends nothing."""
+_PROPOSES: Final = re.compile(
+    r"(?i)\W{0,3}(?:add(?:s|ed|ing)?|introduc(?:es?|ed|ing)|allow(?:s|ing)?|expos(?:es?|ed|ing))\b"
+)
 _TROUBLE: Final = re.compile(
     r"(?i)\b(?:null|none|empty|blank|missing|lost|errors?|fail\w*|crash\w*|fix\w*|wrong|issue|bug|problem|broken|solve\w*"
     r"|stops?|stuck|leak\w*|ignor\w+|(?:does|do|did|is|are|can)n'?t)\b"
@@ -131,12 +147,21 @@ _TROUBLE: Final = re.compile(
 
 
 def statements(sentences: Iterable[str]) -> list[str]:
-    """Sentences without the questions that name no trouble: how to do a thing is no symptom."""
+    """Sentences without the questions and titles that name no trouble: how to do a thing is no symptom."""
     sentences = (_NO_LONGER.sub(" ", one) for one in sentences)
-    kept = (
-        _QUESTION.sub(lambda asked: asked[0] if _TROUBLE.search(asked[0]) else " ", one) for one in sentences
-    )
+    kept = (_QUESTION.sub(_troubled, _PROPOSED.sub(_troubled, one)) for one in sentences)
     return [one for one in kept if one.strip()]
+
+
+def proposes(sentences: Sequence[str]) -> bool:
+    """Whether a text opens with a change that adds something, and names no trouble."""
+    if not sentences or any(_TROUBLE.search(one) for one in sentences):
+        return False
+    return any(expression.match(sentences[0]) is not None for expression in (_PROPOSED, _PROPOSES))
+
+
+def _troubled(found: re.Match[str]) -> str:
+    return found[0] if _TROUBLE.search(found[0]) else " "
 
 
 def symptom_of(issue: Issue, sentences: Sequence[str]) -> str:

@@ -30,6 +30,7 @@ from inspector.diagnosis.symptoms import (
     headline,
     is_about,
     is_of_other_model,
+    proposes,
     prose,
     statements,
     symptom_of,
@@ -145,7 +146,8 @@ class _Diagnosing:
         quiet = self.is_log and not failures and not answers and not self._complaint()
         server = find_server(self.whole)
         wrong = bool(failures or answers) or said_wrong
-        if server is not None and not quiet and (wrong or is_about(self.sentences, named=True)):
+        about = wrong or (is_about(self.sentences, named=True) and not proposes(self.sentences))
+        if server is not None and not quiet and about:
             said = failures[0].message if failures else ""
             if not (precise and (answers[0].issue.any_server or _LIBRARY.search(said))):
                 return server

@@ -13,7 +13,7 @@ __all__ = ["expanded"]
 _GAP: Final = r"[`'\"]?[^\w.;!?]+(?:(?!reason|think|analys|with\b)[\w'-]+[`'\"]?[^\w.;!?]+){0,3}?[`'\"]?"
 """At most three words of a sentence between two, none of which is another field."""
 _CALL_GAP: Final = _GAP.replace(
-    "with", r"arguments?|params?|parameters?|names?|ids?|results?|inputs?|schemas?|with"
+    "with", r"arguments?|params?|parameters?|names?|ids?|results?|inputs?|schemas?|ha(?:ve|s)|with"
 )
 """The same behind a tool call, where what is empty may be only a part of the call."""
 _OF: Final = r"(?:\s(?:of|from|by|via|in|with|on|through) (?:the |our |my )?[\w./-]+){0,3}"
@@ -44,6 +44,11 @@ _CALL: Final = (
     r"(?:(?:tool|function)s?[ _-]?call(?:s|ing)?\b|(?:tool|function) (?:use|usage|invocations?)\b|tool_calls"
     r"|calls? (?:of|to) (?:a |the |my |our )?(?:tools?|functions?)\b)"
 )
+_TOOL: Final = (
+    r"\b(?:tools?|functions?)\b"
+    r"(?!['’]?s?[ _-](?:responses?|results?|contents?|outputs?|messages?|names?|descriptions?|roles?))"
+)
+"""A tool itself, not what it returned or what it is called."""
 _BROKEN: Final = rf"(?:broken|ignored|{_NOT} (?:work\w*|function\w*|supported|detected|recogni[sz]ed))"
 _THINK: Final = r"(?:reasoning|thinking|thoughts?|analysis|chain[ -]of[ -]thought|cot)"
 _END: Final = (
@@ -66,6 +71,7 @@ _PIECES: Final = (
 _UNSTREAMED: Final = r"(?:\bwithout stream\w*|\bnon-?stream\w*|\bstream(?:ing)?\s?=\s?false)"
 _WORDS: Final = {
     "call": _CALL,
+    "tool": _TOOL,
     "think": rf"\b{_THINK}\b",
     "end": rf"\b{_END}",
     "ours": "|".join(
