@@ -1,9 +1,12 @@
-"""How tall a table is, so that no empty row is drawn below the last one."""
+"""What the tables of the pages have in common: their height, and how numbers are written."""
 
 from math import ceil
-from typing import Final
+from typing import Any, Final
 
-__all__ = ["table_height"]
+import pandas as pd
+import streamlit as st
+
+__all__ = ["counts", "table_height"]
 
 _ROW_PX: Final = ceil(2.1875 * 14)
 """Streamlit's height of a row and of the header in whole pixels, at the font size of our configuration."""
@@ -14,3 +17,9 @@ def table_height(rows: int, most: int | None = None) -> int:
     """Pixels of a table with a header and that many rows; with more than fit into `most`, it scrolls."""
     height = _ROW_PX * (rows + 1) + _BORDER_PX
     return height if most is None else min(height, most)
+
+
+def counts(frame: pd.DataFrame) -> dict[str, Any]:
+    """Column settings by which numbers are written with separators, as in the sentences above a table."""
+    numbers = frame.select_dtypes("number").columns
+    return {str(name): st.column_config.NumberColumn(format="localized") for name in numbers}

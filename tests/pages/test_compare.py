@@ -13,6 +13,7 @@ from inspector import dashboard
 from pages.ui.charts import both_over_time
 from tests.support.pages import as_file, banner, drawn
 from tests.support.streams import GOOD, LEAK, chat, long_answer
+from tests.support.strips import unpacked
 
 PAGE = str(Path(__file__).parents[2] / "pages" / "compare.py")
 
@@ -46,7 +47,7 @@ def test_the_page_opens_on_one_script_and_two_versions() -> None:
     assert told["level"] == "error"
     head, _, payload = drawn(app, "strip").bytes.partition(b"\n")
     assert json.loads(head)["token"] == 4
-    assert [lane["label"] for lane in json.loads(payload)["ribbons"]] == [
+    assert [lane["label"] for lane in unpacked(payload)["ribbons"]] == [
         "left: vLLM 0.13.0",
         "right: vLLM 0.14.1",
     ]
@@ -171,7 +172,7 @@ def test_long_equal_stretches_can_be_folded() -> None:
         app.toggle[0].set_value(folded).run()
         assert not app.exception
         _, _, payload = drawn(app, "strip").bytes.partition(b"\n")
-        counts.append(json.loads(payload)["count"])
+        counts.append(unpacked(payload)["count"])
     assert counts[0] == 404
     assert counts[1] == 404 - int(fold.label.split()[1])
 

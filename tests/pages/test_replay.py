@@ -18,6 +18,7 @@ from pages.parts.replay.overview import matching
 from pages.ui import captures
 from tests.support.pages import as_file, banner, drawn
 from tests.support.streams import chat, chat_chunk
+from tests.support.strips import unpacked
 
 PAGE = str(Path(__file__).parents[2] / "pages" / "replay.py")
 NAMES = [one.name for one in dashboard.builtin()]
@@ -35,7 +36,7 @@ def page(**query: str) -> AppTest:
 
 def strip(app: AppTest) -> tuple[dict[str, Any], dict[str, Any]]:
     head, _, payload = drawn(app, "strip").bytes.partition(b"\n")
-    return json.loads(head), json.loads(payload)
+    return json.loads(head), unpacked(payload)
 
 
 def upload(app: AppTest, *files: tuple[str, bytes]) -> AppTest:

@@ -15,6 +15,7 @@ from inspector.playback.selection import fits
 from inspector.runs.registry import FOLDER_VARIABLE
 from tests.support.listening import listening
 from tests.support.pages import banner, drawn
+from tests.support.strips import unpacked
 
 PAGE = str(Path(__file__).parents[2] / "pages" / "compare.py")
 LEFT, RIGHT = "chat-tool-call-dropped-vllm-0.13.0", "chat-tool-call-leak-vllm-0.14.1"
@@ -84,7 +85,7 @@ def test_both_answers_are_compared_and_the_address_names_the_runs(
     app = asked(registry, (playback, LEFT), (playback, RIGHT))
     assert banner(app)["sentence"].startswith("The tokens are the same; the left server lost 2 tokens")
     _, _, payload = drawn(app, "strip").bytes.partition(b"\n")
-    assert json.loads(payload)["count"] == 32
+    assert unpacked(payload)["count"] == 32
     right, left = (run.id for run in registry.runs())
     assert app.query_params == {"trial": left, "left": f"{left}.jsonl", "right": f"{right}.jsonl"}
     runs = registry.trial(left)

@@ -1,6 +1,7 @@
 """Payloads of the token strip, and where a browser is in it."""
 
 import json
+from array import array
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -23,6 +24,20 @@ def built_in(name: str) -> dict[str, Any]:
     """What it receives for a built-in capture."""
     (capture,) = inspector.load(next(one.path for one in dashboard.builtin() if one.name == name))
     return payload(capture, name)
+
+
+def unpacked(content: bytes) -> dict[str, Any]:
+    """A payload from the bytes in which the page sends it."""
+    first, second, columns = content.split(b"\n", 2)
+    payload: dict[str, Any] = json.loads(second)
+    for name, (code, length) in json.loads(first).items():
+        column = array(code)
+        size = length * column.itemsize
+        column.frombytes(columns[:size])
+        columns = columns[size:]
+        (payload if name == "ids" else payload["events"])[name] = column.tolist()
+    assert not columns
+    return payload
 
 
 def selected(page: Page) -> str | None:

@@ -58,7 +58,7 @@ def verdicts(by: str, groups: Sequence[LibraryGroup], theme: str) -> go.Figure |
     )
     groups_axis, amounts_axis = (figure.layout.yaxis, figure.layout.xaxis)[:: 1 if lying else -1]
     groups_axis.update(title_text=dashboard.column_words(by), type="category")
-    amounts_axis.update(title_text="captures", rangemode="tozero")
+    amounts_axis.update(title_text="captures", rangemode="tozero", tickformat=",~f")
     if lying:
         groups_axis.update(autorange="reversed", automargin=True, title_text="")
     return figure

@@ -13,7 +13,7 @@ from pages.parts.library.choosing import Choice, clear, only
 from pages.ui.captures import take
 from pages.ui.pickers import plain
 from pages.ui.state import Opened, Session
-from pages.ui.tables import table_height
+from pages.ui.tables import counts, table_height
 
 __all__ = ["captures_table", "groups", "kinds_and_causes"]
 
@@ -38,14 +38,16 @@ def groups(choice: Choice, found: Sequence[LibraryGroup]) -> None:
     left, right = st.columns([1, 1], gap="medium")
     with left:
         st.header(f"By {dashboard.column_words(choice.by)}", anchor=False)
+        table = pd.DataFrame(dashboard.group_cells(choice.by, found))
         chosen = st.dataframe(
-            pd.DataFrame(dashboard.group_cells(choice.by, found)),
+            table,
             hide_index=True,
             width="stretch",
             height=table_height(len(found), _HEIGHT),
             on_select="rerun",
             selection_mode="single-row",
             key=_key("library_groups", choice[:3]),
+            column_config=counts(table),
             alt="Captures of each group by verdict",
         )["selection"]["rows"]
         picked = found[chosen[0]] if chosen and chosen[0] < len(found) else None
@@ -89,12 +91,14 @@ def kinds_and_causes(found: LibrarySummary) -> None:
             }
             for one in found.kinds
         ]
+        table = pd.DataFrame(rows)
         st.dataframe(
-            pd.DataFrame(rows),
+            table,
             hide_index=True,
             width="stretch",
             height=table_height(len(rows), _HEIGHT),
             key="library_kinds",
+            column_config=counts(table),
             alt="Kinds of findings by the captures that have one",
         )
     with right:
@@ -111,12 +115,14 @@ def kinds_and_causes(found: LibrarySummary) -> None:
             for one in found.causes
         ]
         if rows:
+            table = pd.DataFrame(rows)
             st.dataframe(
-                pd.DataFrame(rows),
+                table,
                 hide_index=True,
                 width="stretch",
                 height=table_height(len(rows), _HEIGHT),
                 key="library_causes",
+                column_config=counts(table),
                 alt="Known issues by the captures that have one",
             )
 
@@ -128,8 +134,9 @@ def captures_table(session: Session, library: Library, choice: Choice, total: in
         _nothing(library, choice)
         return
     st.header("Captures", anchor=False)
+    table = pd.DataFrame(list(map(_cells, rows)))
     chosen = st.dataframe(
-        pd.DataFrame(list(map(_cells, rows))),
+        table,
         hide_index=True,
         width="stretch",
         height=table_height(len(rows), 420),
@@ -137,7 +144,7 @@ def captures_table(session: Session, library: Library, choice: Choice, total: in
         selection_mode="single-row",
         key=_key("library_captures", choice),
         placeholder=_UNKNOWN,
-        column_config={"day": st.column_config.TextColumn(width=100)},
+        column_config={**counts(table), "day": st.column_config.TextColumn(width=100)},
         alt="One row per capture: verdict, version, endpoint, tokens, findings, day, file, cause, model",
     )["selection"]["rows"]
     if total > len(rows):

@@ -10,6 +10,7 @@ from inspector.dashboard import Group, Probe, ProbeRow, ProbeRun, ProbeSummary, 
 from pages.parts.probe import plots
 from pages.ui.pickers import plain
 from pages.ui.state import Opened, Session
+from pages.ui.tables import counts
 
 __all__ = ["progress", "results", "watched"]
 
@@ -128,11 +129,13 @@ def _groups(found: ProbeSummary) -> None:
             rows += [_cells(f"{title}: {group.name}", group) for group in groups]
     if found.control is not None:
         rows.append(_cells("control on completions", found.control))
+    table = pd.DataFrame(rows)
     st.dataframe(
-        pd.DataFrame(rows),
+        table,
         hide_index=True,
         width="stretch",
         key="probe_groups",
+        column_config=counts(table),
         alt="Requests by result, and rates with 95% intervals",
     )
 
@@ -171,13 +174,15 @@ def _streams(session: Session, run: ProbeRun, probe: Probe) -> None:
         st.caption("None.")
         return
     shown = worst[:_ROWS]
+    table = pd.DataFrame([_stream(row) for row in shown])
     chosen = st.dataframe(
-        pd.DataFrame([_stream(row) for row in shown]),
+        table,
         hide_index=True,
         width="stretch",
         on_select="rerun",
         selection_mode="single-row",
         key=f"probe_streams_{run.id}",
+        column_config=counts(table),
         alt="Responses that were damaged, failed, or could not be checked",
     )["selection"]["rows"]
     row = shown[chosen[0] if chosen and chosen[0] < len(shown) else 0]

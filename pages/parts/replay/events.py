@@ -57,9 +57,9 @@ def events(session: Session, seen: Inspection, choice: int, payload: Payload) ->
             key=f"replay_events_{session.capture}_{start}",
             column_config={
                 "": st.column_config.TextColumn("▸", width=28),
-                "event": st.column_config.NumberColumn(width=64),
+                "event": st.column_config.NumberColumn(format="localized", width=64),
                 "time, ms": st.column_config.NumberColumn(format="%.1f", width=72),
-                "tokens": st.column_config.NumberColumn(width=60),
+                "tokens": st.column_config.NumberColumn(format="localized", width=60),
                 "kind": st.column_config.TextColumn(width=90),
             },
             alt="Raw events of the capture",

@@ -1,7 +1,6 @@
 """The bytes in which a strip payload is sent."""
 
 import json
-from array import array
 from typing import Any
 
 import pytest
@@ -12,25 +11,13 @@ from inspector.capture import Capture, Endpoint, Event, Header
 from inspector.importers import sniff_and_read
 from inspector.store import builtin, load
 from pages.ui.strip import Payload, pack
+from tests.support.strips import unpacked
 
 
 def packed(capture: Capture) -> tuple[dict[str, Any], Payload]:
     seen = inspector.inspect(capture)
     payload = dashboard.strip(seen, key="k", choice=seen.reading.choices[0])
     return json.loads(json.dumps(payload)), pack(payload, digest="d")
-
-
-def unpacked(content: bytes) -> dict[str, Any]:
-    first, second, columns = content.split(b"\n", 2)
-    payload: dict[str, Any] = json.loads(second)
-    for name, (code, length) in json.loads(first).items():
-        column = array(code)
-        size = length * column.itemsize
-        column.frombytes(columns[:size])
-        columns = columns[size:]
-        (payload if name == "ids" else payload["events"])[name] = column.tolist()
-    assert not columns
-    return payload
 
 
 @pytest.mark.parametrize("name", [one.name for one in builtin()])

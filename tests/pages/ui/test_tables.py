@@ -1,10 +1,12 @@
-"""The height of tables."""
+"""What tables have in common."""
 
 import tomllib
 from math import ceil
 from pathlib import Path
 
-from pages.ui.tables import table_height
+import pandas as pd
+
+from pages.ui.tables import counts, table_height
 
 ROOT = Path(__file__).parents[3]
 
@@ -14,3 +16,13 @@ def test_a_table_is_as_tall_as_its_rows() -> None:
     # The table draws rows of whole pixels; with a fraction less for each, the last of many is cut off.
     assert table_height(25) - table_height(0) == 25 * ceil(2.1875 * font_px)
     assert table_height(1000, 300) == 300
+
+
+def test_numbers_have_separators_and_words_do_not() -> None:
+    table = pd.DataFrame(
+        [{"version": "0.33.0", "captures": 1133, "tokens": None}, {"captures": 7, "tokens": 4096}]
+    )
+    assert {name: one["type_config"]["format"] for name, one in counts(table).items()} == {
+        "captures": "localized",
+        "tokens": "localized",
+    }
