@@ -49,4 +49,4 @@ with st.container(key="page_head"):
 try:
     page.run()
 finally:
-    captures.keep(session)
+    captures.keep()
