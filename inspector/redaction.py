@@ -11,49 +11,54 @@ __all__ = ["is_secret_parameter", "redact"]
 
 _SECRETS: Final = frozenset(
     {
-        "access_token",
-        "api_key",
-        "api_secret",
-        "api_token",
+        "accesstoken",
         "apikey",
+        "apisecret",
+        "apitoken",
         "auth",
-        "auth_token",
         "authorization",
+        "authtoken",
         "bearer",
-        "bearer_token",
-        "cache_salt",
-        "client_secret",
+        "bearertoken",
+        "cachesalt",
+        "clientsecret",
         "cookie",
         "cookies",
         "credentials",
-        "hf_token",
-        "id_token",
-        "openai_api_key",
+        "hftoken",
+        "idtoken",
+        "openaiapikey",
         "passwd",
         "password",
-        "private_key",
-        "proxy_authorization",
-        "refresh_token",
+        "privatekey",
+        "proxyauthorization",
+        "refreshtoken",
         "secret",
-        "session_token",
-        "set_cookie",
+        "sessiontoken",
+        "setcookie",
         "token",
-        "x_api_key",
-        "x_auth_token",
+        "xapikey",
+        "xauthtoken",
     }
 )
-"""Keys that are dropped, in lower case with underscores. `cache_salt`: vLLM asks to keep it secret."""
+"""Keys that are dropped, in lower case without what separates words: `api_key` and `API-Key` are `apikey`.
+
+`cache_salt`: vLLM asks to keep it secret.
+"""
 
 _ENDS_AS_SECRET: Final = re.compile(
-    r"(?:^|_)(?:(?:access|account|api|auth|encryption|license|master|private|secret|service|session|shared|signing"
-    r"|storage|subscription)_?key"
+    r"(?:access|account|api|auth|encryption|license|master|private|secret|service|session|shared|signing"
+    r"|storage|subscription)key"
     r"|(?:access|api|auth|bearer|bot|client|csrf|github|gitlab|hf|id|jwt|oauth|refresh|sas|security|service|session|slack"
-    r"|user|xsrf)_?token"
-    r"|secret|password|passwd|passphrase|credentials?)$"
+    r"|user|xsrf)token"
+    r"|secret|password|passwd|passphrase|credentials?"
 )
-"""The same with something before, e.g. `service_api_key`, `aws_secret_access_key`, `db_password`."""
+"""The same with words before, e.g. `service_api_key`, `aws_secret_access_key`, `db_pass_word`."""
 
-_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_BETWEEN: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\W_]+")
+"""Where a word of a name ends: before a capital, and at anything that is no letter or digit."""
+_WORDS_AT_MOST: Final = 4
+"""Of those at the end of a name; `pass_word` and `pass_phrase` are two words too."""
 _IN_QUERY: Final = frozenset(("code", "key", "sig", "signature"))
 """Names that are secrets in a query only: `?key=` is how some servers take theirs."""
 
@@ -111,8 +116,11 @@ def _is_secret(key: str, value: object, under: str) -> bool:
 
 def _is_secret_name(key: str) -> bool:
     """Whether a name, in any way of writing it (`accessToken`, `access-token`), is one of a secret."""
-    name = _HUMP.sub("_", key).lower().replace("-", "_") if len(key) <= _NAME_AT_MOST else ""
-    return name in _SECRETS or key.lower() in _SECRETS or _ENDS_AS_SECRET.search(name) is not None
+    words = [word.lower() for word in _BETWEEN.split(key) if word] if len(key) <= _NAME_AT_MOST else []
+    if "".join(words) in _SECRETS:
+        return True
+    ends = ("".join(words[-many:]) for many in range(1, _WORDS_AT_MOST + 1))
+    return any(_ENDS_AS_SECRET.fullmatch(end) for end in ends)
 
 
 def is_secret_parameter(name: str) -> bool:

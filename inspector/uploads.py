@@ -10,11 +10,12 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
+from threading import Lock
 from typing import Final
 
 from inspector.capture import Capture, render
@@ -47,7 +48,11 @@ class Upload:
 
 
 class Shelf:
-    """The folder of all sessions; without one nothing is kept."""
+    """The folder of all sessions; without one nothing is kept.
+
+    What is held for it is found at once, before and while it is written. Every method may be called from any
+    thread; sessions that share a process share its shelf.
+    """
 
     def __init__(
         self, folder: Path | None, *, bytes_at_most: int = KEPT_BYTES, clock: Callable[[], float] = time.time
@@ -55,13 +60,40 @@ class Shelf:
         self._folder = folder
         self._bytes_at_most = bytes_at_most
         self._clock = clock
+        self._held: dict[tuple[str, str], Upload] = {}
+        """By session and file name: what is not written yet."""
+        self._writing = Lock()
 
     def session(self) -> str:
         """The name of a new session, which cannot be guessed."""
         return secrets.token_urlsafe(16)
 
-    def keep(self, session: str, uploads: Iterable[Upload]) -> None:
-        """Keep some more captures of a session, in their order."""
+    def hold(self, session: str, uploads: Iterable[Upload]) -> None:
+        """Take some more captures of a session, in their order; `keep` writes them."""
+        if self._of(session) is not None:
+            self._held.update({(session, _file_name(one)): one for one in uploads})
+
+    def keep(self) -> None:
+        """Write what is held, also what a session left that ended first; one caller does it for all."""
+        if not self._held or not self._writing.acquire(blocking=False):
+            return
+        try:
+            while held := list(self._held.items()):
+                self._write_some(held)
+        finally:
+            self._writing.release()
+
+    def _write_some(self, held: Sequence[tuple[tuple[str, str], Upload]]) -> None:
+        by_session: dict[str, list[Upload]] = {}
+        for (session, _), one in held:
+            by_session.setdefault(session, []).append(one)
+        for session, uploads in by_session.items():
+            self._write(session, uploads)
+        for key, one in held:
+            if self._held.get(key) is one:  # else it was opened once more meanwhile
+                del self._held[key]
+
+    def _write(self, session: str, uploads: Iterable[Upload]) -> None:
         folder = self._of(session)
         if folder is None:
             return
@@ -77,15 +109,19 @@ class Shelf:
     def kept(self, session: str) -> list[Upload]:
         """The captures of a session, oldest first; empty for a session that is not known."""
         folder = self._of(session)
-        if folder is None or not folder.is_dir():
+        if folder is None:
             return []
+        # Before the files: what is written meanwhile is then found in one of both places.
+        held = {file: one for (name, file), one in list(self._held.items()) if name == session}
         found = []
         with suppress(OSError):
-            os.utime(folder)
+            if folder.is_dir():
+                os.utime(folder)
             for path in sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns):
                 with suppress(InspectorError):
-                    found.append(_read(path))
-        return found
+                    if path.name not in held:
+                        found.append(_read(path))
+        return [*found, *held.values()]
 
     def _of(self, session: str) -> Path | None:
         """The folder of a session; the name comes from a URL, so it is checked before it becomes a path."""

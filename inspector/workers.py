@@ -126,11 +126,7 @@ class Workers:
         process = self._kept(made)
         try:
             process.ask(pickle.dumps((self._prepare, (), {})))
-        except _Raised:
-            with self._lock:
-                self._idle.append(process)
-            raise
-        except BaseException:
+        except BaseException:  # what `prepare` raised too: no call may run without it
             self._forget(process)
             raise
         return process

@@ -52,4 +52,4 @@ with dashboard.collector_paused():
     try:
         page.run()
     finally:
-        captures.keep(session)
+        captures.keep()

@@ -35,6 +35,17 @@ REQUEST: dict[str, Any] = {
 }
 
 
+KEPT = dict.fromkeys(
+    [
+        *("tokens", "max_tokens", "token_ids", "stop_token_ids", "password_policy_url", "passwords_seen"),
+        *("bypass_words", "compass", "word", "first_pass", "secretary", "author", "authority", "keys", "key"),
+        *("api_keys_url", "monkey", "android_token", "pad_token", "idtokens", "token_id", "key_id", "pass"),
+    ],
+    "x",
+)
+"""Names that sound like those of secrets and are none."""
+
+
 def test_a_request_without_secrets_stays_word_for_word() -> None:
     assert redact(REQUEST) == REQUEST
 
@@ -49,6 +60,10 @@ def test_a_request_without_secrets_stays_word_for_word() -> None:
         ({"accessToken": "sk-1", "secretKey": "sk-1", "service_key": "sk-1", "apiKey": "sk-1"}, {}),
         ({"openaiApiKey": "sk-1", "aws_secret_access_key": "sk-1", "DB-PASSWORD": "sk-1"}, {}),
         ({"serviceAPIKey": "sk-1", "X-Auth-Token": "sk-1", "clientSecret": "sk-1"}, {}),
+        ({"pass_word": "sk-1", "PASS-WORD": "sk-1", "db.pass word": "sk-1", "Pass\u200bPhrase": "sk-1"}, {}),
+        ({"api.key": "sk-1", "Api Key": "sk-1", "x--api__key": "sk-1", "client secret": "sk-1"}, {}),
+        ({"api_k_e_y": "sk-1", "PASSWord": "sk-1", "passWord": "sk-1", "_token_": "sk-1"}, {}),
+        (KEPT, KEPT),
         (
             {"prompt_cache_key": "k", "eos_token": "x", "tokens": "x", "keyboard": "x", "maxTokens": "9"},
             {"prompt_cache_key": "k", "eos_token": "x", "tokens": "x", "keyboard": "x", "maxTokens": "9"},

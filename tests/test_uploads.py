@@ -16,11 +16,16 @@ def upload(name: str, size: int = 0) -> Upload:
     return Upload(name=name, digest=name, capture=chat(GOOD), lines=lines + b" " * size)
 
 
+def keep(shelf: Shelf, session: str, uploads: list[Upload]) -> None:
+    shelf.hold(session, uploads)
+    shelf.keep()
+
+
 def test_what_was_kept_is_found_again_in_its_order_and_private(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path / "uploads")
     session = shelf.session()
-    shelf.keep(session, [Upload(name="a/../\udc80.jsonl", digest="1", capture=chat(LEAK), vouched=True)])
-    shelf.keep(session, [upload("b"), upload("b")])
+    keep(shelf, session, [Upload(name="a/../\udc80.jsonl", digest="1", capture=chat(LEAK), vouched=True)])
+    keep(shelf, session, [upload("b"), upload("b")])
     found = Shelf(tmp_path / "uploads").kept(session)
     assert [(one.name, one.digest, one.vouched) for one in found] == [
         ("a/../\udc80.jsonl", "1", True),
@@ -38,7 +43,7 @@ def test_what_was_kept_is_found_again_in_its_order_and_private(tmp_path: Path) -
 )
 def test_a_name_from_outside_never_becomes_another_path(tmp_path: Path, name: str) -> None:
     shelf = Shelf(tmp_path / "uploads")
-    shelf.keep(name, [upload("a")])
+    keep(shelf, name, [upload("a")])
     assert shelf.kept(name) == []
     assert not (tmp_path / "uploads").exists()
 
@@ -48,10 +53,10 @@ def test_old_sessions_go_and_then_those_used_longest_ago(tmp_path: Path) -> None
     shelf = Shelf(tmp_path, bytes_at_most=40_000, clock=lambda: now)
     sessions = [shelf.session() for _ in range(4)]
     for age, session in zip((KEPT_DAYS + 1, 3, 2, 1), sessions, strict=True):
-        shelf.keep(session, [upload("a", 15_000)])
+        keep(shelf, session, [upload("a", 15_000)])
         os.utime(tmp_path / session, (now - age * 86_400,) * 2)
     last = shelf.session()
-    shelf.keep(last, [upload("a")])
+    keep(shelf, last, [upload("a")])
     assert [bool(shelf.kept(session)) for session in (*sessions, last)] == [False, False, True, True, True]
 
 
@@ -60,8 +65,8 @@ def test_a_session_keeps_its_newest_captures(tmp_path: Path, monkeypatch: pytest
     shelf = Shelf(tmp_path, bytes_at_most=100_000)
     session = shelf.session()
     for number in range(5):
-        shelf.keep(session, [upload(str(number))])
-    shelf.keep(session, [upload("large", 200_000)])
+        keep(shelf, session, [upload(str(number))])
+    keep(shelf, session, [upload("large", 200_000)])
     assert [one.name for one in shelf.kept(session)] == ["2", "3", "4"]
 
 
@@ -69,11 +74,40 @@ def test_a_disk_that_refuses_and_damaged_files_are_no_errors(tmp_path: Path) -> 
     (tmp_path / "file").write_text("x")
     blocked = Shelf(tmp_path / "file")
     session = blocked.session()
-    blocked.keep(session, [upload("a")])
+    keep(blocked, session, [upload("a")])
     assert blocked.kept(session) == []
     assert Shelf(None).kept(session) == []
     shelf = Shelf(tmp_path)
-    shelf.keep(session, [upload("a")])
+    keep(shelf, session, [upload("a")])
     for name, content in (("1", b""), ("2", b"{}\n"), ("3", b'{"name": 1, "digest": 2, "vouched": 0}\nx')):
         (tmp_path / session / f"{name}.jsonl").write_bytes(content)
     assert [one.name for one in shelf.kept(session)] == ["a"]
+
+
+def test_what_is_held_is_found_before_it_is_written_and_once_after(tmp_path: Path) -> None:
+    """The page's address names a session before its uploads are on disk, and a reload may come then."""
+    shelf = Shelf(tmp_path / "uploads")
+    session, other = shelf.session(), shelf.session()
+    keep(shelf, session, [upload("a"), upload("b")])
+    shelf.hold(session, [upload("c"), upload("a")])
+    assert [one.name for one in shelf.kept(session)] == ["b", "c", "a"]
+    assert shelf.kept(other) == []
+    assert [one.name for one in Shelf(tmp_path / "uploads").kept(session)] == ["a", "b"]
+    shelf.keep()
+    assert sorted(one.name for one in Shelf(tmp_path / "uploads").kept(session)) == ["a", "b", "c"]
+    assert sorted(one.name for one in shelf.kept(session)) == ["a", "b", "c"]
+
+
+def test_what_is_written_at_the_moment_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf = Shelf(tmp_path / "uploads")
+    session = shelf.session()
+    seen = list[list[str]]()
+    write = uploads._write
+
+    def watched(path: Path, content: bytes) -> None:
+        seen.append([one.name for one in shelf.kept(session)])
+        write(path, content)
+
+    monkeypatch.setattr(uploads, "_write", watched)
+    keep(shelf, session, [upload("a"), upload("b")])
+    assert seen == [["a", "b"], ["a", "b"]]

@@ -93,6 +93,35 @@ def test_a_process_that_cannot_be_started_fails_its_own_call_only(monkeypatch: p
     workers.shutdown()
 
 
+PREPARED: list[int] = []
+"""In a process of `Workers`: filled by what it prepared."""
+
+
+def prepared_the_second_time() -> None:
+    path = Path(os.environ["NOTES"])
+    path.write_text(f"{path.read_text() if path.exists() else ''}x")
+    if len(path.read_text()) < int(os.environ["FAILS"]):
+        raise OSError("not yet")
+    PREPARED.append(1)
+
+
+def was_prepared() -> list[int]:
+    return PREPARED
+
+
+@pytest.mark.parametrize(("count", "fails"), [(1, 2), (2, 3)], ids=["alone", "after the one that is copied"])
+def test_no_call_runs_where_preparing_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int, fails: int
+) -> None:
+    monkeypatch.setenv("NOTES", str(tmp_path / "notes"))
+    monkeypatch.setenv("FAILS", str(fails))
+    workers = Workers(count, prepare=prepared_the_second_time)
+    with pytest.raises(OSError, match="not yet"):
+        workers.submit(was_prepared).result(20)
+    assert workers.submit(was_prepared).result(20) == [1]
+    workers.shutdown()
+
+
 class Unreadable(Exception):
     """Cannot be read back from a pickle."""
 

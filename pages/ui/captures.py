@@ -218,21 +218,26 @@ def _keep(session: Session, found: Sequence[Opened], content: bytes) -> None:
     """Uploads are to be kept for a reload of the page."""
     lines = content if len(found) == 1 and content.startswith(b'{"harmony_capture"') else None
     session.kept = session.kept or _shelf().session()
-    session.unkept += [
-        Upload(name=one.name, digest=one.digest, capture=one.capture, vouched=one.vouched, lines=lines)
-        for one in found
-    ]
+    _shelf().hold(
+        session.kept,
+        [
+            Upload(name=one.name, digest=one.digest, capture=one.capture, vouched=one.vouched, lines=lines)
+            for one in found
+        ],
+    )
 
 
-def keep(session: Session) -> None:
+def keep() -> None:
     """Write the new uploads to disk; once the page is drawn, as nobody waits for that."""
-    uploads, session.unkept = session.unkept, []
-    if session.kept and uploads:
-        _shelf().keep(session.kept, uploads)
+    _shelf().keep()
 
 
 def _shelf() -> Shelf:
-    folder = dashboard.registry().folder
+    return _shelf_in(dashboard.registry().folder)
+
+
+@st.cache_resource(show_spinner=False)
+def _shelf_in(folder: Path | None) -> Shelf:
     return Shelf(None if folder is None else folder / "uploads")
 
 

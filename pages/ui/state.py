@@ -10,7 +10,6 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from inspector import Capture, Diagnosis, Level
-from inspector.dashboard import Upload
 
 __all__ = ["OPENED_AT_MOST", "Opened", "Place", "Session", "current", "went_back"]
 
@@ -85,7 +84,6 @@ class Session:
     """Uploaded captures by name, oldest first."""
     kept: str | None = None
     """Names the folder in which the uploads are kept for a reload; None before the first."""
-    unkept: list[Upload] = field(default_factory=list)
     """Uploads that are written to that folder when the page is drawn."""
     given: object = None
     """When the browser last handed over what was dropped or pasted, so that each is opened once."""

@@ -22,6 +22,7 @@ from inspector.store import FIXTURES
 from pages.ui import modules
 from pages.ui.strip import pack, styles
 from tests.support.archives import scanned
+from tests.support.loops import on_loop
 
 ROOT = Path(__file__).parents[2]
 UI = ROOT / "pages" / "ui"
@@ -77,7 +78,7 @@ def started(folder: Path, script: str, *, base: str = "") -> Iterator[str]:
             cwd=ROOT,
             stdout=out,
             stderr=subprocess.STDOUT,
-            env={**os.environ, "HARMONY_INSPECTOR_CAPTURES": str(log.parent / "captures")},
+            env={**os.environ, **on_loop(), "HARMONY_INSPECTOR_CAPTURES": str(log.parent / "captures")},
         )
         try:
             waited(server, f"{address}_stcore/health", log)

@@ -244,11 +244,13 @@ def test_a_capture_without_the_prompts_ids_has_no_such_line() -> None:
     assert not page(capture="responses-disconnected-vllm-0.13.0").expander
 
 
-def test_uploads_survive_a_reload_under_the_same_link() -> None:
+@pytest.mark.parametrize("written", [True, False], ids=["written", "only in memory"])
+def test_uploads_survive_a_reload_under_the_same_link(written: bool) -> None:
     capture = as_file(chat([("<|channel|>final<|message|>Hi<|return|>", {})]))
     app = upload(page(), ("mine.jsonl", capture), ("other.jsonl", capture + b"\n"))
     kept = app.query_params["uploads"]
-    captures.keep(app.session_state["inspector"])  # as the frame does, once the page is drawn
+    if written:
+        captures.keep()  # as the frame does, once the page is drawn
     again = page(capture="other.jsonl", token="2", uploads=kept[0] if isinstance(kept, list) else kept)
     assert banner(again)["sentence"] == "The server lost 1 token of the answer (content)."
     assert strip(again)[0]["token"] == 2

@@ -29,6 +29,7 @@ from inspector.tap import DashboardTap, parse_upstreams
 from tests.support.builtin import CAPTURES, RESPONSES, TEXT, WHOLE
 from tests.support.dashboard import dashboard
 from tests.support.listening import Kept, listening
+from tests.support.loops import LOOPS
 from tests.support.upstreams import SSE, Echo, Flood, raw, sent
 
 ROOT = Path(__file__).parents[2]
@@ -82,8 +83,9 @@ class Beside:
         return load(file)[0]
 
 
-@pytest.fixture(scope="module")
-def beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Beside]:
+@pytest.fixture(scope="module", params=LOOPS)
+def beside(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Beside]:
+    """On both event loops: on uvloop, which is there beside vLLM, the tap once sent no response."""
     captures = tmp_path_factory.mktemp("beside") / "captures"
     routes = playback_routes(lambda: CAPTURES, prefix="", settings=Settings(speed=float("inf")))
     switch = Switch()
@@ -91,7 +93,7 @@ def beside(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Beside]:
         played = stack.enter_context(listening(Starlette(routes=routes)))
         direct = stack.enter_context(listening(switch))
         upstreams = f"up={direct} played={played}/v1 asked+ids={played}"
-        at = stack.enter_context(dashboard(captures, upstreams))
+        at = stack.enter_context(dashboard(captures, upstreams, loop=request.param))
         yield Beside(at, switch, direct, played, captures)
 
 
