@@ -98,11 +98,12 @@ def _fields(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             yield "<p class='quiet'>The generated text is unknown.</p>"
             yield f"<pre>{_text(_cut(row['delivered']))}</pre>"
         elif row["equal"]:
-            yield f"<p class='quiet'>Equal, according to {_text(row['source'])}.</p>"
+            words = f"{row['note'] or 'equal'}, according to {row['source_words']}."
+            yield f"<p class='quiet'>{_text(words[:1].upper() + words[1:])}</p>"
             yield f"<pre>{_text(_cut(row['delivered']))}</pre>"
         else:
             words = "<del>lost</del>, <ins>not generated for this field</ins>"
-            yield f"<p class='quiet'>According to {_text(row['source'])}: {words}.</p>"
+            yield f"<p class='quiet'>According to {_text(row['source_words'])}: {words}.</p>"
             yield f"<pre>{_diff(row['generated'], row['delivered'])}</pre>"
 
 

@@ -167,6 +167,13 @@ def test_the_page_draws_lost_and_misrouted_tokens_apart() -> None:
     assert ribbons.count("reasoning") == 1
 
 
+def test_texts_that_differ_and_are_right_are_not_called_equal() -> None:
+    text = read(html_report(stored("completions-unexpected-token-200002-vllm-0.13.0"))).text
+    assert "Complete, without what is not sent as text, according to token IDs." in text
+    assert "Equal" not in text
+    assert "Equal, according to token IDs." in read(html_report(inspect(chat(GOOD)))).text
+
+
 def test_a_page_can_hold_how_it_compares() -> None:
     left, right = (
         inspect(chat(GOOD, version="0.15.0"), name="a"),
