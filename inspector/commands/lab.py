@@ -231,7 +231,7 @@ def _add_commands(lab: ArgumentParser) -> None:
     group.add_argument("--rust", metavar="VERSION", help="its Rust front end")
     load.add_argument("--script", default="plain", metavar="NAME", help="script to send (default: plain)")
     load.add_argument("--endpoint", choices=_ENDPOINTS, default="chat", help="default: chat")
-    load.add_argument("--streams", type=int, default=256, metavar="N", help="concurrent streams (default: 256)")
+    load.add_argument("--streams", type=int, default=256, metavar="N", help="streams at once (default: 256)")
     load.add_argument("--stream-interval", default="1", metavar="N", help="tokens per step (default: 1)")
     _step_ms(load)
     load.add_argument("--out", type=Path, metavar="DIR", help="folder in which failed streams are saved")
