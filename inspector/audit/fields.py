@@ -8,7 +8,7 @@ text that has no API field of its own may arrive in another one.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, assert_never
 
 from inspector.alignment import same_when_joined
 from inspector.audit.finding import Finding
@@ -46,6 +46,25 @@ class FieldState(StrEnum):
     def equal(self) -> bool | None:
         """False for a fault, True without one, None where that is unknown."""
         return None if self is FieldState.UNKNOWN else self is not FieldState.DIFFERENT
+
+    @property
+    def note(self) -> str:
+        """Why texts that differ are right; empty where they are equal, wrong or unknown."""
+        match self:
+            case FieldState.NO_FIELD:
+                return "complete, with text that has no API field"
+            case FieldState.ADDED:
+                return "complete, with separators that the server added"
+            case FieldState.REWRITTEN:
+                return "complete, in another form because the response is not streamed"
+            case FieldState.ITEMS_DIFFER:
+                return "complete; only the items of the final object differ"
+            case FieldState.LEFT_OUT:
+                return "complete, without what is not sent as text"
+            case FieldState.EQUAL | FieldState.DIFFERENT | FieldState.UNKNOWN:
+                return ""
+            case _:
+                assert_never(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

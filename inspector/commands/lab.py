@@ -63,7 +63,7 @@ def _add_commands(lab: ArgumentParser) -> None:
         "use an existing environment made from requirements-lab.txt",
         "lab adopt .venv-lab",
     )
-    adopted.add_argument("path", type=Path, metavar="DIR")
+    adopted.add_argument("path", type=Path, metavar="DIR", help="folder of the environment")
 
     serve = _command(
         inner,
@@ -158,8 +158,8 @@ def _add_commands(lab: ArgumentParser) -> None:
     search.add_argument(
         "what", metavar="SCRIPT_OR_CAPTURE", help="name of a script, or a capture file with token IDs"
     )
-    search.add_argument("--good", required=True, metavar="VERSION")
-    search.add_argument("--bad", required=True, metavar="VERSION")
+    search.add_argument("--good", required=True, metavar="VERSION", help="a release with the better outcome")
+    search.add_argument("--bad", required=True, metavar="VERSION", help="a release with the worse outcome")
     search.add_argument("--endpoint", choices=_ENDPOINTS, help="default: the capture's endpoint, or chat")
     search.add_argument(
         "--stream-interval",
@@ -229,9 +229,9 @@ def _add_commands(lab: ArgumentParser) -> None:
     group = load.add_mutually_exclusive_group(required=True)
     group.add_argument("--front-end", metavar="VERSION", help="an official release's Python front end")
     group.add_argument("--rust", metavar="VERSION", help="its Rust front end")
-    load.add_argument("--script", default="plain", metavar="NAME", help="default: plain")
+    load.add_argument("--script", default="plain", metavar="NAME", help="script to send (default: plain)")
     load.add_argument("--endpoint", choices=_ENDPOINTS, default="chat", help="default: chat")
-    load.add_argument("--streams", type=int, default=256, metavar="N", help="default: 256")
+    load.add_argument("--streams", type=int, default=256, metavar="N", help="streams at once (default: 256)")
     load.add_argument("--stream-interval", default="1", metavar="N", help="tokens per step (default: 1)")
     _step_ms(load)
     load.add_argument("--out", type=Path, metavar="DIR", help="folder in which failed streams are saved")
@@ -379,7 +379,14 @@ def _selection(parser: ArgumentParser) -> None:
         metavar="N",
         help="tokens per step, or unstreamed (default: 1 3; on the stand-in engine 1 3 ragged unstreamed)",
     )
-    parser.add_argument("--endpoint", nargs="+", choices=_ENDPOINTS, default=_ENDPOINTS, metavar="ENDPOINT")
+    parser.add_argument(
+        "--endpoint",
+        nargs="+",
+        choices=_ENDPOINTS,
+        default=_ENDPOINTS,
+        metavar="NAME",
+        help=f"{', '.join(_ENDPOINTS)} (default: all)",
+    )
     parser.add_argument("--script", nargs="+", default=[], metavar="NAME", help="record only these scripts")
     parser.add_argument("--jobs", type=int, default=4, metavar="N", help="concurrent requests (default: 4)")
     parser.add_argument("--python", default=sys.executable, help=SUPPRESS)

@@ -21,6 +21,7 @@ from inspector.views.rows import field_rows
 __all__ = ["Facts", "facts"]
 
 _ISSUES_SHOWN: Final = 5
+_CHOICES_SHOWN: Final = 8
 _REQUEST_SHOWN: Final = 20_000
 _SCRIPT_SHOWN: Final = 4_096
 
@@ -38,6 +39,8 @@ class Facts:
     findings: tuple[Finding, ...]
     fields: tuple[dict[str, Any], ...]
     """Rows of `rows.field_rows`: generated against delivered."""
+    drawn: int | None
+    """The choice whose tokens are drawn, where there are several."""
     figures: Figures
     shown_by: Finding | None
     """The finding that `reproduction` reproduces."""
@@ -62,12 +65,18 @@ def facts(one: Inspection) -> Facts:
     request = masked(dumps(redact(reading.header.request), indent=2, ensure_ascii=False))
     if len(request) > _REQUEST_SHOWN:
         request = f"{request[:_REQUEST_SHOWN]}\n… and {len(request) - _REQUEST_SHOWN:,} more characters"
+    several = len(reading.choices) > 1
+    wrong = {finding.choice for finding in one.findings}
+    # With many choices, those with findings.
+    shown_choices = sorted(reading.choices, key=lambda choice: choice.index not in wrong)[:_CHOICES_SHOWN]
     rows = [
         {
             **row,
             **{side: None if row[side] is None else masked(row[side]) for side in ("generated", "delivered")},
+            "field": f"choice {choice.index}, {row['field']}" if several else row["field"],
         }
-        for row in field_rows(one)
+        for choice in shown_choices
+        for row in field_rows(one, choice)
     ]
     return Facts(
         name=PurePath(one.name.replace("\\", "/")).name or "capture",
@@ -77,6 +86,7 @@ def facts(one: Inspection) -> Facts:
         environment=tuple(_environment(one, shown)),
         findings=tuple(one.findings),
         fields=tuple(rows),
+        drawn=reading.choice.index if several else None,
         figures=shown,
         shown_by=shown_by,
         reproduction=reproduction,

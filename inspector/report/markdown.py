@@ -48,7 +48,7 @@ def _lines(told: Facts) -> Iterator[str]:
             yield f"and {count(more, 'more finding')}.\n"
     for row in told.fields:
         if row["equal"] is False:
-            yield f"{code(row['field'])}, generated according to {row['source']}:\n"
+            yield f"{code(row['field'])}, generated according to {row['source_words']}:\n"
             yield f"{fence(_cut(row['generated'] or ''))}\n"
             yield f"delivered:\n\n{fence(_cut(row['delivered']))}\n"
     if told.issues:

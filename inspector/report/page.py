@@ -37,7 +37,8 @@ def page(
         f"<h1 class='{level}'>{_text(told.sentence)}</h1><p>{_text(told.why)}</p>",
         f"<p>{_text(told.known)}</p>" if told.known else "",
         _environment(told),
-        f"<h2>Tokens and delivery</h2>{static_strip(strip)}",
+        f"<h2>Tokens and delivery{'' if told.drawn is None else f' of choice {told.drawn}'}</h2>",
+        static_strip(strip),
         "".join(_findings(told.findings)),
         "".join(_fields(told.fields)),
         _timing(told.figures, arrivals),
@@ -94,15 +95,22 @@ def _fields(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield "<h2>Generated and delivered</h2>"
     for row in rows:
         yield f"<h3>{_text(row['field'])}</h3>"
-        if row["generated"] is None:
+        if row["delivered"] is None:
+            yield "<p class='quiet'>Generated. A list of token IDs has no delivered text.</p>"
+            yield f"<pre>{_text(_cut(row['generated'] or ''))}</pre>"
+        elif row["generated"] is None:
             yield "<p class='quiet'>The generated text is unknown.</p>"
             yield f"<pre>{_text(_cut(row['delivered']))}</pre>"
         elif row["equal"]:
-            yield f"<p class='quiet'>Equal, according to {_text(row['source'])}.</p>"
+            words = f"{row['note'] or 'equal'}, according to {row['source_words']}."
+            yield f"<p class='quiet'>{_text(words[:1].upper() + words[1:])}</p>"
+            yield f"<pre>{_text(_cut(row['delivered']))}</pre>"
+        elif row["equal"] is None:
+            yield "<p class='quiet'>Not all of the generated tokens are known.</p>"
             yield f"<pre>{_text(_cut(row['delivered']))}</pre>"
         else:
             words = "<del>lost</del>, <ins>not generated for this field</ins>"
-            yield f"<p class='quiet'>According to {_text(row['source'])}: {words}.</p>"
+            yield f"<p class='quiet'>According to {_text(row['source_words'])}: {words}.</p>"
             yield f"<pre>{_diff(row['generated'], row['delivered'])}</pre>"
 
 

@@ -230,8 +230,8 @@ def field_rows(seen: Examined, choice: ChoiceReading | None = None) -> list[dict
     """Generated against delivered, a row per field.
 
     `generated` is None where it is unknown. `equal` is False only where the audit has a finding on the field,
-    and None where nothing is known; `state` says why texts that differ are right. Without token ids
-    `generated` is the server's final text, and `source` says so.
+    and None where nothing is known; `state` and in words `note` say why texts that differ are right. Without
+    token ids `generated` is the server's final text, and `source` says so.
     """
     choice = choice or seen.reading.choice
     return [
@@ -241,7 +241,9 @@ def field_rows(seen: Examined, choice: ChoiceReading | None = None) -> list[dict
             "delivered": one.delivered,
             "equal": one.state.equal,
             "state": str(one.state),
+            "note": one.state.note,
             "source": str(choice.evidence),
+            "source_words": choice.evidence.words,
         }
         for one in field_texts(seen.reading, choice, seen.findings)
     ]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -21,9 +22,9 @@ from inspector.compare import compare
 from inspector.harmony.vocab import encode
 from inspector.inspection import Inspection, inspect
 from inspector.report import html_report, markdown_report
-from inspector.store import builtin, load, save
+from inspector.store import builtin, load, loads, save
 from tests.support.hostile import hostile
-from tests.support.streams import GOOD, LEAK, aborted, chat
+from tests.support.streams import GOOD, LEAK, Step, aborted, chat, chat_chunk
 
 ROOT = Path(__file__).parents[2]
 STORED = {one.name: one.path for one in builtin()}
@@ -165,6 +166,44 @@ def test_the_page_draws_lost_and_misrouted_tokens_apart() -> None:
     assert ribbons.count("content wrong") == 2
     assert ribbons.count("lost") == 1
     assert ribbons.count("reasoning") == 1
+
+
+def test_texts_that_differ_and_are_right_are_not_called_equal() -> None:
+    text = read(html_report(stored("completions-unexpected-token-200002-vllm-0.13.0"))).text
+    assert "Complete, without what is not sent as text, according to token IDs." in text
+    assert "Equal" not in text
+    assert "Equal, according to token IDs." in read(html_report(inspect(chat(GOOD)))).text
+
+
+def test_a_list_of_token_ids_becomes_a_report() -> None:
+    [ids] = loads(b"[200005, 35644, 200008, 976]", "ids.json")
+    one = inspect(ids)
+    assert "A list of token IDs has no delivered text." in read(html_report(one)).text
+    assert "delivered:" not in markdown_report(one)
+
+
+def test_texts_of_which_not_all_tokens_are_known_are_not_called_lost() -> None:
+    steps: list[Step] = [("final<|message|>Hi", {"content": "Hi"}), ("", {"content": " there"})]
+    text = read(html_report(inspect(chat(steps, version="0.12.0")))).text
+    assert "Not all of the generated tokens are known." in text
+    assert "not generated for this field" not in text
+
+
+def test_a_report_has_the_texts_of_the_choice_that_is_wrong() -> None:
+    ids = encode("<|channel|>final<|message|>Hi<|return|>")
+    data = [
+        *(
+            chat_chunk(ids, {"content": text}, index=number, finish="stop")
+            for number, text in enumerate(("Hi", ""))
+        ),
+        "[DONE]",
+    ]
+    one = inspect(replace(chat(GOOD), events=[Event(text, 0.1) for text in data]))
+    text = read(html_report(one)).text
+    assert "choice 0, content" in text
+    assert "choice 1, content" in text
+    assert "Tokens and delivery of choice 0" in text
+    assert "`choice 1, content`, generated according to token IDs" in markdown_report(one)
 
 
 def test_a_page_can_hold_how_it_compares() -> None:

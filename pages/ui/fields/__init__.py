@@ -29,15 +29,6 @@ _DIFFERENCES_AT_MOST: Final = 400
 _LONGEST: Final = 4000
 """Characters of one difference that are shown."""
 
-_NOTES: Final = {
-    "text without an API field": "complete, with text that has no API field",
-    "separator added by the server": "complete, with separators that the server added",
-    "same text in another form": "complete, in another form because the response is not streamed",
-    "items of stream and final object differ": "complete; only the items of the final object differ",
-    "text left out on purpose": "complete, without what is not sent as text",
-}
-"""Why texts that differ are right, by the state of the field."""
-
 Part = tuple[str, str]
 """A style and a text: `same`, `mark`, `gap` (the other side has text here) or `fold` (how much is folded)."""
 
@@ -64,7 +55,7 @@ def parts(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 "left": left,
                 "right": right,
                 "equal": row["equal"],
-                "note": _NOTES.get(row.get("state", ""), ""),
+                "note": row.get("note", ""),
             }
         )
     return drawn

@@ -65,7 +65,7 @@ def test_fields_are_named_for_people() -> None:
 
 
 def test_rows_keep_field_and_verdict() -> None:
-    row = {"field": "content", "generated": "Hi", "delivered": "Hi", "equal": True, "state": "equal"}
+    row = {"field": "content", "generated": "Hi", "delivered": "Hi", "equal": True, "note": ""}
     (drawn,) = parts([row])
     assert drawn == {
         "field": ["content"],
@@ -79,6 +79,6 @@ def test_rows_keep_field_and_verdict() -> None:
 def test_every_reason_for_a_right_difference_has_words() -> None:
     row = {"field": "text", "generated": "Hi<|return|>", "delivered": "Hi", "equal": True}
     right = [state for state in FieldState if state.equal and state is not FieldState.EQUAL]
-    notes = {parts([{**row, "state": str(state)}])[0]["note"] for state in right}
+    notes = {parts([{**row, "note": state.note}])[0]["note"] for state in right}
     assert "" not in notes
     assert len(notes) == len(right) == 5
