@@ -181,6 +181,13 @@ def _no_answer(findings: Sequence[Finding]) -> str:
     return f"the response {ended_words(first)} ({stopped_words(first.facts)})"
 
 
+def _unoffered(findings: Sequence[Finding]) -> str:
+    names = list(dict.fromkeys(quote(one.facts.name or "") for one in findings))
+    shown = joined(names[:_CALLS_NAMED]) if len(names) <= _CALLS_NAMED else counted(len(names), "tool")
+    those = "a tool" if len(names) == 1 else "tools"
+    return f"the response calls {shown}, {those} that the request does not offer"
+
+
 def _special_token(findings: Sequence[Finding]) -> str:
     return special_token_words(findings[0])
 
@@ -205,6 +212,7 @@ _WRITTEN: Final[Mapping[Kind, Callable[[Sequence[Finding]], str]]] = {
     Kind.NO_ANSWER: _no_answer,
     Kind.SPECIAL_TOKEN_IN_BODY: _special_token,
     Kind.SERVER_ERROR: _server_error,
+    Kind.UNOFFERED_CALL: _unoffered,
 }
 """What is written from the findings of a kind; the other kinds have a clause in `KINDS`."""
 

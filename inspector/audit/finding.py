@@ -61,6 +61,8 @@ class Facts:
     """Index under which a call was delivered."""
     name: str | None = None
     """Name of the tool."""
+    offered: tuple[str, ...] | None = None
+    """The tools that the request offers, by name."""
     by_final: bool | None = None
     """True when the server's final object is the evidence, not token ids."""
     in_header: bool | None = None

@@ -14,6 +14,7 @@ from inspector.audit.finding import Finding
 from inspector.audit.kinds import Severity
 from inspector.audit.losses import lost_findings, refusal_findings
 from inspector.audit.missing_ids import ids_missing
+from inspector.audit.offered_calls import unoffered_calls
 from inspector.audit.reconstructed import reconstructed_findings
 from inspector.audit.rejection import Rejection, rejection
 from inspector.audit.rejection_findings import rejection_findings
@@ -40,6 +41,8 @@ def audit(
     if aligned is None:
         aligned, stopped = alignments(reading), rejection(reading)
     found = list(_findings(reading, aligned, stopped))
+    for choice in reading.choices:
+        found += unoffered_calls(reading, choice, [one for one in found if one.choice == choice.index])
     if not ids_missing(reading):
         for choice in reading.choices:
             others = [one for one in found if one.choice == choice.index]

@@ -39,6 +39,7 @@ class Kind(StrEnum):
     NO_ANSWER = "no_answer"
     SPECIAL_TOKEN_IN_BODY = "special_token_in_body"
     UNKNOWN_HEADER = "unknown_header"
+    UNOFFERED_CALL = "unoffered_call"
 
 
 class Code(StrEnum):
@@ -83,6 +84,8 @@ class Code(StrEnum):
     CALL_NAME_LOST = "call_name_lost"
     CALL_WITHOUT_EVENTS = "call_without_events"
     """A call without arguments that no event told, only the final object."""
+    CALL_NOT_OFFERED = "call_not_offered"
+    """A call of a tool that the request does not offer."""
     CALL_INDEX_UNNAMED = "call_index_unnamed"
     CALL_INDEX_OUT_OF_PLACE = "call_index_out_of_place"
     ARGUMENTS_BROKEN = "arguments_broken"
@@ -295,6 +298,13 @@ KINDS: Final[dict[Kind, KindInfo]] = {
         marks=False,
         when="in a list of token IDs: a header with a channel or role that Harmony does not define",
         clause="a header has a channel or role that Harmony does not define",
+    ),
+    Kind.UNOFFERED_CALL: KindInfo(
+        label="tool not offered",
+        severity=Severity.WARNING,
+        side=Side.STREAM,
+        marks=False,
+        when="the response has a call of a tool that the request does not offer",
     ),
 }
 

@@ -14,6 +14,8 @@ from inspector.formats import listed
 
 __all__ = ["counted_and_sent", "explain", "place", "sent_as", "title", "unended", "unsent_words"]
 
+_OFFERED_NAMED: Final = 4
+"""Tools of the request that a sentence names; more are counted."""
 _IMPLIED: Final = {
     Implied.MESSAGE: "a whole message",
     Implied.HEADER_END: "the end of the open header",
@@ -104,6 +106,8 @@ def explain(finding: Finding) -> str:
         case Code.CALL_NAME_LOST:
             name = quote(finding.generated or "")
             return f"The name {name} of tool call {_number(facts)} was not delivered, although its arguments were."
+        case Code.CALL_NOT_OFFERED:
+            return f"The response calls {quote(facts.name or '')}, but the request offers {_offered(facts)}."
         case Code.CALL_INDEX_UNNAMED:
             return f"Arguments were streamed for tool call index {facts.index}, which was never opened with a name."
         case Code.CALL_INDEX_OUT_OF_PLACE:
@@ -189,6 +193,16 @@ def explain(finding: Finding) -> str:
             return f"{_upper(facts.detail or '')}{more}."
         case _:
             assert_never(finding.code)
+
+
+def _offered(facts: Facts) -> str:
+    names = facts.offered or ()
+    if not names:
+        return "no tools"
+    shown = [quote(name) for name in names[:_OFFERED_NAMED]]
+    if len(names) > _OFFERED_NAMED:
+        shown.append(counted(len(names) - _OFFERED_NAMED, "other"))
+    return f"only {listed(shown)}"
 
 
 def _beyond_final(facts: Facts) -> str:

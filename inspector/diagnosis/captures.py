@@ -62,6 +62,10 @@ _BY_TOKENS: Final = _REFUSALS | {
     Kind.SPECIAL_TOKEN_IN_BODY,
 }
 """Kinds that a token form alone can explain."""
+_OF_HEADERS: Final = frozenset({Kind.UNKNOWN_HEADER, Kind.UNOFFERED_CALL})
+"""Kinds that a form of a header or a message can explain besides."""
+_BESIDE: Final = frozenset({Kind.UNOFFERED_CALL})
+"""Kinds that say what a token form says, where no tokens are known; they do not limit an entry."""
 
 
 def match_findings(
@@ -243,12 +247,17 @@ def _key(evidence: Evidence) -> tuple[int, bool]:
 def _kinds(issue: Issue, shown: bool) -> frozenset[Kind]:
     """Kinds that an issue can explain; `shown` where its token form holds somewhere."""
     kinds = frozenset[Kind]().union(*(form.kinds for form in issue.findings))
-    if shown and not issue.findings:
+    by_form = shown and not _limited(issue)
+    if by_form:
         kinds |= _BY_TOKENS
         if any(form.message or form.header is not None for form in issue.tokens):
-            kinds |= {Kind.UNKNOWN_HEADER}
-    by_form = shown and not issue.findings  # an entry with findings explains those kinds only
+            kinds |= _OF_HEADERS
     return kinds | _WORDS if by_form or issue.patterns or issue.may_match else kinds
+
+
+def _limited(issue: Issue) -> bool:
+    """Whether an entry explains the kinds of its findings only."""
+    return any(form.kinds - _BESIDE for form in issue.findings)
 
 
 def _judges(findings: Sequence[Finding], reading: Reading) -> tuple[Judgement, ...]:
@@ -300,10 +309,10 @@ def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | N
         exact = any(form.codes or form.message for form in held)
         because = Because.EXACT_FINDING if exact else Because.FINDING
         reasons.append(Reason(because, f"the finding {KINDS[finding.kind].label} matches it"))
-    elif issue.findings and finding.kind not in _WORDS and not told:
+    elif _limited(issue) and finding.kind not in _WORDS and not told:
         return []
     supposed = _supposed(issue, finding, evidence)
-    if near is not None and (finding.kind in _BY_TOKENS or finding.kind is Kind.UNKNOWN_HEADER):
+    if near is not None and finding.kind in _BY_TOKENS | _OF_HEADERS:
         reasons.append(Reason(Because.TOKENS, near.words))
     elif told:
         reasons.append(Reason(Because.TOKENS, told))

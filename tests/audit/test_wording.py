@@ -26,6 +26,7 @@ WARNINGS = {
     Kind.SPECIAL_TOKEN_IN_BODY,
     Kind.NO_ANSWER,
     Kind.UNKNOWN_HEADER,
+    Kind.UNOFFERED_CALL,
     Kind.PROTOCOL,
 }
 

@@ -85,6 +85,14 @@ def _two_calls(changed: Mapping[int, Mapping[str, Any]], request: Mapping[str, A
     return replace(capture, header=replace(capture.header, request=request or {}))
 
 
+def _one_call(request: Mapping[str, Any]) -> Capture:
+    """A chat stream with a call of the function g, to a request with more keys."""
+    steps: list[Step] = [(_PLACE.format("g"), call(0, "", "g")), ("{}", call(0, "{}")), ("<|call|>", {})]
+    capture = chat(steps)
+    asked = {"messages": [{"role": "user", "content": "Hi"}], **request}
+    return replace(capture, header=replace(capture.header, request=asked))
+
+
 def _logprobs(counted: int) -> Capture:
     entries = [{"token": "<|channel|>"}, {"token": "final"}, {"token": "<|message|>"}, {"token": "Hi"}]
     chunk = {
@@ -203,6 +211,15 @@ CAPTURES: Final[Mapping[Code, Sequence[Capture]]] = {
     Code.CALL_NAME_LOST: [
         _two_calls({0: {}}),
         response([{**_F, "arguments": "{}"}], [(0, "{}")], streamed=[{**_F, "name": ""}]),
+    ],
+    Code.CALL_NOT_OFFERED: [
+        _one_call({"tools": [{"type": "function", "function": {"name": name}} for name in "fhijk"]}),
+        _one_call({}),
+        response(
+            [{**_MCP, "server_label": "someone", "name": "someone", "arguments": "{}"}],
+            [(0, "{}")],
+            request={"input": "Hi", "tools": [{"type": "function", "name": "f"}]},
+        ),
     ],
     Code.CALL_INDEX_UNNAMED: [
         chat(

@@ -1,0 +1,165 @@
+"""Findings about calls of tools that the request does not offer: nobody is there to run them.
+
+A model may write such a call, and a server that misreads a header makes one of it. Without token IDs the two
+look alike, and a token more or less in the header can make the server's count agree all the same.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from inspector.audit.finding import Facts, Finding
+from inspector.audit.kinds import Code, Kind, Severity
+from inspector.audit.words import events_of
+from inspector.capture import Endpoint
+from inspector.deltas import tool_index, tool_name
+from inspector.reading import ChoiceReading, Reading
+
+__all__ = ["unoffered_calls"]
+
+_ENDPOINTS: Final = frozenset({Endpoint.CHAT, Endpoint.RESPONSES})
+_ASKS: Final = ("messages", "input")
+"""Keys of a request that is known whole; one of a prompt that is stored on a server may have tools there."""
+_NAMED: Final = frozenset({"function", "custom"})
+_BUILT_IN: Final[Mapping[str, str]] = {
+    "web_search": "browser",
+    "code_interpreter": "python",
+    "container": "container",
+}
+"""Types of built-in tools by their beginning, with the label that calls of them have."""
+_OF_ITEMS: Final[Mapping[str, str]] = {"web_search_call": "browser", "code_interpreter_call": "python"}
+"""Items that are a call by their type, with the tool that they are a call of."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """What a request offers."""
+
+    names: tuple[str, ...]
+    """Functions, and labels of the tools that the server runs."""
+    certain: bool
+    """False where a tool is of a type whose names are not in the request."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call that the response has."""
+
+    name: str
+    """As it is said: `someone`, `container.exec`."""
+    known_as: tuple[str, ...]
+    """Any of these in the offer is enough."""
+    field: str
+    detail: str
+
+
+def unoffered_calls(reading: Reading, choice: ChoiceReading, found: Iterable[Finding]) -> Iterator[Finding]:
+    """Calls of tools that the request does not offer, where the request is known and the response has ended.
+
+    `found` are the other findings: a call that one of them tells of, under another name, is no second one.
+    """
+    if reading.header.endpoint not in _ENDPOINTS or not reading.ended:
+        return
+    request = reading.header.request
+    if "prompt" in request or not any(request.get(key) for key in _ASKS):
+        return
+    offer = _offer(request)
+    if not offer.certain:
+        return
+    told = {field for one in found for field in (one.field, one.delivered_in) if field}
+    for call in _calls(reading, choice):
+        if call.field in told or not set(offer.names).isdisjoint(call.known_as):
+            continue
+        yield _finding(reading, choice, call, offer)
+
+
+def _offer(request: Mapping[str, Any]) -> _Offer:
+    names: list[str] = []
+    certain = True
+    legacy = request.get("functions")
+    for one in legacy if isinstance(legacy, list) else ():
+        names += [one["name"]] if isinstance(one, dict) and isinstance(one.get("name"), str) else []
+    tools = request.get("tools")
+    for tool in tools if isinstance(tools, list) else ():
+        found = _names_of(tool) if isinstance(tool, dict) else []
+        certain = certain and bool(found)
+        names += found
+    return _Offer(tuple(dict.fromkeys(names)), certain)
+
+
+def _names_of(tool: Mapping[str, Any]) -> list[str]:
+    """What calls of a tool are known as; nothing for one whose names are not in the request."""
+    kind, label = tool.get("type"), tool.get("server_label")
+    if kind == "mcp" and isinstance(label, str):
+        return [label, *_built_in(label)]
+    if kind in _NAMED:
+        nested = tool.get(kind)
+        name = (nested if isinstance(nested, dict) else tool).get("name")
+        return [name] if isinstance(name, str) else []
+    return _built_in(kind)
+
+
+def _built_in(kind: object) -> list[str]:
+    return [of for begin, of in _BUILT_IN.items() if isinstance(kind, str) and kind.startswith(begin)]
+
+
+def _calls(reading: Reading, choice: ChoiceReading) -> Iterator[_Call]:
+    names: dict[str, str] = {}
+    for field, deltas in choice.deltas_by_field().items():
+        index = tool_index(field)
+        if index is not None and field == tool_name(index):
+            names[field] = "".join(delta.text for delta in deltas)
+    counts: dict[str, int] = {}
+    output = (reading.stream.final_object or {}).get("output")
+    for item in output if isinstance(output, list) else ():
+        kind = item.get("type") if isinstance(item, dict) else None
+        if not isinstance(kind, str):
+            continue
+        number = counts.get(kind, 0)
+        counts[kind] = number + 1
+        name, text = item.get("name"), item.get("arguments")
+        detail = text if isinstance(text, str) else ""
+        if kind == "function_call" and isinstance(name, str):
+            names.setdefault(tool_name(number), name)
+        elif kind == "mcp_call" and isinstance(name, str):
+            yield _server_call(name, item.get("server_label"), f"mcp_call[{number}].arguments", detail)
+        elif kind in _OF_ITEMS:
+            yield _Call(kind, (_OF_ITEMS[kind],), f"{kind}[{number}]", detail)
+    yield from (_Call(name, (name,), field, "") for field, name in names.items() if name)
+
+
+def _server_call(name: str, label: object, field: str, detail: str) -> _Call:
+    """An `mcp_call`, which vLLM makes of any recipient: label and name are its two parts, or both are it."""
+    if not isinstance(label, str) or label == name:
+        return _Call(name, (name,), field, detail)
+    if label == "functions":
+        return _Call(name, (name,), field, detail)
+    return _Call(f"{label}.{name}", (label, f"{label}.{name}"), field, detail)
+
+
+def _finding(reading: Reading, choice: ChoiceReading, call: _Call, offer: _Offer) -> Finding:
+    deltas = choice.deltas_by_field().get(call.field)
+    event = deltas[0].event if deltas else reading.stream.final_event
+    events = (event, None if event is None else event + 1)
+    span: tuple[int, int] | None = None
+    if choice.has_ids:
+        for expected in choice.expected.calls:
+            if expected.name == call.name:
+                message = choice.transcript.messages[expected.message]
+                span = (message.start, message.body)
+                break
+    if span is not None:
+        events = events_of(choice, *span)
+    return Finding(
+        code=Code.CALL_NOT_OFFERED,
+        kind=Kind.UNOFFERED_CALL,
+        severity=Severity.WARNING,
+        facts=Facts(name=call.name, detail=call.detail or None, offered=offer.names),
+        field=call.field,
+        token_start=None if span is None else span[0],
+        token_end=None if span is None else span[1],
+        event_start=events[0],
+        event_end=events[1],
+        delivered=call.name,
+        choice=choice.index,
+    )
