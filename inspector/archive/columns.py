@@ -5,11 +5,11 @@ added at the end of a table and never renamed.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from inspector.audit.kinds import Code, Kind, Severity
+from inspector.audit.kinds import KINDS, Code, Kind, Severity
 from inspector.audit.verdict import Level
 from inspector.capture import Endpoint
 from inspector.reading import Evidence
@@ -58,8 +58,13 @@ class Column:
     meaning: str
     values: tuple[str, ...] = ()
     """All values that there are, for a closed set."""
+    labels: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """What tables show instead of a value, and the value that a filter takes for it."""
     hidden: bool = False
     """True for a column that only serves another."""
+
+
+_KINDS: Final = {info.label: kind.value for kind, info in KINDS.items()}
 
 
 def _table(
@@ -72,6 +77,7 @@ def _table(
             table=table,
             meaning=meaning,
             values=tuple(values.get(name, ())),
+            labels=_KINDS if name == "kind" else {},
             hidden=name in {"capture", "version_order"},
         )
         for name, type_, meaning in columns

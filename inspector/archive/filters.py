@@ -7,7 +7,7 @@ Any text is either a filter or a `FilterError` that names the place.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -319,7 +319,7 @@ class _Parser:
             self._fail(f"expected a column, found {token.shown}")
         column = COLUMNS.get(token.text)
         if column is None:
-            self._fail(f"no column {clip(token.text, 40)}{_meant(token.text, list(COLUMNS))}")
+            self._fail(f"no column {clip(token.text, 40)}{_meant(token.text, tuple(COLUMNS), {})}")
         if self._in_finding and column.name not in FINDING_COLUMNS:
             self._fail(f"{column.name} is a column of captures, and finding(...) is about one finding")
         self._at += 1
@@ -350,7 +350,8 @@ class _Parser:
         if column.type is Type.TIME:
             return self._moment(column, text)
         if column.values and op in {Op.EQUAL, Op.UNEQUAL} and text not in column.values:
-            self._fail(f"{column.name} is never {clip(token.text, 40)}{_meant(text, list(column.values))}")
+            meant = _meant(text, column.values, column.labels)
+            self._fail(f"{column.name} is never {clip(token.text, 40)}{meant}")
         return text
 
     def _moment(self, column: Column, text: str) -> datetime:
@@ -373,9 +374,9 @@ class _Parser:
         return value
 
 
-def _meant(word: str, known: list[str]) -> str:
+def _meant(word: str, known: Sequence[str], labels: Mapping[str, str]) -> str:
     """What was probably meant, or what there is."""
-    close = get_close_matches(word.lower(), known, 1)
+    close = get_close_matches(word.lower(), [*known, *labels], 1)
     if close:
-        return f"; did you mean {close[0]}?"
+        return f"; did you mean {labels.get(close[0], close[0])}?"
     return f"; there are {listed(known)}" if len(known) <= 20 else ""

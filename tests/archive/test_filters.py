@@ -159,6 +159,7 @@ def test_no_value_is_ever_part_of_the_sql(expression: Expression) -> None:
     ("text", "told"),
     [
         ("knd == 1", "character 1: no column knd; did you mean kind?"),
+        ('kind == "no API field"', 'kind is never "no API field"; did you mean unserved?'),
         ('kind == "droped"', 'character 9: kind is never "droped"; did you mean dropped?'),
         ("tokens = 5", "character 8: use == to compare"),
         ('tokens > "5"', "character 10: tokens is a number; leave out the quotes"),
