@@ -31,6 +31,10 @@ _OF_ITEMS: Final[Mapping[str, str]] = {"web_search_call": "browser", "code_inter
 """Items that are a call by their type, with the tool that they are a call of."""
 
 
+_MISREAD: Final = frozenset({Code.CALL_RENAMED, Code.FINAL_CALL_OF_SPECIAL_TOKEN, Code.FINAL_FUNCTION_AS_MCP})
+"""What tells of a call that the model did not write so: its name is the server's."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Offer:
     """What a request offers."""
@@ -66,7 +70,7 @@ def unoffered_calls(reading: Reading, choice: ChoiceReading, found: Iterable[Fin
     offer = _offer(request)
     if not offer.certain:
         return
-    told = {field for one in found for field in (one.field, one.delivered_in) if field}
+    told = {field for one in found if one.code in _MISREAD for field in (one.field, one.delivered_in)}
     for call in _calls(reading, choice):
         if call.field in told or not set(offer.names).isdisjoint(call.known_as):
             continue
