@@ -134,9 +134,7 @@ def _calls(reading: Reading, choice: ChoiceReading) -> Iterator[_Call]:
 
 def _server_call(name: str, label: object, field: str, detail: str) -> _Call:
     """An `mcp_call`, which vLLM makes of any recipient: label and name are its two parts, or both are it."""
-    if not isinstance(label, str) or label == name:
-        return _Call(name, (name,), field, detail)
-    if label == "functions":
+    if not isinstance(label, str) or label in {name, "functions"}:
         return _Call(name, (name,), field, detail)
     return _Call(f"{label}.{name}", (label, f"{label}.{name}"), field, detail)
 
@@ -145,13 +143,9 @@ def _finding(reading: Reading, choice: ChoiceReading, call: _Call, offer: _Offer
     deltas = choice.deltas_by_field().get(call.field)
     event = deltas[0].event if deltas else reading.stream.final_event
     events = (event, None if event is None else event + 1)
-    span: tuple[int, int] | None = None
-    if choice.has_ids:
-        for expected in choice.expected.calls:
-            if expected.name == call.name:
-                message = choice.transcript.messages[expected.message]
-                span = (message.start, message.body)
-                break
+    written = [one.message for one in choice.expected.calls if one.name == call.name and choice.has_ids]
+    message = choice.transcript.messages[written[0]] if written else None
+    span = None if message is None else (message.start, message.body)
     if span is not None:
         events = events_of(choice, *span)
     return Finding(

@@ -103,3 +103,9 @@ def test_a_count_that_agrees_by_chance_does_not_make_it_clean() -> None:
     found = inspect(response([MCP], [(0, "{}")], request=asked))
     assert found.verdict.sentence == "The response calls “someone”, a tool that the request does not offer."
     assert {one.kind for one in found.findings} == {Kind.UNOFFERED_CALL}
+
+
+def test_a_function_of_the_server_functions_is_known_by_its_name() -> None:
+    item = {**MCP, "server_label": "functions", "name": "g"}
+    offered = [{"type": "function", "name": "f"}]
+    assert unoffered(response([item], [(0, "{}")], request={"input": "Hi", "tools": offered})) == ["g"]
