@@ -31,6 +31,10 @@ _OF_ITEMS: Final[Mapping[str, str]] = {"web_search_call": "browser", "code_inter
 """Items that are a call by their type, with the tool that they are a call of."""
 
 
+_MISREAD: Final = frozenset({Code.CALL_RENAMED, Code.FINAL_CALL_OF_SPECIAL_TOKEN, Code.FINAL_FUNCTION_AS_MCP})
+"""What tells of a call that the model did not write so: its name is the server's."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Offer:
     """What a request offers."""
@@ -66,7 +70,7 @@ def unoffered_calls(reading: Reading, choice: ChoiceReading, found: Iterable[Fin
     offer = _offer(request)
     if not offer.certain:
         return
-    told = {field for one in found for field in (one.field, one.delivered_in) if field}
+    told = {field for one in found if one.code in _MISREAD for field in (one.field, one.delivered_in)}
     for call in _calls(reading, choice):
         if call.field in told or not set(offer.names).isdisjoint(call.known_as):
             continue
@@ -130,9 +134,7 @@ def _calls(reading: Reading, choice: ChoiceReading) -> Iterator[_Call]:
 
 def _server_call(name: str, label: object, field: str, detail: str) -> _Call:
     """An `mcp_call`, which vLLM makes of any recipient: label and name are its two parts, or both are it."""
-    if not isinstance(label, str) or label == name:
-        return _Call(name, (name,), field, detail)
-    if label == "functions":
+    if not isinstance(label, str) or label in {name, "functions"}:
         return _Call(name, (name,), field, detail)
     return _Call(f"{label}.{name}", (label, f"{label}.{name}"), field, detail)
 
@@ -141,13 +143,9 @@ def _finding(reading: Reading, choice: ChoiceReading, call: _Call, offer: _Offer
     deltas = choice.deltas_by_field().get(call.field)
     event = deltas[0].event if deltas else reading.stream.final_event
     events = (event, None if event is None else event + 1)
-    span: tuple[int, int] | None = None
-    if choice.has_ids:
-        for expected in choice.expected.calls:
-            if expected.name == call.name:
-                message = choice.transcript.messages[expected.message]
-                span = (message.start, message.body)
-                break
+    written = [one.message for one in choice.expected.calls if one.name == call.name and choice.has_ids]
+    message = choice.transcript.messages[written[0]] if written else None
+    span = None if message is None else (message.start, message.body)
     if span is not None:
         events = events_of(choice, *span)
     return Finding(

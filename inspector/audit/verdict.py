@@ -56,6 +56,8 @@ _MESSAGE_SHOWN: Final = 120
 _HTTP_ERROR: Final = 400
 _BY_PARSER: Final = frozenset({Code.SERVER_REJECTED_TOKEN, Code.SERVER_REJECTED_HEADER})
 _BLIND: Final = frozenset({Evidence.NONE, Evidence.USAGE})
+_SERVER_ITEMS: Final = ("web_search_call", "code_interpreter_call", "mcp_call")
+"""Items of tools that the server runs, which have no text of the model."""
 _WARNINGS: Final = (
     Kind.UNSERVED,
     Kind.TRUNCATED,
@@ -240,10 +242,7 @@ def _open(reading: Reading, told: Reconstruction | None) -> str:
     if (reading.stream.usage or {}).get("output_tokens") is None:
         return "The final object has no token count (usage) to check it against."
     if told is None and reading.header.request.get("enable_response_messages") is True:
-        return (
-            "What the model wrote to a server-side tool is not in the response: vLLM up to 0.18 leaves the texts of "
-            "`output_messages` empty in responses that are not streamed. Send the request with `stream: true`."
-        )
+        return _untold_messages(reading)
     if told is None:
         return (
             "The final object omits what the model wrote to a server-side tool. To check that too, send "
@@ -265,6 +264,22 @@ def _open(reading: Reading, told: Reconstruction | None) -> str:
         "A text contains U+FFFD in place of a truncated character, which takes one to three tokens, so the server's "
         "count does not rule out that other text is missing. To find out, send the prompt to `/v1/chat/completions` "
         "with `return_token_ids: true`."
+    )
+
+
+def _untold_messages(reading: Reading) -> str:
+    """Why neither messages nor items say what the model wrote, although the request asks for the messages."""
+    output = (reading.stream.final_object or {}).get("output")
+    kinds = [one.get("type") for one in output if isinstance(one, dict)] if isinstance(output, list) else []
+    by_server = next((kind for kind in _SERVER_ITEMS if kind in kinds), None)
+    why = (
+        "the items are not the same messages in the same order (up to 0.16 a preamble is a reasoning item)"
+        if by_server is None
+        else f"its {by_server} item does not have the text that the model wrote to the tool"
+    )
+    return (
+        "vLLM up to 0.18 leaves the texts of `output_messages` empty in responses that are not streamed, and "
+        f"{why}. To find out, send the request with `stream: true`."
     )
 
 

@@ -171,6 +171,8 @@ def _step(value: object) -> Step:
         text=fields.take("step", text),
         ended=frozenset(fields.take("ended", several(word(Ended)), (), one_is_enough=True)),
         token_ids=fields.take("token_ids", flag, None),
+        captured=fields.take("captured", flag, None),
+        tools=fields.take("tools", flag, None),
         endpoints=frozenset(fields.take("endpoints", several(word(Endpoint)), (), one_is_enough=True)),
         measured=fields.take("measured", flag, False),
     )

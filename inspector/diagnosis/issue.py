@@ -135,6 +135,10 @@ class Step:
     ended: frozenset[Ended] = frozenset()
     token_ids: bool | None = None
     """Whether the capture has token IDs; where that is not known, it has none."""
+    captured: bool | None = None
+    """Whether there is a capture, which shows what the response has."""
+    tools: bool | None = None
+    """Whether the request offers tools; kept where that is not known."""
     endpoints: frozenset[Endpoint] = frozenset()
     """Kept where the endpoint is not known."""
     measured: bool = False

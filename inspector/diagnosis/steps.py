@@ -53,6 +53,10 @@ class Situation:
     ended: Ended = Ended.UNKNOWN
     token_ids: bool = False
     """Whether the token IDs of the response are known."""
+    captured: bool = False
+    """Whether the response itself is known, not only words about it."""
+    tools: bool | None = None
+    """Whether the request offers tools; None where the request is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +76,7 @@ class Measured:
 def situation_of(reading: Reading) -> Situation:
     """What a reading tells; without a version the oldest release that its events allow."""
     called = any(choice.expected.calls or choice.delivered().tool_calls for choice in reading.choices)
+    request = reading.header.request
     settled = called or reading.ended  # a stream that goes on may still call
     return Situation(
         version=reading.server_version or release_bounds(reading).at_least,
@@ -80,6 +85,8 @@ def situation_of(reading: Reading) -> Situation:
         engine=reading.engine,
         ended=_ENDED.get(reading.choice.finish_reason or "", Ended.UNKNOWN),
         token_ids=reading.choice.has_ids,
+        captured=True,
+        tools=bool(request.get("tools")) if request else None,
     )
 
 
@@ -168,6 +175,10 @@ def _fits(step: Step, situation: Situation) -> bool:
     if step.ended and situation.ended not in step.ended:
         return False
     if step.token_ids is not None and step.token_ids is not situation.token_ids:
+        return False
+    if step.captured is not None and step.captured is not situation.captured:
+        return False
+    if None not in (step.tools, situation.tools) and step.tools is not situation.tools:
         return False
     return not step.endpoints or situation.endpoint is None or situation.endpoint in step.endpoints
 

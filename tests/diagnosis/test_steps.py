@@ -72,6 +72,18 @@ def test_a_step_is_given_only_in_the_situation_that_it_is_for() -> None:
     assert steps_for(issue, Situation(ended=Ended.STOP, token_ids=True))[0] == "Compare the counts."
 
 
+def test_nothing_that_a_capture_shows_is_to_be_checked() -> None:
+    steps = [
+        {"captured": False, "step": "Compare the counts."},
+        {"tools": False, "step": "Offer the tools that the prompt names."},
+        "Send it again.",
+    ]
+    [issue] = read_catalogue(written({**ENTRY, "steps": steps}))
+    assert len(steps_for(issue, Situation())) == 3
+    assert steps_for(issue, Situation(captured=True, tools=True)) == ("Send it again.",)
+    assert steps_for(issue, Situation(captured=True, tools=False))[0] == steps[1]["step"]  # type: ignore[index]
+
+
 def test_no_release_is_advised_for_what_no_release_parses() -> None:
     steps = ["Upgrade to vLLM 0.25.0 or newer.", "Change your own parser."]
     [issue] = read_catalogue(written({**ENTRY, "steps": steps}))
