@@ -4,6 +4,7 @@ A model may write such a call, and a server that misreads a header makes one of 
 look alike, and a token more or less in the header can make the server's count agree all the same.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,6 +14,7 @@ from inspector.audit.kinds import Code, Kind, Severity
 from inspector.audit.words import events_of
 from inspector.capture import Endpoint
 from inspector.deltas import tool_index, tool_name
+from inspector.harmony.text import text_of
 from inspector.reading import ChoiceReading, Reading
 
 __all__ = ["unoffered_calls"]
@@ -27,6 +29,7 @@ _BUILT_IN: Final[Mapping[str, str]] = {
     "container": "container",
 }
 """Types of built-in tools by their beginning, with the label that calls of them have."""
+_IN_PROMPT: Final = re.compile(r"^(?:## |type )([\w.-]+)", re.MULTILINE)
 _OF_ITEMS: Final[Mapping[str, str]] = {"web_search_call": "browser", "code_interpreter_call": "python"}
 """Items that are a call by their type, with the tool that they are a call of."""
 
@@ -71,10 +74,18 @@ def unoffered_calls(reading: Reading, choice: ChoiceReading, found: Iterable[Fin
     if not offer.certain:
         return
     told = {field for one in found if one.code in _MISREAD for field in (one.field, one.delivered_in)}
+    # As `openai_harmony` renders tools: a server may add some that are not in the request.
+    offered = {*offer.names, *_IN_PROMPT.findall(text_of(reading.stream.prompt_ids or ()))}
+    written: dict[str, Iterator[int]] = {}
+    if choice.has_ids:
+        places: dict[str, list[int]] = {}
+        for one in choice.expected.calls:
+            places.setdefault(one.name, []).append(one.message)
+        written = {name: iter(messages) for name, messages in places.items()}
     for call in _calls(reading, choice):
-        if call.field in told or not set(offer.names).isdisjoint(call.known_as):
-            continue
-        yield _finding(reading, choice, call, offer)
+        message = next(written.get(call.name, iter(())), None)
+        if call.field not in told and offered.isdisjoint(call.known_as):
+            yield _finding(reading, choice, call, offer, message)
 
 
 def _offer(request: Mapping[str, Any]) -> _Offer:
@@ -139,12 +150,14 @@ def _server_call(name: str, label: object, field: str, detail: str) -> _Call:
     return _Call(f"{label}.{name}", (label, f"{label}.{name}"), field, detail)
 
 
-def _finding(reading: Reading, choice: ChoiceReading, call: _Call, offer: _Offer) -> Finding:
+def _finding(
+    reading: Reading, choice: ChoiceReading, call: _Call, offer: _Offer, written: int | None
+) -> Finding:
+    """`written` is the number of the message in which the model wrote the call, where that is known."""
     deltas = choice.deltas_by_field().get(call.field)
     event = deltas[0].event if deltas else reading.stream.final_event
     events = (event, None if event is None else event + 1)
-    written = [one.message for one in choice.expected.calls if one.name == call.name and choice.has_ids]
-    message = choice.transcript.messages[written[0]] if written else None
+    message = None if written is None else choice.transcript.messages[written]
     span = None if message is None else (message.start, message.body)
     if span is not None:
         events = events_of(choice, *span)
