@@ -25,6 +25,7 @@ from inspector.redaction import redact
 __all__ = [
     "ENDPOINT_GUESSED",
     "MIGRATIONS",
+    "PLAYBACK",
     "STOPPED",
     "VERSION",
     "Capture",
@@ -88,6 +89,8 @@ class Event(NamedTuple):
 
 STOPPED: Final = "stopped by the client"
 """Detail of an end that the recording program brought about itself."""
+PLAYBACK: Final = "playback"
+"""`owned_by` of the program's own server, which replays captures whatever the request says."""
 _STOPPED: Final = frozenset({STOPPED, "stopped by you"})
 
 

@@ -4,7 +4,6 @@ A model may write such a call, and a server that misreads a header makes one of 
 look alike, and a token more or less in the header can make the server's count agree all the same.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,9 +11,8 @@ from typing import Any, Final
 from inspector.audit.finding import Facts, Finding
 from inspector.audit.kinds import Code, Kind, Severity
 from inspector.audit.words import events_of
-from inspector.capture import Endpoint
+from inspector.capture import PLAYBACK, Endpoint
 from inspector.deltas import tool_index, tool_name
-from inspector.harmony.text import text_of
 from inspector.reading import ChoiceReading, Reading
 
 __all__ = ["unoffered_calls"]
@@ -29,7 +27,6 @@ _BUILT_IN: Final[Mapping[str, str]] = {
     "container": "container",
 }
 """Types of built-in tools by their beginning, with the label that calls of them have."""
-_IN_PROMPT: Final = re.compile(r"^(?:## |type )([\w.-]+)", re.MULTILINE)
 _OF_ITEMS: Final[Mapping[str, str]] = {"web_search_call": "browser", "code_interpreter_call": "python"}
 """Items that are a call by their type, with the tool that they are a call of."""
 
@@ -67,6 +64,8 @@ def unoffered_calls(reading: Reading, choice: ChoiceReading, found: Iterable[Fin
     """
     if reading.header.endpoint not in _ENDPOINTS or not reading.ended:
         return
+    if reading.header.owned_by == PLAYBACK:  # it replays a response to another request
+        return
     request = reading.header.request
     if "prompt" in request or not any(request.get(key) for key in _ASKS):
         return
@@ -74,8 +73,7 @@ def unoffered_calls(reading: Reading, choice: ChoiceReading, found: Iterable[Fin
     if not offer.certain:
         return
     told = {field for one in found if one.code in _MISREAD for field in (one.field, one.delivered_in)}
-    # As `openai_harmony` renders tools: a server may add some that are not in the request.
-    offered = {*offer.names, *_IN_PROMPT.findall(text_of(reading.stream.prompt_ids or ()))}
+    offered = frozenset(offer.names)
     written: dict[str, Iterator[int]] = {}
     if choice.has_ids:
         places: dict[str, list[int]] = {}

@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from inspector.capture import Capture, Endpoint, EventKind
+from inspector.capture import PLAYBACK, Capture, Endpoint, EventKind
 from inspector.errors import InspectorError
 from inspector.playback.answer import Answer, answer
 from inspector.playback.faults import Faults, parse_faults
@@ -277,7 +277,7 @@ def _endpoints(captures: Mapping[str, Capture], name: str) -> list[str]:
 
 def _owner(captures: Mapping[str, Capture], name: str) -> str:
     """Who owned the model of a capture, so that a client sees the front end that it came from."""
-    return (captures[name].header.owned_by if name in captures else None) or ANY
+    return (captures[name].header.owned_by if name in captures else None) or PLAYBACK
 
 
 def _media_type(made: Answer) -> bytes:

@@ -1,6 +1,5 @@
 """Calls of tools that the request does not offer: what counts as offered, and when nothing can be said."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -8,8 +7,7 @@ from typing import Any
 import pytest
 
 from inspector.audit import Code, Kind
-from inspector.capture import Capture, Endpoint, Event
-from inspector.harmony.vocab import encode
+from inspector.capture import Capture, Endpoint
 from inspector.inspection import inspect
 from tests.support.every_code import call, response
 from tests.support.streams import Step, chat
@@ -113,15 +111,10 @@ def test_a_function_of_the_server_functions_is_known_by_its_name() -> None:
     assert unoffered(response([item], [(0, "{}")], request={"input": "Hi", "tools": offered})) == ["g"]
 
 
-def test_a_tool_that_the_server_put_into_the_prompt_is_offered() -> None:
-    head = "<|start|>system<|message|># Tools\n\n## {name}\n<|end|><|start|>developer<|message|># Tools\n\n"
-    body = "## functions\n\nnamespace functions {{\n\ntype {name} = () => any;\n\n}}<|end|><|start|>assistant"
-    for text in (head, head.replace("{name}", "browser") + body):
-        for name, expected in (("f", []), ("other", ["f"])):
-            capture = chat_of("f")
-            first = {"prompt_token_ids": encode(text.format(name=name)), "choices": []}
-            events = [Event(json.dumps(first), 0.0), *capture.events]
-            assert unoffered(replace(capture, events=events)) == expected
+def test_a_replayed_response_belongs_to_another_request() -> None:
+    capture = chat_of("f")
+    assert unoffered(replace(capture, header=replace(capture.header, owned_by="playback"))) == []
+    assert unoffered(replace(capture, header=replace(capture.header, owned_by="vllm"))) == ["f"]
 
 
 def test_each_call_of_one_tool_has_its_own_place() -> None:

@@ -135,7 +135,7 @@ def test_a_collector_gets_a_span_of_each_audited_response(playback: str, tmp_pat
     assert {one["server.port"].int_value for one in told} == {int(playback.rsplit(":", 1)[1])}
     [kept] = [one for one in told if "harmony_inspector.capture" in one]
     assert (tmp_path / kept["harmony_inspector.capture"].string_value).is_file()
-    assert sum(len(span.events) for span in receiver.spans) == 4  # the request offers no tool
+    assert sum(len(span.events) for span in receiver.spans) == 3
 
 
 def test_the_standard_variables_name_the_collector_and_the_service(
