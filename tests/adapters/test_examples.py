@@ -33,4 +33,10 @@ def test_the_app_of_the_example_records_what_it_passes_on(
             assert passed.status_code == 200
     [path] = tmp_path.iterdir()
     seen = inspect(load(path)[0])
-    assert [finding.kind for finding in seen.findings] == ["misrouted", "dropped", "invalid_tool_arguments"]
+    kinds = [finding.kind for finding in seen.findings]
+    assert kinds == [
+        "misrouted",
+        "dropped",
+        "invalid_tool_arguments",
+        "unoffered_call",
+    ]  # asked without tools

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from inspector.wire.strip_ids import without_response_messages, without_token_ids
+from inspector.wire.strip_ids import plain_events_without_ids, without_response_messages, without_token_ids
 
 
 def chunk(delta: dict[str, Any], **choice: Any) -> str:
@@ -75,3 +75,9 @@ def test_messages_of_a_response_become_null_and_no_other_byte_changes() -> None:
 )
 def test_messages_in_what_is_no_response_are_left_alone(text: str) -> None:
     assert without_response_messages(text) == text
+
+
+def test_plain_events_are_taken_together_only_where_they_are_utf8() -> None:
+    event = b'data: {"choices":[{"delta":{"content":"%s"},"token_ids":[1]}]}\n\n'
+    assert plain_events_without_ids(event % b"a" * 2) == (event % b"a").replace(b"[1]", b"null") * 2
+    assert plain_events_without_ids(event % b"a" + event % b"\xff") is None
