@@ -39,4 +39,4 @@ def test_the_app_of_the_example_records_what_it_passes_on(
         "dropped",
         "invalid_tool_arguments",
         "unoffered_call",
-    ]  # asked without tools
+    ]
