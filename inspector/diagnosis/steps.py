@@ -170,7 +170,7 @@ def _reached(step: str, number: tuple[int, ...] | None) -> bool:
 
 
 def _offers_tools(reading: Reading) -> bool | None:
-    """Whether the request offers tools; None where it is not known, or brings some that only the server has."""
+    """Whether the request offers tools; None where it is not known, or only the server has all of it."""
     request = reading.header.request
     offered = bool(request.get("tools"))
     unknown = not request or any(map(request.get, reading.spec.elsewhere))
