@@ -93,7 +93,7 @@ class Work:
 
     count = 0
 
-    def trace(self, frame: FrameType, event: str, arg: Any) -> Any:
+    def trace(self, frame: FrameType, event: str, _arg: Any) -> Any:
         if event == "call" and not frame.f_code.co_filename.endswith("facts.py"):
             return None
         frame.f_trace_opcodes = True
