@@ -6,13 +6,13 @@ is null".
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from inspector.diagnosis.facts import facts_of
 from inspector.diagnosis.phrases import lexicon
 
-__all__ = ["proposes", "statements"]
+__all__ = ["proposes", "reported", "statements"]
 
 _QUESTION: Final = re.compile(
     r"(?i)(?:^|(?<=[.?!:\]] ))(?:how (?:do|does|is|are|can|to|should)|which|what (?:is|are)|where"
@@ -26,8 +26,8 @@ _NO_LONGER: Final = re.compile(
 )
 """What is over is no symptom."""
 _PROPOSED: Final = re.compile(
-    r"(?im)^\W{0,3}(?:feat|feature(?: request)?|rfc|roadmap|proposal|enhancement|docs?|chore|refactor|tests?|ci"
-    r"|build|style|perf|new model)(?:\([^()]*\))?!?(?:\]|:).*"
+    r"(?im)^\W{0,3}(?:feat|feature(?: request)?|rfc|roadmap|proposal|enhancement|docs?|chore|refactor|tests?"
+    r"|ci|build|style|perf|new model)(?:\([^()]*\))?!?(?:\]|:).*"
 )
 """The title of a change that mends nothing."""
 _PROPOSES: Final = re.compile(
@@ -39,10 +39,15 @@ _TROUBLE: Final = re.compile(
     r"|solve\w*|stops?|stuck|leak\w*|ignor\w+|(?:does|do|did|is|are|can)n'?t)\b"
 )
 _LACKING: Final = re.compile(
-    r"(?i)\b(?:not|never|breaks?|unusable|unable|prevent\w*|renam\w*|deprecat\w*|mixed|still|no longer)\b"
+    r"(?i)\b(?:not(?! (?:yet |currently )?support)|never|breaks?|unusable|unable|prevent\w*|renam\w*"
+    r"|deprecat\w*|mixed|still|no longer)\b"
 )
 """What a proposal says of the state that it wants to change."""
-_SENTENCE: Final = re.compile(r"(?<=[.!?;:])\s+")
+_END: Final = re.compile(r"[.!?;:](?=\s)")
+_ENDS: Final = frozenset(".!?;:")
+_SPACES: Final = re.compile(" {2,}")
+_LONGEST: Final = 2000
+"""Characters of lines that are read as one paragraph."""
 _INDIRECT: Final = r"(?<!sure )(?<!know )(?<!wonder )(?<!wondering )(?<!even )(?<!as )"
 """Before an "if" that opens a condition, and no question and no concession."""
 _UNREAL: Final = re.compile(
@@ -68,16 +73,25 @@ _WISH: Final = re.compile(
     r" (?:if|to (?:have|support|get|be able))\b|(?:would|'d) (?:like|love) (?:to (?:have|see)|it if)\b)"
     r"(?!.*\b(?:stop|quit|no longer)\b).*?(?=\bbut\b|\bhowever\b|$)"
 )
-_ASSURED: Final = re.compile(
+_INTENDED: Final = re.compile(
     r"(?i)\b(?:ensures?|mak(?:es?|ing) sure|guarantees?|avoid(?:s|ing)?) that\b[^,;:.!?]*"
+    r"|\b(?:not|n't|never) (?:intended|meant|designed) (?:to|for)\b[^,;:.!?]*"
+    r"|\b(?:must|shall|should|ought to)\b"
+    r"(?:(?!\b(?:but|however|yet|instead|though|while|because|since)\b)[^,;:.!?])*"
+    r"|\botherwise\b[^;:.!?]*\b(?:will|would|won't|could|might)\b[^;:.!?]*"
 )
+"""What somebody sees to, what a thing is not made for, what has to be, and what would be so without it."""
+
+
+def reported(sentences: Iterable[str]) -> list[str]:
+    """For each sentence what it reports, which may be nothing: how to do a thing is no symptom."""
+    kept = (_NO_LONGER.sub(" ", one) for one in _real_lines(sentences))
+    return [_QUESTION.sub(_troubled, _PROPOSED.sub(_troubled, one)) for one in kept]
 
 
 def statements(sentences: Iterable[str]) -> list[str]:
-    """Sentences without what they do not report: how to do a thing is no symptom."""
-    sentences = (_NO_LONGER.sub(" ", _reported(one)) for one in sentences)
-    kept = (_QUESTION.sub(_troubled, _PROPOSED.sub(_troubled, one)) for one in sentences)
-    return [one for one in kept if one.strip()]
+    """What sentences report."""
+    return [one for one in reported(sentences) if one.strip()]
 
 
 def proposes(sentences: Sequence[str]) -> bool:
@@ -87,15 +101,38 @@ def proposes(sentences: Sequence[str]) -> bool:
     return not any(_TROUBLE.search(one) or _LACKING.search(one) for one in statements(sentences))
 
 
-def _reported(line: str) -> str:
-    """A line without what it supposes, wishes or makes sure of."""
-    return " ".join(_real(sentence) for sentence in _SENTENCE.split(line))
+def _real_lines(lines: Iterable[str]) -> Iterator[str]:
+    """Lines without what they suppose, wish or see to, also where that goes on in the next line."""
+    paragraph: list[str] = []
+    size = 0
+    for line in lines:
+        goes_on = bool(paragraph) and line[:1].islower() and paragraph[-1][-1:] not in _ENDS
+        if not goes_on or size > _LONGEST:
+            yield from _real_paragraph(paragraph)
+            paragraph, size = [], 0
+        paragraph.append(line)
+        size += len(line)
+    yield from _real_paragraph(paragraph)
+
+
+def _real_paragraph(lines: Sequence[str]) -> Iterator[str]:
+    whole = " ".join(lines)
+    start = 0
+    parts = []
+    for end in (*(one.end() for one in _END.finditer(whole)), len(whole)):
+        parts.append(_real(whole[start:end]))
+        start = end
+    kept, at = "".join(parts), 0
+    for line in lines:
+        yield _SPACES.sub(" ", kept[at : at + len(line)])
+        at += len(line) + 1
 
 
 def _real(sentence: str) -> str:
+    """A sentence with spaces in the place of what it does not report."""
     if _UNREAL.search(sentence) is not None:
-        return " "
-    sentence = _ASSURED.sub(" ", _WISH.sub(" ", sentence))
+        return " " * len(sentence)
+    sentence = _INTENDED.sub(_blank, _WISH.sub(_blank, sentence))
     return _CONDITION.sub(lambda found: _condition(found, sentence), sentence)
 
 
@@ -106,8 +143,12 @@ def _condition(found: re.Match[str], sentence: str) -> str:
         return found[0]
     states = lexicon().names["states"]
     supposed = any(" " in fact.name or fact.name in states for fact in facts_of(found[0]))
-    return " " if supposed else found[0]
+    return _blank(found) if supposed else found[0]
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found[0])
 
 
 def _troubled(found: re.Match[str]) -> str:
-    return found[0] if _TROUBLE.search(found[0]) else " "
+    return found[0] if _TROUBLE.search(found[0]) or _LACKING.search(found[0]) else " "

@@ -6,7 +6,7 @@ from typing import Final
 
 from inspector.diagnosis.issue import Issue
 from inspector.diagnosis.lines import access_of, complaint_of, exception_of, level_of, minute_of, split
-from inspector.diagnosis.reports import statements
+from inspector.diagnosis.reports import reported
 from inspector.diagnosis.routes import names_ours
 
 __all__ = [
@@ -145,8 +145,8 @@ def complaint(sentences: Sequence[str]) -> str:
     """The first sentence that says that something is wrong; empty where nothing is about a model."""
     if not any(_ABOUT.search(one) or _CLOSE.search(one) or names_ours(one) for one in sentences):
         return ""
-    reported = (one for one in sentences if any(map(complaint_of, statements([one]))))
-    return next((said for one in reported if (said := complaint_of(one))), "")
+    pairs = zip(sentences, reported(sentences), strict=True)
+    return next((said for one, kept in pairs if complaint_of(kept) and (said := complaint_of(one))), "")
 
 
 def headline(lines: Sequence[str]) -> str:
