@@ -9,16 +9,28 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
+from typing import Final
 
 import streamlit as st
 
 import inspector
 from inspector import Capture, InspectorError, dashboard
 from inspector.dashboard import DashboardTap
+from pages.ui.bundles import bundles
 from pages.ui.modules import module_routes
 from pages.ui.shell import shell
 
-__all__ = ["app"]
+__all__ = ["FIRST_PAGE", "app"]
+
+# What Streamlit loads for a logo and its icons, then what pages/frame.py and pages/replay.py import, and what
+# compares texts. No pandas: it takes as long as all of these.
+FIRST_PAGE: Final = (
+    *("numpy", "PIL.Image", "streamlit.material_icon_names", "pages.ui.captures", "pages.ui.charts"),
+    *("pages.ui.anywhere", "pages.ui.banner", "pages.ui.fields", "pages.ui.prompt", "pages.ui.strip"),
+    *("pages.parts.replay.overview", "pages.parts.replay.events", "rapidfuzz.distance"),
+)
+_LATER: Final = ("inspector.client.asking", "pandas")
+"""To ask a server; for the tables of most pages."""
 
 # An audit of a long stream may not keep the interpreter for 5 ms at a time while other streams arrive.
 sys.setswitchinterval(0.001)
@@ -65,10 +77,7 @@ ending = dashboard.Ending(tap.stop)
 async def lifespan(app: object) -> AsyncIterator[None]:
     """From the start of the server to its end."""
     dashboard.listening_without_delay()
-    # What Streamlit loads for a logo, then what Replay draws with.
-    first = ("numpy", "PIL.Image", "pages.ui.captures", "pages.ui.charts", "pages.parts.replay.overview")
-    later = ("inspector.client.asking", "pandas")  # to ask a server; for the tables of most pages
-    async with dashboard.warmed(first, later), tap.lifespan(app), ending.lifespan(app):
+    async with dashboard.warmed(FIRST_PAGE, _LATER), tap.lifespan(app), ending.lifespan(app):
         yield
 
 
@@ -82,6 +91,12 @@ app = st.App(
             for route in [*dashboard.runs_routes(dashboard.registry(), path), *module_routes(path)]
         ),
     ],
-    middleware=[*hosts, *ending.middleware, *tap.middleware, *shell(_page_paths())],
+    middleware=[
+        *hosts,
+        *ending.middleware,
+        *tap.middleware,
+        *shell(_page_paths()),
+        *bundles(_page_paths()),
+    ],
     lifespan=lifespan,
 )

@@ -21,6 +21,8 @@ _FAR: Final = 7
 _NEAR: Final = 4
 _COMMA: Final = 2
 """Words that a comma counts as."""
+_LONGEST: Final = 200
+"""Words of a clause that are read together; in parts, the work is proportional to the length."""
 _AND: Final = frozenset({"and", "or", "nor", "neither"})
 _SIGNS: Final = frozenset({",", ":", "="})
 _OF: Final = frozenset({"of", "a", "an", "the", "each", "every", "its", "my", "our", "their", "any"})
@@ -72,12 +74,14 @@ def facts_of(sentence: str) -> Iterator[Fact]:
     wished = False
     for word in [*words_of(sentence), Word(".", ".", 0, 0)]:
         ends = word.stem in _HARD
-        if ends or word.raw in grammar("turns") or word.stem in verbs("wishes"):
+        turns = ends or word.raw in grammar("turns") or word.stem in verbs("wishes")
+        if turns or len(clause) == _LONGEST:
             if clause and not wished:
                 read = _Clause(sentence, clause, subject)
                 yield from read.facts()
                 subject = read.subject
             clause = []
+        if turns:
             wished = word.stem in verbs("wishes") or (
                 wished and not ends and word.raw not in grammar("turns")
             )

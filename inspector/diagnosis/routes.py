@@ -139,6 +139,10 @@ _OURS_UNNAMED: Final = (
 """The model on a server that nobody names, and the form of our log: ours, where no other is named."""
 
 
+_PARSER: Final = re.compile(r"\b\w*(?:tool|reasoning)_?parser\w*\.py\b")
+"""The file of a parser, whose failure is none of the device and none of the start."""
+
+
 def runs_ours(content: str) -> bool:
     """Whether a text has what one of our engines prints itself, or what starts it."""
     return any(engine.printed is not None and engine.printed.search(content) for engine in ENGINES)
@@ -184,9 +188,10 @@ def find_startup(
     own = failing and (
         runs_ours(content) or names_ours(content) or any(one.search(content) for one in _OURS_UNNAMED)
     )
+    parser = _PARSER.search(content) is not None
     startup = [route for route in routes() if route.kind is RouteKind.STARTUP]
     for route in startup:
-        expressions = (*route.marks, *(route.words if own else ()))
+        expressions = (*route.marks, *(route.words if own and not parser else ()))
         if any(expression.search(content) for expression in expressions):
             return _exact(route, errors, said)
     if own:

@@ -6,6 +6,7 @@ from typing import Final
 
 from inspector.diagnosis.issue import Issue
 from inspector.diagnosis.lines import access_of, complaint_of, exception_of, level_of, minute_of, split
+from inspector.diagnosis.reports import reported
 from inspector.diagnosis.routes import names_ours
 
 __all__ = [
@@ -13,9 +14,7 @@ __all__ = [
     "headline",
     "is_about",
     "is_of_other_model",
-    "proposes",
     "prose",
-    "statements",
     "symptom_of",
 ]
 
@@ -51,7 +50,8 @@ _OTHER_MODEL: Final = re.compile(
 _OPEN_MODEL: Final = re.compile(
     r"(?i)(?<![a-z])(?:qwe?n-?\d|qwen|qwq|qwopus|deepseek|kimi|(?:chat)?glm-?[3-9]|gemma|(?:meta-)?llama-?\s?[234](?![\w.]*cpp)"
     r"|mi[sx]tral|devstral|ministral|magistral|pixtral|minimax|nemotron|granite|phi-?[1-4]\b|hunyuan|xlam"
-    r"|vicuna|olmo|openchat|starling|zephyr|falcon-?\d|exaone|seed-?oss|ernie|step-?3|internlm|intern-s\d|command-?[ar]\b|baichuan|laguna|apertus|mimo)"
+    r"|vicuna|olmo|openchat|starling|zephyr|falcon-?\d|exaone|seed-?oss|ernie|step-?3|internlm|intern-s\d|internvl|command-?[ar]\b|baichuan|laguna|apertus|mimo"
+    r"|smollm|jamba|dbrx|llava|longcat|code-?llama|wizardlm|stablelm|yi-\d|solar-\d|eurollm|bielik)"
 )
 """Models with formats of their own, which vLLM serves too."""
 _ABOVE: Final = 2
@@ -122,48 +122,6 @@ def is_of_other_model(content: str) -> bool:
     return _OPEN_MODEL.search(content) is not None and _CLOSE.search(content) is None
 
 
-_QUESTION: Final = re.compile(
-    r"(?i)(?:^|(?<=[.?!:\]] ))(?:how (?:do|does|is|are|can|to|should)|which|what (?:is|are)|where"
-    r"|is there (?:an?|any)|are there|can i|should i|do(?:es)? (?:\w+ ){1,4}support)\b[^.?!]{0,200}\?"
-)
-_NO_LONGER: Final = re.compile(
-    r"(?i)\b(?:(?:(?:is|are|was|were|be|been) )?(?:not|never)|(?:is|are|was|were)n'?t|no) (?:ever )?"
-    r"(?:null|empty|blank|missing|lost|dropped|truncated|garbled)\b"
-    r"|\bno longer (?:drop|lose|leak|fail|crash|ignore|swallow|strip|truncate"
-    r"|return (?:an? )?(?:null|empty|blank))\w*(?: [\w`'-]+){0,3}"
-)
-"""What is over is no symptom."""
-_PROPOSED: Final = re.compile(
-    r"(?im)^\W{0,3}(?:feat|feature|docs?|chore|refactor|test|tests|ci|build|style|perf)(?:\([^()]*\))?!?(?:\]|:).*"
-)
-"""The title of a change that mends nothing."""
-_PROPOSES: Final = re.compile(
-    r"(?i)\W{0,3}(?:add(?:s|ed|ing)?|introduc(?:es?|ed|ing)|allow(?:s|ing)?|expos(?:es?|ed|ing))\b"
-)
-_TROUBLE: Final = re.compile(
-    r"(?i)\b(?:null|none|empty|blank|missing|lost|errors?|fail\w*|crash\w*|fix\w*|wrong|issue|bug|problem|broken|solve\w*"
-    r"|stops?|stuck|leak\w*|ignor\w+|(?:does|do|did|is|are|can)n'?t)\b"
-)
-
-
-def statements(sentences: Iterable[str]) -> list[str]:
-    """Sentences without the questions and titles that name no trouble: how to do a thing is no symptom."""
-    sentences = (_NO_LONGER.sub(" ", one) for one in sentences)
-    kept = (_QUESTION.sub(_troubled, _PROPOSED.sub(_troubled, one)) for one in sentences)
-    return [one for one in kept if one.strip()]
-
-
-def proposes(sentences: Sequence[str]) -> bool:
-    """Whether a text opens with a change that adds something, and names no trouble."""
-    if not sentences or any(_TROUBLE.search(one) for one in sentences):
-        return False
-    return any(expression.match(sentences[0]) is not None for expression in (_PROPOSED, _PROPOSES))
-
-
-def _troubled(found: re.Match[str]) -> str:
-    return found[0] if _TROUBLE.search(found[0]) else " "
-
-
 def symptom_of(issue: Issue, sentences: Sequence[str]) -> str:
     """The words in which an issue's symptom stands: in one sentence, or in a few that follow each other."""
     if not issue.symptoms:
@@ -187,7 +145,8 @@ def complaint(sentences: Sequence[str]) -> str:
     """The first sentence that says that something is wrong; empty where nothing is about a model."""
     if not any(_ABOUT.search(one) or _CLOSE.search(one) or names_ours(one) for one in sentences):
         return ""
-    return next((said for one in sentences if (said := complaint_of(one))), "")
+    pairs = zip(sentences, reported(sentences), strict=True)
+    return next((said for one, kept in pairs if complaint_of(kept) and (said := complaint_of(one))), "")
 
 
 def headline(lines: Sequence[str]) -> str:

@@ -15,12 +15,13 @@ from inspector.diagnosis.anchors import Anchor, releases
 from inspector.diagnosis.catalogue import catalogue
 from inspector.diagnosis.clean import uncoloured
 from inspector.diagnosis.described import best_told, facts_by_sentence
-from inspector.diagnosis.issue import Issue, Rate, Texts
+from inspector.diagnosis.issue import Issue, Rate, Side, Texts
 from inspector.diagnosis.languages import apart, in_english
 from inspector.diagnosis.lines import complaint_of
 from inspector.diagnosis.message import Message
 from inspector.diagnosis.paste import BREAKS_OFF
 from inspector.diagnosis.ranking import Answer, Because, Reason, ranked, sides, version_reason
+from inspector.diagnosis.reports import proposes, statements
 from inspector.diagnosis.result import Diagnosis, Failure, paste_next, sentence
 from inspector.diagnosis.routes import Route, find_server, find_startup, names_ours, runs_ours
 from inspector.diagnosis.scan import Scan, VersionSeen
@@ -30,9 +31,7 @@ from inspector.diagnosis.symptoms import (
     headline,
     is_about,
     is_of_other_model,
-    proposes,
     prose,
-    statements,
     symptom_of,
 )
 from inspector.engines import DEFAULT, ENGINES, PACKAGES
@@ -141,7 +140,7 @@ class _Diagnosing:
         """Where the text belongs, unless a message leads to an entry that holds there too."""
         known = bool(answers) and not answers[0].by_symptom
         anywhere = known and answers[0].issue.any_server
-        precise = anywhere or (known and not answers[0].issue.general)
+        precise = anywhere or (known and not answers[0].issue.general and not self._is_beside(answers[0]))
         said_wrong = any(map(complaint_of, self.sentences))
         quiet = self.is_log and not failures and not answers and not self._complaint()
         server = find_server(self.whole)
@@ -160,6 +159,10 @@ class _Diagnosing:
         whole = "\n".join((self.whole, *self.translated))
         return find_startup(whole, errors, self.sentences, failing=failing)
 
+    def _is_beside(self, answer: Answer) -> bool:
+        """Whether the engine died and the answer is a request that is refused, which stops no engine."""
+        return answer.issue.sides == (Side.CLIENT,) and find_startup(self.whole, failing=False) is not None
+
     def _complaint(self) -> str:
         """The first sentence of a person that says that something is wrong."""
         return complaint(self.sentences) or (headline(self.scan.head) if runs_ours(self.whole) else "")
@@ -177,7 +180,7 @@ class _Diagnosing:
 
     def _symptoms(self) -> list[Answer]:
         """Entries whose symptoms a person describes; none that the server's version excludes."""
-        if not is_about(self.sentences, self.whole):
+        if not is_about(self.sentences, self.whole) or proposes(self.sentences):
             return []
         found = []
         said_so = statements(self.sentences)

@@ -47,9 +47,12 @@ _CALL: Final = (
 _TOOL: Final = (
     r"\b(?:tools?|functions?)\b"
     r"(?!['’]?s?[ _-](?:responses?|results?|contents?|outputs?|messages?|names?|descriptions?|roles?))"
+    r"(?![ _-](?:(?:use|usage|calls?|calling)[ _-])?(?:checks?|tests?|validations?)\b)"
 )
 """A tool itself, not what it returned or what it is called."""
 _BROKEN: Final = rf"(?:broken|ignored|{_NOT} (?:work\w*|function\w*|supported|detected|recogni[sz]ed))"
+_NO_CHECK: Final = r"(?![ _-](?:ids?|checks?|tests?|validations?|handling|support|examples?|docs)\b)"
+"""A missing check of tool calls is no missing tool call."""
 _THINK: Final = r"(?:reasoning|thinking|thoughts?|analysis|chain[ -]of[ -]thought|cot)"
 _END: Final = (
     r"(?!end(?:s|ed)? up)(?:stop|cut|halt|end|quit|finish|terminat|hang|freez|clos|stuck|paus|abort)\w*"
@@ -87,7 +90,7 @@ _WORDS: Final = {
     ),
     "no-call": (
         rf"\b{_CALL}{_CALL_GAP}(?:{_ABSENT}|{_BROKEN})(?![\w-])"
-        rf"|\b(?:{_WITHOUT}|{_NEVER}|drops?|loses?){_GAP}{_CALL}"
+        rf"|\b(?:{_WITHOUT}|{_NEVER}|drops?|loses?){_GAP}{_CALL}{_NO_CHECK}"
     ),
     "call-as-text": (
         rf"\b{_CALL}(?:\W+\w+){{0,4}}?(?<!parsed)(?<!decoded)(?<!read)\W+(?:as|in|into|inside)\W+(?:the )?"

@@ -1,10 +1,12 @@
 """What the tables of the pages have in common: their height, and how numbers are written."""
 
 from math import ceil
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import pandas as pd
 import streamlit as st
+
+if TYPE_CHECKING:  # a third of the first page's time, and the first page needs only a height
+    import pandas as pd
 
 __all__ = ["counts", "table_height"]
 
@@ -19,7 +21,7 @@ def table_height(rows: int, most: int | None = None) -> int:
     return height if most is None else min(height, most)
 
 
-def counts(frame: pd.DataFrame) -> dict[str, Any]:
+def counts(frame: "pd.DataFrame") -> dict[str, Any]:
     """Column settings by which numbers are written with separators, as in the sentences above a table."""
     numbers = frame.select_dtypes("number").columns
     return {str(name): st.column_config.NumberColumn(format="localized") for name in numbers}

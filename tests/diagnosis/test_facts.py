@@ -1,5 +1,11 @@
 """What sentences say: facts, whatever the order, the inflection and the synonyms."""
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
 import pytest
 
 from inspector.diagnosis.described import Description, best_told, facts_by_sentence
@@ -80,6 +86,49 @@ def test_a_fact_keeps_the_words_that_say_it() -> None:
 @pytest.mark.parametrize("text", ["", ".", "not", "no", "instead", "call", "<|", "\x00", "not " * 500, "'s"])
 def test_any_text_has_facts_or_none(text: str) -> None:
     list(facts_of(text))
+
+
+class Work:
+    """Instructions that were executed in `facts`."""
+
+    count = 0
+
+    def trace(self, frame: FrameType, event: str, _arg: Any) -> Any:
+        if event == "call" and not frame.f_code.co_filename.endswith("facts.py"):
+            return None
+        frame.f_trace_opcodes = True
+        frame.f_trace_lines = False
+        self.count += event == "opcode"
+        return self.trace
+
+
+@contextmanager
+def counted() -> Iterator[Work]:
+    work = Work()
+    before = sys.gettrace()
+    sys.settrace(work.trace)
+    try:
+        yield work
+    finally:
+        sys.settrace(before)
+
+
+@pytest.mark.parametrize(
+    "words", ["not answer null ", "the answer is null and ", "no no content = ", "word "]
+)
+def test_the_work_is_proportional_to_the_length_of_a_clause(words: str) -> None:
+    needed = []
+    for times in (200, 800):
+        with counted() as work:
+            list(facts_of(words * times))
+        needed.append(work.count)
+    assert needed[1] < 4.4 * needed[0]
+
+
+def test_a_long_clause_says_what_its_parts_say() -> None:
+    assert {"answer missing", "call missing"} <= said(
+        f"content is null {'and so on ' * 300} tool_calls are lost"
+    )
 
 
 def test_inflections_have_one_stem() -> None:

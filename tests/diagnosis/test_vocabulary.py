@@ -50,6 +50,8 @@ NO_SYMPTOM = [
     "INFO: tool call finished without output",
     "Unity animation stops after the thinking state",
     "Excel: the answer is blank in column B",
+    "Fix missing tool usage check for gpt-oss in vLLM",
+    "Use harmony, otherwise they will not work. The reasoning of gpt-oss is not meant to be shown.",
 ]
 
 
