@@ -258,8 +258,11 @@ def _usual_events(content: bytes, start: int) -> tuple[list[Event], int]:
         except (MsgspecError, ValueError, RecursionError):
             break
         possible = all(line.t is None or 0.0 <= line.t < _LATEST_S for line in lines)
-        if not possible or len(lines) != content.count(b"\n", start, stop):
-            break  # the line is found one by one; an empty one would change the numbers of the others
+        # The decoder takes any white space between objects. Where each line ends as an object does, and there
+        # are as many objects, each line is one.
+        ends = content.count(b"}\n", start, stop) + content.count(b"}\r\n", start, stop)
+        if not possible or not len(lines) == ends == content.count(b"\n", start, stop):
+            break  # the line is found one by one
         events += [make(Event, (line.data, line.t, line.event, sse)) for line in lines]
         start = stop
     return events, start

@@ -3,8 +3,11 @@
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 
 __all__ = ["collector_paused"]
+
+_LOOKING = Lock()
 
 
 @contextmanager
@@ -13,11 +16,15 @@ def collector_paused() -> Iterator[None]:
 
     Parsing and reading make many small values and no cycles; the collector would walk them again and again,
     about a quarter of the cost of 131,072 tokens (bench/core.py), and more beside a large heap.
+
+    Threads may pause it at the same time; the one that found it running starts it again, whoever goes on.
     """
-    running = gc.isenabled()
-    gc.disable()
+    with _LOOKING:  # else one could pause what another has just started, and nobody would start it again
+        running = gc.isenabled()
+        gc.disable()
     try:
         yield
     finally:
-        if running:
-            gc.enable()
+        with _LOOKING:
+            if running:
+                gc.enable()

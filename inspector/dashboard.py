@@ -43,6 +43,7 @@ from inspector.diagnosis import (
 )
 from inspector.doctor import CheckState, check_server
 from inspector.ending import Ending
+from inspector.errors import CaptureError
 from inspector.formats import clip, duration, figure, number, plural
 from inspector.hosts import trusted_hosts
 from inspector.lab.changes import change_sentence, shifts, twin_of
@@ -116,6 +117,7 @@ __all__ = [
     "Answer",
     "Budget",
     "Builtin",
+    "CaptureError",
     "CheckState",
     "CheckupRow",
     "ChoiceReading",

@@ -6,12 +6,25 @@ Responses such as `mcp_call[0].arguments`.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-__all__ = ["CONTENT", "REASONING", "TEXT", "Delta", "by_field", "tool_arguments", "tool_index", "tool_name"]
+__all__ = [
+    "CONTENT",
+    "REASONING",
+    "TEXT",
+    "Delta",
+    "Texts",
+    "ToolText",
+    "by_field",
+    "texts_of",
+    "tool_arguments",
+    "tool_index",
+    "tool_name",
+]
 
 REASONING: Final = "reasoning"
 CONTENT: Final = "content"
@@ -28,11 +41,42 @@ class Delta(NamedTuple):
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class ToolText:
+    """One tool call as text."""
+
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Texts:
+    """Text per field, of one side."""
+
+    content: str
+    reasoning: str
+    tool_calls: tuple[ToolText, ...] = ()
+    text: str | None = None
+    """Raw text of plain completions; None for the other endpoints."""
+    other: dict[str, str] = field(default_factory=dict)
+    """Items of server-side tools in Responses, by field."""
+
+    def by_field(self) -> dict[str, str]:
+        """The same, text by field; `text` only for plain completions."""
+        found = {REASONING: self.reasoning, CONTENT: self.content}
+        for number, call in enumerate(self.tool_calls):
+            found[tool_name(number)] = call.name
+            found[tool_arguments(number)] = call.arguments
+        if self.text is not None:
+            found[TEXT] = self.text
+        return {**found, **self.other}
+
+
 def by_field(deltas: Iterable[Delta]) -> dict[str, list[Delta]]:
     """The deltas of each field, in their order."""
     found: dict[str, list[Delta]] = {}
-    for field, run in groupby(deltas, itemgetter(1)):  # of 131,072 deltas nearly all continue their field
-        found.setdefault(field, []).extend(run)
+    for name, run in groupby(deltas, itemgetter(1)):  # of 131,072 deltas nearly all continue their field
+        found.setdefault(name, []).extend(run)
     return found
 
 
@@ -50,3 +94,20 @@ def tool_index(field: str) -> int | None:
     """The tool call that a field belongs to, or None for another field."""
     found = _TOOL.fullmatch(field)
     return int(found[1]) if found else None
+
+
+def texts_of(deltas: Mapping[str, Sequence[Delta]]) -> Texts:
+    """The texts that the deltas of each field come to."""
+    joined = {name: "".join([delta[2] for delta in some]) for name, some in deltas.items()}
+    calls = sorted({index for name in joined if (index := tool_index(name)) is not None})
+    known = {CONTENT, REASONING, TEXT}
+    return Texts(
+        content=joined.get(CONTENT, ""),
+        reasoning=joined.get(REASONING, ""),
+        tool_calls=tuple(
+            ToolText(joined.get(tool_name(index), ""), joined.get(tool_arguments(index), ""))
+            for index in calls
+        ),
+        text=joined.get(TEXT),
+        other={name: text for name, text in joined.items() if name not in known and tool_index(name) is None},
+    )

@@ -11,12 +11,11 @@ from inspector.collector import collector_paused
 from inspector.deltas import (
     CONTENT,
     REASONING,
-    TEXT,
     Delta,
+    Texts,
+    ToolText,
     by_field,
-    tool_arguments,
-    tool_index,
-    tool_name,
+    texts_of,
 )
 from inspector.engines import OWN_IDS, Engine, contract_of, engine_of, says_engine
 from inspector.harmony.contract import Expected, expect
@@ -31,7 +30,7 @@ from inspector.wire.endpoints import EndpointSpec, spec_of
 from inspector.wire.final_messages import reconstructed
 from inspector.wire.stream import Choice, Stream
 
-__all__ = ["ChoiceReading", "Evidence", "Reader", "Reading", "Texts", "ToolText", "read"]
+__all__ = ["ChoiceReading", "Evidence", "Reader", "Reading", "read"]
 
 
 class Evidence(StrEnum):
@@ -60,37 +59,6 @@ class Evidence(StrEnum):
                 return "token IDs from another source"
             case _:
                 return str(self)
-
-
-@dataclass(frozen=True, slots=True)
-class ToolText:
-    """One tool call as text."""
-
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Texts:
-    """Text per field, of one side."""
-
-    content: str
-    reasoning: str
-    tool_calls: tuple[ToolText, ...] = ()
-    text: str | None = None
-    """Raw text of plain completions; None for the other endpoints."""
-    other: dict[str, str] = field(default_factory=dict)
-    """Items of server-side tools in Responses, by field."""
-
-    def by_field(self) -> dict[str, str]:
-        """The same, text by field; `text` only for plain completions."""
-        found = {REASONING: self.reasoning, CONTENT: self.content}
-        for number, call in enumerate(self.tool_calls):
-            found[tool_name(number)] = call.name
-            found[tool_arguments(number)] = call.arguments
-        if self.text is not None:
-            found[TEXT] = self.text
-        return {**found, **self.other}
 
 
 @dataclass(slots=True)
@@ -153,7 +121,7 @@ class ChoiceReading:
         """What the client got, from deltas alone."""
         count = len(self.deltas)
         if self._delivered is None or self._delivered[0] != count:
-            self._delivered = count, _texts(self.deltas_by_field())
+            self._delivered = count, texts_of(self.deltas_by_field())
         return self._delivered[1]
 
 
@@ -382,19 +350,3 @@ def _folded(found: Reconstruction) -> _Fold:
         tracker = HarmonyTracker()
         transcript.receive([shifted(one, start) for one in tracker.receive(tokens.ids[start:end])], end)
     return _Fold(tokens, None, tracker, transcript)
-
-
-def _texts(by_field: Mapping[str, Sequence[Delta]]) -> Texts:
-    joined = {name: "".join([delta[2] for delta in deltas]) for name, deltas in by_field.items()}
-    calls = sorted({index for name in joined if (index := tool_index(name)) is not None})
-    known = {CONTENT, REASONING, TEXT}
-    return Texts(
-        content=joined.get(CONTENT, ""),
-        reasoning=joined.get(REASONING, ""),
-        tool_calls=tuple(
-            ToolText(joined.get(tool_name(index), ""), joined.get(tool_arguments(index), ""))
-            for index in calls
-        ),
-        text=joined.get(TEXT),
-        other={name: text for name, text in joined.items() if name not in known and tool_index(name) is None},
-    )

@@ -48,15 +48,20 @@ _SECRETS: Final = frozenset(
 
 _ENDS_AS_SECRET: Final = re.compile(
     r"(?:access|account|api|auth|encryption|license|master|private|secret|service|session|shared|signing"
-    r"|storage|subscription)key"
+    r"|storage|subscription)keys?"
     r"|(?:access|api|auth|bearer|bot|client|csrf|github|gitlab|hf|id|jwt|oauth|refresh|sas|security|service|session|slack"
     r"|user|xsrf)token"
-    r"|secret|password|passwd|passphrase|credentials?"
+    r"|secrets?|passwords?|passwd|passphrases?|credentials?"
 )
-"""The same with words before, e.g. `service_api_key`, `aws_secret_access_key`, `db_pass_word`."""
+"""The same with words before, e.g. `service_api_key`, `aws_secret_access_key`, `db_pass_word`, or several.
+
+Not several tokens: `session_tokens` is a count.
+"""
 
 _BETWEEN: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\W_]+")
 """Where a word of a name ends: before a capital, and at anything that is no letter or digit."""
+_NUMBER: Final = "0123456789_-. "
+"""What ends the name of one of several, `api_key_2`."""
 _WORDS_AT_MOST: Final = 4
 """Of those at the end of a name; `pass_word` and `pass_phrase` are two words too."""
 _IN_QUERY: Final = frozenset(("code", "key", "sig", "signature"))
@@ -116,7 +121,8 @@ def _is_secret(key: str, value: object, under: str) -> bool:
 
 def _is_secret_name(key: str) -> bool:
     """Whether a name, in any way of writing it (`accessToken`, `access-token`), is one of a secret."""
-    words = [word.lower() for word in _BETWEEN.split(key) if word] if len(key) <= _NAME_AT_MOST else []
+    name = key.rstrip(_NUMBER) if len(key) <= _NAME_AT_MOST else ""
+    words = [word.lower() for word in _BETWEEN.split(name) if word]
     if "".join(words) in _SECRETS:
         return True
     ends = ("".join(words[-many:]) for many in range(1, _WORDS_AT_MOST + 1))

@@ -75,23 +75,24 @@ class Shelf:
 
     def keep(self) -> None:
         """Write what is held, also what a session left that ended first; one caller does it for all."""
-        if not self._held or not self._writing.acquire(blocking=False):
-            return
-        try:
-            while held := list(self._held.items()):
-                self._write_some(held)
-        finally:
-            self._writing.release()
+        # Looks again after each release: what was taken before it, another caller has left to this one.
+        while self._held and self._writing.acquire(blocking=False):
+            try:
+                self._write_some(list(self._held.items()))
+            finally:
+                self._writing.release()
 
     def _write_some(self, held: Sequence[tuple[tuple[str, str], Upload]]) -> None:
         by_session: dict[str, list[Upload]] = {}
         for (session, _), one in held:
             by_session.setdefault(session, []).append(one)
-        for session, uploads in by_session.items():
-            self._write(session, uploads)
-        for key, one in held:
-            if self._held.get(key) is one:  # else it was opened once more meanwhile
-                del self._held[key]
+        try:
+            for session, uploads in by_session.items():
+                self._write(session, uploads)
+        finally:
+            for key, one in held:
+                if self._held.get(key) is one:  # else it was opened once more meanwhile
+                    del self._held[key]
 
     def _write(self, session: str, uploads: Iterable[Upload]) -> None:
         folder = self._of(session)
@@ -102,8 +103,9 @@ class Shelf:
             self._remove_old()
             most = min(_SESSION_BYTES, self._bytes_at_most)
             for one in uploads:
-                if len(content := _written(one)) <= most:
-                    _write(folder / _file_name(one), content)
+                with suppress(InspectorError):  # a request that is nested too deeply to be written
+                    if sum(map(len, content := _written(one))) <= most:
+                        _write(folder / _file_name(one), content)
             _remove_beyond(folder, most)
 
     def kept(self, session: str) -> list[Upload]:
@@ -158,18 +160,23 @@ def _file_name(one: Upload) -> str:
     )
 
 
-def _written(one: Upload) -> bytes:
-    """What stands in the file: a line about the upload, then the capture as it is always kept."""
-    head = json.dumps({"name": one.name, "digest": one.digest, "vouched": one.vouched}).encode("ascii")
+def _written(one: Upload) -> tuple[bytes, bytes]:
+    """What stands in the file: a line about the upload, then the capture as it is always kept.
+
+    In two parts, so that the file of a long capture is not copied.
+    """
+    head = (
+        json.dumps({"name": one.name, "digest": one.digest, "vouched": one.vouched}).encode("ascii") + b"\n"
+    )
     if one.lines is not None:
-        return head + b"\n" + one.lines
-    return head + b"\n" + "".join(f"{line}\n" for line in render(one.capture)).encode("ascii")
+        return head, one.lines
+    return head, "".join(f"{line}\n" for line in render(one.capture)).encode("ascii")
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(path: Path, content: Iterable[bytes]) -> None:
     part = path.with_suffix(".part")
     with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(content)
+        file.writelines(content)
     part.replace(path)
 
 

@@ -5,6 +5,7 @@ import streamlit as st
 from inspector import InspectorError, dashboard
 from pages.parts import library as parts
 from pages.ui import state
+from pages.ui.errors import show_error
 from pages.ui.pickers import plain
 
 session = state.current()
@@ -29,5 +30,5 @@ try:
     parts.kinds_and_causes(found)
     parts.captures_table(session, library, choice, found.counts.captures + found.counts.unread)
 except InspectorError as error:
-    st.error(plain(str(error)), icon=":material/block:")
+    show_error(error)
     st.stop()

@@ -5,12 +5,13 @@ import streamlit as st
 from inspector import InspectorError, dashboard
 from pages.parts.matrix import body as matrix
 from pages.parts.matrix import choosing
+from pages.ui.errors import show_error
 
 try:
     runs = dashboard.matrix_runs()
     scripts = dashboard.lab_scripts()
 except InspectorError as error:
-    st.error(str(error))
+    show_error(error)
     st.stop()
 if not runs:
     st.info("No results yet. To record some, run `python -m inspector lab matrix 0.32.0` (see docs/lab.md).")

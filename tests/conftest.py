@@ -1,5 +1,6 @@
 """What every test run says first, and the real vLLM that several tests ask."""
 
+import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -15,6 +16,11 @@ from inspector.lab.session import LabSession
 # No test asserts a time: a loaded machine is no failure.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+
+# A shell starts what it runs in the background (`pytest &`) with Ctrl-C ignored, and programs inherit that.
+# The tests interrupt some.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -16,6 +16,7 @@ from inspector.inspection import inspect
 from inspector.lab.process import free_port
 from inspector.store import load
 from tests.support.answers import CHAT, SAID
+from tests.support.programs import bounded
 from tests.support.raw_server import Asked, chunked, raw_server, stream
 
 ROOT = Path(__file__).parent.parent
@@ -60,14 +61,15 @@ def test_one_interrupt_ends_it_while_a_stream_is_open_and_blames_nobody(name: st
             "HARMONY_INSPECTOR_CAPTURES": str(captures),
             "HARMONY_INSPECTOR_UPSTREAMS": f"up={server.address}",
         }
-        with subprocess.Popen(
+        started = subprocess.Popen(
             [sys.executable, *words],
             cwd=ROOT,
             env={**os.environ, **variables},
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-        ) as process:
+        )
+        with bounded(started) as process:
             try:
                 address = address_of(process, name, port)
                 came, ended = threading.Event(), threading.Event()

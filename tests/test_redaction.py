@@ -40,6 +40,7 @@ KEPT = dict.fromkeys(
         *("tokens", "max_tokens", "token_ids", "stop_token_ids", "password_policy_url", "passwords_seen"),
         *("bypass_words", "compass", "word", "first_pass", "secretary", "author", "authority", "keys", "key"),
         *("api_keys_url", "monkey", "android_token", "pad_token", "idtokens", "token_id", "key_id", "pass"),
+        *("1", "", "_", "session_tokens", "stop_tokens", "key_2", "top_k1", "passwords_seen_2"),
     ],
     "x",
 )
@@ -63,6 +64,11 @@ def test_a_request_without_secrets_stays_word_for_word() -> None:
         ({"pass_word": "sk-1", "PASS-WORD": "sk-1", "db.pass word": "sk-1", "Pass\u200bPhrase": "sk-1"}, {}),
         ({"api.key": "sk-1", "Api Key": "sk-1", "x--api__key": "sk-1", "client secret": "sk-1"}, {}),
         ({"api_k_e_y": "sk-1", "PASSWord": "sk-1", "passWord": "sk-1", "_token_": "sk-1"}, {}),
+        ({"api_key_1": "sk-1", "apiKey2": "sk-1", "password1": "sk-1", "x-api-key-02": "sk-1"}, {}),
+        (
+            {"api_keys": ["sk-1"], "vllmApiKeys": ["sk-1"], "secrets": {"a": "sk-1"}, "db_passwords": "sk-1"},
+            {},
+        ),
         (KEPT, KEPT),
         (
             {"prompt_cache_key": "k", "eos_token": "x", "tokens": "x", "keyboard": "x", "maxTokens": "9"},

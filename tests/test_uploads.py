@@ -1,12 +1,16 @@
 """Uploads on disk: found again by their session, private, bounded in bytes and days."""
 
 import os
+import tracemalloc
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
+from threading import Lock
 
 import pytest
 
 from inspector import uploads
-from inspector.capture import render
+from inspector.capture import Capture, Endpoint, Header, render
 from inspector.uploads import KEPT_DAYS, Shelf, Upload
 from tests.support.streams import GOOD, LEAK, chat
 
@@ -104,10 +108,62 @@ def test_what_is_written_at_the_moment_is_found(tmp_path: Path, monkeypatch: pyt
     seen = list[list[str]]()
     write = uploads._write
 
-    def watched(path: Path, content: bytes) -> None:
+    def watched(path: Path, content: Iterable[bytes]) -> None:
         seen.append([one.name for one in shelf.kept(session)])
         write(path, content)
 
     monkeypatch.setattr(uploads, "_write", watched)
     keep(shelf, session, [upload("a"), upload("b")])
     assert seen == [["a", "b"], ["a", "b"]]
+
+
+def test_what_comes_while_the_last_is_written_is_written_too(tmp_path: Path) -> None:
+    """Another session's page is drawn after the last look for more, and leaves its upload to the writer."""
+    shelf = Shelf(tmp_path / "uploads")
+    session = shelf.session()
+
+    class Late:
+        """A lock, before whose first release another upload comes."""
+
+        def __init__(self) -> None:
+            self.lock, self.uploads = Lock(), [upload("late")]
+
+        def acquire(self, *, blocking: bool) -> bool:
+            return self.lock.acquire(blocking=blocking)
+
+        def release(self) -> None:
+            while self.uploads:
+                keep(shelf, session, [self.uploads.pop()])
+            self.lock.release()
+
+    shelf._writing = Late()  # type: ignore[assignment]
+    keep(shelf, session, [upload("a")])
+    assert sorted(one.name for one in Shelf(tmp_path / "uploads").kept(session)) == ["a", "late"]
+
+
+def test_what_cannot_be_written_is_no_error_of_any_page(tmp_path: Path) -> None:
+    """A request nested deeper than JSON is written: read, as a file reads one level more."""
+    nested: list[object] = []
+    for _ in range(5_000):
+        nested = [nested]
+    capture = Capture(header=Header(endpoint=Endpoint.CHAT, request={"messages": nested}), events=[])
+    shelf = Shelf(tmp_path / "uploads")
+    session = shelf.session()
+    keep(shelf, session, [Upload(name="deep", digest="1", capture=capture), upload("b")])
+    assert [one.name for one in shelf.kept(session)] == ["b"]
+    odd = replace(capture, header=replace(capture.header, request={"messages": {1}}))
+    with pytest.raises(TypeError):  # our own mistake is shown once, not by every page from then on
+        keep(shelf, session, [Upload(name="odd", digest="1", capture=odd)])
+    shelf.keep()
+
+
+def test_a_long_file_is_not_copied_to_be_written(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path / "uploads")
+    session, large = shelf.session(), upload("a", 20_000_000)
+    shelf.hold(session, [large])
+    tracemalloc.start()
+    shelf.keep()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 5_000_000
+    assert [path.stat().st_size > 20_000_000 for path in (tmp_path / "uploads" / session).iterdir()] == [True]

@@ -183,9 +183,10 @@ def _no_answer(findings: Sequence[Finding]) -> str:
 
 def _unoffered(findings: Sequence[Finding]) -> str:
     names = list(dict.fromkeys(quote(one.facts.name or "") for one in findings))
-    shown = joined(names[:_CALLS_NAMED]) if len(names) <= _CALLS_NAMED else counted(len(names), "tool")
+    if len(names) > _CALLS_NAMED:
+        return f"the response calls {counted(len(names), 'tool')} that the request does not offer"
     those = "a tool" if len(names) == 1 else "tools"
-    return f"the response calls {shown}, {those} that the request does not offer"
+    return f"the response calls {joined(names)}, {those} that the request does not offer"
 
 
 def _special_token(findings: Sequence[Finding]) -> str:

@@ -62,7 +62,7 @@ class Facts:
     name: str | None = None
     """Name of the tool."""
     offered: tuple[str, ...] | None = None
-    """The tools that the request offers, by name."""
+    """The tools that the request offers, by name, or the first of them."""
     by_final: bool | None = None
     """True when the server's final object is the evidence, not token ids."""
     in_header: bool | None = None
@@ -86,6 +86,7 @@ class Facts:
     """Key of what is out of order in the protocol, see `wire.stream.Notice`."""
     detail: str | None = None
     times: int | None = None
+    """How often it happened; of tools that are offered, how many there are if not all are listed."""
 
     def known(self) -> dict[str, Any]:
         """The facts that are there, for JSON."""

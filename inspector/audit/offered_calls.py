@@ -19,8 +19,10 @@ __all__ = ["unoffered_calls"]
 
 _ENDPOINTS: Final = frozenset({Endpoint.CHAT, Endpoint.RESPONSES})
 _ASKS: Final = ("messages", "input")
-"""Keys of a request that is known whole; one of a prompt that is stored on a server may have tools there."""
-_NAMED: Final = frozenset({"function", "custom"})
+"""Keys of a request that is known."""
+_LISTED_AT_MOST: Final = 64
+"""Tools that a finding lists: thousands of calls of a request with thousands of tools would list millions."""
+_NAMED: Final = ("function", "custom")  # a tuple: a type may be a list, which no set takes
 _BUILT_IN: Final[Mapping[str, str]] = {
     "web_search": "browser",
     "code_interpreter": "python",
@@ -67,8 +69,8 @@ def unoffered_calls(reading: Reading, choice: ChoiceReading, found: Iterable[Fin
     if reading.header.owned_by == PLAYBACK:  # it replays a response to another request
         return
     request = reading.header.request
-    if "prompt" in request or not any(request.get(key) for key in _ASKS):
-        return
+    if not any(map(request.get, _ASKS)) or any(map(request.get, reading.spec.elsewhere)):
+        return  # unknown, or in part: vLLM takes the tools of a conversation from its first request
     offer = _offer(request)
     if not offer.certain:
         return
@@ -163,7 +165,12 @@ def _finding(
         code=Code.CALL_NOT_OFFERED,
         kind=Kind.UNOFFERED_CALL,
         severity=Severity.WARNING,
-        facts=Facts(name=call.name, detail=call.detail or None, offered=offer.names),
+        facts=Facts(
+            name=call.name,
+            detail=call.detail or None,
+            offered=offer.names[:_LISTED_AT_MOST],
+            times=len(offer.names) if len(offer.names) > _LISTED_AT_MOST else None,
+        ),
         field=call.field,
         token_start=None if span is None else span[0],
         token_end=None if span is None else span[1],

@@ -200,8 +200,9 @@ def _offered(facts: Facts) -> str:
     if not names:
         return "no tools"
     shown = [quote(name) for name in names[:_OFFERED_NAMED]]
-    if len(names) > _OFFERED_NAMED:
-        shown.append(counted(len(names) - _OFFERED_NAMED, "other"))
+    more = (facts.times or len(names)) - len(shown)
+    if more:
+        shown.append(counted(more, "other"))
     return f"only {listed(shown)}"
 
 

@@ -1,26 +1,24 @@
 """`lab`: real vLLM releases without a GPU, from the command line."""
 
 import sys
-from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from pathlib import Path
-from typing import Final
 
 from inspector.commands import lab_runs
 from inspector.commands.asking import add_connection_options
 from inspector.commands.lab_exchange import fixtures_command
+from inspector.commands.lab_options import (
+    ENDPOINTS,
+    add_package,
+    add_release,
+    add_selection,
+    add_step_ms,
+    lab_command,
+)
 from inspector.commands.shared import Commands
-from inspector.lab import scripts
-from inspector.lab.install import CPU_PACKAGE, GPU_PACKAGE, NEWEST
-from inspector.lab.paths import ENVIRONMENT_VARIABLE, default_root
-from inspector.lab.process import kill_is_interrupt
-from inspector.lab.server import STEP_MS
-from inspector.lab.standin.install import FRONT_END, RUST
+from inspector.lab.install import NEWEST
 
 __all__ = ["add_parser"]
-
-_LONGEST_STEP_MS: Final = 10_000
-_ENDPOINTS: Final = [endpoint.value for endpoint in scripts.ENDPOINTS]
 
 
 def add_parser(commands: Commands) -> None:
@@ -38,9 +36,10 @@ def add_parser(commands: Commands) -> None:
 def _add_commands(lab: ArgumentParser) -> None:
     inner = lab.add_subparsers(metavar="LAB-COMMAND", required=True)
 
-    install = _command(
+    install = lab_command(
         inner, "install", lab_runs.install_command, "install releases", "lab install 0.32.0 0.13.0"
     )
+    add_package(install)
     install.add_argument(
         "versions", nargs="*", metavar="VERSION", help=f"releases for the CPU (default: {NEWEST})"
     )
@@ -56,7 +55,7 @@ def _add_commands(lab: ArgumentParser) -> None:
         "--rust", nargs="+", default=[], metavar="VERSION", help="the Rust front end of an official release"
     )
 
-    adopted = _command(
+    adopted = lab_command(
         inner,
         "adopt",
         lab_runs.adopt_command,
@@ -65,14 +64,15 @@ def _add_commands(lab: ArgumentParser) -> None:
     )
     adopted.add_argument("path", type=Path, metavar="DIR", help="folder of the environment")
 
-    serve = _command(
+    serve = lab_command(
         inner,
         "serve",
         lab_runs.serve_command,
         "start one release and keep it running",
         "lab serve --vllm 0.32.0 --stream-interval 3 --port 8000 -- --max-num-seqs 8",
     )
-    _release(serve)
+    add_package(serve)
+    add_release(serve)
     serve.add_argument(
         "--stream-interval",
         default="1",
@@ -85,31 +85,33 @@ def _add_commands(lab: ArgumentParser) -> None:
         action="store_true",
         help="stand-in engine: send steps at fixed times, so that a busy server merges them",
     )
-    _step_ms(serve)
+    add_step_ms(serve)
     serve.add_argument("--port", type=int, default=8000, help="0 selects a free port (default: 8000)")
     serve.add_argument("--tools", action="store_true", help="also start the tool servers (python, browser)")
     serve.add_argument("flags", nargs="*", metavar="FLAG", help="after --: more flags for vllm serve")
 
-    record = _command(
+    record = lab_command(
         inner,
         "record",
         lab_runs.record_command,
         "record every script of one release as captures",
         "lab record --vllm 0.32.0 --stream-interval 1 3 --out captures",
     )
-    _release(record)
+    add_package(record)
+    add_release(record)
     record.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="folder in which captures are saved"
     )
-    _selection(record)
+    add_selection(record)
 
-    conform = _command(
+    conform = lab_command(
         inner,
         "matrix",
         lab_runs.matrix_command,
         "record and score releases; resumes after an interruption",
         "lab matrix 0.13.0 0.14.1 0.32.0 --stream-interval 1 3 --html matrix.html",
     )
+    add_package(conform)
     conform.add_argument(
         "versions",
         nargs="*",
@@ -146,21 +148,22 @@ def _add_commands(lab: ArgumentParser) -> None:
         help="report where a stream and the unstreamed response to the same request differ",
     )
     conform.add_argument("--rescore", action="store_true", help="score the stored captures again")
-    _selection(conform)
+    add_selection(conform)
 
-    search = _command(
+    search = lab_command(
         inner,
         "bisect",
         lab_runs.bisect_command,
         "find the first release where an outcome changes",
         "lab bisect plain --endpoint responses --stream-interval 3 --good 0.14.1 --bad 0.13.0",
     )
+    add_package(search)
     search.add_argument(
         "what", metavar="SCRIPT_OR_CAPTURE", help="name of a script, or a capture file with token IDs"
     )
     search.add_argument("--good", required=True, metavar="VERSION", help="a release with the better outcome")
     search.add_argument("--bad", required=True, metavar="VERSION", help="a release with the worse outcome")
-    search.add_argument("--endpoint", choices=_ENDPOINTS, help="default: the capture's endpoint, or chat")
+    search.add_argument("--endpoint", choices=ENDPOINTS, help="default: the capture's endpoint, or chat")
     search.add_argument(
         "--stream-interval",
         default="1",
@@ -181,16 +184,17 @@ def _add_commands(lab: ArgumentParser) -> None:
     )
     search.add_argument("--json", action="store_true", help="print the result as JSON")
 
-    smaller = _command(
+    smaller = lab_command(
         inner,
         "shrink",
         lab_runs.shrink_command,
         "find the shortest token list that a release still loses",
         "lab shrink fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl --vllm 0.14.1 --stream-interval 3",
     )
+    add_package(smaller)
     smaller.add_argument("capture", type=Path, metavar="CAPTURE", help="a capture file with token IDs")
     smaller.add_argument("--vllm", metavar="VERSION", help="default: the capture's version")
-    smaller.add_argument("--endpoint", choices=_ENDPOINTS, help="default: the capture's endpoint, or chat")
+    smaller.add_argument("--endpoint", choices=ENDPOINTS, help="default: the capture's endpoint, or chat")
     smaller.add_argument(
         "--stream-interval",
         type=int,
@@ -202,7 +206,7 @@ def _add_commands(lab: ArgumentParser) -> None:
     )
     smaller.add_argument("--json", action="store_true", help="print the result as JSON")
 
-    again = _command(
+    again = lab_command(
         inner,
         "derender",
         lab_runs.derender_command,
@@ -219,7 +223,7 @@ def _add_commands(lab: ArgumentParser) -> None:
     again.add_argument("--json", action="store_true", help="print the result as JSON")
     add_connection_options(again)
 
-    load = _command(
+    load = lab_command(
         inner,
         "load",
         lab_runs.load_command,
@@ -230,14 +234,14 @@ def _add_commands(lab: ArgumentParser) -> None:
     group.add_argument("--front-end", metavar="VERSION", help="an official release's Python front end")
     group.add_argument("--rust", metavar="VERSION", help="its Rust front end")
     load.add_argument("--script", default="plain", metavar="NAME", help="script to send (default: plain)")
-    load.add_argument("--endpoint", choices=_ENDPOINTS, default="chat", help="default: chat")
+    load.add_argument("--endpoint", choices=ENDPOINTS, default="chat", help="default: chat")
     load.add_argument("--streams", type=int, default=256, metavar="N", help="streams at once (default: 256)")
     load.add_argument("--stream-interval", default="1", metavar="N", help="tokens per step (default: 1)")
-    _step_ms(load)
+    add_step_ms(load)
     load.add_argument("--out", type=Path, metavar="DIR", help="folder in which failed streams are saved")
     load.add_argument("--json", action="store_true", help="print the result as JSON")
 
-    gate = _command(
+    gate = lab_command(
         inner,
         "gate",
         lab_runs.gate_command,
@@ -260,9 +264,9 @@ def _add_commands(lab: ArgumentParser) -> None:
     )
     gate.add_argument("--json", action="store_true", help="print the result as JSON")
     gate.add_argument("--markdown", type=Path, metavar="FILE", help="write the result for a pull request")
-    _selection(gate)
+    add_selection(gate)
 
-    watch = _command(
+    watch = lab_command(
         inner,
         "watch",
         lab_runs.watch_command,
@@ -279,14 +283,15 @@ def _add_commands(lab: ArgumentParser) -> None:
     watch.add_argument("--json", action="store_true", help="print the result as JSON")
     watch.add_argument("--markdown", type=Path, metavar="FILE", help="write the change report")
     watch.add_argument("--publish", type=Path, metavar="DIR", help="write the static pages of all results")
-    _selection(watch)
+    add_selection(watch)
 
-    fixtures = _command(
+    fixtures = lab_command(
         inner,
         "fixtures",
         fixtures_command,
         "exchange scripts with CanIToolCall, or export them as tests for a checkout of vLLM",
         "lab fixtures canitoolcall/fixtures/gpt-oss/*.jsonl",
+        environments=False,
     )
     fixtures.add_argument(
         "files",
@@ -307,86 +312,7 @@ def _add_commands(lab: ArgumentParser) -> None:
         help="write the scripts as a pytest file with data, for a checkout of vLLM 0.24 or newer",
     )
 
-    listing = _command(inner, "scripts", lab_runs.scripts_command, "list the scripts", "lab scripts")
+    listing = lab_command(
+        inner, "scripts", lab_runs.scripts_command, "list the scripts", "lab scripts", environments=False
+    )
     listing.add_argument("--json", action="store_true", help="print the scripts with token IDs as JSON")
-
-
-def _command(
-    inner: Commands, name: str, run: Callable[[Namespace], int], words: str, example: str
-) -> ArgumentParser:
-    parser = inner.add_parser(
-        name,
-        help=words,
-        description=f"{words[0].upper()}{words[1:]}.",
-        epilog=f"example:\n  python -m inspector {example}",
-        formatter_class=RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--lab",
-        type=Path,
-        default=default_root(),
-        metavar="DIR",
-        help=f"folder of environments and logs (default: {ENVIRONMENT_VARIABLE}, or the user's cache folder)",
-    )
-    parser.add_argument(
-        "--package",
-        choices=(CPU_PACKAGE, GPU_PACKAGE, FRONT_END, RUST),
-        default=CPU_PACKAGE,
-        help=f"what runs a release (default: {CPU_PACKAGE}; {GPU_PACKAGE} needs a GPU; {FRONT_END} and "
-        f"{RUST} are the front ends of official releases on the stand-in engine)",
-    )
-
-    def guarded(arguments: Namespace) -> int:
-        with kill_is_interrupt():
-            return run(arguments)
-
-    parser.set_defaults(run=guarded)
-    return parser
-
-
-def _step_ms(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--step-ms",
-        type=_milliseconds,
-        default=STEP_MS,
-        metavar="MS",
-        help=f"milliseconds between two steps under load (default: {STEP_MS})",
-    )
-
-
-def _milliseconds(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= _LONGEST_STEP_MS):
-        raise ArgumentTypeError(f"invalid number of milliseconds: {text!r}; 1 to {_LONGEST_STEP_MS}")
-    return int(text)
-
-
-def _release(parser: ArgumentParser) -> None:
-    """Which release is served, and by what."""
-    group = parser.add_mutually_exclusive_group(required=True)
-    group.add_argument("--vllm", metavar="VERSION", help="a release with its own engine, on the CPU")
-    group.add_argument(
-        "--front-end",
-        metavar="VERSION",
-        help="an official release's Python front end, on the stand-in engine",
-    )
-    group.add_argument("--rust", metavar="VERSION", help="its Rust front end, on the stand-in engine")
-
-
-def _selection(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--stream-interval",
-        nargs="+",
-        metavar="N",
-        help="tokens per step, or unstreamed (default: 1 3; on the stand-in engine 1 3 ragged unstreamed)",
-    )
-    parser.add_argument(
-        "--endpoint",
-        nargs="+",
-        choices=_ENDPOINTS,
-        default=_ENDPOINTS,
-        metavar="NAME",
-        help=f"{', '.join(_ENDPOINTS)} (default: all)",
-    )
-    parser.add_argument("--script", nargs="+", default=[], metavar="NAME", help="record only these scripts")
-    parser.add_argument("--jobs", type=int, default=4, metavar="N", help="concurrent requests (default: 4)")
-    parser.add_argument("--python", default=sys.executable, help=SUPPRESS)

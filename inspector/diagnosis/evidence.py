@@ -1,8 +1,11 @@
 """What the forms ask of a reading, computed once: states, headers, events, what a loss looks like."""
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import islice
+from math import isqrt
 from typing import Final
 
 from inspector.alignment import embed_or_align
@@ -26,6 +29,8 @@ _WHOLE: Final = frozenset({Kind.COUNT_MISMATCH, Kind.TRUNCATED, Kind.NO_ANSWER})
 """Kinds that are about the response as a whole."""
 _TWO_TOKENS: Final = 300
 """Characters of which no single token of the vocabulary has so many."""
+_TOLD_AT_MOST: Final = 200
+"""Messages of a final object that are looked at; each is compared with each finding, for each issue."""
 _HEADER_TOKENS: Final = 400
 _HEADER_TEXT: Final = 2000
 """What of a header is searched; a header that a model loops in shows its form there."""
@@ -127,8 +132,8 @@ class Evidence:
 
     @cached_property
     def told_messages(self) -> list[dict[str, str]]:
-        """Messages as the final object of Responses has them, with the parts of `parts` and a name."""
-        return [] if self.ids else list(told_messages(self.reading))
+        """Messages as the final object of Responses has them, the first ones, with `parts` and a name."""
+        return [] if self.ids else list(islice(told_messages(self.reading), _TOLD_AT_MOST))
 
     def told_at(self, finding: Finding) -> list[dict[str, str]]:
         """Those of them that a finding is about; all, for a finding about the response as a whole."""
@@ -179,11 +184,23 @@ class Evidence:
         text = finding.generated or ""
         if not text or self.ids:
             return False
-        other = self.choice.delivered().other
-        copies = [body for field, body in other.items() if body and field != finding.field]
-        called = [one["body"] for one in self.told_messages if one["recipient"]]
-        copies += [body for body in called if body and called.count(body) > 1]
-        return any(not text.replace(body, "") for body in copies)
+        return any(
+            fields - {finding.field}
+            for size in _divisors(len(text))
+            if (fields := self._copies.get(text[:size])) and text[:size] * (len(text) // size) == text
+        )
+
+    @cached_property
+    def _copies(self) -> dict[str, set[str | None]]:
+        """The texts of which there is another copy, with the fields that have it ("": repeated)."""
+        found: dict[str, set[str | None]] = {}
+        for field, body in self.choice.delivered().other.items():
+            found.setdefault(body, set()).add(field)
+        called = Counter(one["body"] for one in self.told_messages if one["recipient"])
+        for body, times in called.items():
+            if times > 1:
+                found.setdefault(body, set()).add("")
+        return found
 
     @cached_property
     def streamed(self) -> bool:
@@ -311,3 +328,8 @@ def _reaches(final: str, start: int, end: int, ends: frozenset[int]) -> bool:
     while end < len(final) and end not in ends and final[start] == final[end]:
         start, end = start + 1, end + 1
     return end >= len(final) or end in ends
+
+
+def _divisors(size: int) -> set[int]:
+    low = [one for one in range(1, isqrt(size) + 1) if size % one == 0]
+    return {*low, *(size // one for one in low)}

@@ -76,7 +76,6 @@ class Measured:
 def situation_of(reading: Reading) -> Situation:
     """What a reading tells; without a version the oldest release that its events allow."""
     called = any(choice.expected.calls or choice.delivered().tool_calls for choice in reading.choices)
-    request = reading.header.request
     settled = called or reading.ended  # a stream that goes on may still call
     return Situation(
         version=reading.server_version or release_bounds(reading).at_least,
@@ -86,7 +85,7 @@ def situation_of(reading: Reading) -> Situation:
         ended=_ENDED.get(reading.choice.finish_reason or "", Ended.UNKNOWN),
         token_ids=reading.choice.has_ids,
         captured=True,
-        tools=bool(request.get("tools")) if request else None,
+        tools=_offers_tools(reading),
     )
 
 
@@ -168,6 +167,14 @@ def _reached(step: str, number: tuple[int, ...] | None) -> bool:
         return False
     told = [as_version(name) for name in _RELEASE.findall(step)]
     return bool(told) and all(one is not None and one <= number for one in told)
+
+
+def _offers_tools(reading: Reading) -> bool | None:
+    """Whether the request offers tools; None where it is not known, or only the server has all of it."""
+    request = reading.header.request
+    offered = bool(request.get("tools"))
+    unknown = not request or any(map(request.get, reading.spec.elsewhere))
+    return None if unknown and not offered else offered
 
 
 def _fits(step: Step, situation: Situation) -> bool:

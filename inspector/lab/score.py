@@ -12,10 +12,11 @@ from enum import StrEnum
 from inspector.alignment import same_when_joined
 from inspector.audit import audit
 from inspector.capture import Capture
+from inspector.deltas import Texts, ToolText
 from inspector.formats import clip
 from inspector.harmony import vocab
 from inspector.lab.scripts import Piece, Script
-from inspector.reading import Reading, Texts, ToolText, read
+from inspector.reading import Reading, read
 from inspector.wire.endpoints import spec_of
 
 __all__ = ["Outcome", "Score", "score"]

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from inspector.capture import Endpoint
 from inspector.formats import clip
 from inspector.prompt.asked import Asked, Item, ItemKind, begin, dumped, entries, text_in
+from inspector.wire.endpoints import spec_of
 
 __all__ = ["asked_input"]
 
-_STORED: Final = ("previous_response_id", "conversation", "prompt", "previous_input_messages")
-"""Request keys that bring messages which only the server has, or in another form."""
 _ANSWER: Final = ("final", "commentary", "analysis")
 """An answer of the history says no channel: what stood beside a call looks like any other."""
 
@@ -17,7 +17,7 @@ _ANSWER: Final = ("final", "commentary", "analysis")
 def asked_input(request: Mapping[str, Any]) -> Asked:
     """Read the body of a Responses request; what cannot be rendered is left out, and `unknown` says so."""
     found = begin(request)
-    for key in _STORED:
+    for key in spec_of(Endpoint.RESPONSES).elsewhere:
         if request.get(key):
             found.refuse(f"The request sets {key}, so only the server knows what the prompt should be.")
     told = request.get("input")

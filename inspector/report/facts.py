@@ -39,6 +39,10 @@ class Facts:
     findings: tuple[Finding, ...]
     fields: tuple[dict[str, Any], ...]
     """Rows of `rows.field_rows`: generated against delivered."""
+    choices_left_out: int
+    """Choices whose texts are not among them."""
+    wrong_left_out: int
+    """Of these, how many have findings."""
     drawn: int | None
     """The choice whose tokens are drawn, where there are several."""
     figures: Figures
@@ -66,8 +70,8 @@ def facts(one: Inspection) -> Facts:
     if len(request) > _REQUEST_SHOWN:
         request = f"{request[:_REQUEST_SHOWN]}\n… and {len(request) - _REQUEST_SHOWN:,} more characters"
     several = len(reading.choices) > 1
-    wrong = {finding.choice for finding in one.findings}
-    # With many choices, those with findings.
+    wrong = {finding.choice for finding in one.findings} & {choice.index for choice in reading.choices}
+    # With many choices, first those with findings.
     shown_choices = sorted(reading.choices, key=lambda choice: choice.index not in wrong)[:_CHOICES_SHOWN]
     rows = [
         {
@@ -86,6 +90,8 @@ def facts(one: Inspection) -> Facts:
         environment=tuple(_environment(one, shown)),
         findings=tuple(one.findings),
         fields=tuple(rows),
+        choices_left_out=len(reading.choices) - len(shown_choices),
+        wrong_left_out=max(len(wrong) - len(shown_choices), 0),
         drawn=reading.choice.index if several else None,
         figures=shown,
         shown_by=shown_by,

@@ -51,6 +51,8 @@ def _lines(told: Facts) -> Iterator[str]:
             yield f"{code(row['field'])}, generated according to {row['source_words']}:\n"
             yield f"{fence(_cut(row['generated'] or ''))}\n"
             yield f"delivered:\n\n{fence(_cut(row['delivered']))}\n"
+    if told.wrong_left_out:
+        yield f"and the texts of {count(told.wrong_left_out, 'more choice')} with findings.\n"
     if told.issues:
         yield "### Similar known issues\n"
         for answer, step in zip(told.issues, told.steps, strict=True):

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from inspector.audit import Finding
 from inspector.compare import Comparison, Lane, diff
-from inspector.formats import clip_counted, figure, fine_duration
+from inspector.formats import clip_counted, count, figure, fine_duration
 from inspector.harmony.text import text_of
 from inspector.metrics import Figures
 from inspector.report.escape import html_text, masked
@@ -40,7 +40,7 @@ def page(
         f"<h2>Tokens and delivery{'' if told.drawn is None else f' of choice {told.drawn}'}</h2>",
         static_strip(strip),
         "".join(_findings(told.findings)),
-        "".join(_fields(told.fields)),
+        "".join(_fields(told)),
         _timing(told.figures, arrivals),
         "".join(_reproduction(told)),
         "".join(_issues(told)),
@@ -91,9 +91,9 @@ def _findings(findings: Sequence[Finding]) -> Iterator[str]:
         yield f"<p>and {len(findings) - _FINDINGS_SHOWN:,} more.</p>"
 
 
-def _fields(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _fields(told: Facts) -> Iterator[str]:
     yield "<h2>Generated and delivered</h2>"
-    for row in rows:
+    for row in told.fields:
         yield f"<h3>{_text(row['field'])}</h3>"
         if row["delivered"] is None:
             yield "<p class='quiet'>Generated. A list of token IDs has no delivered text.</p>"
@@ -112,6 +112,9 @@ def _fields(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             words = "<del>lost</del>, <ins>not generated for this field</ins>"
             yield f"<p class='quiet'>According to {_text(row['source_words'])}: {words}.</p>"
             yield f"<pre>{_diff(row['generated'], row['delivered'])}</pre>"
+    if told.choices_left_out:
+        wrong = f", {told.wrong_left_out:,} of them with findings" if told.wrong_left_out else ""
+        yield f"<p>and {count(told.choices_left_out, 'more choice')}{wrong}.</p>"
 
 
 def _diff(left: str, right: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from inspector.alignment import reconstructed_cells
 from inspector.audit import Finding, explain, field_texts, server_errors, title
+from inspector.deltas import Texts
 from inspector.diagnosis import Cause, Situation, first_step, issues
 from inspector.harmony.reconstruction import Reconstruction
 from inspector.harmony.text import text_of, texts
@@ -17,7 +18,7 @@ from inspector.harmony.vocab import token_bytes
 from inspector.inspection import Examined
 from inspector.metrics import Figures
 from inspector.prompt import prompt_of
-from inspector.reading import ChoiceReading, Reading, Texts
+from inspector.reading import ChoiceReading, Reading
 from inspector.views.payload import IssueRow
 from inspector.views.prompt_rows import prompt_row
 

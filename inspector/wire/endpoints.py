@@ -84,6 +84,8 @@ class EndpointSpec:
     """True when a broken stream can be taken up again with a GET of its id."""
     least: Mapping[str, Any] = field(default_factory=dict)
     """The least that a request holds besides `model` and `stream`."""
+    elsewhere: tuple[str, ...] = ()
+    """Request keys that bring messages and tools which only the server has, or in another form."""
     no_ids: str = ""
     """What to do for evidence where the stream carries no ids, one sentence."""
 
@@ -141,6 +143,7 @@ _SPECS: Final = {
             evidence_key="enable_response_messages",
             resumable=True,
             least={"input": "again"},
+            elsewhere=("previous_response_id", "conversation", "prompt", "previous_input_messages"),
             no_ids="Responses carries no token IDs: keep the stream with its final object to find out.",
         ),
         EndpointSpec(

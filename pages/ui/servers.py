@@ -7,6 +7,7 @@ import streamlit as st
 
 from inspector import Endpoint, InspectorError, dashboard
 from inspector.dashboard import ModelLists, Server
+from pages.ui.errors import sentence_of
 from pages.ui.pickers import plain
 
 __all__ = [
@@ -91,11 +92,11 @@ def reached(make: Callable[[], Server], endpoint: Endpoint | None = None) -> Rea
     try:
         server = make()
     except InspectorError as error:
-        return Reached(None, [], str(error))
+        return Reached(None, [], sentence_of(error))
     try:
         models = _lists().of(server, endpoint, wait_s=_WAITS_S)
     except InspectorError as error:
-        return Reached(server, [], f"{error}. To send the request anyway, enter a model name")
+        return Reached(server, [], f"{sentence_of(error)}. To send the request anyway, enter a model name")
     return Reached(server, models or [], "", pending=models is None)
 
 

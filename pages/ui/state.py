@@ -84,7 +84,6 @@ class Session:
     """Uploaded captures by name, oldest first."""
     kept: str | None = None
     """Names the folder in which the uploads are kept for a reload; None before the first."""
-    """Uploads that are written to that folder when the page is drawn."""
     given: object = None
     """When the browser last handed over what was dropped or pasted, so that each is opened once."""
     restored: bool = False

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from inspector.audit import Code, Kind
+from inspector.audit import Code, Kind, explain
 from inspector.capture import Capture, Endpoint
 from inspector.inspection import inspect
 from tests.support.every_code import call, response
@@ -21,8 +21,8 @@ def unoffered(capture: Capture) -> list[str | None]:
     return [one.facts.name for one in inspect(capture).findings if one.code is Code.CALL_NOT_OFFERED]
 
 
-def responses(item: Mapping[str, Any], **request: Any) -> Capture:
-    return response([item], [], request={"input": "Hi", **request}, streamed=[])
+def responses(*items: Mapping[str, Any], **request: Any) -> Capture:
+    return response(items, [], request={"input": "Hi", **request}, streamed=[])
 
 
 def chat_of(name: str, **request: Any) -> Capture:
@@ -48,6 +48,7 @@ def chat_of(name: str, **request: Any) -> Capture:
         [{"type": "function", "function": {"name": "g"}}, {"type": "namespace", "name": "n"}],
         [{"type": "function"}],
         ["f"],
+        [{"type": ["function"], "name": "f"}, {"type": {}}, None, []],
     ],
 )
 def test_a_tool_that_is_or_may_be_offered_is_no_finding(tools: list[Any]) -> None:
@@ -94,7 +95,9 @@ def test_a_call_that_another_finding_tells_of_is_no_second_one() -> None:
 def test_nothing_is_said_where_the_request_is_not_known() -> None:
     capture = chat_of("f")
     assert unoffered(replace(capture, header=replace(capture.header, request={}))) == []
-    assert unoffered(responses(MCP, prompt={"id": "pmpt_1"})) == []
+    for key in ("prompt", "previous_response_id", "conversation", "previous_input_messages"):
+        assert unoffered(responses(FUNCTION, **{key: [{"id": "1"}]})) == [], "the tools may be there"
+        assert unoffered(responses(FUNCTION, **{key: None})) == ["f"]
     assert unoffered(replace(capture, header=replace(capture.header, endpoint=Endpoint.COMPLETIONS))) == []
 
 
@@ -128,3 +131,27 @@ def test_each_call_of_one_tool_has_its_own_place() -> None:
     seen = inspect(replace(capture, header=replace(capture.header, request=asked)))
     places = [one.token_start for one in seen.findings if one.code is Code.CALL_NOT_OFFERED]
     assert places == [message.start for message in seen.reading.choice.transcript.messages]
+
+
+def test_several_tools_are_named_or_counted() -> None:
+    def said(*names: str) -> str:
+        items = [{**FUNCTION, "id": f"fc_{name}", "name": name} for name in names]
+        asked = {"input": "Hi", "tools": [{"type": "function", "name": "z"}]}
+        return inspect(
+            response(items, [(place, "{}") for place, _ in enumerate(names)], request=asked)
+        ).verdict.sentence
+
+    assert said("f", "g").endswith("calls “f” and “g”, tools that the request does not offer.")
+    assert said("f", "g", "h").endswith("calls 3 tools that the request does not offer.")
+
+
+def test_thousands_of_calls_and_tools_are_not_multiplied() -> None:
+    """Five thousand findings that each list five thousand tools are gigabytes of JSON."""
+    many = 600
+    items = [{**FUNCTION, "id": f"fc_{number}", "name": f"call_{number}"} for number in range(many)]
+    tools = [{"type": "function", "name": f"offered_{number}"} for number in range(many)]
+    seen = inspect(responses(*items, tools=tools))
+    found = [one for one in seen.findings if one.code is Code.CALL_NOT_OFFERED]
+    assert len(found) == many
+    assert sum(len(one.facts.offered or ()) for one in found) == 64 * many
+    assert explain(found[0]).endswith("“offered_3” and 596 others.")

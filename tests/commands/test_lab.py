@@ -12,6 +12,23 @@ from inspector.lab.scripts import load
 from inspector.store import FIXTURES
 from tests.support.results import made_run
 
+NAMES = {
+    *(
+        "install",
+        "adopt",
+        "serve",
+        "record",
+        "matrix",
+        "bisect",
+        "shrink",
+        "derender",
+        "load",
+        "gate",
+        "watch",
+    ),
+    *("fixtures", "scripts"),
+}
+
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
@@ -140,3 +157,18 @@ def test_a_step_under_load_has_a_length(given: str, capsys: pytest.CaptureFixtur
         main(["lab", "load", "--front-end", "0.33.0", f"--step-ms={given}"])
     assert ended.value.code == 2
     assert f"invalid number of milliseconds: {given!r}; 1 to 10000" in capsys.readouterr().err
+
+
+def test_an_option_is_in_the_help_of_the_commands_that_use_it(capsys: pytest.CaptureFixture[str]) -> None:
+    """`gate`, `watch`, `load` and `derender` say with other options what runs a release."""
+
+    def offering(option: str) -> set[str]:
+        found = set()
+        for name in NAMES:
+            with pytest.raises(SystemExit):
+                main(["lab", name, "--help"])
+            found |= {name} if f"{option} " in capsys.readouterr().out else set()
+        return found
+
+    assert offering("--package") == {"install", "serve", "record", "matrix", "bisect", "shrink"}
+    assert NAMES - offering("--lab") == {"scripts", "fixtures"}

@@ -18,6 +18,7 @@ from inspector.playback import Settings, playback_routes
 from tests.support.answers import CHAT, counted
 from tests.support.builtin import CAPTURES, TOOL, WHOLE
 from tests.support.listening import listening
+from tests.support.programs import bounded
 from tests.support.raw_server import Answer, page, raw_server
 
 
@@ -141,14 +142,15 @@ def test_one_ctrl_c_ends_it_with_the_result_of_what_was_done(folder: Path) -> No
     with raw_server(answers) as server:
         command = [sys.executable, "-m", "inspector", "probe", "--base-url", server.v1, "--model", "m"]
         command += ["--prompt", "Hi", "--requests", "100000", "--out", "out", "--quiet"]
-        with subprocess.Popen(
+        started = subprocess.Popen(
             command,
             cwd=folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        ) as running:
+        )
+        with bounded(started) as running:
             assert some.wait(60)
             running.send_signal(signal.SIGINT)
             out, err = running.communicate(timeout=30)

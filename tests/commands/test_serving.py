@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from tests.support.listening import listening
+from tests.support.programs import bounded
 from tests.support.upstreams import Echo
 
 ROOT = Path(__file__).parents[2]
@@ -20,13 +21,14 @@ ROOT = Path(__file__).parents[2]
 @contextmanager
 def command(*words: str) -> Iterator[str]:
     """A command that serves; its address."""
-    with subprocess.Popen(
+    started = subprocess.Popen(
         [sys.executable, "-m", "inspector", *words, "--port", "0"],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-    ) as process:
+    )
+    with bounded(started) as process:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()

@@ -11,6 +11,7 @@ from pathlib import Path
 from inspector.inspection import inspect
 from inspector.store import load
 from tests.support.answers import CHAT, DONE, SAID, answering
+from tests.support.programs import bounded
 from tests.support.raw_server import raw_server
 from tests.support.upstreams import ask
 
@@ -24,13 +25,14 @@ def words(*more: str) -> list[str]:
 @contextmanager
 def command(*more: str, limit_kib: str = "unlimited") -> Iterator[tuple[str, subprocess.Popen[str]]]:
     """`python -m inspector tap`: its address, and the process, which may write files up to a limit."""
-    with subprocess.Popen(
+    started = subprocess.Popen(
         ["bash", "-c", f'ulimit -f {limit_kib}; exec "$@"', "bash", *words("--port", "0", *more)],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    ) as process:
+    )
+    with bounded(started) as process:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()

@@ -14,6 +14,7 @@ from inspector.cli import main
 from inspector.lab.process import free_port
 from inspector.store import load
 from tests.support.answers import CHAT, DONE, SAID
+from tests.support.programs import bounded
 from tests.support.raw_server import Answer, Asked, RawServer, page, raw_server, stream
 
 WHOLE: dict[str, Answer] = {CHAT: lambda _: stream([*SAID, DONE])}
@@ -124,10 +125,11 @@ def test_what_is_stopped_by_hand_is_never_called_the_same(runs: str) -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        for _ in range(2 * int(runs)):
-            assert asked.acquire(timeout=30)
-        program.send_signal(signal.SIGINT)
-        _, err = program.communicate(timeout=30)
+        with bounded(program):
+            for _ in range(2 * int(runs)):
+                assert asked.acquire(timeout=30)
+            program.send_signal(signal.SIGINT)
+            _, err = program.communicate(timeout=30)
     assert program.returncode == 2
     assert b"stopped by you" in err
     assert b"Traceback" not in err

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from inspector.capture import Endpoint
+from inspector.capture import Capture, Endpoint, Header
 from inspector.diagnosis import Situation, catalogue, first_step, issues, situation_of, steps_for
 from inspector.diagnosis.catalogue import read_catalogue
 from inspector.diagnosis.issue import Ended
@@ -82,6 +82,24 @@ def test_nothing_that_a_capture_shows_is_to_be_checked() -> None:
     assert len(steps_for(issue, Situation())) == 3
     assert steps_for(issue, Situation(captured=True, tools=True)) == ("Send it again.",)
     assert steps_for(issue, Situation(captured=True, tools=False))[0] == steps[1]["step"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("request_body", "tools"),
+    [
+        ({}, None),
+        ({"input": "Hi"}, False),
+        ({"input": "Hi", "tools": []}, False),
+        ({"input": "Hi", "tools": [{"type": "function", "name": "f"}]}, True),
+        ({"input": "Hi", "previous_response_id": "resp_1"}, None),
+        ({"input": "Hi", "previous_response_id": None}, False),
+    ],
+)
+def test_the_tools_of_a_conversation_on_the_server_are_not_known(
+    request_body: dict[str, object], tools: bool | None
+) -> None:
+    header = Header(endpoint=Endpoint.RESPONSES, request=request_body)
+    assert situation_of(read(Capture(header=header, events=[]))).tools is tools
 
 
 def test_no_release_is_advised_for_what_no_release_parses() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,6 +60,21 @@ def test_a_file_of_many_slabs_has_each_line_once() -> None:
     assert parse_content(content, "f") == capture
     odd = content.replace(b'"yyy', b'"\\ud800yyy')
     assert [one.data for one in parse_content(odd, "f").events] == [*data[:7], f"\ud800{data[7]}", *data[8:]]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        '{"data": "a"} {"data": "b"}\n\n',  # as many objects as lines
+        '{"data": "a"} {"data": "b"}\n\n{"data": "c"}\n',
+        '{"data":\n"a"}\n{"data": "b"}{"data": "c"}\n{"data": "d"}\n',
+        '\n{"data": "a"}\r\n{"data": "b"} {"data": "c"}\r\n[1]\n',
+    ],
+)
+def test_as_many_objects_as_lines_are_not_one_on_each(lines: str) -> None:
+    text = f"{HEADER}\n{lines}"
+    one_by_one = told(lambda: parse([f"{line}\n" for line in text.split("\n")], "f"))
+    assert told(lambda: parse_content(text.encode(), "f")) == one_by_one
 
 
 def test_lines_are_counted_however_they_are_read() -> None:

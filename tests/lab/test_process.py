@@ -15,6 +15,7 @@ import pytest
 from inspector.errors import LabError
 from inspector.lab.process import ServerProcess, check_port, free_port
 from inspector.lab.server import STANDALONE
+from tests.support.programs import bounded
 
 # A server of the standard library, with a helper process in its group, as vLLM has its engine.
 SERVER = """
@@ -168,12 +169,12 @@ except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
     running = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
-    assert running.stdout is not None
-    with running.stdout as said:
-        assert said.readline() == "up\n"
+    with bounded(running):
+        assert running.stdout is not None
+        assert running.stdout.readline() == "up\n"
         helper = helper_of(log)
         running.send_signal(number)
-        assert said.readline() == "interrupted\n"
+        assert running.stdout.readline() == "interrupted\n"
         assert running.wait(timeout=30) == 0
     wait_gone(helper)
     check_port(port)

@@ -82,7 +82,7 @@ def test_the_address_has_filter_group_and_order(archive: Path) -> None:
 def test_a_wrong_filter_is_said_with_its_place(archive: Path) -> None:
     [told] = shown(filter='kind == "droped"').error
     assert told.value.replace("\\", "") == (
-        'filter, character 9: kind is never "droped"; did you mean dropped?'
+        'Filter, character 9: kind is never "droped"; did you mean dropped?'
     )
     assert shown(scan="../../etc", group="nothing", sort="x").dataframe
 

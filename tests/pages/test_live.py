@@ -58,8 +58,8 @@ def test_a_server_s_models_are_listed_and_start_is_ready() -> None:
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        (f"http://127.0.0.1:{free_port()}", "connection refused at"),
-        ("no address", "invalid server address"),
+        (f"http://127.0.0.1:{free_port()}", "Connection refused at"),
+        ("no address", "Invalid server address"),
         ("http://me:pw@host", "an address with a password in it"),
     ],
     ids=["nobody listens", "no address", "password"],  # a free port is another one in each process

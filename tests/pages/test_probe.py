@@ -161,10 +161,10 @@ def test_prompts_come_from_a_file(playback: str) -> None:
 
 def test_what_goes_wrong_is_one_sentence() -> None:
     app = shown("no address")
-    assert "invalid server address" in app.error[0].value.replace("\\", "")
+    assert "Invalid server address" in app.error[0].value.replace("\\", "")
     assert app.button(key="probe_start").disabled
     app = shown(f"http://127.0.0.1:{free_port()}")
-    assert "connection refused" in app.error[0].value.replace("\\", "")
+    assert "Connection refused" in app.error[0].value.replace("\\", "")
     assert app.button(key="probe_start").disabled
 
 

@@ -174,7 +174,7 @@ def test_a_server_that_is_not_there_is_told_before_anybody_asks(
     app.run()
     assert not app.exception
     [said] = app.error
-    assert said.value.startswith("connection refused at")
+    assert said.value.startswith("Connection refused at")
     assert app.button(key="ask_start").disabled
 
 

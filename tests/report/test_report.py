@@ -206,6 +206,28 @@ def test_a_report_has_the_texts_of_the_choice_that_is_wrong() -> None:
     assert "`choice 1, content`, generated according to token IDs" in markdown_report(one)
 
 
+def test_a_report_says_how_many_choices_it_leaves_out() -> None:
+    ids = encode("<|channel|>final<|message|>Hi<|return|>")
+
+    def reports(*texts: str) -> tuple[str, str]:
+        chunks = [
+            chat_chunk(ids, {"content": text}, index=number, finish="stop")
+            for number, text in enumerate(texts)
+        ]
+        one = inspect(replace(chat(GOOD), events=[Event(text, 0.1) for text in [*chunks, "[DONE]"]]))
+        return read(html_report(one)).text, markdown_report(one)
+
+    page, issue = reports(*["Hi"] * 8)
+    assert "more choice" not in page + issue
+    page, issue = reports(*["Hi"] * 8, "")
+    assert "choice 8, content" in page
+    assert "and 1 more choice." in page
+    assert "more choice" not in issue  # it has only what was delivered wrongly
+    page, issue = reports(*["Hi"] * 3, *[""] * 10)
+    assert "and 5 more choices, 2 of them with findings." in page
+    assert "and the texts of 2 more choices with findings." in issue
+
+
 def test_a_page_can_hold_how_it_compares() -> None:
     left, right = (
         inspect(chat(GOOD, version="0.15.0"), name="a"),

@@ -13,6 +13,7 @@ from pages.parts.compare import repeats
 from pages.parts.live.asking import PROMPT, TOOLS
 from pages.ui import captures
 from pages.ui.captures import Chosen
+from pages.ui.errors import show_error
 from pages.ui.pickers import plain
 from pages.ui.servers import (
     ADDRESS_HELP,
@@ -109,7 +110,7 @@ def _form(session: Session, trial: Trial | None) -> None:
             sides = [(server, _request(model)) for server, model in (left, right)]
             session.trial = dashboard.registry().start_trial(*sides, runs=st.session_state["ask_runs"]).id
         except InspectorError as error:
-            st.error(plain(str(error)), icon=":material/block:")
+            show_error(error)
         else:
             session.address({"trial": session.trial})
             st.rerun()

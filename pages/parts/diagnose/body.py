@@ -15,6 +15,7 @@ import inspector
 from inspector import Diagnosis, InspectorError, Level, dashboard
 from inspector.dashboard import Answer, DiagnosisOutcome, Failure, Issue, Route
 from pages.ui import captures, pickers
+from pages.ui.errors import show_error
 from pages.ui.palette import series
 from pages.ui.state import Session
 
@@ -108,7 +109,7 @@ def _log(session: Session) -> Diagnosis | None:
         try:
             session.logs = {file.file_id: _read(file, file.name, file.size)}
         except InspectorError as error:
-            st.error(pickers.plain(str(error)), icon=":material/block:")
+            show_error(error)
             return None
     return session.logs[file.file_id]
 

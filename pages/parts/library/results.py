@@ -11,6 +11,7 @@ from inspector.dashboard import Library, LibraryGroup, LibrarySummary
 from pages.parts.library import plots
 from pages.parts.library.choosing import Choice, clear, only
 from pages.ui.captures import take
+from pages.ui.errors import show_error
 from pages.ui.pickers import plain
 from pages.ui.state import Opened, Session
 from pages.ui.tables import counts, table_height
@@ -212,7 +213,7 @@ def _details(session: Session, library: Library, row: dict[str, Any]) -> None:
         try:
             capture = dashboard.open_row(row)
         except InspectorError as error:
-            st.error(plain(str(error)), icon=":material/block:")
+            show_error(error)
         else:
             digest = f"{row['digest']} {row['number']}"
             take(session, [Opened(name=row["name"], digest=digest, capture=capture)])

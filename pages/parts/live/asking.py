@@ -12,6 +12,7 @@ from pages.parts.live import form
 from pages.parts.live.form import PACES, PROMPT
 from pages.parts.live.runs import watch
 from pages.ui import captures
+from pages.ui.errors import show_error
 from pages.ui.pickers import plain
 from pages.ui.servers import ADDRESS_HELP, awaiting, faults, is_built_in, reached, server_of
 from pages.ui.state import Session
@@ -101,7 +102,7 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
                 server = replace(server, headers={**server.headers, "X-Playback-Capture": str(model)})
             _start(session, server, _request(str(model), endpoint))
         except InspectorError as error:
-            st.error(plain(str(error)), icon=":material/block:")
+            show_error(error)
         else:
             st.rerun()
     return server if model else None

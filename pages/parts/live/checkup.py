@@ -5,6 +5,7 @@ import streamlit as st
 from inspector import InspectorError, dashboard
 from inspector.dashboard import CheckState, CheckupRow, Server
 from pages.ui import state
+from pages.ui.errors import show_error
 from pages.ui.pickers import plain
 
 __all__ = ["checkup"]
@@ -28,7 +29,7 @@ def checkup(server: Server | None) -> None:
             with st.spinner("Checking the server"):
                 found = dashboard.check_server(server, model=_model(server))
         except InspectorError as error:
-            st.error(plain(str(error)))
+            show_error(error)
             return
         st.markdown(f"**{plain(found.sentence)}**")
         for row in dashboard.checkup_rows(found):

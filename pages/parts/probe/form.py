@@ -8,6 +8,7 @@ import streamlit as st
 
 from inspector import Endpoint, InspectorError, dashboard
 from inspector.dashboard import Budget, Load, Plan, ProbePrompt, ProbeRun, Server, Sweep
+from pages.ui.errors import show_error
 from pages.ui.pickers import plain
 from pages.ui.servers import (
     ADDRESS_HELP,
@@ -92,7 +93,7 @@ def form(session: Session, run: ProbeRun | None) -> None:
         try:
             session.probe = dashboard.probes().start(_plan(server, str(model), endpoints, kind)).id
         except InspectorError as error:
-            st.error(plain(str(error)), icon=":material/block:")
+            show_error(error)
         else:
             session.address({"probe": session.probe})
             st.rerun()
