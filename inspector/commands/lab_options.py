@@ -36,7 +36,11 @@ def lab_command(
         description=f"{words[0].upper()}{words[1:]}.",
         epilog=f"example:\n  python -m inspector {example}",
         formatter_class=RawDescriptionHelpFormatter,
+        conflict_handler="resolve",
     )
+    # Once every command took these two; a script that passes one to a command without use for it still runs.
+    parser.add_argument("--package", default=CPU_PACKAGE, help=SUPPRESS)
+    parser.add_argument("--lab", type=Path, default=default_root(), help=SUPPRESS)
     if environments:
         parser.add_argument(
             "--lab",
@@ -51,7 +55,7 @@ def lab_command(
         with kill_is_interrupt():
             return run(arguments)
 
-    parser.set_defaults(run=guarded, package=CPU_PACKAGE)
+    parser.set_defaults(run=guarded)
     return parser
 
 

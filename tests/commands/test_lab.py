@@ -172,3 +172,8 @@ def test_an_option_is_in_the_help_of_the_commands_that_use_it(capsys: pytest.Cap
 
     assert offering("--package") == {"install", "serve", "record", "matrix", "bisect", "shrink"}
     assert NAMES - offering("--lab") == {"scripts", "fixtures"}
+
+
+def test_a_script_may_pass_these_options_where_they_have_no_use(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lab", "scripts", "--lab", "elsewhere", "--package", "vllm"]) == 0
+    assert "tool" in capsys.readouterr().out
