@@ -17,7 +17,7 @@ from inspector.capture import Endpoint
 from inspector.client.address import Server
 from inspector.client.request import LiveRequest
 from inspector.errors import ConnectionFailed
-from inspector.formats import count, fine_duration
+from inspector.formats import count, fine_duration, plural
 from inspector.probe.judging import Result, Row
 from inspector.probe.loads import Budget, Load
 from inspector.probe.planning import Plan
@@ -196,9 +196,10 @@ class Proof:
             return f"No parsed response of {where}{on} could be checked. Silently damaged: {control}.{failed}"
         if not checked:
             return f"No response of {where}{on} could be checked.{failed}"
-        what = f"{damaged:,} of {checked:,} checked responses of {where}{on}"
+        what = f"{damaged:,} of {count(checked, 'checked response')} of {where}{on}"
+        were = plural(damaged, "was", "were")
         also = f" For comparison: {control}." if whole else ""
-        return f"{what} were silently damaged: {rate(damaged, checked).words}.{also}{failed}"
+        return f"{what} {were} silently damaged: {rate(damaged, checked).words}.{also}{failed}"
 
 
 def _damage(cells: Sequence[Cell]) -> tuple[int, int]:

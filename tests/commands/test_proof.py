@@ -34,7 +34,7 @@ def test_a_running_server_is_measured_and_reported(
     words = ["--base-url", playback, "--model", TOOL, "--minutes", "0.02", "--out", str(out)]
     assert main(["proof", *words, "--streams", "1", "2", "--endpoint", "chat"]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert "were silently damaged: 100% (95% interval" in lines[0]
+    assert "silently damaged: 100% (95% interval" in lines[0]
     told = json.loads((out / "report.json").read_text())
     assert [(cell["endpoint"], cell["streams"]) for cell in told["cells"]] == [("chat", 1), ("chat", 2)]
     assert all(cell["damaged"] == cell["requests"] > 0 for cell in told["cells"])
@@ -162,7 +162,7 @@ def test_the_sentence_is_about_responses_that_a_parser_reads() -> None:
     def sentence(*cells: Cell) -> str:
         return Proof(model="m", version="0.15.1", gpu="H100", cells=cells).sentence
 
-    alone = "1 of 4 checked responses of vLLM 0.15.1 on H100 were silently damaged: 25% "
+    alone = "1 of 4 checked responses of vLLM 0.15.1 on H100 was silently damaged: 25% "
     assert sentence(chat).startswith(alone)
     assert (
         sentence(chat, raw) == f"{sentence(chat)} For comparison: 0 of 96 completions, which no parser reads."
