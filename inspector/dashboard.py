@@ -89,6 +89,7 @@ from inspector.runs.trial import RUNS_AT_MOST, Trial, has_output
 from inspector.sockets import listening_without_delay
 from inspector.store import Builtin, builtin
 from inspector.tap import DashboardTap, Upstream, configured_upstreams
+from inspector.triage import of_content
 from inspector.uploads import Shelf, Upload
 from inspector.views.comparison_rows import comparison_summary, run_rows, timing_rows
 from inspector.views.comparison_strip import ComparedRow, comparison_strip
@@ -206,6 +207,7 @@ __all__ = [
     "metrics_app",
     "narrowed",
     "number",
+    "of_content",
     "offered_scans",
     "one_each",
     "open_row",
