@@ -12,6 +12,7 @@ from inspector.archive import SORTS as LIBRARY_SORTS
 from inspector.archive import Group as LibraryGroup
 from inspector.archive import (
     Library,
+    cause_fix,
     cause_title,
     column_words,
     group_cells,
@@ -20,6 +21,7 @@ from inspector.archive import (
     version_words,
 )
 from inspector.archive import Summary as LibrarySummary
+from inspector.archive import Tally as LibraryTally
 from inspector.archive import summarise as library_summary
 from inspector.archive.offers import SCANS_VARIABLE, offered_scans, open_row, scan_stamp
 from inspector.audit.kinds import kind_and_key, kind_label
@@ -133,6 +135,7 @@ __all__ = [
     "Library",
     "LibraryGroup",
     "LibrarySummary",
+    "LibraryTally",
     "LiveRequest",
     "LiveRun",
     "Load",
@@ -169,6 +172,7 @@ __all__ = [
     "asked_endpoints",
     "audit_row",
     "builtin",
+    "cause_fix",
     "cause_title",
     "change_sentence",
     "check_server",
