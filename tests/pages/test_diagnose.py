@@ -187,3 +187,14 @@ def test_a_capture_without_evidence_is_not_green() -> None:
     dump = json.dumps({"id": "x", "object": "chat.completion", "choices": [choice]})
     found, _ = dashboard.of_content(dump.encode(), "dump")
     assert diagnose.level(found) is Level.UNKNOWN
+
+
+def test_the_text_is_still_there_when_the_page_is_opened_again() -> None:
+    before = page()
+    before.text_area[0].input("HarmonyError: Unknown role: final").run()
+    app = AppTest.from_file(str(ROOT / "pages" / "diagnose.py"), default_timeout=60)
+    app.session_state["inspector"] = before.session_state["inspector"]  # all that another page leaves
+    app.run()
+    assert not app.exception
+    assert app.text_area[0].value == "HarmonyError: Unknown role: final"
+    assert titles(app)[0] == "1. A header begins with a word that is not a role"

@@ -79,13 +79,17 @@ def asked(session: Session) -> Diagnosis | None:
 
 def _text(session: Session) -> Diagnosis | None:
     example = st.pills("Examples", list(EXAMPLES), key="diagnose_example")
+    key = f"diagnose_text_{example}"
+    if key not in st.session_state:  # the browser forgets a field when its page is left
+        st.session_state[key] = session.pasted if example is None else EXAMPLES[example]
     text = st.text_area(
         "Error message, traceback or client output",
-        EXAMPLES.get(example or "", ""),
         height=160,
         placeholder="openai_harmony.HarmonyError: Unexpected token 200002 while expecting start token 200006",
-        key=f"diagnose_text_{example}",
+        key=key,
     )
+    if example is None:
+        session.pasted = text
     # Leaving the field starts the diagnosis; the button is there because users expect one.
     with st.container(horizontal=True):
         st.button("Diagnose", icon=":material/troubleshoot:", type="primary", key="diagnose_start")
@@ -180,7 +184,7 @@ def facts(found: Diagnosis) -> list[tuple[str, str, str]]:
         rows.append(("", f"{found.lines:,}", "lines"))
         rows += [("", f"{count:,}", path) for path, count in sorted(found.requests.items())]
     count = len(found.failures)
-    what = "finding" if any(one.first_line is None for one in found.failures) else "failure message"
+    what = "failure message" if found.lines else "finding"
     rows.append(("", dashboard.number(count), dashboard.plural(count, what)))
     return rows
 
