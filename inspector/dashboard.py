@@ -12,6 +12,7 @@ from inspector.archive import SORTS as LIBRARY_SORTS
 from inspector.archive import Group as LibraryGroup
 from inspector.archive import (
     Library,
+    cause_fix,
     cause_title,
     column_words,
     group_cells,
@@ -20,6 +21,7 @@ from inspector.archive import (
     version_words,
 )
 from inspector.archive import Summary as LibrarySummary
+from inspector.archive import Tally as LibraryTally
 from inspector.archive import summarise as library_summary
 from inspector.archive.offers import SCANS_VARIABLE, offered_scans, open_row, scan_stamp
 from inspector.audit.kinds import kind_and_key, kind_label
@@ -90,6 +92,7 @@ from inspector.runs.trial import RUNS_AT_MOST, Trial, has_output
 from inspector.sockets import listening_without_delay
 from inspector.store import Builtin, builtin
 from inspector.tap import DashboardTap, Upstream, configured_upstreams
+from inspector.triage import of_content
 from inspector.uploads import Shelf, Upload
 from inspector.views.comparison_rows import comparison_summary, run_rows, timing_rows
 from inspector.views.comparison_strip import ComparedRow, comparison_strip
@@ -134,6 +137,7 @@ __all__ = [
     "Library",
     "LibraryGroup",
     "LibrarySummary",
+    "LibraryTally",
     "LiveRequest",
     "LiveRun",
     "Load",
@@ -170,6 +174,7 @@ __all__ = [
     "asked_endpoints",
     "audit_row",
     "builtin",
+    "cause_fix",
     "cause_title",
     "change_sentence",
     "check_server",
@@ -208,6 +213,7 @@ __all__ = [
     "metrics_app",
     "narrowed",
     "number",
+    "of_content",
     "offered_scans",
     "one_each",
     "open_row",

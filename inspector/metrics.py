@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from operator import sub
 from statistics import median
+from typing import Final
 
 from inspector.reading import ChoiceReading, Reading
 
 __all__ = ["ChannelFigures", "Figures", "figures", "quantile"]
+
+_ONE_READ_S: Final = 0.001
+"""Events that arrive closer together than that were read at once: their times tell no speed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +61,7 @@ def figures(reading: Reading, choice: ChoiceReading | None = None) -> Figures:
         events_with_tokens=len(numbers),
         first_token_s=times[0] if known else None,
         last_token_s=times[-1] if known else None,
-        tokens_per_s=after_first / span if span > 0 else None,
+        tokens_per_s=after_first / span if span >= _ONE_READ_S else None,
         gap_p50_s=median(gaps) if gaps else None,
         gap_p95_s=quantile(gaps, 0.95) if gaps else None,
         gap_max_s=gaps[-1] if gaps else None,

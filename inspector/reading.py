@@ -181,8 +181,8 @@ class Reading:
 
     @property
     def server_label(self) -> str:
-        """The server's name and version, e.g. `vLLM 0.13.0`."""
-        return self.engine.labelled(self.server_version)
+        """The server's name and version, e.g. `vLLM 0.13.0`; a list of token IDs has none."""
+        return self.engine.labelled(self.server_version) if self.spec.delivers else "no server"
 
     def arrival_s(self, event: int) -> float | None:
         """Arrival of an event in seconds from the request, if known."""

@@ -129,7 +129,7 @@ def disk_errors(path: Path | str) -> Iterator[None]:
     except FileNotFoundError as error:
         raise StoreError(f"{path}: no such file; check the name") from error
     except IsADirectoryError as error:
-        raise StoreError(f"{path}: is a folder; pass a file in it") from error
+        raise StoreError(f"{path}: is a folder; pass a file in it, or use `scan`") from error
     except PermissionError as error:
         raise StoreError(f"{path}: permission denied; change the file's permissions") from error
     except (OSError, ValueError) as error:  # ValueError: a NUL byte in the name

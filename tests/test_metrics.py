@@ -34,6 +34,12 @@ def test_a_capture_without_times_has_counts_only() -> None:
     assert found.tokens_per_s is None
 
 
+def test_events_of_one_network_read_tell_no_speed() -> None:
+    found = figures(read(chat(GOOD, gap_s=0.0001)))
+    assert found.tokens_per_s is None
+    assert found.last_token_s is not None
+
+
 def test_nothing_received_is_no_error() -> None:
     found = figures(read(Capture(header=Header(endpoint=Endpoint.CHAT), events=[])))
     assert found.tokens == 0

@@ -163,7 +163,7 @@ def test_a_file_over_the_limit_is_refused(tmp_path: Path) -> None:
     ("name", "sentence"),
     [
         ("gone.jsonl", "{}: no such file; check the name"),
-        (".", "{}: is a folder; pass a file in it"),
+        (".", "{}: is a folder; pass a file in it, or use `scan`"),
         ("a.jsonl/b", "{}: cannot be read (Not a directory); check the name and the disk"),
         ("\0", "{}: cannot be read (embedded null byte); check the name and the disk"),
         ("x" * 300, "{}: cannot be read (File name too long); check the name and the disk"),

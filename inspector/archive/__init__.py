@@ -16,6 +16,7 @@ from inspector.archive.folder import is_scan
 from inspector.archive.library import GROUPS, SORTS, Counts, Group, Library, Tally
 from inspector.archive.reporting import (
     Summary,
+    cause_fix,
     cause_title,
     column_words,
     group_cells,
@@ -38,6 +39,7 @@ __all__ = [
     "Progress",
     "Summary",
     "Tally",
+    "cause_fix",
     "cause_title",
     "column_words",
     "group_cells",

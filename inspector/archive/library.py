@@ -99,6 +99,11 @@ class Tally:
     versions: tuple[tuple[str | None, int], ...]
     """Versions with captures, most first."""
 
+    @property
+    def releases(self) -> tuple[str | None, ...]:
+        """The versions alone."""
+        return tuple(version for version, _ in self.versions)
+
 
 class Library:
     """The rows of a scan; every question may have a filter. Methods raise InspectorError."""

@@ -1,17 +1,19 @@
 """What an archive shows, in words: the sentence first, then tables; for the commands and the page."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from inspector.archive.library import Counts, Group, Library, Tally
 from inspector.audit.kinds import kind_and_key
-from inspector.diagnosis import issues
+from inspector.diagnosis import Situation, first_step, issues
+from inspector.diagnosis.versions import as_version
 from inspector.formats import count, number
 
 __all__ = [
     "Summary",
+    "cause_fix",
     "cause_title",
     "column_words",
     "group_cells",
@@ -134,6 +136,19 @@ def cause_title(cause: str) -> str:
     return "" if issue is None else issue.title
 
 
+def cause_fix(cause: str, versions: Iterable[str | None]) -> str:
+    """The first thing to do about a known issue, on the newest of the releases that have it; empty as above.
+
+    What repairs the newest repairs the older ones too.
+    """
+    issue = issues().get(cause)
+    if issue is None:
+        return ""
+    known = [(number, version) for version in versions if version and (number := as_version(version))]
+    newest = max(known)[1] if known else None
+    return first_step(issue, Situation(version=newest, captured=True))
+
+
 def group_cells(by: str, groups: Sequence[Group]) -> list[dict[str, str | int]]:
     """A row for each group, without levels that no group has."""
     used = [level for level in _LEVELS if any(getattr(group.counts, level) for group in groups)]
@@ -171,6 +186,8 @@ def summary_lines(found: Summary, *, groups: tuple[str, Sequence[Group]] | None 
             title = cause_title(one.value)
             lines.append(f"  {title or one.value} ({one.value})")
             lines.append(f"    {count(one.captures, 'capture')} with {version_words(one)}")
+            if fix := cause_fix(one.value, one.releases):
+                lines.append(f"    fix: {fix}")
         if (more := len(found.causes) - _TALLIES) > 0:
             lines.append(f"  {count(more, 'more cause')}, see --group-by finding_cause")
     if found.unread:
@@ -247,7 +264,10 @@ def summary_row(found: Summary, *, groups: tuple[str, Sequence[Group]] | None = 
             {"value": one.value, "captures": one.counts.captures, **_levels(one.counts)} for one in some
         ],
         "kinds": [_tally(one) for one in found.kinds],
-        "causes": [_tally(one) | {"title": cause_title(one.value)} for one in found.causes],
+        "causes": [
+            _tally(one) | {"title": cause_title(one.value), "fix": cause_fix(one.value, one.releases)}
+            for one in found.causes
+        ],
         "unread": [
             {"path": row["path"], "member": row["member"], "error": row["error"]} for row in found.unread
         ],
@@ -256,6 +276,11 @@ def summary_row(found: Summary, *, groups: tuple[str, Sequence[Group]] | None = 
 
 def _levels(counts: Counts) -> dict[str, int]:
     return {level: getattr(counts, level) for level in _LEVELS}
+
+
+def _cause(one: Tally) -> dict[str, Any]:
+    told = {"title": cause_title(one.value), "fix": cause_fix(one.value, one.releases)}
+    return _tally(one) | told
 
 
 def _tally(one: Tally) -> dict[str, Any]:

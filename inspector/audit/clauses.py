@@ -141,6 +141,8 @@ def _truncated(findings: Sequence[Finding]) -> str:
         return below_limit_words(first.facts)
     if first.code is Code.OPEN_AT_END and first.facts.in_header and first.facts.finish_reason == "stop":
         return "the response ends inside a header (finish_reason: stop)"
+    if first.code is Code.OPEN_AT_END and first.facts.finish_reason is None:
+        return f"the tokens end inside a {'header' if first.facts.in_header else 'message'}"
     return "the response was cut short"
 
 

@@ -1,9 +1,11 @@
 """`audit`: the verdict and findings of captures."""
 
 from argparse import Namespace, RawDescriptionHelpFormatter
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from inspector.audit.verdict import Level
 from inspector.capture import Capture
 from inspector.commands.shared import (
     Commands,
@@ -90,11 +92,20 @@ def run(arguments: Namespace) -> int:
         for number, one in enumerate(seen):
             lines = _lines(one, everything=arguments.all)
             say(["", *lines] if number else lines)
+        if len(seen) > 1:
+            say(["", _totals(seen)])
     if arguments.sarif is not None:
         write_text(arguments.sarif, audit_sarif(seen))
     if unread:
         return 2
     return int(any(fails(finding.severity, arguments.fail_on) for one in seen for finding in one.findings))
+
+
+def _totals(seen: Sequence[Inspection]) -> str:
+    """How many captures have which verdict."""
+    found = Counter(one.verdict.level for one in seen)
+    told = ", ".join(f"{found[level]:,} {level}" for level in Level if found[level])
+    return f"{len(seen):,} captures: {told}"
 
 
 def _truth(told: str | None, capture: Capture, name: str) -> Sequence[int] | None:

@@ -1,7 +1,6 @@
 """`diagnose`: match an error, a traceback, client output, a log or a capture with known issues."""
 
 import io
-import re
 import sys
 from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator
@@ -15,16 +14,13 @@ from inspector.diagnosis import (
     Diagnosis,
     DiagnosisOutcome,
     Failure,
-    diagnose_capture,
     diagnose_text,
     diagnosis_row,
     lines_of_file,
 )
 from inspector.diagnosis.decompress import HEAD, decompress
-from inspector.errors import CaptureError, StoreError
-from inspector.inspection import examine
-from inspector.reading import read
-from inspector.store import LIMIT_BYTES, loads
+from inspector.errors import StoreError
+from inspector.triage import may_be_capture, most_bytes, of_content
 
 __all__ = ["add_parser"]
 
@@ -35,9 +31,6 @@ _EXAMPLE = """examples:
 
 exit codes: 0 nothing found, 1 a failure, a known issue or another server was found, 2 the file cannot be read
 """
-_FOREIGN_LIMIT: Final = 64 * 2**20
-"""A larger file is treated as a log, even if it begins like JSON or an event stream."""
-_CAPTURE: Final = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:[{\[]|HTTP/[0-9.]+ [0-9]|(?:data|event|id|retry)?: ?)")
 _LINES_SHOWN: Final = 12
 
 
@@ -102,32 +95,13 @@ def _stream(file: "io.BufferedReader[Any]", name: str) -> Diagnosis:
     """A capture if it is one, otherwise text in one pass; only a possible capture is held in memory."""
     file = decompress(file, name)
     head = file.peek(HEAD)
-    if not _CAPTURE.match(head):
+    if not may_be_capture(head):
         return diagnose_text(lines_of_file(file))
-    limit = LIMIT_BYTES if b'"harmony_capture"' in head else _FOREIGN_LIMIT
+    limit = most_bytes(head)
     content = file.read(limit + 1)
-    if len(content) <= limit and (diagnosis := _capture(content, name)) is not None:
-        return diagnosis
+    if len(content) <= limit:
+        return of_content(content, name)[0]
     return diagnose_text(chain(lines_of_file(io.BytesIO(content)), lines_of_file(file)))
-
-
-def _capture(content: bytes, name: str) -> Diagnosis | None:
-    """The diagnosis of a capture; None if it is not a capture, or contains only an error."""
-    try:
-        found = loads(content, name)
-    except CaptureError:
-        if b'"harmony_capture"' in content[:HEAD]:
-            raise
-        return None
-    if len(found) != 1:
-        raise CaptureError(
-            name, f"contains {len(found)} captures, but diagnose takes one; use audit for all of them"
-        )
-    reading = read(found[0])
-    if not any(choice.tokens or choice.deltas for choice in reading.choices):
-        return None
-    seen = examine(reading)
-    return diagnose_capture(seen.findings, reading)
 
 
 def _lines(name: str, diagnosis: Diagnosis, *, whole: bool, around: bool) -> Iterator[str]:

@@ -55,10 +55,12 @@ _PROMPT: Final = frozenset(
 
 def cause(left: Reading, right: Reading, settings: Sequence[Setting]) -> str:
     """One or two sentences on what differs before the first token, the strongest reason first."""
-    by_name = {one.name: one for one in settings}
-    if "model" in by_name:
-        return f"The models differ: {by_name['model'].left} and {by_name['model'].right}."
-    asked = list(dict.fromkeys(_key(one.name) for one in settings if one.name.startswith("request.")))
+    model = next((one for one in settings if one.name == "model"), None)
+    if model is not None and model.left is not None and model.right is not None:
+        return f"The models differ: {model.left} and {model.right}."
+    told = left.header.request and right.header.request  # unknown on one side is no difference
+    asked = [_key(one.name) for one in settings if told and one.name.startswith("request.")]
+    asked = list(dict.fromkeys(asked))
     prompt = [key for key in asked if key in _PROMPT]
     mine, other = known_ids(left), known_ids(right)
     known = mine is not None and other is not None
@@ -73,7 +75,7 @@ def cause(left: Reading, right: Reading, settings: Sequence[Setting]) -> str:
     sampling = [key for key in asked if key in _SAMPLING]
     if sampling:
         return f"The requests use different sampling parameters ({listed(sampling)}).{template}"
-    if not left.header.request or not right.header.request:
+    if not told:
         return f"A capture lacks its request, so sampling, template or model may differ.{template}"
     temperature = left.header.request.get("temperature")
     if temperature == 0 and type(temperature) in {int, float}:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Final, NamedTuple
 
-from inspector.audit import KINDS, Finding, Kind, Side, explain
+from inspector.audit import KINDS, Code, Finding, Kind, Side, explain
+from inspector.audit.verdict import Level, Verdict, verdict
 from inspector.capture import ENDPOINT_GUESSED, Endpoint
 from inspector.diagnosis.catalogue import catalogue
 from inspector.diagnosis.cause import SHOWN, Cause, cause_of, together
 from inspector.diagnosis.evidence import Evidence
 from inspector.diagnosis.forms import Place, finding_holds, request_holds, token_places, told_words
-from inspector.diagnosis.issue import Issue
+from inspector.diagnosis.issue import FindingForm, Issue
 from inspector.diagnosis.issue import Side as IssueSide
 from inspector.diagnosis.judges import Judgement, judgements
 from inspector.diagnosis.ranking import Answer, Because, Reason, ranked, sides, version_reason
@@ -155,8 +156,9 @@ def diagnose_capture(findings: Sequence[Finding], reading: Reading) -> Diagnosis
     )
     answers = tuple(together(findings, found, reading))
     version = reading.server_version
+    judged = None if failures else verdict(reading, findings)
     return Diagnosis(
-        sentence=sentence(answers, failures),
+        sentence=sentence(answers, failures) if judged is None else judged.sentence,
         sides=sides(answers),
         answers=answers,
         failures=failures,
@@ -165,7 +167,18 @@ def diagnose_capture(findings: Sequence[Finding], reading: Reading) -> Diagnosis
         versions=(VersionSeen(version, "the capture", 0),) if version else (),
         situation=situation_of(reading),
         judges=_judges(findings, reading),
+        paste_next=_ask_for(reading, judged),
+        proven=judged is not None and judged.level is Level.CLEAN,
     )
+
+
+def _ask_for(reading: Reading, judged: Verdict | None) -> str:
+    """How to get the evidence that a capture lacks; empty where it lacks none."""
+    if judged is not None:
+        return judged.why if judged.level is Level.UNKNOWN else ""
+    if all(choice.has_ids for choice in reading.choices):
+        return ""
+    return reading.engine.evidence_hint(reading.spec)
 
 
 class _Listed(NamedTuple):
@@ -306,9 +319,7 @@ def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | N
     told = told_words(issue, finding, evidence)
     held = [form for form in issue.findings if finding_holds(form, finding, evidence)]
     if held:
-        exact = any(form.codes or form.message for form in held)
-        because = Because.EXACT_FINDING if exact else Because.FINDING
-        reasons.append(Reason(because, f"the finding {KINDS[finding.kind].label} matches it"))
+        reasons.append(Reason(_held(held, finding), f"the finding {KINDS[finding.kind].label} matches it"))
     elif _limited(issue) and finding.kind not in _WORDS and not told:
         return []
     supposed = _supposed(issue, finding, evidence)
@@ -336,6 +347,14 @@ def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | N
                 reasons.append(Reason(because, f"the message is “{words}”"))
                 break
     return reasons
+
+
+def _held(forms: Sequence[FindingForm], finding: Finding) -> Because:
+    """How much it says that a finding has one of an issue's forms."""
+    if finding.code is Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN:
+        return Because.OPEN_FINDING
+    exact = any(form.codes or form.message for form in forms)
+    return Because.EXACT_FINDING if exact else Because.FINDING
 
 
 def _supposed(issue: Issue, finding: Finding, evidence: Evidence) -> list[Reason] | None:

@@ -29,6 +29,8 @@ class Because(StrEnum):
     """Tokens that the format puts before the rejected one, in the place of those that were not sent."""
     FINDING = "finding"
     EXACT_FINDING = "finding by code or message"
+    OPEN_FINDING = "finding of unknown origin"
+    """What was delivered, where nothing tells whether the model wrote it so."""
     REQUEST = "request"
     SYMPTOM = "symptom"
     BEGINNING = "beginning of the message"
@@ -49,6 +51,7 @@ _WEIGHTS: Final = {
     Because.RATE: 20,
     Because.REQUEST: 15,
     Because.HINT: 14,
+    Because.OPEN_FINDING: 12,
     Because.PART_OF_MESSAGE: 12,
     Because.SYMPTOM: 12,
     Because.BEGINNING: 12,

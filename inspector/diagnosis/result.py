@@ -101,7 +101,9 @@ class Diagnosis:
     route: Route | None = None
     """Where the text belongs, if not to Harmony in vLLM."""
     paste_next: str = ""
-    """For a text without an answer: what else to give."""
+    """Without an answer: what else to give."""
+    proven: bool = False
+    """Whether a capture without findings has evidence that nothing was lost; a text never has."""
 
     def steps_for(self, issue: Issue) -> tuple[str, ...]:
         """What to do about one issue on this server, best first; at least one step."""
@@ -115,6 +117,13 @@ class Diagnosis:
         if self.answers and self.sides:
             return DiagnosisOutcome.SYMPTOM if self.answers[0].by_symptom else DiagnosisOutcome.KNOWN
         return DiagnosisOutcome.UNKNOWN if self.failures else DiagnosisOutcome.NOTHING
+
+    @property
+    def settled(self) -> bool:
+        """True when an entry explains what was found, or when it is proven that nothing was lost."""
+        return self.outcome is DiagnosisOutcome.KNOWN or (
+            self.outcome is DiagnosisOutcome.NOTHING and self.proven
+        )
 
     @property
     def next_step(self) -> str:
@@ -133,7 +142,7 @@ class Diagnosis:
                 assert_never(self.outcome)
 
 
-def sentence(certain: Sequence[Answer], failures: Sequence[Failure], *, of_text: bool = False) -> str:
+def sentence(certain: Sequence[Answer], failures: Sequence[Failure]) -> str:
     """One or two sentences: the side at fault first. `certain` are the answers to known failures."""
     if not certain:
         if failures:
@@ -141,7 +150,7 @@ def sentence(certain: Sequence[Answer], failures: Sequence[Failure], *, of_text:
             if first.first_line is None:
                 return f"Unknown: no known issue explains the findings. {first.message}"
             return f"Unknown: no known issue produces “{first.message}”."
-        return NOTHING if of_text else "Nothing here looks like a failure."
+        return NOTHING
     issue = certain[0].issue
     blamed = " or the ".join(issue.sides)
     if certain[0].by_symptom:

@@ -115,7 +115,7 @@ class _Diagnosing:
         version = told.pop() if len(told) == 1 else None
         served = _endpoint(place for message in self.scan.messages.values() for place in message.anchors)
         return Diagnosis(
-            sentence=route.sentence if route is not None else sentence(answers, failures, of_text=True),
+            sentence=route.sentence if route is not None else sentence(answers, failures),
             sides=sides(answers),
             answers=answers,
             failures=tuple(failures),

@@ -78,6 +78,8 @@ class Session:
     """Id of the probe that the Probe page shows."""
     library: Mapping[str, str] = field(default_factory=dict)
     """What the Library page showed last, as its address has it."""
+    pasted: str = ""
+    """The text of the Diagnose page."""
     strips: dict[str, "Session"] = field(default_factory=dict)
     """Places in strips other than the chosen capture's, by page."""
     opened: dict[str, Opened] = field(default_factory=dict)

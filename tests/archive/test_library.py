@@ -8,7 +8,17 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from inspector.archive import GROUPS, SORTS, Counts, Group, Library, cause_title, reporting, summarise
+from inspector.archive import (
+    GROUPS,
+    SORTS,
+    Counts,
+    Group,
+    Library,
+    cause_fix,
+    cause_title,
+    reporting,
+    summarise,
+)
 from inspector.archive import library as library_module
 from inspector.archive.columns import Table
 from inspector.archive.folder import read_manifest
@@ -71,6 +81,8 @@ def test_the_summary_counts_captures_findings_and_versions(out: Path, library: L
         assert sum(captures for _, captures in one.versions) == one.captures
     assert all(cause_title(one.value) for one in found.causes)
     assert cause_title("no such issue") == ""
+    assert all(cause_fix(one.value, one.releases) for one in found.causes)
+    assert cause_fix("no such issue", ["0.14.1"]) == ""
     assert len(found.unread) == 2
     assert summarise(library, 'model == "nobody"').sentence == "No capture matches the filter."
     assert summarise(library, 'verdict == "clean"').sentence == "None of 3 captures has errors."
@@ -208,3 +220,10 @@ def test_large_tables_stay_on_disk_and_rows_that_are_gone_are_said(
             library.counts()
     with pytest.raises(InspectorError, match="the rows cannot be read"):
         Library(tmp_path)
+
+
+def test_the_fix_of_a_known_issue_is_one_that_the_newest_release_with_it_needs() -> None:
+    lossy = "responses-stream-cross-channel"
+    assert "Upgrade to vLLM 0.25.1" in cause_fix(lossy, ["0.9.0", "0.23.0", None])
+    assert cause_fix(lossy, ["0.23.0", "0.14.1"]) == cause_fix(lossy, ["0.14.1", "0.23.0", "built here"])
+    assert cause_fix(lossy, [None]) != ""

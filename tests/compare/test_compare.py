@@ -247,6 +247,18 @@ def test_other_tokens_are_explained_from_the_requests(
     assert cause in compared(asked(chat(GOOD), **left), asked(chat(OTHER), **right)).why
 
 
+def test_what_is_unknown_on_one_side_is_no_difference() -> None:
+    model = replace(chat(GOOD).header, model="m", request={"messages": [{"content": "a"}]})
+    bare = Capture(
+        header=Header(endpoint=Endpoint.TOKENS), events=[Event("[200005, 35644, 200008, 1844, 200007]")]
+    )
+    found = compared(bare, replace(chat(OTHER), header=model))
+    assert "models differ" not in found.why
+    assert "requests differ" not in found.why
+    assert "lacks its request" in found.why
+    assert found.left.reading.server_label == "no server"
+
+
 def test_prompt_ids_clear_or_accuse_the_template() -> None:
     def with_prompt(steps: Sequence[Step], ids: list[int]) -> Capture:
         capture = asked(chat(steps), temperature=0)

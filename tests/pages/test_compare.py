@@ -76,8 +76,14 @@ def test_a_link_opens_its_pair_and_final_texts_make_two_strips() -> None:
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
-def test_an_unknown_name_in_a_link_falls_back_to_a_capture_that_is_there(side: str) -> None:
-    assert "sentence" in banner(page(**{side: "<script>"}))
+def test_a_link_to_a_capture_that_is_gone_compares_nothing_else_in_its_place(side: str) -> None:
+    app = page(**{side: "<script>"})
+    assert "not found" in app.warning[0].value
+    assert not [one for one in app.get("bidi_component") if one.proto.component_name == "inspector_banner"]
+    assert "<script>" in app.query_params[side], "a reload says it again"
+    app.selectbox(key=f"compare_{side}").set_value("chat-whole-vllm-0.14.1").run()
+    assert not app.warning
+    assert "sentence" in banner(app)
 
 
 def test_uploaded_captures_can_be_compared() -> None:

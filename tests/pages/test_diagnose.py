@@ -161,3 +161,40 @@ def test_the_download_is_what_the_command_prints() -> None:
     found = inspector.diagnose_text("Unknown role: final")
     row = dashboard.diagnosis_row("dashboard", found)
     assert json.loads(json.dumps(row))["answers"][0]["id"] == "unknown-role-other"
+
+
+def test_a_pasted_response_is_diagnosed_as_the_command_does_and_opens_in_replay() -> None:
+    content = (ROOT / "fixtures" / "responses-dropped-tokens-vllm-0.13.0.jsonl").read_text("utf-8")
+    app = page()
+    app.text_area[0].input(content).run()
+    assert not app.exception
+    assert titles(app)[0].startswith("1. Responses deltas lack tokens")
+    assert "diagnose_open" in {button.key for button in app.button}
+    app.text_area[0].input("HarmonyError: Unknown role: final").run()
+    assert "diagnose_open" not in {button.key for button in app.button}
+
+
+def test_several_pasted_captures_get_one_sentence() -> None:
+    content = (ROOT / "fixtures" / "chat-whole-vllm-0.14.1.jsonl").read_text("utf-8")
+    app = page()
+    app.text_area[0].input(content + content).run()
+    assert "split the file" in app.error[0].value
+
+
+def test_a_capture_without_evidence_is_not_green() -> None:
+    message = {"role": "assistant", "content": "Hello."}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    dump = json.dumps({"id": "x", "object": "chat.completion", "choices": [choice]})
+    found, _ = dashboard.of_content(dump.encode(), "dump")
+    assert diagnose.level(found) is Level.UNKNOWN
+
+
+def test_the_text_is_still_there_when_the_page_is_opened_again() -> None:
+    before = page()
+    before.text_area[0].input("HarmonyError: Unknown role: final").run()
+    app = AppTest.from_file(str(ROOT / "pages" / "diagnose.py"), default_timeout=60)
+    app.session_state["inspector"] = before.session_state["inspector"]  # all that another page leaves
+    app.run()
+    assert not app.exception
+    assert app.text_area[0].value == "HarmonyError: Unknown role: final"
+    assert titles(app)[0] == "1. A header begins with a word that is not a role"

@@ -204,3 +204,25 @@ def test_more_groups_than_are_drawn_are_said(archive: Path, monkeypatch: pytest.
     assert "groups, in the order of the table" not in " ".join(one.value for one in shown().caption)
     monkeypatch.setattr(plots, "_STANDING", 2)
     assert "The first 2 of 3 groups, in the order of the table." in [one.value for one in shown().caption]
+
+
+def test_a_known_issue_says_what_to_do_and_narrows_the_filter(archive: Path) -> None:
+    app = shown()
+    [told] = [
+        one.value.replace("\\", "")
+        for one in app.markdown
+        if one.value.startswith("**Text of an engine step")
+    ]
+    assert "Upgrade to vLLM 0.24.0 or newer" in told
+    [button] = [one for one in app.button if one.key == "library_only_cause"]
+    assert button.label == "Only these 4 captures"
+    button.click().run()
+    assert app.text_input[0].value == 'finding_cause == "chat-stream-multi-channel-chunk"'
+    assert heading(app).startswith("# 4 of 4 captures have errors")
+
+
+def test_the_selected_capture_names_its_known_issue_and_the_fix(archive: Path) -> None:
+    app = shown(filter='name contains "chat-tool-call-leak-vllm-0.14.1"')
+    [told] = [one.value.replace("\\", "") for one in app.markdown if one.value.startswith("Known issue: ")]
+    assert "filed under one channel" in told
+    assert "Upgrade to vLLM 0.24.0" in told

@@ -322,3 +322,12 @@ def test_a_server_that_hangs_does_not_hold_up_the_page() -> None:
             if models.options:
                 break
         assert models.options == ["openai/gpt-oss-20b"]
+
+
+def test_a_link_to_a_run_that_is_gone_says_so() -> None:
+    app = AppTest.from_file(ROOT / "pages" / "live.py", default_timeout=60)
+    app.session_state["live_address"] = "no address"
+    app.query_params["run"] = "20260101-000000-chat-abcdef"
+    app.run()
+    assert not app.exception
+    assert "not found" in app.warning[0].value

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 import inspector
 from inspector import Endpoint, Header, dashboard
 from pages.parts.replay.events import as_curl
-from pages.parts.replay.overview import matching
+from pages.parts.replay.overview import matching, totals
 from pages.ui import captures
 from tests.support.pages import as_file, banner, drawn
 from tests.support.streams import chat, chat_chunk
@@ -278,3 +278,9 @@ def test_all_captures_stand_in_one_table_with_a_filter() -> None:
 @pytest.mark.parametrize(("words", "found"), [("", True), ("ERROR chat", True), ("clean", False)])
 def test_a_row_matches_words_anywhere_in_it(words: str, found: bool) -> None:
     assert matching({"capture": "a", "verdict": "✕ error", "endpoint": "chat"}, words) is found
+
+
+def test_the_table_of_captures_begins_with_how_many_are_damaged() -> None:
+    rows = [{"verdict": verdict} for verdict in ("✕ error", "✕ error", "✓ clean")]
+    assert totals(rows) == "3 captures: 1 clean, 2 error."
+    assert totals(rows[:1]) == "1 capture: 1 error."

@@ -46,10 +46,11 @@ _SERVERS: Final = "Ask two servers"
 
 def from_servers() -> bool:
     """True to send requests to two servers, False to compare existing captures."""
+    if "compare_from" not in st.session_state:
+        st.session_state["compare_from"] = _SERVERS if "trial" in st.query_params else _CAPTURES
     kind = st.segmented_control(
         "Compare",
         [_CAPTURES, _SERVERS],
-        default=_SERVERS if "trial" in st.query_params else _CAPTURES,
         required=True,
         key="compare_from",
         label_visibility="collapsed",
@@ -80,28 +81,32 @@ def pick(session: Session) -> tuple[Chosen | None, Chosen | None]:
         asked = kept.get(side, first)
         if asked in known and went_back():
             st.session_state[f"compare_{side}"] = asked
-        if asked not in known and side in kept:
+        name = row.selectbox(
+            f"{side.capitalize()}{' (reference)' if side == 'left' else ''}",
+            known,
+            # A link to a capture that is not here must not show another one in its place.
+            index=known.index(asked) if asked in known else 0 if known and side not in kept else None,
+            format_func=captures.labels(session),
+            placeholder="Select a capture",
+            key=f"compare_{side}",
+        )
+        if name is None and side in kept:
             st.warning(
                 pickers.plain(
                     f"Capture {asked} not found: open its file in the sidebar, or select another capture."
                 ),
                 icon=":material/link_off:",
             )
-        name = row.selectbox(
-            f"{side.capitalize()}{' (reference)' if side == 'left' else ''}",
-            known,
-            index=known.index(asked) if asked in known else 0 if known else None,
-            format_func=captures.labels(session),
-            key=f"compare_{side}",
-        )
         if side == "left":
             row.button(
                 "Swap", icon=":material/swap_horiz:", on_click=_swap, key="compare_swap", width="content"
             )
         found.append(None if name is None else captures.chosen(session, name))
-    wanted = {side: one.name for side, one in zip(_SIDES, found, strict=True) if one is not None}
-    session.address(wanted)
-    if len(wanted) < len(found):
+    wanted = {
+        side: kept.get(side) if one is None else one.name for side, one in zip(_SIDES, found, strict=True)
+    }
+    session.address({side: name for side, name in wanted.items() if name})
+    if None in found:
         st.info("Open two captures in the sidebar, or select them above.", icon=":material/upload_file:")
     return found[0], found[1]
 

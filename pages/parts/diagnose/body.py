@@ -75,21 +75,41 @@ def asked(session: Session) -> Diagnosis | None:
         pickers.capture(session)
         one = captures.chosen(session)
         return None if one is None else inspector.diagnose_capture(one.seen.findings, one.seen.reading)
-    return _text()
+    return _text(session)
 
 
-def _text() -> Diagnosis | None:
+def _text(session: Session) -> Diagnosis | None:
     example = st.pills("Examples", list(EXAMPLES), key="diagnose_example")
+    key = f"diagnose_text_{example}"
+    if key not in st.session_state:  # the browser forgets a field when its page is left
+        st.session_state[key] = session.pasted if example is None else EXAMPLES[example]
     text = st.text_area(
         "Error message, traceback or client output",
-        EXAMPLES.get(example or "", ""),
         height=160,
         placeholder="openai_harmony.HarmonyError: Unexpected token 200002 while expecting start token 200006",
-        key=f"diagnose_text_{example}",
+        key=key,
     )
+    if example is None:
+        session.pasted = text
     # Leaving the field starts the diagnosis; the button is there because users expect one.
-    st.button("Diagnose", icon=":material/troubleshoot:", type="primary", key="diagnose_start")
-    return inspector.diagnose_text(text) if text.strip() else None
+    with st.container(horizontal=True):
+        st.button("Diagnose", icon=":material/troubleshoot:", type="primary", key="diagnose_start")
+        beside = st.empty()
+    if not text.strip():
+        return None
+    content = text.encode("utf-8", "replace")
+    try:
+        found, capture = dashboard.of_content(content, "the pasted text")
+    except InspectorError as error:
+        st.error(pickers.plain(str(error)), icon=":material/block:")
+        return None
+    # The response itself is evidence that a diagnosis only names.
+    if capture is not None and beside.button(
+        "Open in Replay", icon=":material/play_circle:", key="diagnose_open"
+    ):
+        captures.open_file(session, "pasted.txt", content)
+        st.switch_page("replay.py")
+    return found
 
 
 def _log(session: Session) -> Diagnosis | None:
@@ -137,7 +157,7 @@ def _watched(lines: Iterator[str], file: IO[bytes], size: int, bar: DeltaGenerat
 
 
 def level(found: Diagnosis) -> Level:
-    """The colour of the verdict; a text that matches nothing is no proof that all is well, a capture is."""
+    """The colour of the verdict; what matches nothing is no proof that all is well, evidence is."""
     match found.outcome:
         case DiagnosisOutcome.KNOWN:
             return Level.ERROR
@@ -146,7 +166,7 @@ def level(found: Diagnosis) -> Level:
         case DiagnosisOutcome.UNKNOWN:
             return Level.UNKNOWN
         case DiagnosisOutcome.NOTHING:
-            return Level.UNKNOWN if found.lines else Level.CLEAN
+            return Level.CLEAN if found.proven else Level.UNKNOWN
         case _:
             assert_never(found.outcome)
 
@@ -165,7 +185,7 @@ def facts(found: Diagnosis) -> list[tuple[str, str, str]]:
         rows.append(("", f"{found.lines:,}", "lines"))
         rows += [("", f"{count:,}", path) for path, count in sorted(found.requests.items())]
     count = len(found.failures)
-    what = "finding" if any(one.first_line is None for one in found.failures) else "failure message"
+    what = "failure message" if found.lines else "finding"
     rows.append(("", dashboard.number(count), dashboard.plural(count, what)))
     return rows
 

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 
 from inspector import InspectorError, dashboard
-from inspector.dashboard import Library, LibraryGroup, LibrarySummary
+from inspector.dashboard import Library, LibraryGroup, LibrarySummary, LibraryTally
 from pages.parts.library import plots
 from pages.parts.library.choosing import Choice, clear, only
 from pages.ui.captures import take
@@ -76,8 +76,8 @@ def groups(choice: Choice, found: Sequence[LibraryGroup]) -> None:
                 st.caption(f"The first {drawn} of {len(found):,} groups, in the order of the table.")
 
 
-def kinds_and_causes(found: LibrarySummary) -> None:
-    """Which findings there are, and which known issues explain them."""
+def kinds_and_causes(choice: Choice, found: LibrarySummary) -> None:
+    """Which findings there are, which known issues explain them, and what to do about one."""
     if not found.kinds:
         return
     left, right = st.columns([1, 1], gap="medium")
@@ -104,28 +104,45 @@ def kinds_and_causes(found: LibrarySummary) -> None:
         )
     with right:
         st.header("Known issues", anchor=False)
-        if not found.causes:
+        if found.causes:
+            _causes(choice, found.causes)
+        else:
             st.caption("No finding has a known issue.")
-        rows = [
-            {
-                "captures": one.captures,
-                "known issue": dashboard.cause_title(one.value) or one.value,
-                "versions": dashboard.version_words(one),
-                "id": one.value,
-            }
-            for one in found.causes
-        ]
-        if rows:
-            table = pd.DataFrame(rows)
-            st.dataframe(
-                table,
-                hide_index=True,
-                width="stretch",
-                height=table_height(len(rows), _HEIGHT),
-                key="library_causes",
-                column_config=counts(table),
-                alt="Known issues by the captures that have one",
-            )
+
+
+def _causes(choice: Choice, found: Sequence[LibraryTally]) -> None:
+    """The known issues, and what to do about the selected one, first about that with most captures."""
+    rows = [
+        {
+            "captures": one.captures,
+            "known issue": dashboard.cause_title(one.value) or one.value,
+            "versions": dashboard.version_words(one),
+            "id": one.value,
+        }
+        for one in found
+    ]
+    table = pd.DataFrame(rows)
+    chosen = st.dataframe(
+        table,
+        hide_index=True,
+        width="stretch",
+        height=table_height(len(rows), _HEIGHT),
+        on_select="rerun",
+        selection_mode="single-row",
+        key=_key("library_causes", choice[:2]),
+        column_config=counts(table),
+        alt="Known issues by the captures that have one",
+    )["selection"]["rows"]
+    one = found[chosen[0] if chosen and chosen[0] < len(found) else 0]
+    title = dashboard.cause_title(one.value) or one.value
+    st.markdown(f"**{plain(title)}**: {plain(dashboard.cause_fix(one.value, one.releases))}")
+    st.button(
+        f"Only these {dashboard.number(one.captures)} {dashboard.plural(one.captures, 'capture')}",
+        icon=":material/filter_alt:",
+        key="library_only_cause",
+        on_click=only,
+        args=(choice.words, "finding_cause", one.value),
+    )
 
 
 def captures_table(session: Session, library: Library, choice: Choice, total: int) -> None:
@@ -209,6 +226,8 @@ def _details(session: Session, library: Library, row: dict[str, Any]) -> None:
         )
         st.markdown(f"**{plain(row['name'])}** · {plain(row['sentence'])}", width=900)
     st.caption(plain(row["path"] if row["member"] is None else f"{row['path']} · {row['member']}"))
+    if row["cause"] and (fix := dashboard.cause_fix(row["cause"], [row["version"]])):
+        st.markdown(f"Known issue: {plain(dashboard.cause_title(row['cause']))}. {plain(fix)}")
     if pressed:
         try:
             capture = dashboard.open_row(row)

@@ -42,6 +42,11 @@ def watched(session: Session) -> LiveRun | None:
     name = linked if linked and went_back() else session.run or linked
     run = dashboard.registry().get(name) if name else None
     if run is None:
+        if linked:
+            st.warning(
+                plain(f"Run {linked} not found: the dashboard was restarted, or the run was removed."),
+                icon=":material/link_off:",
+            )
         return None
     if session.run != run.id or st.query_params.get("run") != run.id:
         watch(session, run.id)

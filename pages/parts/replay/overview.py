@@ -1,21 +1,22 @@
 """All captures that can be opened, in one table: built-in ones, runs and uploads."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import streamlit as st
 
-from inspector import Level
+from inspector import Level, dashboard
 from pages.ui import captures
 from pages.ui.state import Session
 from pages.ui.tables import table_height
 
-__all__ = ["matching", "overview"]
+__all__ = ["matching", "overview", "totals"]
 
 _LISTED: Final = 200
 _COLUMNS: Final = {
+    "verdict": st.column_config.TextColumn(width=85),
     "capture": st.column_config.TextColumn(width=330),
     "from": st.column_config.TextColumn(width=70),
-    "verdict": st.column_config.TextColumn(width=85),
     "version": st.column_config.TextColumn(width=65),
     "endpoint": st.column_config.TextColumn(width=90),
     "tokens": st.column_config.NumberColumn(format="localized", width=65),
@@ -44,6 +45,8 @@ def _table(session: Session) -> None:
     if not shown:
         st.info("No capture matches this filter.")
         return
+    own = [row for row in shown if row["from"] == "yours"]
+    st.markdown(f"**Yours: {totals(own)}**" if own else f"**{totals(shown)}**")
     picked = st.dataframe(
         shown,
         hide_index=True,
@@ -62,6 +65,17 @@ def _table(session: Session) -> None:
     st.caption("Select a row to open the capture; click a heading to sort.")
 
 
+def totals(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How many captures of a table have which verdict, in one line."""
+    found = {level: sum(row["verdict"] == _verdict(level) for row in rows) for level in Level}
+    told = ", ".join(f"{dashboard.number(count)} {level}" for level, count in found.items() if count)
+    return f"{dashboard.number(len(rows))} {dashboard.plural(len(rows), 'capture')}: {told}."
+
+
+def _verdict(level: Level) -> str:
+    return f"{captures.SIGNS[level]} {level}"
+
+
 def matching(row: dict[str, Any], words: str) -> bool:
     """True where every word stands somewhere in the row."""
     text = " ".join(str(value) for value in row.values()).lower()
@@ -70,11 +84,10 @@ def matching(row: dict[str, Any], words: str) -> bool:
 
 def _row(session: Session, name: str) -> dict[str, Any]:
     one = captures.summary(session, name)
-    sign = captures.SIGNS[Level(one["level"])]
     return {
+        "verdict": _verdict(Level(one["level"])),
         "capture": name,
         "from": one["origin"],
-        "verdict": f"{sign} {one['level']}",
         "version": one["version"],
         "endpoint": one["endpoint"],
         "tokens": one["tokens"],

@@ -17,6 +17,7 @@ const STRIDE = 50; // by which that stretch of them moves
  * @property {number | null} chosen
  * @property {number} shown cells that had arrived
  * @property {number} version another one builds the list again
+ * @property {boolean} compared two responses: only what differs is listed
  * @property {(number: number) => void} choose
  */
 
@@ -63,7 +64,11 @@ export function paintFindings(parts, findings, state) {
   }
   list.hidden = known === 0;
   parts["findings-none"].hidden = known > 0;
-  parts["findings-none"].textContent = findings.length ? "none at this time" : "none";
+  parts["findings-none"].textContent = findings.length
+    ? "none at this time"
+    : state.compared
+      ? "none that differs"
+      : "none";
 }
 
 /**

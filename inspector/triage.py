@@ -1,0 +1,78 @@
+"""What a person has at hand, as bytes: whether it is a capture or a text, and its diagnosis.
+
+The command `diagnose` and the Diagnose page begin here, so both say the same of the same bytes.
+"""
+
+import re
+from typing import Final
+
+from inspector.capture import Capture
+from inspector.diagnosis import Because, Diagnosis, DiagnosisOutcome, diagnose_capture, diagnose_text
+from inspector.errors import CaptureError
+from inspector.inspection import examine
+from inspector.reading import read
+from inspector.store import LIMIT_BYTES, loads
+
+__all__ = ["FOREIGN_LIMIT", "may_be_capture", "most_bytes", "of_content"]
+
+FOREIGN_LIMIT: Final = 64 * 2**20
+"""A larger file is treated as a log, even if it begins like JSON or an event stream."""
+_HEAD: Final = 2**16
+_OWN: Final = b'"harmony_capture"'
+_BEGINS: Final = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*"
+    rb"(?:[{\[]|HTTP/[0-9.]+ [0-9]|(?:data|event|id|retry)?: ?|[0-9]{1,6}(?:[\s,]+[0-9]{1,6}){3})"
+)
+"""How captures and other files with a response begin: JSON, an event stream, a list of token IDs."""
+_BESIDE: Final = 64 * 2**10
+"""Up to so many bytes are one response, whose own text may show what no finding explains."""
+
+
+def may_be_capture(head: bytes) -> bool:
+    """True if bytes begin like a capture, or like another file with a response."""
+    return _BEGINS.match(head) is not None
+
+
+def most_bytes(head: bytes) -> int:
+    """How large a file may be to be read as a capture."""
+    return LIMIT_BYTES if _OWN in head[:_HEAD] else FOREIGN_LIMIT
+
+
+def of_content(content: bytes, name: str) -> tuple[Diagnosis, Capture | None]:
+    """The diagnosis of bytes, and the capture that it rests on, if they are one.
+
+    Raises:
+        CaptureError: for a capture that cannot be read, and for several in one file.
+    """
+    capture = _capture(content, name)
+    if capture is None:
+        return diagnose_text(content.decode("utf-8", "replace")), None
+    reading = read(capture)
+    diagnosis = diagnose_capture(examine(reading).findings, reading)
+    if len(content) <= _BESIDE and not diagnosis.settled:
+        by_text = diagnose_text(content.decode("utf-8", "replace"))
+        if by_text.outcome is DiagnosisOutcome.KNOWN and _by_message(by_text):
+            return by_text, capture
+    return diagnosis, capture
+
+
+def _by_message(diagnosis: Diagnosis) -> bool:
+    return any(reason.because is Because.MESSAGE for reason in diagnosis.answers[0].reasons)
+
+
+def _capture(content: bytes, name: str) -> Capture | None:
+    """The capture in bytes; None if there is none, or only an error."""
+    if not may_be_capture(content[:_HEAD]) or len(content) > most_bytes(content):
+        return None
+    try:
+        found = loads(content, name)
+    except CaptureError:
+        if _OWN in content[:_HEAD]:
+            raise
+        return None
+    if len(found) != 1:
+        raise CaptureError(
+            name, f"contains {len(found)} captures, but diagnose takes one; use audit for all of them"
+        )
+    choices = read(found[0]).choices
+    return found[0] if any(choice.tokens or choice.deltas for choice in choices) else None
