@@ -264,10 +264,7 @@ def summary_row(found: Summary, *, groups: tuple[str, Sequence[Group]] | None = 
             {"value": one.value, "captures": one.counts.captures, **_levels(one.counts)} for one in some
         ],
         "kinds": [_tally(one) for one in found.kinds],
-        "causes": [
-            _tally(one) | {"title": cause_title(one.value), "fix": cause_fix(one.value, one.releases)}
-            for one in found.causes
-        ],
+        "causes": [_cause(one) for one in found.causes],
         "unread": [
             {"path": row["path"], "member": row["member"], "error": row["error"]} for row in found.unread
         ],
