@@ -327,7 +327,8 @@ def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | Non
     if any(one.kind is Kind.MISROUTED and one.event_start == reading.stream.final_event for one in findings):
         return f"The final object has it too: the server misread a header, or the model wrote a malformed one. {checked}"
     if kinds and kinds <= {Kind.SPECIAL_TOKEN_IN_BODY, Kind.NO_ANSWER, Kind.ADDED}:
-        return f"Nothing was lost. {checked}"
+        known = reading.choice.has_ids or reading.choice.evidence is Evidence.FINAL_OBJECT_AND_COUNT
+        return f"Nothing was lost. {checked}" if known else checked
     if lost and reading.stream.bodies:
         return f"The items of the response do not agree with the channels of its messages. {checked}"
     if lost:

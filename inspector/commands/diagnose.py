@@ -124,10 +124,13 @@ def _capture(content: bytes, name: str) -> Diagnosis | None:
             name, f"contains {len(found)} captures, but diagnose takes one; use audit for all of them"
         )
     reading = read(found[0])
-    if not any(choice.tokens or choice.deltas for choice in reading.choices):
-        return None
     seen = examine(reading)
-    return diagnose_capture(seen.findings, reading)
+    diagnosis = diagnose_capture(seen.findings, reading)
+    if any(choice.tokens or choice.deltas for choice in reading.choices) or diagnosis.answers:
+        return diagnosis
+    if b'"harmony_capture"' not in content[:HEAD]:
+        return None  # the error of a server, as somebody saved it
+    return diagnose_text(event.data for event in reading.events) if seen.findings else diagnosis
 
 
 def _lines(name: str, diagnosis: Diagnosis, *, whole: bool, around: bool) -> Iterator[str]:

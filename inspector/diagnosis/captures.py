@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from inspector.audit import KINDS, Finding, Kind, Side, explain
 from inspector.capture import ENDPOINT_GUESSED, Endpoint
 from inspector.diagnosis.catalogue import catalogue
-from inspector.diagnosis.cause import SHOWN, Cause, cause_of, together
+from inspector.diagnosis.cause import SHOWN, Cause, cause_of, situation_among, together, without_findings
 from inspector.diagnosis.evidence import Evidence
 from inspector.diagnosis.forms import Place, finding_holds, request_holds, token_places, told_words
 from inspector.diagnosis.issue import Issue
@@ -89,11 +89,11 @@ def with_known_issues(findings: Sequence[Finding], reading: Reading) -> list[Fin
 def named_causes(findings: Sequence[Finding], reading: Reading) -> tuple[list[Finding], list[Cause | None]]:
     """The findings with their `known_issues`, and the cause of each; None where none is known."""
     answers = answers_of_findings(findings, reading)
-    situation = situation_of(reading)
     named = [
         dataclasses.replace(finding, known_issues=tuple(one.issue.id for one in found[:SHOWN]))
         for finding, found in zip(findings, answers, strict=True)
     ]
+    situation = situation_among(named, reading)
     return named, [cause_of(found, situation) for found in answers]
 
 
@@ -155,9 +155,10 @@ def diagnose_capture(findings: Sequence[Finding], reading: Reading) -> Diagnosis
     )
     answers = tuple(together(findings, found, reading))
     version = reading.server_version
+    blame = _sides(answers, reading)
     return Diagnosis(
-        sentence=sentence(answers, failures),
-        sides=sides(answers),
+        sentence=("" if failures else without_findings(reading)) or sentence(answers, failures, blame=blame),
+        sides=blame,
         answers=answers,
         failures=failures,
         version=version,
@@ -166,6 +167,13 @@ def diagnose_capture(findings: Sequence[Finding], reading: Reading) -> Diagnosis
         situation=situation_of(reading),
         judges=_judges(findings, reading),
     )
+
+
+def _sides(answers: Sequence[Answer], reading: Reading) -> tuple[IssueSide, ...]:
+    """The sides at fault; on an endpoint whose output no server parses, another one than its parser."""
+    found = sides(answers)
+    others = tuple(side for side in found if side is not IssueSide.SERVER)
+    return others if reading.spec.raw and others else found
 
 
 class _Listed(NamedTuple):
@@ -301,13 +309,15 @@ def _release_counts(issue: Issue, finding: Finding, evidence: Evidence) -> bool:
 def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | None) -> list[Reason]:
     reasons: list[Reason] = []
     by_ids = finding.kind in _REFUSALS and bool(evidence.ids) and evidence.has_all(finding)
-    if by_ids and finding.sent and issue.tokens_lost:
-        return []
+    if issue.tokens_lost and finding.kind in _REFUSALS and evidence.ids and finding.sent:
+        return []  # what was rejected is in the stream as the message quotes it
     told = told_words(issue, finding, evidence)
     held = [form for form in issue.findings if finding_holds(form, finding, evidence)]
     if held:
         exact = any(form.codes or form.message for form in held)
         because = Because.EXACT_FINDING if exact else Because.FINDING
+        if evidence.has_several_causes(finding):
+            because = Because.OPEN_FINDING
         reasons.append(Reason(because, f"the finding {KINDS[finding.kind].label} matches it"))
     elif _limited(issue) and finding.kind not in _WORDS and not told:
         return []
@@ -368,6 +378,9 @@ def _opens(issue: Issue) -> bool:
 def _near(places: Sequence[Place], finding: Finding, evidence: Evidence) -> Place | None:
     """Where a token form stands at a finding, or next to it; a broken connection is at what broke it."""
     if finding.kind is Kind.DISCONNECTED:
+        reading = evidence.reading
+        if reading.header.endpoint not in reading.engine.silent:
+            return None  # an error of the parser does not break this connection
         refused = [one.at for one in evidence.choice.transcript.refusals[:1]]
         refused.append(len(evidence.ids) - 1)
         return next((place for place in places if any(place.start <= at < place.end for at in refused)), None)

@@ -28,6 +28,7 @@ class Because(StrEnum):
     SUPPOSED = "tokens that were not sent"
     """Tokens that the format puts before the rejected one, in the place of those that were not sent."""
     FINDING = "finding"
+    OPEN_FINDING = "finding that several causes have"
     EXACT_FINDING = "finding by code or message"
     REQUEST = "request"
     SYMPTOM = "symptom"
@@ -45,6 +46,7 @@ _WEIGHTS: Final = {
     Because.TOKENS: 40,
     Because.EXACT_FINDING: 40,
     Because.FINDING: 30,
+    Because.OPEN_FINDING: 30,
     Because.SUPPOSED: 30,
     Because.RATE: 20,
     Because.REQUEST: 15,
@@ -95,6 +97,8 @@ class Answer:
     """Other entries make the same text."""
     clearness: float = 0
     """How much of the issue a person describes, where words lead here."""
+    sure: Confidence | None = None
+    """How sure the match is among the answers to one finding; None where no finding leads here."""
 
     @property
     def by_symptom(self) -> bool:
@@ -105,13 +109,15 @@ class Answer:
     @property
     def match(self) -> Confidence:
         """How sure it is that this entry is what happened here; `issue.confidence` is of the entry itself."""
+        if self.sure is not None:
+            return self.sure
         kinds = {reason.because for reason in self.reasons}
         if kinds & _AGAINST:
             return Confidence.LOW
         if Because.TOKENS in kinds:
             return Confidence.HIGH
         supported = bool(kinds & _SUPPORT)
-        if Because.MESSAGE in kinds:
+        if kinds & {Because.MESSAGE, Because.EXACT_FINDING}:
             return Confidence.HIGH if supported or not self.contested else Confidence.MEDIUM
         if kinds & {Because.FINDING, Because.PART_OF_MESSAGE, Because.SYMPTOM}:
             return Confidence.MEDIUM if supported else Confidence.LOW

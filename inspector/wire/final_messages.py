@@ -14,7 +14,7 @@ from inspector.harmony.reconstruction import Certainty, Reconstruction, reconstr
 from inspector.harmony.spelling import Ending, Told
 from inspector.wire.stream import loads
 
-__all__ = ["FinalMessages", "final_messages", "reconstructed"]
+__all__ = ["FinalMessages", "filled", "final_messages", "reconstructed"]
 
 _JSON_TYPE: Final = " <|constrain|>json"
 _CALL_TYPES: Final = (_JSON_TYPE, _JSON_TYPE.strip(), " json", "")
@@ -108,7 +108,7 @@ def _harmony_turns(
     if not isinstance(told, list) or not told:
         return None
     found: list[list[Told]] = [[]]
-    for message in _filled(told, items):
+    for message in filled(told, items):
         text = _text(message.get("content")) if isinstance(message, dict) else None
         role = message.get("role") if isinstance(message, dict) else None
         if text is None or not isinstance(role, str):
@@ -133,7 +133,7 @@ def _harmony_turns(
     return found
 
 
-def _filled(told: Sequence[Any], items: Sequence[Any]) -> Sequence[Any]:
+def filled(told: Sequence[Any], items: Sequence[Any]) -> Sequence[Any]:
     """The messages of an unstreamed response to 0.19, which have no texts, with those of the items.
 
     As they are where they have texts, or where items and messages are not the same in number and kind.
@@ -147,13 +147,13 @@ def _filled(told: Sequence[Any], items: Sequence[Any]) -> Sequence[Any]:
     if sum(sampled) != len(items):
         return told
     texts = iter(items)
-    filled: list[Any] = []
+    found: list[Any] = []
     for message, author, own in zip(told, authors, sampled, strict=True):
         text = _text_of_item(next(texts), message) if own else ""
         if text is None:
             return told
-        filled.append({**message, "role": author.get("role"), "name": author.get("name"), "content": text})
-    return filled
+        found.append({**message, "role": author.get("role"), "name": author.get("name"), "content": text})
+    return found
 
 
 def _is_hollow(told: object) -> bool:
