@@ -25,7 +25,6 @@ from inspector.redaction import redact
 __all__ = [
     "ENDPOINT_GUESSED",
     "MIGRATIONS",
-    "PLAYBACK",
     "STOPPED",
     "VERSION",
     "Capture",
@@ -89,8 +88,6 @@ class Event(NamedTuple):
 
 STOPPED: Final = "stopped by the client"
 """Detail of an end that the recording program brought about itself."""
-PLAYBACK: Final = "playback"
-"""`owned_by` of the program's own server, which replays captures whatever the request says."""
 _STOPPED: Final = frozenset({STOPPED, "stopped by you"})
 
 

@@ -46,14 +46,24 @@ def of_content(content: bytes, name: str) -> tuple[Diagnosis, Capture | None]:
     """
     capture = _capture(content, name)
     if capture is None:
-        return diagnose_text(content.decode("utf-8", "replace")), None
+        return _of_text(content), None
     reading = read(capture)
-    diagnosis = diagnose_capture(examine(reading).findings, reading)
+    findings = examine(reading).findings
+    diagnosis = diagnose_capture(findings, reading)
+    events = [event.data for event in reading.events]
+    if not any(choice.tokens or choice.deltas for choice in reading.choices) and not diagnosis.answers:
+        if _OWN not in content[:_HEAD]:
+            return _of_text(content), None  # the error of a server, as somebody saved it
+        return diagnose_text(events) if findings else diagnosis, capture
     if len(content) <= _BESIDE and not diagnosis.settled:
-        by_text = diagnose_text(content.decode("utf-8", "replace"))
+        by_text = diagnose_text(events)
         if by_text.outcome is DiagnosisOutcome.KNOWN and _by_message(by_text):
             return by_text, capture
     return diagnosis, capture
+
+
+def _of_text(content: bytes) -> Diagnosis:
+    return diagnose_text(content.decode("utf-8", "replace"))
 
 
 def _by_message(diagnosis: Diagnosis) -> bool:
@@ -61,7 +71,7 @@ def _by_message(diagnosis: Diagnosis) -> bool:
 
 
 def _capture(content: bytes, name: str) -> Capture | None:
-    """The capture in bytes; None if there is none, or only an error."""
+    """The capture in bytes; None if there is none."""
     if not may_be_capture(content[:_HEAD]) or len(content) > most_bytes(content):
         return None
     try:
@@ -74,5 +84,4 @@ def _capture(content: bytes, name: str) -> Capture | None:
         raise CaptureError(
             name, f"contains {len(found)} captures, but diagnose takes one; use audit for all of them"
         )
-    choices = read(found[0]).choices
-    return found[0] if any(choice.tokens or choice.deltas for choice in choices) else None
+    return found[0]

@@ -25,7 +25,10 @@ _REASONING_ITEMS: Final = frozenset({"reasoning"})
 
 
 def special_tokens(choice: ChoiceReading) -> Iterator[Finding]:
-    """The first special token of each body; the last token of all only where it was delivered as text."""
+    """The first special token of each body, or ID outside the vocabulary.
+
+    The last token of all, which may be a stop token, only where it was delivered as text.
+    """
     ids = choice.tokens.ids
     for message in choice.transcript.messages:
         if not message.in_body:
@@ -34,8 +37,9 @@ def special_tokens(choice: ChoiceReading) -> Iterator[Finding]:
         if not body or max(body) < _FIRST_SPECIAL:
             continue
         at = next(place for place, token_id in enumerate(body, message.body) if token_id >= _FIRST_SPECIAL)
-        text = text_of([ids[at]]) or f"the token ID {ids[at]}"
-        if at == len(ids) - 1 and not any(text in delta.text for delta in choice.deltas[-1:]):
+        named = text_of([ids[at]])
+        text = named or f"the token ID {ids[at]}"
+        if named and at == len(ids) - 1 and not any(text in delta.text for delta in choice.deltas[-1:]):
             continue
         event_start, event_end = events_of(choice, at, at + 1)
         yield Finding(

@@ -2,16 +2,22 @@
 
 from inspector.audit.finding import Facts, Finding
 from inspector.audit.kinds import Code
+from inspector.harmony.text import text_of
 from inspector.harmony.vocab import Marker
 
 __all__ = ["below_limit_words", "ended_words", "special_token_words", "stopped_words"]
 
 
 def special_token_words(finding: Finding) -> str:
-    """A special token inside a body, as a clause."""
+    """A special token inside a body, or an ID outside the vocabulary, as a clause."""
     facts = finding.facts
     missing = "; the <|end|> before it is missing" if facts.token_id == Marker.START else ""
     where = f" of a message on the {facts.channel} channel" if facts.channel else ""
+    if not text_of([facts.token_id or 0]):
+        return (
+            f"{finding.generated} inside the body{where} (token {finding.token_start:,}) is not in the "
+            "vocabulary and has no text"
+        )
     return (
         f"the model wrote {finding.generated} inside the body{where} (token {finding.token_start:,}), where "
         f"it is ordinary text{missing}"

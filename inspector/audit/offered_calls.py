@@ -11,8 +11,9 @@ from typing import Any, Final
 from inspector.audit.finding import Facts, Finding
 from inspector.audit.kinds import Code, Kind, Severity
 from inspector.audit.words import events_of
-from inspector.capture import PLAYBACK, Endpoint
+from inspector.capture import Endpoint
 from inspector.deltas import tool_index, tool_name
+from inspector.engines.replays import is_replayed
 from inspector.reading import ChoiceReading, Reading
 
 __all__ = ["unoffered_calls"]
@@ -66,7 +67,7 @@ def unoffered_calls(reading: Reading, choice: ChoiceReading, found: Iterable[Fin
     """
     if reading.header.endpoint not in _ENDPOINTS or not reading.ended:
         return
-    if reading.header.owned_by == PLAYBACK:  # it replays a response to another request
+    if is_replayed(reading.header.owned_by):  # it replays a response to another request
         return
     request = reading.header.request
     if not any(map(request.get, _ASKS)) or any(map(request.get, reading.spec.elsewhere)):

@@ -56,8 +56,8 @@ _MESSAGE_SHOWN: Final = 120
 _HTTP_ERROR: Final = 400
 _BY_PARSER: Final = frozenset({Code.SERVER_REJECTED_TOKEN, Code.SERVER_REJECTED_HEADER})
 _BLIND: Final = frozenset({Evidence.NONE, Evidence.USAGE})
-_SERVER_ITEMS: Final = ("web_search_call", "code_interpreter_call", "mcp_call")
-"""Items of tools that the server runs, which have no text of the model."""
+_WITHOUT_TEXT: Final = "web_search_call"
+"""The item of a tool of the server that does not have what the model wrote to it."""
 _WARNINGS: Final = (
     Kind.UNSERVED,
     Kind.TRUNCATED,
@@ -241,20 +241,15 @@ def _open(reading: Reading, told: Reconstruction | None) -> str:
     """Why a final object that equals the deltas does not settle it, and what would."""
     if (reading.stream.usage or {}).get("output_tokens") is None:
         return "The final object has no token count (usage) to check it against."
-    if told is None and reading.header.request.get("enable_response_messages") is True:
-        return _untold_messages(reading)
     if told is None:
-        return (
-            "The final object omits what the model wrote to a server-side tool. To check that too, send "
-            "`enable_response_messages: true` with the request."
-        )
+        return _untold_messages(reading)
     if told.missing and told.certainty is Certainty.DIFFERS:
         way = "more" if told.missing > 0 else "fewer"
         untold = next((fit.what for fit in told.fits if fit.untold), None)
         if untold is not None:
             return (
                 f"The server counted {counted(told.missing, 'token')} more than its texts encode to. “{untold}” in a "
-                "header would explain it; send `enable_response_messages: true` with the request to find out."
+                f"header would explain it. {_to_find_out(reading)}"
             )
         return (
             f"The server counted {counted(abs(told.missing), 'token')} {way} than the {len(told.ids):,} that its texts "
@@ -268,19 +263,38 @@ def _open(reading: Reading, told: Reconstruction | None) -> str:
 
 
 def _untold_messages(reading: Reading) -> str:
-    """Why neither messages nor items say what the model wrote, although the request asks for the messages."""
-    output = (reading.stream.final_object or {}).get("output")
-    kinds = [one.get("type") for one in output if isinstance(one, dict)] if isinstance(output, list) else []
-    by_server = next((kind for kind in _SERVER_ITEMS if kind in kinds), None)
-    why = (
-        "the items are not the same messages in the same order (up to 0.16 a preamble is a reasoning item)"
-        if by_server is None
-        else f"its {by_server} item does not have the text that the model wrote to the tool"
-    )
-    return (
-        "vLLM up to 0.18 leaves the texts of `output_messages` empty in responses that are not streamed, and "
-        f"{why}. To find out, send the request with `stream: true`."
-    )
+    """Why neither messages nor items say what the model wrote, and what would."""
+    final = reading.stream.final_object or {}
+    output = final.get("output")
+    items = output if isinstance(output, list) else []
+    told = final.get("output_messages")
+    if any(isinstance(one, dict) and one.get("type") == _WITHOUT_TEXT for one in items):
+        omitted = f"the {_WITHOUT_TEXT} item does not have the text that the model wrote to the tool"
+    elif told:
+        omitted = "the items are not the same messages in the same order"
+    else:
+        omitted = "the items do not tell what the model wrote to the tools of the server"
+    if not told:
+        return f"{omitted[0].upper()}{omitted[1:]}. {_to_find_out(reading)}"
+    return f"The messages in `output_messages` have no texts, and {omitted}. {_to_find_out(reading)}"
+
+
+def _to_find_out(reading: Reading) -> str:
+    """What would tell the messages: asked for, and in a form in which the server sends their texts."""
+    messages = (reading.stream.final_object or {}).get("output_messages")
+    if not messages and reading.header.request.get("enable_response_messages") is not True:
+        return "To find out, send the request with `enable_response_messages: true`."
+    if not messages:
+        return (
+            "The request asks for the messages (`enable_response_messages`), but the response has none. To find "
+            "out, send it to a release that returns them."
+        )
+    if reading.stream.bodies:
+        return (
+            "vLLM up to 0.19 leaves them empty in responses that are not streamed. To find out, send the request "
+            "with `stream: true`, to vLLM 0.12 or newer."
+        )
+    return "vLLM up to 0.11 leaves them empty. To find out, send the request to a newer release."
 
 
 def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | None) -> str:
@@ -313,7 +327,8 @@ def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | Non
     if any(one.kind is Kind.MISROUTED and one.event_start == reading.stream.final_event for one in findings):
         return f"The final object has it too: the server misread a header, or the model wrote a malformed one. {checked}"
     if kinds and kinds <= {Kind.SPECIAL_TOKEN_IN_BODY, Kind.NO_ANSWER, Kind.ADDED}:
-        return f"Nothing was lost. {checked}"
+        known = reading.choice.has_ids or reading.choice.evidence is Evidence.FINAL_OBJECT_AND_COUNT
+        return f"Nothing was lost. {checked}" if known else checked
     if lost and reading.stream.bodies:
         return f"The items of the response do not agree with the channels of its messages. {checked}"
     if lost:

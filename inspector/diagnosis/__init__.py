@@ -12,7 +12,7 @@ from inspector.diagnosis.captures import (
     with_known_issues,
 )
 from inspector.diagnosis.catalogue import catalogue, issues, read_catalogue
-from inspector.diagnosis.cause import Alternative, Cause, leading
+from inspector.diagnosis.cause import Alternative, Cause, leading, situation_among
 from inspector.diagnosis.decompress import decompress
 from inspector.diagnosis.issue import Issue, Side
 from inspector.diagnosis.lines import lines_of_file
@@ -53,6 +53,7 @@ __all__ = [
     "match_findings",
     "named_causes",
     "read_catalogue",
+    "situation_among",
     "situation_of",
     "steps_for",
     "with_known_issues",

@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Final, NamedTuple
 
-from inspector.audit import KINDS, Code, Finding, Kind, Side, explain
+from inspector.audit import KINDS, Finding, Kind, Side, explain
 from inspector.audit.verdict import Level, Verdict, verdict
 from inspector.capture import ENDPOINT_GUESSED, Endpoint
 from inspector.diagnosis.catalogue import catalogue
-from inspector.diagnosis.cause import SHOWN, Cause, cause_of, together
+from inspector.diagnosis.cause import SHOWN, Cause, cause_of, situation_among, together
 from inspector.diagnosis.evidence import Evidence
 from inspector.diagnosis.forms import Place, finding_holds, request_holds, token_places, told_words
 from inspector.diagnosis.issue import FindingForm, Issue
 from inspector.diagnosis.issue import Side as IssueSide
 from inspector.diagnosis.judges import Judgement, judgements
-from inspector.diagnosis.ranking import Answer, Because, Reason, ranked, sides, version_reason
+from inspector.diagnosis.ranking import Answer, Because, Reason, of_rejection, ranked, sides, version_reason
 from inspector.diagnosis.release_bounds import Bounds, release_bounds
 from inspector.diagnosis.result import Diagnosis, Failure, sentence
 from inspector.diagnosis.scan import VersionSeen
@@ -90,11 +90,11 @@ def with_known_issues(findings: Sequence[Finding], reading: Reading) -> list[Fin
 def named_causes(findings: Sequence[Finding], reading: Reading) -> tuple[list[Finding], list[Cause | None]]:
     """The findings with their `known_issues`, and the cause of each; None where none is known."""
     answers = answers_of_findings(findings, reading)
-    situation = situation_of(reading)
     named = [
         dataclasses.replace(finding, known_issues=tuple(one.issue.id for one in found[:SHOWN]))
         for finding, found in zip(findings, answers, strict=True)
     ]
+    situation = situation_among(named, reading)
     return named, [cause_of(found, situation) for found in answers]
 
 
@@ -124,20 +124,8 @@ def answers_of_findings(
             and rejected is not None
             and parser_error(finding.delivered or "") is not None
         ):
-            found[place] = _of_rejection(found[place], found[rejected])
+            found[place] = of_rejection(found[place], found[rejected])
     return found
-
-
-def _of_rejection(told: Sequence[Answer], rejected: Sequence[Answer]) -> list[Answer]:
-    """Answers to a parser's error: those to what it rejected, whose tokens decide; its words alone do not."""
-    named = {answer.issue.id for answer in rejected}
-    by_form = [
-        answer
-        for answer in told
-        if answer.issue.id not in named
-        and not {Because.FINDING, Because.EXACT_FINDING}.isdisjoint(one.because for one in answer.reasons)
-    ]
-    return ranked([*rejected, *by_form]) if rejected else list(told)
 
 
 def answers_of_capture(
@@ -157,9 +145,10 @@ def diagnose_capture(findings: Sequence[Finding], reading: Reading) -> Diagnosis
     answers = tuple(together(findings, found, reading))
     version = reading.server_version
     judged = None if failures else verdict(reading, findings)
+    blame = sides(answers, raw=reading.spec.raw)
     return Diagnosis(
-        sentence=sentence(answers, failures) if judged is None else judged.sentence,
-        sides=sides(answers),
+        sentence=sentence(answers, failures, blame=blame) if judged is None else judged.sentence,
+        sides=blame,
         answers=answers,
         failures=failures,
         version=version,
@@ -314,12 +303,14 @@ def _release_counts(issue: Issue, finding: Finding, evidence: Evidence) -> bool:
 def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | None) -> list[Reason]:
     reasons: list[Reason] = []
     by_ids = finding.kind in _REFUSALS and bool(evidence.ids) and evidence.has_all(finding)
-    if by_ids and finding.sent and issue.tokens_lost:
-        return []
+    if issue.tokens_lost and finding.kind in _REFUSALS and evidence.ids and finding.sent:
+        return []  # what was rejected is in the stream as the message quotes it
     told = told_words(issue, finding, evidence)
     held = [form for form in issue.findings if finding_holds(form, finding, evidence)]
     if held:
-        reasons.append(Reason(_held(held, finding), f"the finding {KINDS[finding.kind].label} matches it"))
+        reasons.append(
+            Reason(_held(held, finding, evidence), f"the finding {KINDS[finding.kind].label} matches it")
+        )
     elif _limited(issue) and finding.kind not in _WORDS and not told:
         return []
     supposed = _supposed(issue, finding, evidence)
@@ -349,9 +340,9 @@ def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | N
     return reasons
 
 
-def _held(forms: Sequence[FindingForm], finding: Finding) -> Because:
+def _held(forms: Sequence[FindingForm], finding: Finding, evidence: Evidence) -> Because:
     """How much it says that a finding has one of an issue's forms."""
-    if finding.code is Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN:
+    if evidence.has_several_causes(finding):
         return Because.OPEN_FINDING
     exact = any(form.codes or form.message for form in forms)
     return Because.EXACT_FINDING if exact else Because.FINDING
@@ -387,6 +378,9 @@ def _opens(issue: Issue) -> bool:
 def _near(places: Sequence[Place], finding: Finding, evidence: Evidence) -> Place | None:
     """Where a token form stands at a finding, or next to it; a broken connection is at what broke it."""
     if finding.kind is Kind.DISCONNECTED:
+        reading = evidence.reading
+        if reading.header.endpoint not in reading.engine.silent:
+            return None  # an error of the parser does not break this connection
         refused = [one.at for one in evidence.choice.transcript.refusals[:1]]
         refused.append(len(evidence.ids) - 1)
         return next((place for place in places if any(place.start <= at < place.end for at in refused)), None)

@@ -221,6 +221,7 @@ def _finding_form(value: object) -> FindingForm:
         streamed=fields.take("streamed", flag, None),
         open=fields.take("open", flag, None),
         cut=fields.take("cut", flag, None),
+        ended=frozenset(fields.take("ended", several(word(Ended)), (), one_is_enough=True)),
     )
     fields.done()
     return form

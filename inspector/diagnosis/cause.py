@@ -4,18 +4,19 @@ The confidence is that of the match on this stream, not of the catalogue's entry
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from inspector.audit import Finding, Severity
 from inspector.audit.verdict import clauses
+from inspector.diagnosis.catalogue import issues
 from inspector.diagnosis.issue import Confidence, Issue, Side
 from inspector.diagnosis.ranking import Answer, Because
-from inspector.diagnosis.steps import Situation, first_step
+from inspector.diagnosis.steps import Situation, beside, first_step, situation_of
 from inspector.engines import DEFAULT
 from inspector.reading import Reading
 
-__all__ = ["SHOWN", "Alternative", "Cause", "cause_of", "leading", "together"]
+__all__ = ["SHOWN", "Alternative", "Cause", "cause_of", "leading", "situation_among", "together"]
 
 T = TypeVar("T")
 
@@ -25,11 +26,13 @@ _EVIDENCE: Final[Mapping[Because, int]] = {
     Because.SUPPOSED: 2,
     Because.EXACT_FINDING: 3,
     Because.FINDING: 2,
+    Because.OPEN_FINDING: 1,
     Because.PART_OF_MESSAGE: 1,
 }
 """What can lead to an answer, by strength."""
 _ASIDE: Final = frozenset({Because.RATE, Because.NOT_RATE, Because.HINT, Because.INSIDE})
 _ALTERNATIVES: Final = 2
+_ORDER: Final = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
 SHOWN: Final = 3
 """Issues of one finding."""
 
@@ -94,31 +97,54 @@ def leading(named: Sequence[T | None], findings: Sequence[Finding], reading: Rea
     return None
 
 
+def situation_among(findings: Sequence[Finding], reading: Reading) -> Situation:
+    """The situation of several findings: the issue that the verdict names decides the release."""
+    named = [finding.known_issues[0] if finding.known_issues else None for finding in findings]
+    issue = issues().get(leading(named, findings, reading) or "")
+    situation = situation_of(reading)
+    return situation if issue is None else beside(issue, situation)
+
+
 def together(
     findings: Sequence[Finding], found: Sequence[Sequence[Answer]], reading: Reading
 ) -> list[Answer]:
     """The answers to all findings of a capture, that of the verdict first; see `answers_of_capture`."""
-    first = leading([answers[0].issue.id if answers else None for answers in found], findings, reading)
+    found = [_settled(answers[:SHOWN]) for answers in found]
+    first = leading([answers[0] if answers else None for answers in found], findings, reading)
     best: dict[str, Answer] = {}
     explained: dict[str, int] = {}
     errors: set[str] = set()
     for finding, answers in zip(findings, found, strict=True):
         if finding.severity is Severity.ERROR:
-            errors |= {answer.issue.id for answer in answers[:SHOWN]}
-        for answer in answers[:SHOWN]:
+            errors |= {answer.issue.id for answer in answers}
+        for answer in answers:
             name = answer.issue.id
             explained[name] = explained.get(name, 0) + 1
             if name not in best or answer.weight > best[name].weight:
                 best[name] = answer
+    if first is not None:
+        best[first.issue.id] = first
     return sorted(
         best.values(),
         key=lambda one: (
-            one.issue.id != first,
+            one is not first,
             one.issue.id not in errors,
             -one.weight,
             -explained[one.issue.id],
         ),
     )
+
+
+def _settled(answers: Sequence[Answer]) -> list[Answer]:
+    """The answers to one finding with the confidence of their match, less behind the first."""
+    if not answers:
+        return []
+    first = _confidence(answers[0], alone=not _alternatives(answers[0], answers[1:]))
+    below = Confidence.MEDIUM if first is Confidence.HIGH else Confidence.LOW
+    rest = [
+        replace(one, sure=min(below, _confidence(one, alone=True), key=_ORDER.index)) for one in answers[1:]
+    ]
+    return [replace(answers[0], sure=first), *rest]
 
 
 def _sentence(issue: Issue, step: str, sure: Confidence, others: Sequence[Alternative]) -> str:
@@ -136,12 +162,13 @@ def _strength(answer: Answer) -> int:
 def _confidence(best: Answer, *, alone: bool) -> Confidence:
     kinds = {reason.because for reason in best.reasons}
     strength = _strength(best)
+    released = best.issue.sides[0] is Side.SERVER and DEFAULT.program in best.issue.affected
     if best.issue.general or (Because.OUTSIDE in kinds and Because.TOKENS not in kinds):
-        sure = Confidence.MEDIUM if strength >= 2 else Confidence.LOW
+        open_release = Because.EXACT_FINDING in kinds and released and Because.INSIDE not in kinds
+        sure = Confidence.MEDIUM if strength >= 2 and not open_release else Confidence.LOW
     elif strength >= 3:
         sure = Confidence.HIGH
     elif strength == 2:
-        released = best.issue.sides[0] is Side.SERVER and DEFAULT.program in best.issue.affected
         sure = Confidence.MEDIUM if not released or Because.INSIDE in kinds else Confidence.LOW
     else:
         sure = Confidence.LOW

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from math import isqrt
@@ -11,19 +11,36 @@ from typing import Final
 from inspector.alignment import embed_or_align
 from inspector.audit import KINDS, Finding, Rejection, Side, rejection, server_errors
 from inspector.audit.finding import Missing
-from inspector.audit.kinds import Kind
+from inspector.audit.kinds import Code, Kind
 from inspector.audit.missing_ids import ids_missing
 from inspector.capture import EventKind
 from inspector.deltas import CONTENT, tool_index
 from inspector.diagnosis.final_messages import final_texts, told_messages
+from inspector.diagnosis.issue import Ended
 from inspector.harmony.parser_errors import Reason
 from inspector.harmony.states import State, after
 from inspector.harmony.text import text_of
 from inspector.harmony.transcript import Message
 from inspector.harmony.vocab import Marker, encode_plain, is_marker
 from inspector.reading import ChoiceReading, Reading
+from inspector.reading import Evidence as Generated
 
-__all__ = ["Evidence"]
+__all__ = ["Evidence", "ended_of"]
+
+_ENDED: Final[Mapping[str, Ended]] = {
+    "length": Ended.LENGTH,
+    "max_output_tokens": Ended.LENGTH,
+    "stop": Ended.STOP,
+    "tool_calls": Ended.STOP,
+    "completed": Ended.STOP,
+}
+"""What `finish_reason` of chat and completions, and the status of Responses, say of the end."""
+
+
+def ended_of(choice: ChoiceReading) -> Ended:
+    """How a response ended, as the server told it."""
+    return _ENDED.get(choice.finish_reason or "", Ended.UNKNOWN)
+
 
 _WHOLE: Final = frozenset({Kind.COUNT_MISMATCH, Kind.TRUNCATED, Kind.NO_ANSWER})
 """Kinds that are about the response as a whole."""
@@ -91,6 +108,14 @@ class Evidence:
     def has_all(self, finding: Finding) -> bool:
         """True when the ids hold all that a finding is about."""
         return self.rejection is None or finding.kind not in _REFUSALS or self.rejected_at is not None
+
+    def has_several_causes(self, finding: Finding) -> bool:
+        """Whether a finding is about delivered text alone, which model and server can both have made so."""
+        if finding.code is Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN:
+            return True
+        choice = self.choice
+        known = choice.has_ids or choice.evidence is Generated.FINAL_OBJECT_AND_COUNT
+        return finding.kind is Kind.NO_ANSWER and not known
 
     @cached_property
     def supposed(self) -> tuple["Evidence", ...]:

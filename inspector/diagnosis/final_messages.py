@@ -5,6 +5,7 @@ from typing import Any
 
 from inspector.capture import Endpoint
 from inspector.reading import ChoiceReading, Reading
+from inspector.wire.final_messages import filled
 from inspector.wire.responses import item_texts
 
 __all__ = ["final_texts", "told_messages"]
@@ -19,9 +20,12 @@ def told_messages(reading: Reading) -> Iterator[dict[str, str]]:
     told = reading.stream.final_object
     if told is None or reading.header.endpoint is not Endpoint.RESPONSES:
         return
-    messages = [one for one in _list(told.get("output_messages")) if isinstance(one.get("role"), str)]
-    for one in messages:
-        yield _parts(one, "".join(_text(part) for part in _list(one.get("content"))))
+    whole = filled(_list(told.get("output_messages")), _list(told.get("output")))
+    messages = [one for one in whole if isinstance(one.get("role"), str)]
+    for message in messages:
+        content = message.get("content")
+        body = content if isinstance(content, str) else "".join(_text(part) for part in _list(content))
+        yield _parts(message, body)
     if messages:
         return
     for item in _list(told.get("output")):

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from inspector.audit import KINDS, Finding, Side
 from inspector.audit.kinds import Kind
-from inspector.diagnosis.evidence import Evidence
+from inspector.diagnosis.evidence import Evidence, ended_of
 from inspector.diagnosis.issue import STATES, Asked, Element, FindingForm, Issue, TokenForm
 from inspector.formats import clip
 from inspector.harmony.text import text_of
@@ -86,6 +86,8 @@ def finding_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bo
     if form.streamed is not None and form.streamed is not evidence.streamed:
         return False
     if form.cut is not None and form.cut is not evidence.cut:
+        return False
+    if form.ended and ended_of(evidence.choice) not in form.ended:
         return False
     if form.crowded is not None and evidence.crowded(finding) is (not form.crowded):
         return False

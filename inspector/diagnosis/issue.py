@@ -202,6 +202,8 @@ class FindingForm:
     streamed: bool | None = None
     cut: bool | None = None
     """Whether the connection broke off without an end."""
+    ended: frozenset[Ended] = frozenset()
+    """How the response ended, as the server told it; empty for any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from inspector.diagnosis.versions import as_version
 from inspector.engines import DEFAULT, ENGINES, Engine
 from inspector.formats import listed
 
-__all__ = ["Answer", "Because", "Reason", "ranked", "sides", "version_reason"]
+__all__ = ["Answer", "Because", "Reason", "of_rejection", "ranked", "sides", "version_reason"]
 
 
 class Because(StrEnum):
@@ -29,7 +29,7 @@ class Because(StrEnum):
     """Tokens that the format puts before the rejected one, in the place of those that were not sent."""
     FINDING = "finding"
     EXACT_FINDING = "finding by code or message"
-    OPEN_FINDING = "finding of unknown origin"
+    OPEN_FINDING = "finding that several causes have"
     """What was delivered, where nothing tells whether the model wrote it so."""
     REQUEST = "request"
     SYMPTOM = "symptom"
@@ -47,11 +47,11 @@ _WEIGHTS: Final = {
     Because.TOKENS: 40,
     Because.EXACT_FINDING: 40,
     Because.FINDING: 30,
+    Because.OPEN_FINDING: 30,
     Because.SUPPOSED: 30,
     Because.RATE: 20,
     Because.REQUEST: 15,
     Because.HINT: 14,
-    Because.OPEN_FINDING: 12,
     Because.PART_OF_MESSAGE: 12,
     Because.SYMPTOM: 12,
     Because.BEGINNING: 12,
@@ -98,6 +98,8 @@ class Answer:
     """Other entries make the same text."""
     clearness: float = 0
     """How much of the issue a person describes, where words lead here."""
+    sure: Confidence | None = None
+    """How sure the match is among the answers to one finding; None where no finding leads here."""
 
     @property
     def by_symptom(self) -> bool:
@@ -108,13 +110,15 @@ class Answer:
     @property
     def match(self) -> Confidence:
         """How sure it is that this entry is what happened here; `issue.confidence` is of the entry itself."""
+        if self.sure is not None:
+            return self.sure
         kinds = {reason.because for reason in self.reasons}
         if kinds & _AGAINST:
             return Confidence.LOW
         if Because.TOKENS in kinds:
             return Confidence.HIGH
         supported = bool(kinds & _SUPPORT)
-        if Because.MESSAGE in kinds:
+        if kinds & {Because.MESSAGE, Because.EXACT_FINDING}:
             return Confidence.HIGH if supported or not self.contested else Confidence.MEDIUM
         if kinds & {Because.FINDING, Because.PART_OF_MESSAGE, Because.SYMPTOM}:
             return Confidence.MEDIUM if supported else Confidence.LOW
@@ -148,9 +152,26 @@ def ranked(answers: Iterable[Answer]) -> list[Answer]:
     return sorted(answers, key=lambda answer: -answer.weight)
 
 
-def sides(answers: Sequence[Answer]) -> tuple[Side, ...]:
-    """The sides at fault: those of the best answer, likeliest first."""
-    return answers[0].issue.sides if answers else ()
+def of_rejection(told: Sequence[Answer], rejected: Sequence[Answer]) -> list[Answer]:
+    """Answers to a parser's error: those to what it rejected, whose tokens decide; its words alone do not."""
+    named = {answer.issue.id for answer in rejected}
+    by_form = [
+        answer
+        for answer in told
+        if answer.issue.id not in named
+        and not {Because.FINDING, Because.EXACT_FINDING}.isdisjoint(one.because for one in answer.reasons)
+    ]
+    return ranked([*rejected, *by_form]) if rejected else list(told)
+
+
+def sides(answers: Sequence[Answer], *, raw: bool = False) -> tuple[Side, ...]:
+    """The sides at fault: those of the best answer, likeliest first.
+
+    On a `raw` endpoint, whose output no server parses, another one than its parser, if there is one.
+    """
+    found = answers[0].issue.sides if answers else ()
+    others = tuple(side for side in found if side is not Side.SERVER)
+    return others if raw and others else found
 
 
 def version_reason(

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, assert_never
 
-from inspector.diagnosis.issue import Issue, Side
+from inspector.diagnosis.issue import Confidence, Issue, Side
 from inspector.diagnosis.judges import Judgement
 from inspector.diagnosis.paste import BREAKS_OFF
 from inspector.diagnosis.ranking import Answer
 from inspector.diagnosis.routes import Route
 from inspector.diagnosis.scan import VersionSeen
-from inspector.diagnosis.steps import Situation, steps_for
+from inspector.diagnosis.steps import Situation, beside, steps_for
 from inspector.diagnosis.timeline import Count
 from inspector.engines import DEFAULT
 
@@ -107,7 +107,8 @@ class Diagnosis:
 
     def steps_for(self, issue: Issue) -> tuple[str, ...]:
         """What to do about one issue on this server, best first; at least one step."""
-        return steps_for(issue, self.situation)
+        first = self.answers[0].issue if self.answers else issue
+        return steps_for(issue, beside(first, self.situation))
 
     @property
     def outcome(self) -> DiagnosisOutcome:
@@ -142,8 +143,11 @@ class Diagnosis:
                 assert_never(self.outcome)
 
 
-def sentence(certain: Sequence[Answer], failures: Sequence[Failure]) -> str:
-    """One or two sentences: the side at fault first. `certain` are the answers to known failures."""
+def sentence(certain: Sequence[Answer], failures: Sequence[Failure], *, blame: Sequence[Side] = ()) -> str:
+    """One or two sentences: the side at fault first. `certain` are the answers to known failures.
+
+    `blame` is those sides of the first answer's issue that are possible here, if not all of them.
+    """
     if not certain:
         if failures:
             first = failures[0]
@@ -152,13 +156,20 @@ def sentence(certain: Sequence[Answer], failures: Sequence[Failure]) -> str:
             return f"Unknown: no known issue produces “{first.message}”."
         return NOTHING
     issue = certain[0].issue
-    blamed = " or the ".join(issue.sides)
+    blamed = _either([f"the {side}" for side in (blame or issue.sides)])
     if certain[0].by_symptom:
-        return f"Possible cause: the {blamed}. {issue.title}."
+        return f"Possible cause: {blamed}. {issue.title}."
     kinds = {failure.answers[0].issue.id for failure in failures if failure.answers and not failure.general}
     more = f" Failures of other kinds: {len(kinds) - 1}." if len(kinds) > 1 else ""
-    sure = "At fault" if certain[0].weight >= _SURE else "Possibly at fault"
-    return f"{sure}: the {blamed}. {issue.title}.{more}"
+    told = certain[0].sure
+    sure = certain[0].weight >= _SURE if told is None else told is not Confidence.LOW
+    fault = "At fault" if sure else "Possibly at fault"
+    return f"{fault}: {blamed}. {issue.title}.{more}"
+
+
+def _either(words: Sequence[str]) -> str:
+    """`a`, `a or b`, `a, b or c`."""
+    return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else "".join(words)
 
 
 def paste_next(failures: Sequence[Failure], *, of_ours: bool, of_server: bool) -> str:

@@ -9,19 +9,29 @@ the upgrade says so.
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 from inspector.capture import Endpoint
+from inspector.diagnosis.evidence import ended_of
 from inspector.diagnosis.issue import Ended, Issue, Side, Step
 from inspector.diagnosis.release_bounds import release_bounds
 from inspector.diagnosis.versions import as_version
 from inspector.engines import DEFAULT, Engine
 from inspector.reading import Reading
 
-__all__ = ["MEASURED_FILE", "Measured", "Situation", "first_step", "measured", "situation_of", "steps_for"]
+__all__ = [
+    "MEASURED_FILE",
+    "Measured",
+    "Situation",
+    "beside",
+    "first_step",
+    "measured",
+    "situation_of",
+    "steps_for",
+]
 
 MEASURED_FILE: Final = Path(__file__).with_name("measured.json")
 
@@ -30,14 +40,6 @@ _RELEASE: Final = re.compile(r"\b\d+\.\d+(?:\.\d+)?\b")
 _ANY: Final = "any"
 _FIRST_RIGHT: Final = "the first release measured that delivers such streams completely"
 _UNMEASURED: Final = " (from the source code, not measured)"
-_ENDED: Final[Mapping[str, Ended]] = {
-    "length": Ended.LENGTH,
-    "max_output_tokens": Ended.LENGTH,
-    "stop": Ended.STOP,
-    "tool_calls": Ended.STOP,
-    "completed": Ended.STOP,
-}
-"""What `finish_reason` of chat and completions, and the status of Responses, say of the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +59,8 @@ class Situation:
     """Whether the response itself is known, not only words about it."""
     tools: bool | None = None
     """Whether the request offers tools; None where the request is not known."""
+    needed: str | None = None
+    """The release that the first of several issues asks for; no other is advised that is older."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +86,7 @@ def situation_of(reading: Reading) -> Situation:
         endpoint=reading.header.endpoint,
         calls=called if settled and not reading.spec.raw else None,
         engine=reading.engine,
-        ended=_ENDED.get(reading.choice.finish_reason or "", Ended.UNKNOWN),
+        ended=ended_of(reading.choice),
         token_ids=reading.choice.has_ids,
         captured=True,
         tools=_offers_tools(reading),
@@ -103,12 +107,29 @@ def steps_for(issue: Issue, situation: Situation) -> tuple[str, ...]:
     if not left:
         release = situation.engine.labelled(situation.version)
         return (f"{release} already has the known fix: report this stream to its developers.",)
-    return tuple(left)
+    return tuple(_not_below(step, situation) for step in left)
 
 
 def first_step(issue: Issue, situation: Situation) -> str:
     """The first thing to do."""
     return steps_for(issue, situation)[0]
+
+
+def beside(first: Issue, situation: Situation) -> Situation:
+    """The situation for what is named beside `first`: the release that its first step asks for is needed."""
+    step = first_step(first, situation)
+    told = _RELEASE.findall(step) if _UPGRADE.match(step) else []
+    return replace(situation, needed=told[0]) if len(told) == 1 else situation
+
+
+def _not_below(step: str, situation: Situation) -> str:
+    """A step, with the release that another issue needs where it asks for an older one."""
+    needed = as_version(situation.needed or "")
+    told = [as_version(name) for name in _RELEASE.findall(step)] if _UPGRADE.match(step) else []
+    if needed is None or not told or any(one is None or one >= needed for one in told):
+        return step
+    release = situation.engine.labelled(situation.needed)
+    return f"Upgrade to {release} or newer, which another issue here needs."
 
 
 def measured(issue: str, situation: Situation) -> Measured | None:

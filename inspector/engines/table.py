@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from inspector.engines.engine import Engine
+from inspector.engines.replays import original_owner
 from inspector.engines.vllm import VLLM
 from inspector.engines.vllm_rust import VLLM_RUST
 from inspector.harmony.contract import Contract
@@ -40,15 +41,17 @@ OWN_IDS: Final[tuple[Callable[[Mapping[str, Any]], Sequence[int]], ...]] = tuple
 
 def engine_of(*, owned_by: str | None = None, fingerprint: str | None = None) -> Engine:
     """The engine by its own word, `owned_by` of its model list or `system_fingerprint`; else the default."""
+    owner = original_owner(owned_by)
     for engine in ENGINES:
-        if owned_by in engine.owners:
+        if owner in engine.owners:
             return engine
     return next((engine for engine in ENGINES if engine.version_of(fingerprint)), DEFAULT)
 
 
 def says_engine(*, owned_by: str | None = None, fingerprint: str | None = None) -> bool:
     """True when the engine is known by its own word; else it may be any, and the default is assumed."""
-    return any(owned_by in engine.owners or engine.version_of(fingerprint) for engine in ENGINES)
+    owner = original_owner(owned_by)
+    return any(owner in engine.owners or engine.version_of(fingerprint) for engine in ENGINES)
 
 
 def contract_of(*, owned_by: str | None = None, fingerprint: str | None = None) -> Contract:

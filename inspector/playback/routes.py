@@ -19,7 +19,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from inspector.capture import PLAYBACK, Capture, Endpoint, EventKind
+from inspector.capture import Capture, Endpoint, EventKind
+from inspector.engines.replays import replayed_from
 from inspector.errors import InspectorError
 from inspector.playback.answer import Answer, answer
 from inspector.playback.faults import Faults, parse_faults
@@ -276,8 +277,8 @@ def _endpoints(captures: Mapping[str, Capture], name: str) -> list[str]:
 
 
 def _owner(captures: Mapping[str, Capture], name: str) -> str:
-    """Who owned the model of a capture, so that a client sees the front end that it came from."""
-    return (captures[name].header.owned_by if name in captures else None) or PLAYBACK
+    """That this is a replay, and whose response it was: a client sees the front end that it came from."""
+    return replayed_from(captures[name].header.owned_by if name in captures else None)
 
 
 def _media_type(made: Answer) -> bytes:

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from inspector.audit import Finding, Severity
-from inspector.diagnosis import Answer, answers_of_capture, first_step, situation_of
+from inspector.diagnosis import Answer, answers_of_capture, first_step, situation_among
 from inspector.engines import DEFAULT
 from inspector.inspection import Inspection
 from inspector.metrics import Figures, figures
@@ -65,7 +65,7 @@ def facts(one: Inspection) -> Facts:
     shown_by, reproduction = _reproduction(one)
     shown = figures(reading)
     answers = tuple(answers_of_capture(one.findings, reading)[:_ISSUES_SHOWN])
-    situation = situation_of(reading)
+    situation = situation_among(one.findings, reading)
     request = masked(dumps(redact(reading.header.request), indent=2, ensure_ascii=False))
     if len(request) > _REQUEST_SHOWN:
         request = f"{request[:_REQUEST_SHOWN]}\n… and {len(request) - _REQUEST_SHOWN:,} more characters"

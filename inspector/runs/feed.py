@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Route
 
 from inspector.audit import Finding, rejection
 from inspector.audit.rejection_findings import is_rejection
-from inspector.diagnosis import situation_of
+from inspector.diagnosis import situation_among
 from inspector.inspection import Examined
 from inspector.runs.registry import Registry
 from inspector.runs.run import Look, Pace, Run, RunState
@@ -123,7 +123,7 @@ class _Feed:
             kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
             columns["ribbons"] = [{"label": look.lane["label"], "from": kept, "runs": shown[kept:]}]
             self._lane = shown
-        situation = situation_of(look.seen.reading)
+        situation = situation_among(look.seen.findings, look.seen.reading)
         columns["findings"] = [
             strip_finding(one, situation, self._span(one, look.seen)) for one in look.seen.findings
         ]

@@ -12,7 +12,7 @@ from itertools import count as count_from
 from typing import NamedTuple, TypeVar
 
 from inspector.compare import ChoiceComparison, Comparison, Fold, Lane, Stretch, folds
-from inspector.diagnosis import situation_of
+from inspector.diagnosis import situation_among
 from inspector.formats import count
 from inspector.harmony.text import text_of
 from inspector.views.payload import Block, CellSpan, Events, FindingRow, Payload, Run, UnsentCell
@@ -313,7 +313,7 @@ def _differences(
         ("left", row.left, found.only_left, comparison.left),
         ("right", row.right, found.only_right, comparison.right),
     ):
-        situation = situation_of(inspection.reading)
+        situation = situation_among(inspection.findings, inspection.reading)
         for finding in findings:
             if finding.choice != compared.index:
                 continue

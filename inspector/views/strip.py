@@ -11,7 +11,7 @@ from inspector.alignment import embed_or_align, reconstructed_cells
 from inspector.audit import KINDS, Finding
 from inspector.audit.rejection import culprit
 from inspector.audit.rejection_findings import is_rejection
-from inspector.diagnosis import situation_of
+from inspector.diagnosis import situation_among
 from inspector.harmony.parser_errors import parser_error
 from inspector.harmony.transcript import Message, Refusal
 from inspector.inspection import Examined
@@ -72,7 +72,7 @@ def strip(
     times = [event.at_s for event in reading.events if event.at_s is not None]
     pieces = event_of_cells(cells) if cells["unit"] == "piece" else None
     rows = []
-    situation = situation_of(reading)
+    situation = situation_among(seen.findings, reading)
     for finding in mine:
         span: CellSpan = {}
         if rebuilt is not None:

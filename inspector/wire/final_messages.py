@@ -14,7 +14,7 @@ from inspector.harmony.reconstruction import Certainty, Reconstruction, reconstr
 from inspector.harmony.spelling import Ending, Told
 from inspector.wire.stream import loads
 
-__all__ = ["FinalMessages", "final_messages", "reconstructed"]
+__all__ = ["FinalMessages", "filled", "final_messages", "reconstructed"]
 
 _JSON_TYPE: Final = " <|constrain|>json"
 _CALL_TYPES: Final = (_JSON_TYPE, _JSON_TYPE.strip(), " json", "")
@@ -58,7 +58,9 @@ def final_messages(response: Mapping[str, Any], *, limit: object = None) -> Fina
     ending = _ending(response, limit, total)
     output = response.get("output")
     items = output if isinstance(output, list) else []
-    turns = _harmony_turns(response.get("output_messages"), items, turns=len(per_turn or (0,)), ending=ending)
+    messages = response.get("output_messages")
+    several = len(per_turn) > 1 if per_turn is not None else _is_hollow(messages)
+    turns = _harmony_turns(messages, items, several=several, ending=ending)
     as_harmony = turns is not None
     if turns is None:
         told = None if per_turn is not None and len(per_turn) > 1 else _item_messages(items)
@@ -97,18 +99,21 @@ def _ending(response: Mapping[str, Any], limit: object, total: int | None) -> En
 
 
 def _harmony_turns(
-    told: object, items: Sequence[Any], *, turns: int, ending: Ending
+    told: object, items: Sequence[Any], *, several: bool, ending: Ending
 ) -> list[list[Told]] | None:
-    """`output_messages` by turns; the answers of tools, which nobody sampled, part them."""
+    """`output_messages` by turns; the answers of tools, which nobody sampled, part them.
+
+    With one turn only (not `several`) the model wrote all of them, whatever their role.
+    """
     if not isinstance(told, list) or not told:
         return None
     found: list[list[Told]] = [[]]
-    for message in _filled(told, items) if turns > 1 else told:
+    for message in filled(told, items):
         text = _text(message.get("content")) if isinstance(message, dict) else None
         role = message.get("role") if isinstance(message, dict) else None
         if text is None or not isinstance(role, str):
             return None
-        if role != "assistant" and turns > 1:
+        if role != "assistant" and several:
             if found[-1]:
                 found.append([])
             continue
@@ -128,28 +133,36 @@ def _harmony_turns(
     return found
 
 
-def _filled(told: Sequence[Any], items: Sequence[Any]) -> Sequence[Any]:
-    """The messages of an unstreamed response to 0.18, which have no texts, with those of the items.
+def filled(told: Sequence[Any], items: Sequence[Any]) -> Sequence[Any]:
+    """The messages of an unstreamed response to 0.19, which have no texts, with those of the items.
 
     As they are where they have texts, or where items and messages are not the same in number and kind.
     """
-    hollow = [one for one in told if isinstance(one, dict) and one.get("content") == [{}]]
-    if len(hollow) != len(told):
+    if not _is_hollow(told):
         return told
-    authors: list[Any] = [one.get("author") for one in hollow]
+    authors: list[Any] = [one.get("author") for one in told]
     if not all(isinstance(one, dict) for one in authors):
         return told
     sampled = [author.get("role") == "assistant" for author in authors]
     if sum(sampled) != len(items):
         return told
     texts = iter(items)
-    filled: list[Any] = []
-    for message, author, own in zip(hollow, authors, sampled, strict=True):
+    found: list[Any] = []
+    for message, author, own in zip(told, authors, sampled, strict=True):
         text = _text_of_item(next(texts), message) if own else ""
         if text is None:
             return told
-        filled.append({**message, "role": author.get("role"), "name": author.get("name"), "content": text})
-    return filled
+        found.append({**message, "role": author.get("role"), "name": author.get("name"), "content": text})
+    return found
+
+
+def _is_hollow(told: object) -> bool:
+    """Whether messages have their headers and no texts, as vLLM up to 0.19 sends them."""
+    return (
+        isinstance(told, list)
+        and bool(told)
+        and all(isinstance(one, dict) and one.get("content") == [{}] for one in told)
+    )
 
 
 def _text_of_item(item: object, message: Mapping[str, Any]) -> str | None:
@@ -162,11 +175,15 @@ def _text_of_item(item: object, message: Mapping[str, Any]) -> str | None:
         arguments = item.get("arguments")
         same = recipient == f"functions.{item.get('name')}"
         return arguments if same and isinstance(arguments, str) else None
+    if kind == "mcp_call":
+        name, arguments = item.get("name"), item.get("arguments")
+        same = recipient is not None and recipient in (name, f"{item.get('server_label')}.{name}")
+        return arguments if same and isinstance(arguments, str) else None
     if recipient is not None and recipient.startswith("functions."):
         return None
     channel = _word(message.get("channel"))
-    answers = kind == "message" and channel in {"final", "commentary"}
     # vLLM up to 0.16 returns a preamble as a reasoning item.
+    answers = channel in {"final", "commentary"} and kind in {"message", "reasoning"}
     thinks = kind == "reasoning" and (channel == "analysis" or recipient is not None)
     return _text(item.get("content")) if answers or thinks else None
 

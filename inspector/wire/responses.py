@@ -99,7 +99,9 @@ class ResponsesReader:
             self.stream.terminal_event = index
             self._final(payload, index)
             choice = self.stream.choice(0)
-            choice.deltas.extend(Delta(index, field, text) for field, text in choice.finals.items() if text)
+            # Joined, the texts of two messages in one field could not be told apart.
+            texts = item_texts(payload.get("output"))
+            choice.deltas.extend(Delta(index, field, text) for field, text in texts if text)
         elif error := error_in(payload, index):
             self.stream.errors.append(error)
 

@@ -116,7 +116,8 @@ def test_a_function_of_the_server_functions_is_known_by_its_name() -> None:
 
 def test_a_replayed_response_belongs_to_another_request() -> None:
     capture = chat_of("f")
-    assert unoffered(replace(capture, header=replace(capture.header, owned_by="playback"))) == []
+    for owner in ("playback", "playback/vllm", "playback/vllm-frontend-rs"):
+        assert unoffered(replace(capture, header=replace(capture.header, owned_by=owner))) == []
     assert unoffered(replace(capture, header=replace(capture.header, owned_by="vllm"))) == ["f"]
 
 

@@ -248,7 +248,7 @@ def counted(more: int) -> Capture:
         (
             counted(len(encode(" to=python code"))),
             "The server counted 4 tokens more than its texts encode to. “ to=python code” in a header would "
-            "explain it; send `enable_response_messages: true` with the request to find out.",
+            "explain it. To find out, send the request with `enable_response_messages: true`.",
         ),
         (
             counted(-1),
@@ -269,8 +269,8 @@ def counted(more: int) -> Capture:
         ),
         (
             response([{"type": "web_search_call"}, ANSWER], [(1, "Yes.")], usage={"output_tokens": 30}),
-            "The final object omits what the model wrote to a server-side tool. To check that too, send "
-            "`enable_response_messages: true` with the request.",
+            "The web_search_call item does not have the text that the model wrote to the tool. To find out, "
+            "send the request with `enable_response_messages: true`.",
         ),
         (answer("Hi", "Hi"), "The final object has no token count (usage) to check it against."),
     ],

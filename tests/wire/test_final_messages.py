@@ -38,7 +38,7 @@ def test_an_item_that_leaves_out_what_the_model_wrote_tells_nothing() -> None:
 
 
 def test_messages_without_role_or_text_are_passed_over_for_the_items() -> None:
-    """Unstreamed responses to 0.18 have them so."""
+    """Unstreamed responses to 0.19 have them so."""
     ids = encode(TEXT)
     hollow = [{"author": {"role": "assistant"}, "content": [{}], "channel": "final"}]
     found = reconstructed(response(THOUGHT, ANSWER, count=len(ids), output_messages=hollow))
@@ -47,7 +47,7 @@ def test_messages_without_role_or_text_are_passed_over_for_the_items() -> None:
 
 
 def hollow(channel: str, recipient: str | None = None, role: str = "assistant") -> dict[str, Any]:
-    """A message of an unstreamed response to 0.18."""
+    """A message of an unstreamed response to 0.19."""
     kind = "code" if recipient == "python" else None
     author = {"role": role, "name": None if role == "assistant" else "python"}
     return {
@@ -112,9 +112,31 @@ def test_a_call_without_texts_takes_its_arguments_from_the_item() -> None:
     assert reconstructed({**told, "output": [CODE, {**CALL, "arguments": None}]}) is None
 
 
-def test_a_preamble_without_text_that_is_told_as_reasoning_tells_nothing() -> None:
-    preamble = [hollow("commentary"), hollow("final")]
-    assert reconstructed(with_turns(CODE, THOUGHT, ANSWER, messages=[*TURN[:2], *preamble])) is None
+def test_a_preamble_without_text_has_that_of_its_reasoning_item() -> None:
+    """To 0.16 a preamble is a reasoning item."""
+    preamble = "<|channel|>commentary<|message|>Hm.<|end|><|start|>assistant"
+    told = with_turns(CODE, THOUGHT, ANSWER, messages=[*TURN[:2], hollow("commentary"), hollow("final")])
+    counts = [len(encode(CALLED)), len(encode(preamble + AFTER))]
+    told["usage"] = {
+        "output_tokens": sum(counts),
+        "output_tokens_details": {"output_tokens_per_turn": counts},
+    }
+    found = reconstructed(told)
+    assert found is not None
+    assert list(found.ids) == encode(CALLED) + encode(preamble + AFTER)
+
+
+def test_a_call_without_text_has_the_arguments_of_its_mcp_call() -> None:
+    called = '<|channel|>commentary to=notes.add<|message|>{"a": 1}<|call|>'
+    item = {"type": "mcp_call", "name": "add", "server_label": "notes", "arguments": '{"a": 1}'}
+    count = len(encode(called))
+    told = response(item, count=count, output_messages=[hollow("commentary", "notes.add")])
+    found = reconstructed(told)
+    assert found is not None
+    assert list(found.ids) == encode(called)
+    other = reconstructed(response(item, count=count, output_messages=[hollow("commentary", "notes.drop")]))
+    assert other is not None  # the item alone then tells it
+    assert other.ids != found.ids or other.uncertain
 
 
 def test_a_call_told_again_after_its_answer_is_taken_once() -> None:

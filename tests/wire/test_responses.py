@@ -172,7 +172,7 @@ def test_ids_of_one_turn_in_the_final_object_are_used_and_those_of_several_are_n
 def test_an_unstreamed_answer_is_delivered_as_its_final_object() -> None:
     body = {"object": "response", "status": "completed", "output": OUTPUT[3:4]}
     stream = reads(body, kind=EventKind.BODY)
-    assert stream.choice(0).deltas == [Delta(0, "content", "ab")]
+    assert stream.choice(0).deltas == [Delta(0, "content", "a"), Delta(0, "content", "b")]
     assert stream.terminal_event == 0
 
 

@@ -101,7 +101,7 @@ def _text(session: Session) -> Diagnosis | None:
     try:
         found, capture = dashboard.of_content(content, "the pasted text")
     except InspectorError as error:
-        st.error(pickers.plain(str(error)), icon=":material/block:")
+        show_error(error)
         return None
     # The response itself is evidence that a diagnosis only names.
     if capture is not None and beside.button(

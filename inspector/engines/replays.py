@@ -1,0 +1,25 @@
+"""What this program's own server, which replays captures, says under `owned_by`: whose response it was."""
+
+from typing import Final
+
+__all__ = ["is_replayed", "original_owner", "replayed_from"]
+
+_PLAYBACK: Final = "playback"
+_OF: Final = f"{_PLAYBACK}/"
+"""Before the `owned_by` of the server that a capture came from."""
+
+
+def replayed_from(owned_by: str | None) -> str:
+    """What a replay of a capture says under `owned_by`: that it is one, and of which server's response."""
+    owner = original_owner(owned_by)
+    return _PLAYBACK if owner in {None, "", _PLAYBACK} else f"{_OF}{owner}"
+
+
+def original_owner(owned_by: str | None) -> str | None:
+    """The server that a response came from first, replayed or not."""
+    return None if owned_by is None else owned_by.removeprefix(_OF)
+
+
+def is_replayed(owned_by: str | None) -> bool:
+    """Whether a response was replayed: it answers another request than the one that was sent for it."""
+    return owned_by is not None and (owned_by == _PLAYBACK or owned_by.startswith(_OF))
