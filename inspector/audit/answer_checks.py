@@ -99,7 +99,10 @@ def no_answer(reading: Reading, choice: ChoiceReading, found: Iterable[Finding])
         or not _only_reasoning(reading, choice)
     ):
         return
-    if any(one.header.channel == "final" for one in choice.transcript.messages if choice.has_ids):
+    called = None if choice.rebuilt is None else _called(choice.rebuilt)
+    if called is not None:
+        code = Code.ENDED_WITH_UNSHOWN_CALL
+    elif any(one.header.channel == "final" for one in choice.transcript.messages if choice.has_ids):
         code = Code.ENDED_WITH_EMPTY_ANSWER
     else:
         code = Code.ENDED_IN_REASONING if got.reasoning else Code.ENDED_WITHOUT_TEXT
@@ -107,9 +110,14 @@ def no_answer(reading: Reading, choice: ChoiceReading, found: Iterable[Finding])
         code=code,
         kind=Kind.NO_ANSWER,
         severity=Severity.WARNING,
-        facts=Facts(finish_reason=choice.finish_reason),
+        facts=Facts(finish_reason=choice.finish_reason, name=called),
         choice=choice.index,
     )
+
+
+def _called(choice: ChoiceReading) -> str | None:
+    """Whom the last message is for; None where it is for nobody."""
+    return choice.transcript.messages[-1].header.recipient if choice.transcript.messages else None
 
 
 def _only_reasoning(reading: Reading, choice: ChoiceReading) -> bool:

@@ -2,6 +2,7 @@
 
 from inspector.audit.finding import Facts, Finding
 from inspector.audit.kinds import Code
+from inspector.audit.words import quote
 from inspector.harmony.text import text_of
 from inspector.harmony.vocab import Marker
 
@@ -39,6 +40,9 @@ def ended_words(finding: Finding) -> str:
             return "ended after its reasoning, without an answer or a tool call"
         case Code.ENDED_WITH_EMPTY_ANSWER:
             return "ended with an empty answer and no tool call"
+        case Code.ENDED_WITH_UNSHOWN_CALL:
+            tool = quote(finding.facts.name or "")
+            return f"ended with a call of {tool}, but has neither an answer nor a tool call"
         case _:
             return "ended without an answer or a tool call"
 

@@ -112,6 +112,8 @@ class Code(StrEnum):
     ENDED_IN_REASONING = "ended_in_reasoning"
     ENDED_WITH_EMPTY_ANSWER = "ended_with_empty_answer"
     ENDED_WITHOUT_TEXT = "ended_without_text"
+    ENDED_WITH_UNSHOWN_CALL = "ended_with_unshown_call"
+    """The model called a tool, and the response has no such call."""
 
     # the stream itself
     SERVER_ERROR = "server_error"

@@ -150,7 +150,12 @@ def explain(finding: Finding) -> str:
             return f"The message{where} is on channel {named}; Harmony defines only analysis, commentary and final."
         case Code.ROLE_UNKNOWN:
             return f"The header of the message{where} begins with {quote(facts.role or '')}, which is neither a role nor a tool."
-        case Code.ENDED_IN_REASONING | Code.ENDED_WITH_EMPTY_ANSWER | Code.ENDED_WITHOUT_TEXT:
+        case (
+            Code.ENDED_IN_REASONING
+            | Code.ENDED_WITH_EMPTY_ANSWER
+            | Code.ENDED_WITHOUT_TEXT
+            | Code.ENDED_WITH_UNSHOWN_CALL
+        ):
             return f"The response {ended_words(finding)} ({stopped_words(facts)})."
         case Code.INCOMPLETE_BELOW_LIMIT:
             return (

@@ -131,6 +131,12 @@ def _error_page() -> Capture:
 _THINK = "<|channel|>analysis<|message|>"
 _FINAL = "<|channel|>final<|message|>"
 _F = {"type": "function_call", "id": "fc_1", "name": "f"}
+
+
+def _parts(text: str) -> list[dict[str, str]]:
+    return [{"type": "text", "text": text}]
+
+
 _MCP = {"type": "mcp_call", "id": "mcp_1", "server_label": "functions", "name": "f"}
 _UNKNOWN_ROLE = "Unknown role: assistantary"
 _NOT_START = "Unexpected token 12606 while expecting start token 200006"
@@ -291,6 +297,27 @@ CAPTURES: Final[Mapping[Code, Sequence[Capture]]] = {
     Code.ENDED_IN_REASONING: [chat(GOOD[:2]), chat(GOOD[:2], with_ids=False)],
     Code.ENDED_WITH_EMPTY_ANSWER: [chat([*GOOD[:2], ("<|start|>assistant" + _FINAL + "<|return|>", {})])],
     Code.ENDED_WITHOUT_TEXT: [chat([("", {})], with_ids=False)],
+    Code.ENDED_WITH_UNSHOWN_CALL: [
+        response(
+            [item("reasoning", "Compute it."), item("reasoning", "print(6 * 7)")],
+            [(0, "Compute it."), (1, "print(6 * 7)")],
+            output_messages=[
+                {
+                    "role": "assistant",
+                    "channel": "analysis",
+                    "content": [{"type": "text", "text": "Compute it."}],
+                },
+                {
+                    "role": "assistant",
+                    "channel": "analysis",
+                    "recipient": "python",
+                    "content_type": "code",
+                    "content": [{"type": "text", "text": "print(6 * 7)"}],
+                },
+            ],
+            usage={"output_tokens": 24},
+        )
+    ],
     Code.SERVER_ERROR: [_error_page(), aborted([_THINK, "Hm"], "CUDA out of memory.")],
     Code.CUT: [chat(GOOD[:2], finish=None, done=False, end=_CUT), chat(GOOD[:2], finish=None, done=False)],
     Code.CUT_AFTER_ERROR: [
