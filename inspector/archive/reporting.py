@@ -122,6 +122,8 @@ def value_words(value: object, column: str) -> str:
     """A value of a column as tables show it."""
     if column == "kind" and isinstance(value, str):
         return kind_and_key(value)
+    if column == "finding_cause" and isinstance(value, str) and (title := cause_title(value)):
+        return f"{title} ({value})"
     return "unknown" if value is None else number(value) if isinstance(value, int) else str(value)
 
 

@@ -109,7 +109,7 @@ class ResponsesReader:
         if type(number) is not int:
             return
         if self._sequence is not None and number != self._sequence + 1:
-            detail = f"sequence_number {number} follows {self._sequence}"
+            detail = f"an event with sequence_number {number} follows one with {self._sequence}"
             self.stream.notice("sequence", index, detail)
         self._sequence = number
 

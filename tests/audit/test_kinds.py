@@ -15,6 +15,14 @@ def test_a_label_stands_with_the_key_that_a_person_types() -> None:
     assert value_words("unserved", "model") == "unserved"
 
 
+def test_a_known_issue_stands_with_its_title_and_id() -> None:
+    assert value_words("silent-loss-0-32", "finding_cause") == (
+        "Malformed Harmony returns HTTP 200 with missing text (silent-loss-0-32)"
+    )
+    assert value_words("issue-of-a-later-version", "finding_cause") == "issue-of-a-later-version"
+    assert value_words(None, "finding_cause") == "unknown"
+
+
 def test_a_kind_of_another_version_is_shown_by_its_key() -> None:
     assert kind_label("some_later_kind") == "some later kind"
 
