@@ -1,7 +1,11 @@
 """Responses whose `output_messages` have headers and no texts (vLLM up to 0.19): what their items settle."""
 
+import json
+from dataclasses import replace
+
 import pytest
 
+from inspector.audit.verdict import Level
 from inspector.capture import Capture, Endpoint
 from inspector.harmony.reconstruction import Certainty
 from inspector.inspection import Inspection, inspect
@@ -58,6 +62,19 @@ def test_what_is_missing_and_what_would_settle_it_is_said(
     version: str, step: str, script: str, why: str
 ) -> None:
     assert _seen(version, script, step=step).verdict.why == why
+
+
+def test_items_in_another_order_than_the_messages_settle_nothing() -> None:
+    capture = _capture("0.14.1", "turn_commentary_answer_unstreamed")
+    response = json.loads(capture.events[0].data)
+    response["output"].reverse()
+    events = [capture.events[0]._replace(data=json.dumps(response)), *capture.events[1:]]
+    judged = inspect(replace(capture, events=events)).verdict
+    assert judged.level is Level.UNKNOWN
+    assert judged.why.startswith(
+        "The messages in `output_messages` have no texts, and the items are not the same messages in the "
+        "same order. "
+    )
 
 
 def test_what_the_request_asked_for_already_is_never_the_advice() -> None:
