@@ -154,9 +154,8 @@ class _UsualLine(Struct, gc=False, forbid_unknown_fields=True):
 
 
 _usual: Final = Decoder(_UsualLine)
-_SLAB: Final = 2**20
-"""Bytes of lines that are decoded in one call."""
-
+_SLAB: Final = 2**20  # bytes of lines that are decoded in one call
+_BRACE: Final = ord("}")
 _quoted: Final = json.encoder.encode_basestring_ascii
 _FORMAT: Final = "harmony_capture"
 _LATEST_S: Final = 1e9  # about 30 years: no stream takes longer, and this bound rejects NaN too
@@ -224,8 +223,7 @@ def end_line(end: End) -> str:
 def parse(lines: Iterable[str], name: str) -> Capture:
     """The lines of a capture file, with or without line ends, to a capture; `name` is for errors.
 
-    Raises CaptureError for a newer format, a header without an endpoint, and an invalid line,
-    and for more lines than are read.
+    Raises CaptureError for a newer format, a header without an endpoint, an invalid line, and too many lines.
     """
     with collector_paused():
         return _parsed(lines, name, [])
@@ -241,10 +239,7 @@ def parse_content(content: bytes, name: str) -> Capture:
 
 
 def _usual_events(content: bytes, start: int) -> tuple[list[Event], int]:
-    """Events from a place on as long as each line has one of the usual form, and the place where that ends.
-
-    That is before the last line at the latest, which says how the stream ended.
-    """
+    """Events from a place on while each line has a usual one, and where that ends: before the last line."""
     events: list[Event] = []
     make, sse = tuple.__new__, EventKind.SSE
     last = content.rfind(b"\n", start, max(len(content) - 1, start)) + 1
@@ -255,14 +250,22 @@ def _usual_events(content: bytes, start: int) -> tuple[list[Event], int]:
         except (MsgspecError, ValueError, RecursionError):
             break
         possible = all(line.t is None or 0.0 <= line.t < _LATEST_S for line in lines)
-        # The decoder takes any white space between objects. Where each line ends as an object does, and there
-        # are as many objects, each line is one.
-        ends = content.count(b"}\n", start, stop) + content.count(b"}\r\n", start, stop)
-        if not possible or not len(lines) == ends == content.count(b"\n", start, stop):
+        if not possible or _objects(content, start, stop) != len(lines):
             break  # the line is found one by one
         events += [make(Event, (line.data, line.t, line.event, sse)) for line in lines]
         start = stop
     return events, start
+
+
+def _objects(content: bytes, start: int, stop: int) -> int:
+    """How many lines end as an object does; -1 if one does not."""
+    # The decoder takes any white space between objects: where there are as many of them, each line is one.
+    found, end = 0, start - 1
+    while (end := content.find(b"\n", end + 1, stop)) >= 0:
+        if content[end - 1] != _BRACE and content[end - 2 : end] != b"}\r":
+            return -1
+        found += 1
+    return found
 
 
 def _parsed(lines: Iterable[str], name: str, events: list[Event]) -> Capture:
