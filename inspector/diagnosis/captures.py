@@ -10,7 +10,7 @@ from inspector.audit import KINDS, Finding, Kind, Side, explain
 from inspector.audit.verdict import Level, Verdict, verdict
 from inspector.capture import ENDPOINT_GUESSED, Endpoint
 from inspector.diagnosis.catalogue import catalogue
-from inspector.diagnosis.cause import SHOWN, Cause, cause_of, situation_among, together
+from inspector.diagnosis.cause import SHOWN, Cause, cause_of, server_lost, situation_among, together
 from inspector.diagnosis.evidence import Evidence
 from inspector.diagnosis.forms import Place, finding_holds, request_holds, token_places, told_words
 from inspector.diagnosis.issue import FindingForm, Issue
@@ -146,8 +146,11 @@ def diagnose_capture(findings: Sequence[Finding], reading: Reading) -> Diagnosis
     version = reading.server_version
     judged = None if failures else verdict(reading, findings)
     blame = sides(answers, raw=reading.spec.raw)
+    proven = blame == (IssueSide.SERVER,) and server_lost(findings, reading)
     return Diagnosis(
-        sentence=sentence(answers, failures, blame=blame) if judged is None else judged.sentence,
+        sentence=sentence(answers, failures, blame=blame, proven=proven)
+        if judged is None
+        else judged.sentence,
         sides=blame,
         answers=answers,
         failures=failures,

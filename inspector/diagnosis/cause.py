@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from inspector.audit import Finding, Severity
+from inspector.audit import KINDS, Finding, Severity
+from inspector.audit import Side as FindingSide
 from inspector.audit.verdict import clauses
 from inspector.diagnosis.catalogue import issues
 from inspector.diagnosis.issue import Confidence, Issue, Side
@@ -16,7 +17,16 @@ from inspector.diagnosis.steps import Situation, beside, first_step, situation_o
 from inspector.engines import DEFAULT
 from inspector.reading import Reading
 
-__all__ = ["SHOWN", "Alternative", "Cause", "cause_of", "leading", "situation_among", "together"]
+__all__ = [
+    "SHOWN",
+    "Alternative",
+    "Cause",
+    "cause_of",
+    "leading",
+    "server_lost",
+    "situation_among",
+    "together",
+]
 
 T = TypeVar("T")
 
@@ -103,6 +113,12 @@ def situation_among(findings: Sequence[Finding], reading: Reading) -> Situation:
     issue = issues().get(leading(named, findings, reading) or "")
     situation = situation_of(reading)
     return situation if issue is None else beside(issue, situation)
+
+
+def server_lost(findings: Sequence[Finding], reading: Reading) -> bool:
+    """Whether token IDs show that the server delivered other text than was generated."""
+    ids = {choice.index for choice in reading.choices if choice.has_ids}
+    return any(KINDS[one.kind].side is FindingSide.TEXT and one.choice in ids for one in findings)
 
 
 def together(

@@ -143,10 +143,17 @@ class Diagnosis:
                 assert_never(self.outcome)
 
 
-def sentence(certain: Sequence[Answer], failures: Sequence[Failure], *, blame: Sequence[Side] = ()) -> str:
+def sentence(
+    certain: Sequence[Answer],
+    failures: Sequence[Failure],
+    *,
+    blame: Sequence[Side] = (),
+    proven: bool = False,
+) -> str:
     """One or two sentences: the side at fault first. `certain` are the answers to known failures.
 
-    `blame` is those sides of the first answer's issue that are possible here, if not all of them.
+    `blame` is those sides of the first answer's issue that are possible here, if not all of them; `proven` is
+    true where tokens show that it is that side, whatever the issue is.
     """
     if not certain:
         if failures:
@@ -163,8 +170,9 @@ def sentence(certain: Sequence[Answer], failures: Sequence[Failure], *, blame: S
     more = f" Failures of other kinds: {len(kinds) - 1}." if len(kinds) > 1 else ""
     told = certain[0].sure
     sure = certain[0].weight >= _SURE if told is None else told is not Confidence.LOW
-    fault = "At fault" if sure else "Possibly at fault"
-    return f"{fault}: {blamed}. {issue.title}.{more}"
+    fault = "At fault" if sure or proven else "Possibly at fault"
+    looks = "" if sure or not proven else "Looks like: "
+    return f"{fault}: {blamed}. {looks}{issue.title}.{more}"
 
 
 def _either(words: Sequence[str]) -> str:

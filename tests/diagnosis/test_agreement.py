@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from inspector.capture import Capture, Event
+from inspector.capture import Capture, Event, Header
 from inspector.cli import main
 from inspector.diagnosis import diagnose_capture, situation_among
 from inspector.diagnosis.issue import Confidence
@@ -160,6 +160,19 @@ def test_a_final_object_without_a_count_does_not_show_that_nothing_was_lost() ->
     assert [str(finding.kind) for finding in one.findings] == ["no_answer"]
     assert "Nothing was lost" not in one.verdict.why
     assert one.verdict.known.startswith("Looks like: ")
+
+
+def _without_version(capture: Capture) -> Capture:
+    return replace(capture, header=Header(endpoint=capture.header.endpoint))
+
+
+def test_tokens_that_show_the_servers_loss_leave_only_the_cause_open() -> None:
+    one = inspect(_without_version(fixture("chat-tool-call-leak-vllm-0.14.1")))
+    assert "so the loss is the server's" in one.verdict.why
+    assert one.verdict.known.startswith("Looks like: ")
+    assert diagnose_capture(one.findings, one.reading).sentence.startswith(
+        "At fault: the server parser. Looks like: Text of an engine step"
+    )
 
 
 def test_an_unknown_verdict_is_not_called_free_of_failures() -> None:
