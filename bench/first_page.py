@@ -4,7 +4,7 @@
 
 `answers` is when the server first answers, `page` the time from the first request to the drawn strip, in a
 browser that has been started before and has no cache. `--root` is another checkout, compared in one run.
-Python may keep its bytecode, as it does unless it is told otherwise: the first start of a checkout compiles.
+Bytecode caching is on, as it is by default, so only the first start of a checkout compiles its modules.
 """
 
 import argparse

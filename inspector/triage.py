@@ -1,6 +1,6 @@
-"""What a person has at hand, as bytes: whether it is a capture or a text, and its diagnosis.
+"""Decides whether a file or pasted text is a capture or plain text, and diagnoses it.
 
-The command `diagnose` and the Diagnose page begin here, so both say the same of the same bytes.
+The `diagnose` command and the Diagnose page both start here, so they give the same result for the same bytes.
 """
 
 import re

@@ -161,9 +161,9 @@ def _file_name(one: Upload) -> str:
 
 
 def _written(one: Upload) -> tuple[bytes, bytes]:
-    """What stands in the file: a line about the upload, then the capture as it is always kept.
+    """The content of the file: a line that describes the upload, then the capture in our own format.
 
-    In two parts, so that the file of a long capture is not copied.
+    Returned in two parts, so that a long capture is not copied.
     """
     head = (
         json.dumps({"name": one.name, "digest": one.digest, "vouched": one.vouched}).encode("ascii") + b"\n"

@@ -1,4 +1,4 @@
-"""Bytes that a person has at hand: a capture or a text, and what the page and the command say of them."""
+"""Whether a file or pasted text is a capture or plain text; the page and the command give the same result."""
 
 import json
 from pathlib import Path

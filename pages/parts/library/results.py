@@ -40,17 +40,7 @@ def groups(choice: Choice, found: Sequence[LibraryGroup]) -> None:
     with left:
         st.header(f"By {dashboard.column_words(choice.by)}", anchor=False)
         table = pd.DataFrame(dashboard.group_cells(choice.by, found))
-        chosen = st.dataframe(
-            table,
-            hide_index=True,
-            width="stretch",
-            height=table_height(len(found), _HEIGHT),
-            on_select="rerun",
-            selection_mode="single-row",
-            key=_key("library_groups", choice[:3]),
-            column_config=counts(table),
-            alt="Captures of each group by verdict",
-        )["selection"]["rows"]
+        chosen = _chosen(table, _key("library_groups", choice[:3]), "Captures of each group by verdict")
         picked = found[chosen[0]] if chosen and chosen[0] < len(found) else None
         st.button(
             "Only these captures",
@@ -110,6 +100,22 @@ def kinds_and_causes(choice: Choice, found: LibrarySummary) -> None:
             st.caption("No finding has a known issue.")
 
 
+def _chosen(table: pd.DataFrame, key: str, words: str) -> list[int]:
+    """Draw a table of which one row may be selected; its number, or none."""
+    drawn = st.dataframe(
+        table,
+        hide_index=True,
+        width="stretch",
+        height=table_height(len(table), _HEIGHT),
+        on_select="rerun",
+        selection_mode="single-row",
+        key=key,
+        column_config=counts(table),
+        alt=words,
+    )
+    return list(drawn["selection"]["rows"])
+
+
 def _causes(choice: Choice, found: Sequence[LibraryTally]) -> None:
     """The known issues, and what to do about the selected one, first about that with most captures."""
     rows = [
@@ -122,17 +128,7 @@ def _causes(choice: Choice, found: Sequence[LibraryTally]) -> None:
         for one in found
     ]
     table = pd.DataFrame(rows)
-    chosen = st.dataframe(
-        table,
-        hide_index=True,
-        width="stretch",
-        height=table_height(len(rows), _HEIGHT),
-        on_select="rerun",
-        selection_mode="single-row",
-        key=_key("library_causes", choice[:2]),
-        column_config=counts(table),
-        alt="Known issues by the captures that have one",
-    )["selection"]["rows"]
+    chosen = _chosen(table, _key("library_causes", choice[:2]), "Known issues by the captures that have one")
     one = found[chosen[0] if chosen and chosen[0] < len(found) else 0]
     title = dashboard.cause_title(one.value) or one.value
     st.markdown(f"**{plain(title)}**: {plain(dashboard.cause_fix(one.value, one.releases))}")
