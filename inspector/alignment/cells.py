@@ -7,7 +7,7 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import Final
 
-from inspector.harmony.text import texts
+from inspector.harmony.text import text_of, texts
 from inspector.harmony.vocab import VOCABULARY_SIZE
 from inspector.tokens import Tokens
 
@@ -175,7 +175,8 @@ def visible(ids: Sequence[int], skip_special: bool) -> Sequence[int]:
 def cells_of(tokens: Tokens, part: Part, *, skip_special: bool = False) -> Iterator[Cell]:
     """Cells of the tokens of one body or rejected run.
 
-    A character that its end cuts off has no cell: it is nobody's loss.
+    A character that its end cuts off has no cell, as it does not count as lost, unless it is all that a
+    message without a field has.
     """
     state = FateState.UNSERVED if part.field is None else FateState.DROPPED
     first = part.start
@@ -184,6 +185,10 @@ def cells_of(tokens: Tokens, part: Part, *, skip_special: bool = False) -> Itera
         if text:
             yield Cell(first, token, text, tokens.events[token], part.field, part.lane, part.message, state)
             first = token + 1
+    if part.field is None and part.message is not None and first == part.start < part.end:
+        last = part.end - 1
+        if text := text_of(ids):
+            yield Cell(first, last, text, tokens.events[last], None, part.lane, part.message, state)
 
 
 def fates_of(cells: Sequence[Cell]) -> Iterator[Fate]:

@@ -7,10 +7,10 @@ One event at a time first, then a field as a whole, then what is left over the w
 import json
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Final
+from typing import Final, NamedTuple
 
 from inspector.alignment.calls import arrived, renumbered
 from inspector.alignment.cells import (
@@ -37,6 +37,8 @@ __all__ = ["Alignment", "Ending", "align", "parts_of", "same_when_joined"]
 _BROKEN: Final = "\ufffd"
 _CHARACTER_AT_MOST: Final = 4
 """Bytes, and so tokens, of one character."""
+_PLACES_AT_MOST: Final = 64
+"""Places that a text may end at while a field is read; more come only of texts that repeat each other."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -80,19 +82,22 @@ def align(
     calls = [] if raw else arrived(reading)
     delivered = renumbered(reading, calls)
     parts = [Part(0, _raw_end(reading, ending), TEXT, TEXT, None)] if raw else parts_of(reading, delivered)
-    lanes: defaultdict[str | None, list[Part]] = defaultdict(list)
+    lanes: defaultdict[str, list[Part]] = defaultdict(list)
     for part in parts:
-        lanes[part.lane].append(part)
+        if part.lane is not None:
+            lanes[part.lane].append(part)
+    fieldless = [part for part in parts if part.lane is None]
+    joiner = "\n" if unstreamed else reading.expected.separator
 
     fates: list[Fate] = []
     separators: list[Extra] = []
     unsettled: list[Part] = []
     sent: dict[str, Sequence[Delta]] = {}
-    names = {*lanes, *(name for name in delivered if not name.endswith(".name"))}
-    for lane in sorted(name for name in names if name is not None):
+    for lane in sorted({*lanes, *(name for name in delivered if not name.endswith(".name"))}):
         deltas = delivered.get(lane, ())
         got = "".join([delta[2] for delta in deltas])  # by place: the fields' names take twice the time
-        spans = [visible(ids[part.start : part.end], skip) for part in lanes[lane]]
+        own = lanes.get(lane, [])
+        spans = [visible(ids[part.start : part.end], skip) for part in own]
         texts = [text_of(span, ended=False) for span in spans]
         whole = "".join(texts)
         complete = _same(spans, whole, got)
@@ -100,28 +105,31 @@ def align(
             complete = complete or _stopped(reading, whole, got, ending) or _held_back(spans, got)
         if unstreamed:
             complete = complete or same_when_joined(texts, got)
-        if not complete and not raw and reading.expected.separator:
-            found = _separators(texts, reading.expected.separator, lane, deltas)
-            separators.extend(found)
-            complete = bool(found)
         if complete:
-            fates.extend(
-                Fate(part.start, part.end, FateState.OK, part.field, lane, part.message, text)
-                for part, text in zip(lanes[lane], texts, strict=True)
-            )
-        else:
+            fates.extend(_delivered(part, lane, text) for part, text in zip(own, texts, strict=True))
+            continue
+        row = None if raw else _row(ids, own, fieldless, got, joiner)
+        if row is None:
             sent[lane] = deltas
-            unsettled.extend(lanes[lane])
-    nobodys = lanes[None]
+            unsettled.extend(own)
+            continue
+        fates.extend(_delivered(part, lane, text) for part, text, _ in row.texts)
+        taken = {part.start for part, _, _ in row.texts}
+        fieldless = [part for part in fieldless if part.start not in taken]
+        if not unstreamed:
+            separators.extend(_separators(row, joiner, lane, deltas))
     if unstreamed:
         served = list(
-            _served_reformatted(ids, nobodys, {lane: one for lane, one in sent.items() if not lanes[lane]})
+            _served_reformatted(
+                ids, fieldless, {lane: one for lane, one in sent.items() if not lanes.get(lane)}
+            )
         )
         fates.extend(served)
-        taken = {fate.start: fate.delivered_in for fate in served}
-        nobodys = [part for part in nobodys if part.start not in taken]
-        sent = {lane: one for lane, one in sent.items() if lane not in taken.values()}
-    more, extras = _explain(reading, [*unsettled, *nobodys], sent, raw=raw, skip=skip, unstreamed=unstreamed)
+        taken_by = {fate.start: fate.delivered_in for fate in served}
+        fieldless = [part for part in fieldless if part.start not in taken_by]
+        sent = {lane: one for lane, one in sent.items() if lane not in taken_by.values()}
+    unsettled += fieldless
+    more, extras = _explain(reading, unsettled, sent, raw=raw, skip=skip, unstreamed=unstreamed)
     return Alignment(
         fates=sorted([*fates, *more], key=lambda fate: fate.start),
         extras=[*separators, *extras],
@@ -129,21 +137,74 @@ def align(
     )
 
 
-def _separators(texts: Sequence[str], separator: str, field: str, deltas: Sequence[Delta]) -> list[Extra]:
-    """What stands between the texts of a field that is complete but for separators; else nothing.
+def _delivered(part: Part, lane: str, text: str) -> Fate:
+    return Fate(part.start, part.end, FateState.OK, part.field, lane, part.message, text)
 
-    Read from the field as a whole: beside a text that begins with a line feed, or within one delta, its event
-    does not show which of two line feeds the server added.
+
+class _Row(NamedTuple):
+    """The texts of a delivered field, one after another."""
+
+    texts: Sequence[tuple[Part, str, int]]
+    """Each with its place in the field."""
+    joiners: Sequence[int]
+    """Places at which the server put a joiner between two of them."""
+
+
+def _row(
+    ids: Sequence[int], own: Sequence[Part], fieldless: Sequence[Part], got: str, joiner: str
+) -> _Row | None:
+    """A field as the texts of all of its own messages and of some that have no field, in order.
+
+    Read from the field as a whole, so that it does not matter into which events the text was cut. A server
+    may put a joiner before each text but the first message's; beside a line feed of a text, or within one
+    delta, its event does not show which of two line feeds the server added. None where that does not explain
+    all of the field.
     """
-    filled = [text for text in texts if text]
-    if separator.join(filled) != "".join([delta.text for delta in deltas]):
-        return []
+    own_starts = {part.start for part in own}
+    parts = sorted(
+        [*own, *(part for part in fieldless if part.message is not None)], key=lambda part: part.start
+    )
+    # After each part: the places up to which the field may be read, with the place before and the text.
+    steps: list[dict[int, tuple[int, str | None]]] = []
+    places: Collection[int] = (0,)
+    follows = False
+    for part in parts:
+        required = part.start in own_starts
+        span = ids[part.start : part.end]
+        spellings = dict.fromkeys((text_of(span, ended=False), text_of(span)))
+        after: dict[int, tuple[int, str | None]] = {}
+        for place in places:
+            for text in spellings:
+                gaps = ("", joiner) if joiner and text and (follows or place) else ("",)
+                for gap in gaps:
+                    if (required or text) and got.startswith(gap + text, place):
+                        after.setdefault(place + len(gap) + len(text), (place, text))
+            if not required:
+                after.setdefault(place, (place, None))
+        if not after or len(after) > _PLACES_AT_MOST:
+            return None
+        follows = follows or required
+        steps.append(after)
+        places = after.keys()
+    place = len(got)
+    if place not in places:
+        return None
+    texts: list[tuple[Part, str, int]] = []
+    joiners: list[int] = []
+    for part, step in zip(reversed(parts), reversed(steps), strict=True):
+        before, taken = step[place]
+        if taken is not None:
+            texts.append((part, taken, place - len(taken)))
+            if place - len(taken) > before:
+                joiners.append(before)
+        place = before
+    return _Row(texts[::-1], joiners[::-1])
+
+
+def _separators(row: _Row, separator: str, field: str, deltas: Sequence[Delta]) -> Iterator[Extra]:
     ends = [*accumulate(len(delta.text) for delta in deltas)]
-    starts = accumulate(len(text) + len(separator) for text in filled)
-    places = [start - len(separator) for start in starts][:-1]
-    return [
-        Extra(deltas[bisect_right(ends, place)].event, field, separator, separates=True) for place in places
-    ]
+    for place in row.joiners:
+        yield Extra(deltas[bisect_right(ends, place)].event, field, separator, separates=True)
 
 
 def _served_reformatted(

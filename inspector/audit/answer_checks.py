@@ -39,7 +39,7 @@ def special_tokens(choice: ChoiceReading) -> Iterator[Finding]:
         at = next(place for place, token_id in enumerate(body, message.body) if token_id >= _FIRST_SPECIAL)
         named = text_of([ids[at]])
         text = named or f"the token ID {ids[at]}"
-        if named and at == len(ids) - 1 and not any(text in delta.text for delta in choice.deltas[-1:]):
+        if named and at == len(ids) - 1 and not _ends_with(choice, text):
             continue
         event_start, event_end = events_of(choice, at, at + 1)
         yield Finding(
@@ -54,6 +54,14 @@ def special_tokens(choice: ChoiceReading) -> Iterator[Finding]:
             generated=text,
             choice=choice.index,
         )
+
+
+def _ends_with(choice: ChoiceReading, text: str) -> bool:
+    """Whether the field of the last delta ends with a text, in however many deltas it came."""
+    if not choice.deltas:
+        return False
+    deltas = choice.deltas_by_field()[choice.deltas[-1].field]
+    return "".join(delta.text for delta in deltas[-len(text) :]).endswith(text)
 
 
 def unknown_headers(choice: ChoiceReading) -> Iterator[Finding]:

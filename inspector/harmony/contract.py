@@ -90,9 +90,13 @@ class Expected:
         return "".join(self.texts(field, ids))
 
     def gaps(self, field: str, ids: Sequence[int]) -> list[tuple[int, int]]:
-        """Where a separator may stand in a field: the end of a text and the start of the next one."""
-        filled = [s for s in self.segments if s.field == field and text_of(ids[s.start : s.end])]
-        return [(one.end, other.start) for one, other in pairwise(filled)]
+        """Where a separator may stand in a field: after a message, empty or not, and before the next text."""
+        own = [segment for segment in self.segments if segment.field == field]
+        return [
+            (before.end, segment.start)
+            for before, segment in pairwise(own)
+            if text_of(ids[segment.start : segment.end])
+        ]
 
 
 def expect(transcript: Transcript, contract: Contract = STANDARD) -> Expected:
