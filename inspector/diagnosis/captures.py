@@ -23,6 +23,7 @@ from inspector.diagnosis.scan import VersionSeen
 from inspector.diagnosis.steps import situation_of
 from inspector.harmony.parser_errors import parser_error
 from inspector.harmony.text import text_of
+from inspector.harmony.violations import BETWEEN, Violation
 from inspector.reading import Reading
 
 __all__ = [
@@ -191,7 +192,7 @@ def _catalogue() -> Sequence[_Listed]:
 
 
 def _listed(issue: Issue) -> _Listed:
-    by_message = any(form.message for form in issue.tokens)
+    by_message = bool(issue.tokens)
     return _Listed(issue, _kinds(issue, bool(issue.tokens)), _kinds(issue, False), by_message)
 
 
@@ -255,7 +256,7 @@ def _kinds(issue: Issue, shown: bool) -> frozenset[Kind]:
     by_form = shown and not _limited(issue)
     if by_form:
         kinds |= _BY_TOKENS
-        if any(form.message or form.header is not None for form in issue.tokens):
+        if any(form.message or form.violations - BETWEEN for form in issue.tokens):
             kinds |= _OF_HEADERS
     return kinds | _WORDS if by_form or issue.patterns or issue.may_match else kinds
 
@@ -356,8 +357,12 @@ def _supposed(issue: Issue, finding: Finding, evidence: Evidence) -> list[Reason
 
     None where that says nothing: the tokens are known, or the issue's form is not one between messages.
     """
-    between = [form for form in issue.tokens if form.sequence and form.state == "between"]
-    if not between or not evidence.supposed or finding.kind not in _REFUSALS or finding.sent:
+    if (
+        not any(form.violations & BETWEEN for form in issue.tokens)
+        or not evidence.supposed
+        or finding.kind not in _REFUSALS
+        or finding.sent
+    ):
         return None
     found: list[Reason] = []
     for number, one in enumerate(evidence.supposed):
@@ -375,7 +380,7 @@ def _supposed(issue: Issue, finding: Finding, evidence: Evidence) -> list[Reason
 
 def _opens(issue: Issue) -> bool:
     """True for an issue that shows at the beginning of a completion only."""
-    return bool(issue.tokens) and all(form.first for form in issue.tokens)
+    return bool(issue.tokens) and all(form.violations == {Violation.NO_HEADER} for form in issue.tokens)
 
 
 def _near(places: Sequence[Place], finding: Finding, evidence: Evidence) -> Place | None:

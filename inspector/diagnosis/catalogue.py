@@ -33,7 +33,6 @@ from inspector.diagnosis.schema import (
     anywhere,
     by_program,
     description,
-    element,
     engine,
     expression,
     flag,
@@ -43,12 +42,12 @@ from inspector.diagnosis.schema import (
     message,
     pattern,
     several,
-    state,
     symptom,
     text,
     verbatim,
     version,
     version_range,
+    violation,
     word,
 )
 from inspector.errors import InspectorError
@@ -183,20 +182,13 @@ def _step(value: object) -> Step:
 def _token_form(value: object) -> TokenForm:
     fields = Fields(value, "a token form")
     form = TokenForm(
-        sequence=fields.take("sequence", several(element), ()),
-        besides=frozenset().union(*(one.ids for one in fields.take("besides", several(element), ()))),
-        state=fields.take("state", state, ""),
-        first=fields.take("first", flag, False),
-        last=fields.take("last", flag, False),
-        open_at_end=fields.take("open_at_end", state, ""),
-        header=fields.take("header", expression, None),
-        refused=fields.take("refused", flag, None),
+        violations=frozenset(fields.take("violation", several(violation), (), one_is_enough=True)),
         message=fields.take("message", message, {}),
         alone=fields.take("alone", flag, False),
     )
     fields.done()
-    if not (form.sequence or form.open_at_end or form.header or form.message):
-        raise Wrong("a token form needs a sequence, open_at_end, a header or a message")
+    if bool(form.violations) is bool(form.message):
+        raise Wrong("a token form is a violation or a message")
     return form
 
 

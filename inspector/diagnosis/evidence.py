@@ -17,11 +17,12 @@ from inspector.capture import EventKind
 from inspector.deltas import CONTENT, tool_index
 from inspector.diagnosis.final_messages import final_texts, told_messages
 from inspector.diagnosis.issue import Ended
-from inspector.harmony.parser_errors import Reason
+from inspector.harmony.parser_errors import Reason, parser_error
 from inspector.harmony.states import State, after
 from inspector.harmony.text import text_of
-from inspector.harmony.transcript import Message
-from inspector.harmony.vocab import Marker, encode_plain, is_marker
+from inspector.harmony.transcript import Message, Refusal
+from inspector.harmony.violations import Violated, Violation, between, of_body, of_header
+from inspector.harmony.vocab import Marker, encode, encode_plain, is_marker
 from inspector.reading import ChoiceReading, Reading
 from inspector.reading import Evidence as Generated
 
@@ -254,29 +255,61 @@ class Evidence:
         return found
 
     @cached_property
-    def places_of(self) -> dict[int, list[int]]:
-        """Where each id stands."""
-        found: dict[int, list[int]] = {}
-        for place, token_id in enumerate(self.ids):
-            found.setdefault(token_id, []).append(place)
-        return found
+    def violations(self) -> list[tuple[int, int, Violated]]:
+        """Violations of the grammar, with the first token and past the last of what each is about."""
+        if not self.ids:
+            return []
+        ids, transcript = self.ids, self.choice.transcript
+        rejected = None if self.rejection is None or self._supposed is not None else self.rejection.header
+        found: list[tuple[int, int, Violated | None]] = []
+        if self._supposed is not None:
+            return [(len(ids) - 2, len(ids), violated)] if (violated := between(ids, len(ids) - 1)) else []
+        for refusal in transcript.refusals:
+            if refusal.at >= 0:
+                found.append(self._refused(refusal))
+        if (
+            self.rejected_at is not None
+            and self.rejection is not None
+            and not self.rejection.error.reason.in_header
+        ):
+            at = self.rejected_at
+            found.append((max(at - 1, 0), at + 1, between(ids, at)))
+        for message in transcript.messages:
+            start, end = message.start, min(message.body, message.start + _HEADER_TOKENS)
+            if rejected is not None and start == rejected[0] and self.rejection is not None:
+                error, in_prompt = self.rejection.error, message.in_prompt
+                found.append((start, len(ids), of_header(ids, start, len(ids), error, in_prompt=in_prompt)))
+            elif message.in_body:
+                violated = of_header(ids, start, end, accepted=True, in_prompt=message.in_prompt)
+                found.append((start, message.body, violated))
+                violated = of_body(ids, message.body, message.body_end)
+                if violated is not None and violated.at is not None:
+                    found.append((violated.at, violated.at + 1, violated))
+            else:
+                violated = of_header(ids, start, end, in_prompt=message.in_prompt)
+                found.append((start, message.end, violated))
+        return sorted(
+            ((start, end, violated) for start, end, violated in found if violated is not None),
+            key=lambda span: span[:2],
+        )
 
-    @cached_property
-    def headers(self) -> list[tuple[int, int, str, bool]]:
-        """Start, end, text and whether it was refused, of each header; of a long one the text's beginning."""
-        transcript = self.choice.transcript
-        rejected = None if self.rejection is None else self.rejection.header
-        spans = [
-            (one.start, len(self.ids), True)
-            if rejected is not None and one.start == rejected[0]
-            else (one.start, one.body, False)
-            for one in transcript.messages
-        ]
-        spans += [(one.start, one.at + 1, True) for one in transcript.refusals if one.in_header]
-        return [
-            (start, end, text_of(self.ids[start : min(end, start + _HEADER_TOKENS)])[:_HEADER_TEXT], refused)
-            for start, end, refused in sorted(spans)
-        ]
+    def _refused(self, refusal: Refusal) -> tuple[int, int, Violated | None]:
+        if not refusal.in_header:
+            return max(refusal.at - 1, 0), refusal.at + 1, between(self.ids, refusal.at)
+        end = min(refusal.at + 1, refusal.start + _HEADER_TOKENS)
+        error = parser_error(refusal.words)
+        violated = of_header(self.ids, refusal.start, end, error, in_prompt=refusal.in_prompt)
+        return refusal.start, refusal.at + 1, violated
+
+    def told_violation(self, told: Mapping[str, str]) -> Violation | None:
+        """What is wrong with a header that the final object tells, as far as its recipient shows it."""
+        recipient = told["recipient"][:_HEADER_TEXT]
+        repeated = recipient.startswith(Marker.START.text)  # read where the role of the prompt was known
+        before = "" if repeated else f"{Marker.START.text}assistant{Marker.CHANNEL.text}commentary "
+        addressed = "" if recipient.startswith("<|") else "to="
+        ids = encode(f"{before}{addressed}{recipient}{Marker.MESSAGE.text}")
+        violated = of_header(ids, 0, len(ids), accepted=True, in_prompt=repeated)
+        return None if violated is None else violated.violation
 
     def message_at(self, token: int | None) -> Message | None:
         """The message that a token belongs to."""

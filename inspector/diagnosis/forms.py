@@ -1,20 +1,23 @@
 """Whether an issue's token forms and finding forms hold for a reading. Decides yes or no, ranks nothing."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from inspector.audit import KINDS, Finding, Side
 from inspector.audit.kinds import Kind
 from inspector.diagnosis.evidence import Evidence, ended_of
-from inspector.diagnosis.issue import STATES, Asked, Element, FindingForm, Issue, TokenForm
+from inspector.diagnosis.issue import Asked, FindingForm, Issue, TokenForm
 from inspector.formats import clip
 from inspector.harmony.text import text_of
-from inspector.harmony.vocab import is_marker
+from inspector.harmony.violations import Violated
 
 __all__ = ["Place", "finding_holds", "request_holds", "token_places", "told_words"]
 
 _REFUSALS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
+
+
+_HEADER_SHOWN: Final = 80
 
 
 class Place(NamedTuple):
@@ -34,16 +37,19 @@ def token_places(issue: Issue, evidence: Evidence) -> list[Place]:
 
 
 def told_words(issue: Issue, finding: Finding, evidence: Evidence) -> str:
-    """Where a message form of the issue holds among the messages of the final object; empty for nowhere."""
-    if evidence.ids:
+    """Where a form of the issue holds among the messages of the final object; empty for nowhere."""
+    if evidence.ids or not issue.tokens:
         return ""
-    for form in issue.tokens:
-        if not form.message or (form.alone and len(evidence.told_messages) != 1):
+    for told in evidence.told_at(finding):
+        if not (_misread(told) or (finding.kind is Kind.NO_ANSWER and told["recipient"])):
             continue
-        for one in evidence.told_at(finding):
-            called = finding.kind is Kind.NO_ANSWER and one["recipient"]
-            if (called or _misread(one)) and _has_parts(form.message, one):
-                return f"the final object has {_message_words(one)}"
+        violated = evidence.told_violation(told)
+        for form in issue.tokens:
+            if form.alone and len(evidence.told_messages) != 1:
+                continue
+            by_message = bool(form.message) and _has_parts(form.message, told)
+            if by_message or (violated is not None and violated in form.violations):
+                return f"the final object has {_message_words(told)}"
     return ""
 
 
@@ -126,27 +132,22 @@ def _has_parts(wanted: Mapping[str, re.Pattern[str]], parts: Mapping[str, str]) 
 
 
 def _places(form: TokenForm, evidence: Evidence) -> Iterator[Place]:
-    if form.open_at_end and evidence.states[-1] not in STATES[form.open_at_end]:
-        return
-    if form.header is not None:
-        found = list(_headers(form, form.header, evidence))
-    elif form.message:
-        found = list(_messages(form, evidence))
-    elif form.sequence:
-        found = list(_sequences(form, evidence))
-    else:
-        end = len(evidence.ids)
-        found = [Place(end - 1, end, f"the stream ends inside a {form.open_at_end}")]
-    yield from found
+    if form.message:
+        yield from _messages(form, evidence)
+    elif not (form.alone and any(message.in_body for message in evidence.choice.transcript.messages)):
+        for start, end, violated in evidence.violations:
+            if violated.violation in form.violations:
+                yield Place(start, end, _violation_words(evidence, start, end, violated))
 
 
-def _headers(form: TokenForm, wanted: re.Pattern[str], evidence: Evidence) -> Iterator[Place]:
-    for start, end, text, refused in evidence.headers:
-        if form.first and start:
-            return
-        if (form.refused is None or form.refused is refused) and wanted.search(text):
-            shown = clip(text, 80)
-            yield Place(start, end, f"the header “{shown}” (tokens {start} to {end - 1})")
+def _violation_words(evidence: Evidence, start: int, end: int, violated: Violated) -> str:
+    """Where it is, what came there, and what may stand there."""
+    if violated.at is not None:
+        token_id = evidence.ids[violated.at]
+        came = f"token {violated.at} ({_shown(token_id)}) comes {violated.place}"
+        return f"{came}, where only {violated.expected} may follow"
+    text = clip(text_of(evidence.ids[start:end]), _HEADER_SHOWN)
+    return f"the header “{text}” (tokens {start} to {end - 1}) has a violation: {violated.violation}"
 
 
 def _messages(form: TokenForm, evidence: Evidence) -> Iterator[Place]:
@@ -166,47 +167,6 @@ def _message_words(parts: Mapping[str, str]) -> str:
     if parts["recipient"]:
         said.append(f"recipient {parts['recipient']}")
     return f"a message with {' and '.join(said)}"
-
-
-def _sequences(form: TokenForm, evidence: Evidence) -> Iterator[Place]:
-    ids, length = evidence.ids, len(form.sequence)
-    for start in _starts(form, evidence):
-        last = start + length - 1
-        if start < 0 or last >= len(ids) or ids[last] in form.besides:
-            continue
-        if form.state and evidence.states[last] not in STATES[form.state]:
-            continue
-        if all(_fits(one, ids[start + place]) for place, one in enumerate(form.sequence)):
-            yield Place(start, last + 1, _sequence_words(evidence, start, last))
-
-
-def _starts(form: TokenForm, evidence: Evidence) -> Iterable[int]:
-    """Where the sequence may begin: everywhere, or where its rarest given id stands."""
-    if form.first:
-        return (0,)
-    if form.last:
-        return (len(evidence.ids) - len(form.sequence),)
-    given = [
-        [at - place for token_id in one.ids for at in evidence.places_of.get(token_id, ())]
-        for place, one in enumerate(form.sequence)
-        if not one.any_text and not one.anything
-    ]
-    if not given:
-        return range(len(evidence.ids))
-    fewest: list[int] = min(given, key=len)
-    return sorted(fewest)
-
-
-def _fits(element: Element, token_id: int) -> bool:
-    return token_id in element.ids or element.anything or (element.any_text and not is_marker(token_id))
-
-
-def _sequence_words(evidence: Evidence, start: int, last: int) -> str:
-    token = f"token {last} ({_shown(evidence.ids[last])})"
-    where = f"in the state “{evidence.states[last]}”"
-    if start == last:
-        return f"{token} {where}"
-    return f"{token} after {' '.join(_shown(one) for one in evidence.ids[start:last])}, {where}"
 
 
 def _shown(token_id: int) -> str:

@@ -5,19 +5,17 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from inspector.audit import Code, Kind, Severity
 from inspector.capture import Endpoint
 from inspector.diagnosis.described import Description
 from inspector.diagnosis.versions import Range
-from inspector.harmony.states import HEADER_STATES, State
+from inspector.harmony.violations import Violation
 
 __all__ = [
-    "STATES",
     "Asked",
     "Confidence",
-    "Element",
     "Ended",
     "FindingForm",
     "Issue",
@@ -101,30 +99,11 @@ class Shown(StrEnum):
     """The model made no tool call by itself, and made one with `tool_choice: required`."""
 
 
-STATES: Final[Mapping[str, frozenset[State]]] = {
-    "between": frozenset({State.BETWEEN}),
-    "header": HEADER_STATES,
-    "role": frozenset({State.ROLE}),
-    "body": frozenset({State.BODY}),
-    "refused": frozenset({State.REFUSED}),
-}
-"""Words of the catalogue for the state before a token."""
-
-
 class Pattern(NamedTuple):
     """A regular expression on a line, and a text that every match contains, which is quick to look for."""
 
     expression: re.Pattern[str]
     literal: str
-
-
-class Element(NamedTuple):
-    """One place of a token sequence."""
-
-    ids: frozenset[int]
-    any_text: bool = False
-    """Any token that is no marker, also beside `ids`."""
-    anything: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,27 +126,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenForm:
-    """How an issue looks in the tokens; every part that is given must hold."""
+    """How an issue looks in the tokens: a violation of the grammar, or a message that the parser accepts."""
 
-    sequence: tuple[Element, ...] = ()
-    besides: frozenset[int] = frozenset()
-    """Ids that the last element of the sequence must not be."""
-    state: str = ""
-    """State before the sequence's last token, a key of STATES; empty for any."""
-    first: bool = False
-    """The sequence opens the completion."""
-    last: bool = False
-    """The sequence ends the completion."""
-    open_at_end: str = ""
-    """State, a key of STATES, in which the completion ends."""
-    header: re.Pattern[str] | None = None
-    """Found in a header's text, markers included."""
-    refused: bool | None = None
-    """With `header`: whether the judge refused the header."""
+    violations: frozenset[Violation] = frozenset()
+    """One of them."""
     message: Mapping[str, re.Pattern[str]] = dataclasses.field(default_factory=dict)
     """Found in role, channel, recipient, content_type or body of one message; what is absent is ''."""
     alone: bool = False
-    """With `message`: the completion has no other message."""
+    """The completion has no other message; with a violation, none at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,18 +4,17 @@ A reader refuses by raising `Wrong` with half a sentence; `catalogue` adds the e
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 from inspector.diagnosis.described import Description
 from inspector.diagnosis.facts import is_fact_name
-from inspector.diagnosis.issue import STATES, Element, Pattern
+from inspector.diagnosis.issue import Pattern
 from inspector.diagnosis.prefilter import needed_literal
 from inspector.diagnosis.versions import Range, as_version
 from inspector.diagnosis.vocabulary import expanded
 from inspector.engines import ENGINES
-from inspector.harmony.states import STOPS
-from inspector.harmony.vocab import MARKERS, Marker
+from inspector.harmony.violations import Violation
 
 __all__ = [
     "PROGRAMS",
@@ -24,7 +23,6 @@ __all__ = [
     "anywhere",
     "by_program",
     "description",
-    "element",
     "engine",
     "expression",
     "flag",
@@ -34,12 +32,12 @@ __all__ = [
     "message",
     "pattern",
     "several",
-    "state",
     "symptom",
     "text",
     "verbatim",
     "version",
     "version_range",
+    "violation",
     "word",
 ]
 
@@ -48,11 +46,6 @@ PROGRAMS: Final = (*(engine.program for engine in ENGINES), "openai-harmony", "o
 
 _ID: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _MESSAGE_PARTS: Final = ("role", "channel", "recipient", "content_type", "body", "name")
-_WORDS: Final[Mapping[str, frozenset[int]]] = {
-    **{marker.name.lower(): frozenset({int(marker)}) for marker in Marker},
-    "stop": STOPS,
-    "marker": MARKERS,
-}
 
 
 class Wrong(Exception):
@@ -249,29 +242,12 @@ def description(value: object) -> Description:
     return Description(tuple(needs), tuple(beside["+"]), tuple(beside["-"]))
 
 
-def state(value: object) -> str:
-    """A key of STATES."""
-    if value not in STATES:
-        raise Wrong(f"{value!r} is none of: {', '.join(STATES)}")
-    return str(value)
-
-
-def element(value: object) -> Element:
-    """One place of a token sequence: an id, a word for ids, or a list of those."""
-    if isinstance(value, list):
-        parts = [element(item) for item in value]
-        return Element(
-            frozenset().union(*(part.ids for part in parts)),
-            any(part.any_text for part in parts),
-            any(part.anything for part in parts),
-        )
-    if type(value) is int:
-        return Element(frozenset({value}))
-    if value in ("text", "any"):
-        return Element(frozenset(), value == "text", value == "any")
-    if isinstance(value, str) and value in _WORDS:
-        return Element(_WORDS[value])
-    raise Wrong(f"{value!r} is no token id and none of: text, any, {', '.join(_WORDS)}")
+def violation(value: object) -> Violation:
+    """A violation of the grammar by its name: `return_after_end`."""
+    names = [one.name.lower() for one in Violation]
+    if value not in names:
+        raise Wrong(f"{value!r} is none of: {', '.join(names)}")
+    return Violation[str(value).upper()]
 
 
 def message(value: object) -> dict[str, re.Pattern[str]]:

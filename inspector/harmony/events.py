@@ -35,7 +35,7 @@ class Header:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeaderOpened:
-    """A header begins at `<|start|>`, or at the first token when the prompt gave the role."""
+    """A header begins at `<|start|>`; at a negative place when the prompt gave the role."""
 
     at: int
 

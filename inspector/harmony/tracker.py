@@ -27,6 +27,7 @@ from inspector.harmony.events import (
     Refused,
 )
 from inspector.harmony.states import LEAVES, TRANSITIONS, State
+from inspector.harmony.transcript import USUAL_PROMPT
 from inspector.harmony.vocab import ASSISTANT, Marker, encoding, marker_places
 
 __all__ = ["HarmonyTracker"]
@@ -37,6 +38,9 @@ _KNOWN_AT_MOST: Final = 4096
 _KNOWN_SIZE: Final = 64
 """Headers that are remembered, and how many tokens one may have."""
 _HEADER_LONG: Final = f"a header of more than {_HEADER_AT_MOST:,} tokens was not read"
+
+_USUAL: Final = (Marker.START, ASSISTANT)
+"""How a prompt ends."""
 
 _IDS: Final = 2**32
 """The judge takes numbers below this as IDs, in the vocabulary or not."""
@@ -71,7 +75,7 @@ class HarmonyTracker:
             self.count = -len(tail)
             self._given = self._receive(tail)
         else:
-            self._given = [HeaderOpened(at=0)]
+            self._given = [HeaderOpened(at=USUAL_PROMPT)]
 
     def receive(self, ids: Sequence[int]) -> list[HarmonyEvent]:
         """Events of some more tokens.
@@ -250,5 +254,5 @@ def _tail(prompt: Sequence[int] | None) -> Sequence[int] | None:
     for place in range(len(prompt) - 1, -1, -1):
         if prompt[place] == Marker.START:
             tail = prompt[place:]
-            return None if list(tail) == [Marker.START, ASSISTANT] else tail
+            return None if tuple(tail) == _USUAL else tail
     return ()

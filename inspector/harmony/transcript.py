@@ -15,8 +15,10 @@ from inspector.harmony.events import (
 )
 from inspector.harmony.states import HEADER_STATES, State
 
-__all__ = ["Message", "Refusal", "Transcript"]
+__all__ = ["USUAL_PROMPT", "Message", "Refusal", "Transcript"]
 
+USUAL_PROMPT = -2
+"""Where a header begins of which the prompt has `<|start|>assistant`."""
 _OPEN = Header(role=None, channel=None, recipient=None, content_type=None, constrained=False)
 
 
@@ -25,7 +27,7 @@ class Message:
     """Header and body as the tokens have it; spans are half-open token indexes."""
 
     start: int
-    """First token: `<|start|>`, or 0 when the prompt began the message."""
+    """First token: `<|start|>`, or 0 when the prompt began the message, see `in_prompt`."""
     body: int
     """First body token; equals `end` while the header is open."""
     body_end: int
@@ -37,6 +39,8 @@ class Message:
     """False while the header is open."""
     complete: bool = False
     """True once a stop marker closed it."""
+    in_prompt: bool = False
+    """Whether the prompt ended in its `<|start|>assistant`, as is usual."""
 
 
 @dataclass(slots=True)
@@ -52,6 +56,8 @@ class Refusal:
     end: int
     state: State
     words: str
+    in_prompt: bool = False
+    """Whether the prompt ended in the `<|start|>assistant` of the rejected header."""
 
     @property
     def in_header(self) -> bool:
@@ -75,8 +81,8 @@ class Transcript:
             match event:
                 case HeaderOpened(at=at):
                     self._close(at)
-                    start = max(at, 0)
-                    self._open = Message(start=start, body=start, body_end=start, end=start)
+                    start, in_prompt = max(at, 0), at == USUAL_PROMPT
+                    self._open = Message(start, body=start, body_end=start, end=start, in_prompt=in_prompt)
                     self.messages.append(self._open)
                 case HeaderClosed(at=at, header=header):
                     message = self._message(at)
@@ -103,12 +109,14 @@ class Transcript:
         return self._open
 
     def _refuse(self, at: int, state: State, words: str) -> None:
-        start = at
+        start, in_prompt = at, False
         if state in HEADER_STATES and self.messages and self.messages[-1] is self._open:
-            start = self.messages.pop().start
+            message = self.messages.pop()
+            start, in_prompt = message.start, message.in_prompt
         else:
             self._close(at)
-        self._open = Refusal(start=max(start, 0), at=at, end=max(at + 1, 0), state=state, words=words)
+        end = max(at + 1, 0)
+        self._open = Refusal(max(start, 0), at=at, end=end, state=state, words=words, in_prompt=in_prompt)
         self.refusals.append(self._open)
 
     def _close(self, at: int) -> None:

@@ -46,10 +46,9 @@ def test_a_missing_field_is_named_with_its_entry(field: str) -> None:
         ("rate", "often", "'often' is none of: most, few"),
         ("general", "yes please", "must be true or false"),
         ("request", {"tools": "maybe"}, "tools: 'maybe' is none of: set, false, absent"),
-        ("tokens", [{"sequence": ["begin"]}], "'begin' is no token id and none of: text, any, return"),
-        ("tokens", [{"sequence": ["end"], "state": "nowhere"}], "'nowhere' is none of: between, header"),
-        ("tokens", [{"state": "body"}], "needs a sequence, open_at_end, a header or a message"),
-        ("tokens", [{"header": "x", "colour": "red"}], "colour is not a key of a token form"),
+        ("tokens", [{"violation": "begin"}], "'begin' is none of: after_return, after_call"),
+        ("tokens", [{"alone": True}], "a token form is a violation or a message"),
+        ("tokens", [{"violation": "no_role", "colour": "red"}], "colour is not a key of a token form"),
         ("tokens", [{"message": {"weight": "x"}}], "weight is none of: role, channel"),
         ("findings", [{"kind": "lost"}], "'lost' is none of: unexpected_token"),
         ("findings", [{}], "kind is missing"),
@@ -68,7 +67,7 @@ def test_a_wrong_field_is_named_with_its_entry(field: str, value: object, words:
 
 
 def test_tokens_without_examples_are_refused() -> None:
-    assert "tokens need `shows` and `shows_not`" in refused({**ENTRY, "tokens": [{"sequence": ["end"]}]})
+    assert "tokens need `shows` and `shows_not`" in refused({**ENTRY, "tokens": [{"violation": "no_role"}]})
 
 
 def test_an_entry_that_nothing_leads_to_is_refused() -> None:

@@ -5,20 +5,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.audit import audit
+from inspector.audit import Code, audit
 from inspector.capture import Capture, Endpoint, Event, Header
 from inspector.diagnosis.captures import answers_of_findings
 from inspector.diagnosis.catalogue import catalogue, read_catalogue
 from inspector.diagnosis.evidence import Evidence
 from inspector.diagnosis.forms import request_holds, token_places
 from inspector.diagnosis.issue import Issue
+from inspector.harmony.violations import Violation
 from inspector.harmony.vocab import MARKERS, encode
 from inspector.lab import scripts
 from inspector.reading import Reading, read
 
+REJECTED = {Code.TOKEN_REJECTED, Code.HEADER_REJECTED}
 WITH_TOKENS = [issue for issue in catalogue() if issue.tokens]
 
 
@@ -28,7 +30,10 @@ def reading_of(ids: Sequence[int], request: Mapping[str, Any] | None = None) -> 
 
 
 def places(issue: Issue, text: str) -> list[tuple[int, int]]:
-    return [(place.start, place.end) for place in token_places(issue, Evidence(reading_of(encode(text))))]
+    repeats = any(Violation.PROMPT_REPEATED in form.violations for form in issue.tokens)
+    request = {"prompt": "<|start|>assistant"} if repeats else None
+    evidence = Evidence(reading_of(encode(text), request))
+    return [(place.start, place.end) for place in token_places(issue, evidence)]
 
 
 def test_a_stream_that_shows_the_issue_matches() -> None:
@@ -93,16 +98,17 @@ def form(**tokens: Any) -> Issue:
 @pytest.mark.parametrize(
     ("tokens", "text", "found"),
     [
-        ({"sequence": ["any"], "first": True}, "<|channel|>final", [(0, 1)]),
-        ({"sequence": ["text"], "last": True}, "<|channel|>final", [(1, 2)]),
-        ({"sequence": ["text"], "last": True}, "final<|channel|>", []),
-        ({"sequence": ["marker", "text"], "besides": [17196]}, "<|channel|>final<|message|>Hi", [(2, 4)]),
-        ({"sequence": ["message"], "state": "header"}, "<|channel|>final<|message|>Hi<|message|>", [(2, 3)]),
-        ({"sequence": ["message"], "state": "body"}, "<|channel|>final<|message|>Hi<|message|>", [(4, 5)]),
-        ({"open_at_end": "body"}, "<|channel|>final<|message|>Hi", [(3, 4)]),
-        ({"open_at_end": "between"}, "<|channel|>final<|message|>Hi", []),
-        ({"header": "fin", "refused": True}, "<|channel|>final<|message|>Hi", []),
-        ({"header": "fin"}, "<|channel|>final<|message|>Hi", [(0, 3)]),
+        ({"violation": "no_header"}, "Hi<|channel|>final<|message|>Hi", [(0, 4)]),
+        ({"violation": "no_header", "alone": True}, "Hi", [(0, 1)]),
+        (
+            {"violation": "text_between", "alone": True},
+            "<|channel|>final<|message|>Hi<|end|>Hi",
+            [],
+        ),
+        ({"violation": ["text_between", "second_end"]}, "<|channel|>final<|message|>Hi<|end|>Hi", [(4, 6)]),
+        ({"violation": "special_in_body"}, "<|channel|>final<|message|>Hi<|message|>", [(4, 5)]),
+        ({"violation": "unfinished_header"}, "<|channel|>final", [(0, 2)]),
+        ({"violation": "unfinished_header"}, "<|channel|>final<|message|>", []),
         ({"message": {"channel": "^final$", "body": "^H"}}, "<|channel|>final<|message|>Hi", [(0, 4)]),
     ],
 )
@@ -116,6 +122,34 @@ def test_a_request_that_nobody_kept_says_nothing() -> None:
     assert request_holds(issue, {"ignore_eos": True}) is True
     assert request_holds(issue, {"ignore_eos": False}) is False
     assert request_holds(issue, {"messages": []}) is False
+
+
+def test_every_violation_has_an_entry() -> None:
+    explained = {violation for issue in WITH_TOKENS for form in issue.tokens for violation in form.violations}
+    assert explained == set(Violation)
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.sampled_from([*sorted(MARKERS), 199999]),
+            st.sampled_from(encode("assistant user analysis final to=functions.f json code")),
+            st.integers(0, 201_100),
+        ),
+        max_size=14,
+    ),
+    st.sampled_from([Endpoint.TOKENS, Endpoint.CHAT, Endpoint.COMPLETIONS]),
+)
+@settings(max_examples=400, deadline=None)
+def test_every_rejection_of_the_reference_parser_has_an_answer(ids: list[int], endpoint: Endpoint) -> None:
+    choice = {"index": 0, "delta": {}, "text": "", "token_ids": ids}
+    payload = ids if endpoint is Endpoint.TOKENS else {"choices": [choice]}
+    header = Header(endpoint=endpoint, request={"ignore_eos": False})
+    reading = read(Capture(header=header, events=[Event(json.dumps(payload))]))
+    findings = [finding for finding in audit(reading) if finding.code in REJECTED]
+    refusals = [refusal for refusal in reading.choice.transcript.refusals if refusal.at >= 0]
+    assert endpoint is Endpoint.CHAT or len(findings) == len(refusals)
+    assert all(answers_of_findings(findings, reading))
 
 
 @given(

@@ -49,7 +49,7 @@ def test_reasoning_and_answer() -> None:
         "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Yes<|return|>"
     )
     assert track(text) == [
-        HeaderOpened(at=0),
+        HeaderOpened(at=-2),
         HeaderClosed(at=2, header=header("analysis")),
         BodyAdded(start=3, end=5),
         MessageClosed(at=5),
@@ -132,7 +132,7 @@ def test_other_markers_in_a_body_are_its_text(marker: str) -> None:
 @pytest.mark.parametrize("marker", ["<|end|>", "<|return|>", "<|call|>"])
 def test_stop_markers_in_a_header_are_its_text_and_close_nothing(marker: str) -> None:
     tracker = HarmonyTracker()
-    assert tracker.receive(encode(f"<|channel|>fi{marker}")) == [HeaderOpened(at=0)]
+    assert tracker.receive(encode(f"<|channel|>fi{marker}")) == [HeaderOpened(at=-2)]
     assert tracker.state is State.CHANNEL
 
 
