@@ -1,12 +1,13 @@
 """The path: a capture's events to tokens, messages and deltas. Live streams use it as they grow."""
 
+import re
 from collections.abc import Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from inspector.bounds import TOKENS
-from inspector.capture import Capture, End, Event, Header
+from inspector.capture import Capture, End, Event, EventKind, Header
 from inspector.collector import collector_paused
 from inspector.deltas import (
     CONTENT,
@@ -18,19 +19,29 @@ from inspector.deltas import (
     texts_of,
 )
 from inspector.engines import OWN_IDS, Engine, contract_of, engine_of, says_engine
+from inspector.formats import clip
 from inspector.harmony.contract import Expected, expect
 from inspector.harmony.events import shifted
 from inspector.harmony.reconstruction import Reconstruction
-from inspector.harmony.text import text_of
+from inspector.harmony.text import text_of, texts
 from inspector.harmony.tracker import HarmonyTracker
 from inspector.harmony.transcript import Transcript
 from inspector.harmony.vocab import Marker, encode
 from inspector.tokens import Token, Tokens
 from inspector.wire.endpoints import EndpointSpec, spec_of
 from inspector.wire.final_messages import reconstructed
+from inspector.wire.repeats import repeated_events
 from inspector.wire.stream import Choice, Stream
 
 __all__ = ["ChoiceReading", "Evidence", "Reader", "Reading", "read"]
+
+
+_GPT_OSS: Final = re.compile(r"gpt[-_ ]?oss", re.IGNORECASE)
+_MODEL_SHOWN: Final = 80
+_FRAMING: Final = frozenset({Marker.START, Marker.CHANNEL})
+"""Special tokens of which a Harmony completion has one; other models have others under most of these IDs."""
+_WORD_LENGTH: Final = 3
+"""Characters of a token that another vocabulary hardly has in the same text by chance."""
 
 
 class Evidence(StrEnum):
@@ -137,6 +148,8 @@ class Reading:
     choices: list[ChoiceReading]
     ended: bool
     """False while a live stream is still growing."""
+    repeats: frozenset[int] = frozenset()
+    """Numbers of events that arrived twice; their second copies are not read."""
 
     @property
     def stopped(self) -> bool:
@@ -153,6 +166,15 @@ class Reading:
         if self.stream.unread_choices:
             return f"Only the first {len(self.choices):,} choices of the response were read."
         return ""
+
+    @property
+    def foreign(self) -> str:
+        """One sentence if the tokens are not those of a gpt-oss model; empty otherwise."""
+        model = self.header.model or self.stream.model or ""
+        if not self.spec.delivers or _GPT_OSS.search(model) or not all(map(_is_foreign, self.choices)):
+            return ""
+        named = f" of the model {clip(model, _MODEL_SHOWN)!r}" if model else ""
+        return f"The tokens{named} are not Harmony, the format of gpt-oss, so nothing was checked."
 
     @property
     def choice(self) -> ChoiceReading:
@@ -224,8 +246,10 @@ class Reader:
         *,
         truth: Sequence[int] | None = None,
         events: MutableSequence[Event] | None = None,
+        repeats: frozenset[int] = frozenset(),
     ) -> None:
         self.header = header
+        self._repeats = repeats
         self.stream = Stream(own_ids=OWN_IDS)
         self.events: MutableSequence[Event] = [] if events is None else events
         self._wire = spec_of(header.endpoint).reader(self.stream)
@@ -239,11 +263,23 @@ class Reader:
 
     def receive(self, events: Sequence[Event]) -> None:
         """Read some more events."""
+        if self._repeats:
+            read = [
+                event if at not in self._repeats else event._replace(kind=EventKind.COMMENT)
+                for at, event in enumerate(events, len(self.events))
+            ]
+            self._wire.receive(read)
+        else:
+            self._wire.receive(events)
         self.events.extend(events)
-        self._wire.receive(events)
 
     def reading(self, *, end: End | None = None, notes: tuple[str, ...] = (), ended: bool = False) -> Reading:
         """What has been read so far."""
+        if ended and not self._repeats and (repeats := repeated_events(self.events, self.stream)):
+            truth = None if self._truth is None else self._truth.ids
+            again = Reader(self.header, truth=truth, repeats=repeats)
+            again.receive(self.events)
+            return again.reading(end=end, notes=notes, ended=True)
         if not self.stream.choices:
             self.stream.choice(0)
         choices = [self._choice(self.stream.choices[index]) for index in sorted(self.stream.choices)]
@@ -255,6 +291,7 @@ class Reader:
             stream=self.stream,
             choices=choices,
             ended=ended,
+            repeats=self._repeats,
         )
 
     def _choice(self, choice: Choice) -> ChoiceReading:
@@ -326,6 +363,25 @@ def read(capture: Capture, *, truth: Sequence[int] | None = None) -> Reading:
     with collector_paused():
         reader.receive(capture.events)
         return reader.reading(end=capture.end, notes=capture.notes, ended=True)
+
+
+def _is_foreign(choice: ChoiceReading) -> bool:
+    """Whether tokens that the server sent have no Harmony message and not the text that was delivered."""
+    ids = choice.tokens.ids
+    if choice.evidence not in {Evidence.TOKEN_IDS, Evidence.LOGPROBS} or not ids:
+        return False
+    if any(message.in_body for message in choice.transcript.messages):
+        return False
+    if not _FRAMING.isdisjoint(ids):
+        return False
+    # Logprob entries name tokens by their text, which tokens of any vocabulary have.
+    if choice.evidence is Evidence.LOGPROBS:
+        return True
+    delivered = "".join(delta.text for delta in choice.deltas)
+    words = {text for text in texts(ids) if len(text.strip()) >= _WORD_LENGTH}
+    if not delivered or not words:
+        return bool(delivered) and text_of(ids) != delivered
+    return 2 * sum(word in delivered for word in words) < len(words)
 
 
 def _prompt(request: Any, told: Sequence[int] | None, tokens: Tokens) -> Sequence[int] | None:

@@ -137,20 +137,6 @@ def test_what_pages_share_knows_no_page() -> None:
     assert offenders == []
 
 
-def test_a_page_stays_short_and_a_module_under_400_lines() -> None:
-    limits = {
-        **dict.fromkeys([*MODULES, *PAGES.glob("*/**/*.py")], 400),
-        **dict.fromkeys(PAGES.glob("*.py"), 120),
-    }
-    lengths = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in limits}
-    offenders = [
-        f"{named(path)} has {length} lines, more than {limits[path]}"
-        for path, length in lengths.items()
-        if length > limits[path]
-    ]
-    assert offenders == []
-
-
 def test_a_module_says_what_it_is_for_and_what_it_offers() -> None:
     offenders = []
     for path in OURS:

@@ -21,6 +21,8 @@ def alignments(reading: Reading) -> dict[int, Alignment | None]:
 
     None where it cannot be determined.
     """
+    if reading.foreign:
+        return dict.fromkeys(choice.index for choice in reading.choices)
     return {choice.index: align_choice(reading, choice.rebuilt or choice) for choice in reading.choices}
 
 

@@ -9,6 +9,7 @@ from inspector.audit.kinds import Code, Kind, Severity
 from inspector.audit.words import events_of
 from inspector.capture import Endpoint
 from inspector.harmony.text import text_of
+from inspector.harmony.transcript import Message
 from inspector.reading import ChoiceReading, Evidence, Reading
 
 __all__ = ["no_answer", "special_tokens", "unknown_headers"]
@@ -97,18 +98,16 @@ def no_answer(reading: Reading, choice: ChoiceReading, found: Iterable[Finding])
     """
     if reading.header.endpoint not in {Endpoint.CHAT, Endpoint.RESPONSES} or not reading.ended:
         return
-    if choice.finish_reason not in _ENDED or any(one.kind is not Kind.PROTOCOL for one in found):
+    others = (one for one in found if one.kind is not Kind.PROTOCOL and one.code is not Code.EVENT_REPEATED)
+    if choice.finish_reason not in _ENDED or any(others):
         return
     got = choice.delivered()
-    if (
-        got.content.strip()
-        or got.tool_calls
-        or any(got.other.values())
-        or not _only_reasoning(reading, choice)
-    ):
+    if got.content.strip() or got.tool_calls or any(got.other.values()):
         return
-    called = None if choice.rebuilt is None else _called(choice.rebuilt)
-    if called is not None:
+    call = _last_call(choice.rebuilt or choice)
+    if call is None and not _only_reasoning(reading, choice):
+        return
+    if call is not None:
         code = Code.ENDED_WITH_UNSHOWN_CALL
     elif any(one.header.channel == "final" for one in choice.transcript.messages if choice.has_ids):
         code = Code.ENDED_WITH_EMPTY_ANSWER
@@ -118,14 +117,23 @@ def no_answer(reading: Reading, choice: ChoiceReading, found: Iterable[Finding])
         code=code,
         kind=Kind.NO_ANSWER,
         severity=Severity.WARNING,
-        facts=Facts(finish_reason=choice.finish_reason, name=called),
+        facts=Facts(finish_reason=choice.finish_reason, name=None if call is None else call.header.recipient),
+        token_start=None if call is None or not choice.has_ids else call.start,
+        token_end=None if call is None or not choice.has_ids else call.end,
         choice=choice.index,
     )
 
 
-def _called(choice: ChoiceReading) -> str | None:
-    """Whom the last message is for; None where it is for nobody."""
-    return choice.transcript.messages[-1].header.recipient if choice.transcript.messages else None
+def _last_call(choice: ChoiceReading) -> Message | None:
+    """The last message, if it calls a tool for which the endpoint has no field."""
+    if not choice.has_ids or not choice.expected.segments:
+        return None
+    last = choice.expected.segments[-1]
+    if last.field is not None or last.message is None:
+        return None
+    message = choice.transcript.messages[last.message]
+    called = message.header.recipient is not None and message.header.role == "assistant"
+    return message if called and message.end == len(choice.tokens) else None
 
 
 def _only_reasoning(reading: Reading, choice: ChoiceReading) -> bool:

@@ -18,7 +18,7 @@ from inspector.audit.wording import counted_and_sent, sent_as
 from inspector.audit.words import amount, counted, field_words, joined, per_field, quote
 from inspector.deltas import CONTENT, REASONING, tool_index
 
-__all__ = ["LOSSES", "aborted", "loss_clauses", "model_clause", "warning_clause"]
+__all__ = ["LOSSES", "aborted", "loss_clauses", "model_clause", "repeated_events_clause", "warning_clause"]
 
 _SERVER_CALL: Final = "mcp_call["
 _LOST: Final = {
@@ -114,13 +114,37 @@ def warning_clause(kind: Kind, findings: Sequence[Finding]) -> str:
     return KINDS[kind].clause or _WRITTEN[kind](findings)
 
 
+def repeated_events_clause(findings: Sequence[Finding]) -> str:
+    """The events that arrived twice, a whole clause."""
+    if len(findings) > 1:
+        return f"{counted(len(findings), 'event')} arrived twice"
+    return f"event {(findings[0].event_start or 1) - 1:,} arrived twice"
+
+
 def _unserved(findings: Sequence[Finding]) -> str:
+    calls = [finding for finding in findings if finding.code is Code.CALL_AS_TEXT]
+    if calls:
+        where = field_words(calls[0].delivered_in)
+        return (
+            f"the server delivered {joined(_call_names(calls))} as text in {where}, not as {_a_call(calls)}"
+        )
     places = {one.delivered_in for one in findings}
     if None not in places and len(places) == 1:
         return f"text for which the endpoint has no field was delivered in {field_words(findings[0].delivered_in)}"
     if all(one.code in {Code.NO_FIELD, Code.NO_FIELD_DELIVERED} for one in findings):
         return "some generated text was not delivered, because the endpoint has no field for it"
     return "some generated text was not delivered"
+
+
+def _call_names(findings: Sequence[Finding]) -> list[str]:
+    names = list(dict.fromkeys(quote(finding.facts.name or "") for finding in findings))
+    if len(names) > _CALLS_NAMED:
+        return [counted(len(findings), "tool call")]
+    return [f"the call of {name}" for name in names]
+
+
+def _a_call(findings: Sequence[Finding]) -> str:
+    return "a tool call" if len(findings) == 1 else "tool calls"
 
 
 def _added(findings: Sequence[Finding]) -> str:

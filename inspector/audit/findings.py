@@ -32,11 +32,12 @@ def audit(
 ) -> list[Finding]:
     """All findings of a reading, errors before warnings, then in the order of the stream.
 
-    Of a response that was read in part none: what is missing may be in the rest.
+    None of a response that was read in part, as what is missing may be in the rest, and none of another
+    model's.
 
     `aligned` and `stopped` are what `alignments` and `rejection` say of it, where they are known already.
     """
-    if reading.unread:
+    if reading.unread or reading.foreign:
         return []
     if aligned is None:
         aligned, stopped = alignments(reading), rejection(reading)

@@ -10,6 +10,7 @@ from inspector.audit.finding import Facts, Finding
 from inspector.audit.kinds import KINDS, Code, Kind, Severity
 from inspector.audit.words import events_of
 from inspector.deltas import CONTENT, REASONING
+from inspector.harmony.contract import FUNCTIONS
 from inspector.harmony.parser_errors import parser_error
 from inspector.harmony.states import State
 from inspector.harmony.text import text_of
@@ -56,6 +57,8 @@ def lost_findings(
                 assert_never(fate.state)
 
     yield from filter(None, map(finding_of, alignment.fates))
+    if parsed and not ids_missing:
+        yield from _calls_as_text(choice)
     if parsed:
         single = reading.header.request.get("parallel_tool_calls") is False
         yield from call_findings(choice, alignment, undelivered, single=single)
@@ -116,6 +119,31 @@ def _astray_finding(choice: ChoiceReading, fate: Fate) -> Finding:
         delivered_in=fate.delivered_in,
         choice=choice.index,
     )
+
+
+def _calls_as_text(choice: ChoiceReading) -> Iterator[Finding]:
+    """Calls of functions that the server delivers as text on purpose, as its contract says."""
+    for segment in choice.expected.segments:
+        if segment.message is None or segment.field not in {CONTENT, REASONING}:
+            continue
+        message = choice.transcript.messages[segment.message]
+        recipient = message.header.recipient or ""
+        if not recipient.startswith(FUNCTIONS):
+            continue
+        event_start, event_end = events_of(choice, message.start, message.end)
+        yield Finding(
+            code=Code.CALL_AS_TEXT,
+            kind=Kind.UNSERVED,
+            severity=Severity.WARNING,
+            facts=Facts(name=recipient.removeprefix(FUNCTIONS), channel=message.header.channel),
+            token_start=message.start,
+            token_end=message.end,
+            event_start=event_start,
+            event_end=event_end,
+            generated=text_of(choice.tokens.ids[segment.start : segment.end]),
+            delivered_in=segment.field,
+            choice=choice.index,
+        )
 
 
 def _delivered(kind: Kind, fate: Fate) -> str | None:

@@ -70,6 +70,20 @@ def end_findings(reading: Reading, *, holes: bool = False) -> Iterator[Finding]:
             yield from _no_done(reading)
             yield from _counts(reading)
     yield from _notices(reading)
+    yield from _repeats(reading)
+
+
+def _repeats(reading: Reading) -> Iterator[Finding]:
+    numbered = bool(reading.spec.event_prefix)
+    for event in sorted(reading.repeats):
+        yield Finding(
+            code=Code.EVENT_REPEATED,
+            kind=Kind.DUPLICATED,
+            severity=Severity.ERROR,
+            facts=Facts(notice="sequence" if numbered else None),
+            event_start=event,
+            event_end=event + 1,
+        )
 
 
 def _disconnected(reading: Reading, *, told: bool) -> Finding | None:

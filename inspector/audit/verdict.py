@@ -5,7 +5,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, NamedTuple, assert_never
 
-from inspector.audit.clauses import LOSSES, aborted, loss_clauses, model_clause, warning_clause
+from inspector.audit.clauses import (
+    LOSSES,
+    aborted,
+    loss_clauses,
+    model_clause,
+    repeated_events_clause,
+    warning_clause,
+)
 from inspector.audit.fields import FieldState, field_texts
 from inspector.audit.finding import Finding, Missing
 from inspector.audit.kinds import KINDS, Code, Kind, Severity, Side
@@ -53,6 +60,7 @@ class Clause(NamedTuple):
 
 _SHOWN: Final = 3
 _MESSAGE_SHOWN: Final = 120
+_OTHER_MODELS: Final = "This program checks the streams of gpt-oss models; other models have other tokens."
 _HTTP_ERROR: Final = 400
 _BY_PARSER: Final = frozenset({Code.SERVER_REJECTED_TOKEN, Code.SERVER_REJECTED_HEADER})
 _BLIND: Final = frozenset({Evidence.NONE, Evidence.USAGE})
@@ -89,6 +97,8 @@ def _verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection |
     if reading.unread:
         why = "A difference may be in the part that was not read, so there is no verdict."
         return Verdict(level=Level.UNKNOWN, sentence=reading.unread, why=why)
+    if foreign := reading.foreign:
+        return Verdict(level=Level.UNKNOWN, sentence=foreign, why=_OTHER_MODELS)
     said = clauses(reading, findings)
     if said:
         error = any(one.severity is Severity.ERROR for one in findings)
@@ -149,7 +159,10 @@ def _errors(reading: Reading, errors: Sequence[Finding]) -> list[Clause]:
         parsing = any(one.code in _BY_PARSER for one in errors)
         words = aborted(shown, status=refused, code=code, streamed=streamed, parsing=parsing)
         found.append(Clause(f"the server {words}", tuple(told)))
-    text = [one for one in errors if KINDS[one.kind].side is Side.TEXT]
+    repeated = [one for one in errors if one.code is Code.EVENT_REPEATED]
+    if repeated:
+        found.append(Clause(repeated_events_clause(repeated), tuple(repeated)))
+    text = [one for one in errors if KINDS[one.kind].side is Side.TEXT and one not in repeated]
     text = text or [one for one in errors if one.kind is Kind.INVALID_TOOL_ARGUMENTS]
     if lost := loss_clauses(text):
         subject = "it also" if told else "the server"
@@ -311,7 +324,10 @@ def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | Non
             "The server sent no error message, so the cause cannot be determined here; its log has "
             f"the traceback. {checked}"
         )
-    lost = any(KINDS[kind].side is Side.TEXT for kind in kinds)
+    texts = [one for one in findings if KINDS[one.kind].side is Side.TEXT]
+    if texts and all(one.code is Code.EVENT_REPEATED for one in texts):
+        return f"The server, or a proxy in front of it, sent it again; the model did not. {checked}"
+    lost = bool(texts)
     if reading.choice.has_ids:
         rejected = next((one for one in findings if KINDS[one.kind].side is Side.MODEL), None)
         if rejected is not None:

@@ -77,6 +77,8 @@ def explain(finding: Finding) -> str:
             return f"{text} was delivered in {field} once more than it was generated; it repeats {span}."
         case Code.TEXT_INVENTED:
             return f"{text} was delivered in {field}, but no token generated it there."
+        case Code.EVENT_REPEATED:
+            return _repeated(finding)
         case Code.SEPARATOR_ADDED:
             what = "A line feed" if finding.delivered == "\n" else text
             return (
@@ -98,6 +100,11 @@ def explain(finding: Finding) -> str:
             return (
                 f"The call of {quote(facts.name or '')} with {arguments}{where} was left out: the request has "
                 "parallel_tool_calls: false, so the response has no field for a second call."
+            )
+        case Code.CALL_AS_TEXT:
+            return (
+                f"The call of {quote(facts.name or '')} with {arguments}{where} was delivered as text in {arrived}: this "
+                f"server reads no recipient on the {facts.channel} channel."
             )
         case Code.CALL_RENAMED:
             by = " according to the final object" if facts.by_final else ""
@@ -263,6 +270,14 @@ def _message(facts: Facts) -> str:
     if facts.recipient:
         parts.append(f"recipient {quote(facts.recipient)}")
     return f"a message with {listed(parts)}"
+
+
+def _repeated(finding: Finding) -> str:
+    event = finding.event_start or 0
+    proof = (
+        "its sequence_number is the same" if finding.facts.notice else "the server counted its tokens once"
+    )
+    return f"Events {event - 1:,} and {event:,} are one event that arrived twice: {proof}."
 
 
 def _open_at_end(finding: Finding) -> str:

@@ -64,7 +64,7 @@ _BY_TOKENS: Final = _REFUSALS | {
     Kind.SPECIAL_TOKEN_IN_BODY,
 }
 """Kinds that a token form alone can explain."""
-_OF_HEADERS: Final = frozenset({Kind.UNKNOWN_HEADER, Kind.UNOFFERED_CALL})
+_OF_HEADERS: Final = frozenset({Kind.UNKNOWN_HEADER, Kind.UNOFFERED_CALL, Kind.NO_ANSWER})
 """Kinds that a form of a header or a message can explain besides."""
 _BESIDE: Final = frozenset({Kind.UNOFFERED_CALL})
 """Kinds that say what a token form says, where no tokens are known; they do not limit an entry."""

@@ -18,9 +18,19 @@ from inspector.harmony.text import text_of
 from inspector.harmony.transcript import Message, Transcript
 from inspector.harmony.vocab import Marker
 
-__all__ = ["STANDARD", "STANDARD_FIELDS", "Contract", "Expected", "ExpectedCall", "Segment", "expect"]
+__all__ = [
+    "FUNCTIONS",
+    "STANDARD",
+    "STANDARD_FIELDS",
+    "Contract",
+    "Expected",
+    "ExpectedCall",
+    "Segment",
+    "expect",
+]
 
-_FUNCTIONS: Final = "functions."
+FUNCTIONS: Final = "functions."
+"""What a recipient begins with that is a function of the request."""
 _CONSTRAIN: Final = Marker.CONSTRAIN.text
 
 
@@ -108,13 +118,13 @@ def expect(transcript: Transcript, contract: Contract = STANDARD) -> Expected:
             continue
         field = _field(message, contract)
         recipient = message.header.recipient or ""
-        if field is None and message.header.role == "assistant" and recipient.startswith(_FUNCTIONS):
+        if field is None and message.header.role == "assistant" and recipient.startswith(FUNCTIONS):
             field = tool_arguments(len(calls))
         segment = Segment(start=message.body, end=message.body_end, field=field, message=number)
         segments.append(segment)
         if field is not None and field not in {REASONING, CONTENT}:
             calls.append(
-                ExpectedCall(name=recipient.removeprefix(_FUNCTIONS), segment=segment, message=number)
+                ExpectedCall(name=recipient.removeprefix(FUNCTIONS), segment=segment, message=number)
             )
     segments.extend(
         Segment(start=max(refusal.at, 0), end=refusal.end, field=None, message=None)

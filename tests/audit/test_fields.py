@@ -70,8 +70,8 @@ def test_text_without_a_field_is_told_in_the_verdict_too() -> None:
     (call,) = archived("0.23.0-si1", "chat-python_call")
     seen = inspect(call)
     assert states(seen) == {"reasoning": FieldState.NO_FIELD}
-    assert seen.verdict.level is Level.CLEAN
-    assert seen.verdict.sentence.endswith("; text without an API field arrived in the reasoning.")
+    assert seen.verdict.level is Level.WARNING
+    assert [finding.code for finding in seen.findings] == [Code.ENDED_WITH_UNSHOWN_CALL]
 
 
 def test_a_call_that_is_lost_whole_differs_also_in_its_name() -> None:

@@ -123,8 +123,8 @@ def test_calls_of_built_in_tools_are_promised_no_field(sent: Mapping[str, Any]) 
         chat([("<|channel|>analysis to=python code<|message|>print(1)", sent), ("<|call|>", {})])
     )
     assert all(one.severity is Severity.WARNING for one in findings)
-    # In the reasoning it does no harm; in the answer a person reads the call.
-    assert [one.kind for one in findings] == ([] if "reasoning" in sent else [Kind.UNSERVED])
+    # In the answer a person reads the call; in the reasoning the turn has neither an answer nor a call.
+    assert [one.kind for one in findings] == [Kind.NO_ANSWER if "reasoning" in sent else Kind.UNSERVED]
 
 
 def test_a_call_cut_by_the_token_limit_is_told_although_the_server_says_tool_calls() -> None:

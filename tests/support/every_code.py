@@ -11,9 +11,10 @@ from inspector.harmony.vocab import encode
 from inspector.importers import sniff_and_read
 from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, Step, aborted, chat, chat_chunk
 
-__all__ = ["CAPTURES", "RESPONSES", "answer", "call", "item", "response"]
+__all__ = ["CAPTURES", "RESPONSES", "answer", "answer_numbered", "by_rust", "call", "item", "response"]
 
 _CUT: Final = End(at_s=None, cut=True, detail="reset by peer")
+_CALL_ON_FINAL: Final = "<|channel|>final to=functions.f<|message|>"
 _PLACE: Final = "<|channel|>commentary to=functions.{} <|constrain|>json<|message|>"
 RESPONSES: Final = Header(endpoint=Endpoint.RESPONSES, status=200)
 
@@ -91,6 +92,28 @@ def _one_call(request: Mapping[str, Any]) -> Capture:
     capture = chat(steps)
     asked = {"messages": [{"role": "user", "content": "Hi"}], **request}
     return replace(capture, header=replace(capture.header, request=asked))
+
+
+def by_rust(steps: Sequence[Step]) -> Capture:
+    """A chat stream of vLLM's Rust front end."""
+    capture = chat(steps)
+    return replace(capture, header=replace(capture.header, owned_by="vllm-frontend-rs"))
+
+
+def answer_numbered(text: str) -> Capture:
+    """A Responses stream of one message, with sequence numbers."""
+    capture = answer(text, text)
+    events = [
+        event._replace(data=json.dumps({**json.loads(event.data), "sequence_number": number}))
+        for number, event in enumerate(capture.events)
+    ]
+    return replace(capture, events=events)
+
+
+def _repeated(capture: Capture, number: int) -> Capture:
+    events = list(capture.events)
+    events.insert(number + 1, events[number])
+    return replace(capture, events=events)
 
 
 def _logprobs(counted: int) -> Capture:
@@ -190,6 +213,7 @@ CAPTURES: Final[Mapping[Code, Sequence[Capture]]] = {
         chat([(_FINAL + "Yes", {"content": "Yes"}), (" sir", {"content": " sir sir"}), GOOD[3]])
     ],
     Code.TEXT_INVENTED: [chat([*GOOD[:3], ("<|return|>", {"content": "Bye!"})])],
+    Code.EVENT_REPEATED: [_repeated(chat(GOOD, usage=14), 1), _repeated(answer_numbered("Hi"), 1)],
     Code.SEPARATOR_ADDED: [
         chat(
             [
@@ -210,6 +234,10 @@ CAPTURES: Final[Mapping[Code, Sequence[Capture]]] = {
     Code.REJECTED_SILENTLY: [chat([*GOOD[:2], ("comment here", {})])],
     Code.CALL_LOST: [_two_calls({0: {}, 1: {}, 2: {}, 3: call(0, "", "g"), 4: call(0, "{}")})],
     Code.CALL_LEFT_OUT: [_two_calls({3: {}, 4: {}}, {"parallel_tool_calls": False})],
+    Code.CALL_AS_TEXT: [
+        by_rust([(_CALL_ON_FINAL, {}), ("{}", {"content": "{}"}), ("<|call|>", {})]),
+        by_rust([(_CALL_ON_FINAL, {}), ("<|call|>", {})]),
+    ],
     Code.CALL_RENAMED: [
         _two_calls({0: call(0, "", "h")}),
         response([{**_F, "arguments": "{}"}], [(0, "{}")], streamed=[{**_F, "name": "g"}]),
