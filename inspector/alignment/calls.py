@@ -7,7 +7,7 @@ from inspector.deltas import Delta, by_field, tool_arguments, tool_index, tool_n
 from inspector.harmony.text import text_of
 from inspector.reading import ChoiceReading
 
-__all__ = ["arrived", "renumbered"]
+__all__ = ["arrived", "arrived_by_final", "renumbered"]
 
 _COMPARED_AT_MOST: Final = 200
 """Calls up to which the pairing weighs every pair."""
@@ -22,13 +22,28 @@ class _Call(NamedTuple):
 
 def arrived(choice: ChoiceReading) -> list[int | None]:
     """For each generated call the index under which its name was delivered; None where it was not."""
-    generated, delivered = _generated(choice), _delivered(choice)
+    return _arrived(_generated(choice), choice)
+
+
+def arrived_by_final(choice: ChoiceReading) -> list[int | None]:
+    """The same for the calls of the final object: servers stream no event for a call without arguments."""
+    count = 0
+    while tool_name(count) in choice.finals:
+        count += 1
+    calls = [
+        _Call(choice.finals[tool_name(number)], choice.finals.get(tool_arguments(number), ""), -1, -1)
+        for number in range(count)
+    ]
+    return _arrived(calls, choice)
+
+
+def _arrived(generated: Sequence[_Call], choice: ChoiceReading) -> list[int | None]:
+    delivered = _delivered(choice)
     numbers = sorted(delivered)
-    pairs = _pairs(generated, [delivered[number] for number in numbers])
-    found: list[int | None] = [None] * len(generated)
-    for place, other in pairs:
-        found[place] = numbers[other]
-    return found
+    indexes: list[int | None] = [None] * len(generated)
+    for place, other in _pairs(generated, [delivered[number] for number in numbers]):
+        indexes[place] = numbers[other]
+    return indexes
 
 
 def renumbered(choice: ChoiceReading, found: Sequence[int | None]) -> Mapping[str, Sequence[Delta]]:

@@ -86,7 +86,9 @@ def align(
     for part in parts:
         if part.lane is not None:
             lanes[part.lane].append(part)
-    fieldless = [part for part in parts if part.lane is None]
+    fieldless = [part for part in parts if part.lane is None and part.message is not None]
+    rejected = [part for part in parts if part.lane is None and part.message is None]
+    header = _open_header(reading)
     joiner = "\n" if unstreamed else reading.expected.separator
 
     fates: list[Fate] = []
@@ -108,13 +110,14 @@ def align(
         if complete:
             fates.extend(_delivered(part, lane, text) for part, text in zip(own, texts, strict=True))
             continue
-        row = None if raw else _row(ids, own, fieldless, got, joiner)
+        row = None if raw else _row(ids, own, [*fieldless, *header], got, joiner)
         if row is None:
             sent[lane] = deltas
             unsettled.extend(own)
             continue
         fates.extend(_delivered(part, lane, text) for part, text, _ in row.texts)
         taken = {part.start for part, _, _ in row.texts}
+        header = [part for part in header if part.start not in taken]
         fieldless = [part for part in fieldless if part.start not in taken]
         if not unstreamed:
             separators.extend(_separators(row, joiner, lane, deltas))
@@ -128,7 +131,7 @@ def align(
         taken_by = {fate.start: fate.delivered_in for fate in served}
         fieldless = [part for part in fieldless if part.start not in taken_by]
         sent = {lane: one for lane, one in sent.items() if lane not in taken_by.values()}
-    unsettled += fieldless
+    unsettled += [*fieldless, *rejected]
     more, extras = _explain(reading, unsettled, sent, raw=raw, skip=skip, unstreamed=unstreamed)
     return Alignment(
         fates=sorted([*fates, *more], key=lambda fate: fate.start),
@@ -138,7 +141,17 @@ def align(
 
 
 def _delivered(part: Part, lane: str, text: str) -> Fate:
-    return Fate(part.start, part.end, FateState.OK, part.field, lane, part.message, text)
+    body = part.message is not None
+    state = FateState.OK if body or part.field is not None else FateState.MISROUTED
+    return Fate(part.start, part.end, state, part.field, lane, part.message, text, "" if body else text)
+
+
+def _open_header(reading: ChoiceReading) -> list[Part]:
+    """A header that the response ends in: some servers deliver it as text (vLLM from 0.25)."""
+    last = next(reversed(reading.transcript.messages), None)
+    if last is None or last.in_body or last.end < len(reading.tokens):
+        return []
+    return [Part(last.start, last.end, None, None, None)]
 
 
 class _Row(NamedTuple):
@@ -153,7 +166,7 @@ class _Row(NamedTuple):
 def _row(
     ids: Sequence[int], own: Sequence[Part], fieldless: Sequence[Part], got: str, joiner: str
 ) -> _Row | None:
-    """A field as the texts of all of its own messages and of some that have no field, in order.
+    """A field as the texts of all of its own messages and of some parts that have no field, in order.
 
     Read from the field as a whole, so that it does not matter into which events the text was cut. A server
     may put a joiner before each text but the first message's; beside a line feed of a text, or within one
@@ -161,9 +174,7 @@ def _row(
     all of the field.
     """
     own_starts = {part.start for part in own}
-    parts = sorted(
-        [*own, *(part for part in fieldless if part.message is not None)], key=lambda part: part.start
-    )
+    parts = sorted([*own, *fieldless], key=lambda part: part.start)
     # After each part: the places up to which the field may be read, with the place before and the text.
     steps: list[dict[int, tuple[int, str | None]]] = []
     places: Collection[int] = (0,)

@@ -18,9 +18,8 @@ from inspector.audit.wording import counted_and_sent, sent_as
 from inspector.audit.words import amount, counted, field_words, joined, per_field, quote
 from inspector.deltas import CONTENT, REASONING, tool_index
 
-__all__ = ["LOSSES", "aborted", "loss_clauses", "model_clause", "repeated_events_clause", "warning_clause"]
+__all__ = ["LOSSES", "NEUTRAL", "aborted", "loss_clauses", "model_clause", "warning_clause"]
 
-_SERVER_CALL: Final = "mcp_call["
 _LOST: Final = {
     Kind.DROPPED: ("lost", "of"),
     Kind.GARBLED: ("garbled", "in"),
@@ -28,6 +27,7 @@ _LOST: Final = {
     Kind.DUPLICATED: ("repeated or invented", "in"),
 }
 
+_WHOLE_CALLS: Final = frozenset({Code.CALL_LOST, Code.CALL_WITHOUT_EVENTS})
 _CALLS_NAMED: Final = 2
 """Lost tool calls that a clause names; more are counted."""
 
@@ -65,12 +65,12 @@ def loss_clauses(errors: Sequence[Finding]) -> list[str]:
 
 
 def _texts(findings: Sequence[Finding]) -> list[Finding]:
-    return [one for one in findings if one.code is not Code.CALL_LOST]
+    return [one for one in findings if one.code not in _WHOLE_CALLS]
 
 
 def _calls(findings: Sequence[Finding]) -> list[str]:
     """The tool calls of which nothing arrived, by number and name, or their count where they are many."""
-    calls = [one for one in findings if one.code is Code.CALL_LOST]
+    calls = [one for one in findings if one.code in _WHOLE_CALLS]
     if len(calls) > _CALLS_NAMED:
         return [counted(len(calls), "tool call")]
     return [
@@ -84,9 +84,7 @@ def _misrouted(errors: Sequence[Finding]) -> list[str]:
         groups.setdefault((one.field, one.delivered_in), []).append(one)
     words: list[str] = []
     for (field, where), group in groups.items():
-        if field is None and (where or "").startswith(_SERVER_CALL):
-            words.append(f"turned {amount(group)} into a call of a tool that does not exist")
-        elif field is None:
+        if field is None:
             words.append(
                 f"delivered {amount(group)} outside any message body as text in {field_words(where)}"
             )
@@ -114,11 +112,17 @@ def warning_clause(kind: Kind, findings: Sequence[Finding]) -> str:
     return KINDS[kind].clause or _WRITTEN[kind](findings)
 
 
-def repeated_events_clause(findings: Sequence[Finding]) -> str:
-    """The events that arrived twice, a whole clause."""
+def _repeated_events(findings: Sequence[Finding]) -> str:
     if len(findings) > 1:
         return f"{counted(len(findings), 'event')} arrived twice"
     return f"event {(findings[0].event_start or 1) - 1:,} arrived twice"
+
+
+def _no_tool_names(findings: Sequence[Finding]) -> str:
+    names = list(dict.fromkeys(quote(finding.facts.name or "") for finding in findings))
+    if len(names) > _CALLS_NAMED:
+        return f"the response has {counted(len(names), 'call')} whose names contain special tokens"
+    return f"the response has a call of {joined(names)}, which contains a special token"
 
 
 def _unserved(findings: Sequence[Finding]) -> str:
@@ -242,6 +246,13 @@ _WRITTEN: Final[Mapping[Kind, Callable[[Sequence[Finding]], str]]] = {
     Kind.UNOFFERED_CALL: _unoffered,
 }
 """What is written from the findings of a kind; the other kinds have a clause in `KINDS`."""
+
+
+NEUTRAL: Final[Mapping[Code, Callable[[Sequence[Finding]], str]]] = {
+    Code.EVENT_REPEATED: _repeated_events,
+    Code.FINAL_CALL_OF_SPECIAL_TOKEN: _no_tool_names,
+}
+"""Errors of delivered text for which not only the server can be at fault, with their clauses."""
 
 
 def _of(findings: Sequence[Finding], kind: Kind) -> list[Finding]:

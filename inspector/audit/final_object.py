@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from inspector.alignment import embed_or_align
+from inspector.alignment.calls import arrived_by_final, renumbered
 from inspector.audit.calls import wrong_arguments, wrong_name
 from inspector.audit.finding import Facts, Finding
 from inspector.audit.kinds import Code, Kind, Severity
@@ -19,7 +20,8 @@ _MARKER = "<|"
 
 def final_findings(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
     """Differences of each field between the final texts and the deltas."""
-    sent = choice.deltas_by_field()
+    numbers = arrived_by_final(choice)
+    sent = renumbered(choice, numbers)
     yield from _names(choice, sent)
     fields = [field for field in {**choice.finals, **sent} if not field.endswith(".name")]
     lost: list[Finding] = []
@@ -33,7 +35,7 @@ def final_findings(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]
                 extra.append(_no_item(choice, field, sent[field]))
             continue
         found = list(_field_findings(choice, field, final, sent.get(field, [])))
-        done = reading.stream.choice(choice.index).item_finals.get(field)
+        done = reading.stream.choice(choice.index).item_finals.get(_as_streamed(field, numbers))
         if not found and done is not None and done != final:
             extra.append(_done_finding(reading, choice, field, done))
         for finding in found:
@@ -48,6 +50,15 @@ def final_findings(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]
         got = "".join(delta.text for delta in sent.get(field, []))
         if not is_json(got):
             yield replace(wrong_arguments(choice, field, final, got), facts=Facts(by_final=True))
+
+
+def _as_streamed(field: str, numbers: Sequence[int | None]) -> str:
+    """The field of a call under the number that it had in the stream; empty where it was not streamed."""
+    number = tool_index(field)
+    if number is None or number >= len(numbers):
+        return field
+    streamed = numbers[number]
+    return "" if streamed is None else tool_arguments(streamed)
 
 
 def _names(choice: ChoiceReading, sent: Mapping[str, Sequence[Delta]]) -> Iterator[Finding]:

@@ -7,10 +7,10 @@ from typing import Final, NamedTuple, assert_never
 
 from inspector.audit.clauses import (
     LOSSES,
+    NEUTRAL,
     aborted,
     loss_clauses,
     model_clause,
-    repeated_events_clause,
     warning_clause,
 )
 from inspector.audit.fields import FieldState, field_texts
@@ -159,10 +159,10 @@ def _errors(reading: Reading, errors: Sequence[Finding]) -> list[Clause]:
         parsing = any(one.code in _BY_PARSER for one in errors)
         words = aborted(shown, status=refused, code=code, streamed=streamed, parsing=parsing)
         found.append(Clause(f"the server {words}", tuple(told)))
-    repeated = [one for one in errors if one.code is Code.EVENT_REPEATED]
-    if repeated:
-        found.append(Clause(repeated_events_clause(repeated), tuple(repeated)))
-    text = [one for one in errors if KINDS[one.kind].side is Side.TEXT and one not in repeated]
+    for neutral, clause_words in NEUTRAL.items():
+        if group := tuple(one for one in errors if one.code is neutral):
+            found.append(Clause(clause_words(group), group))
+    text = [one for one in errors if KINDS[one.kind].side is Side.TEXT and one.code not in NEUTRAL]
     text = text or [one for one in errors if one.kind is Kind.INVALID_TOOL_ARGUMENTS]
     if lost := loss_clauses(text):
         subject = "it also" if told else "the server"

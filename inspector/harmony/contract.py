@@ -118,7 +118,7 @@ def expect(transcript: Transcript, contract: Contract = STANDARD) -> Expected:
             continue
         field = _field(message, contract)
         recipient = message.header.recipient or ""
-        if field is None and message.header.role == "assistant" and recipient.startswith(FUNCTIONS):
+        if field is None and _calls_function(message, contract):
             field = tool_arguments(len(calls))
         segment = Segment(start=message.body, end=message.body_end, field=field, message=number)
         segments.append(segment)
@@ -132,6 +132,12 @@ def expect(transcript: Transcript, contract: Contract = STANDARD) -> Expected:
     )
     segments.sort(key=lambda segment: segment.start)
     return Expected(segments=tuple(segments), calls=tuple(calls), separator=contract.separator)
+
+
+def _calls_function(message: Message, contract: Contract) -> bool:
+    header = message.header
+    named = header.channel is None or header.channel in contract.fields
+    return named and header.role == "assistant" and (header.recipient or "").startswith(FUNCTIONS)
 
 
 def _field(message: Message, contract: Contract) -> str | None:
