@@ -178,7 +178,6 @@ def _row(
     # After each part: the places up to which the field may be read, with the place before and the text.
     steps: list[dict[int, tuple[int, str | None]]] = []
     places: Collection[int] = (0,)
-    follows = False
     for part in parts:
         required = part.start in own_starts
         span = ids[part.start : part.end]
@@ -186,7 +185,7 @@ def _row(
         after: dict[int, tuple[int, str | None]] = {}
         for place in places:
             for text in spellings:
-                gaps = ("", joiner) if joiner and text and (follows or place) else ("",)
+                gaps = ("", joiner) if joiner and text and steps else ("",)
                 for gap in gaps:
                     if (required or text) and got.startswith(gap + text, place):
                         after.setdefault(place + len(gap) + len(text), (place, text))
@@ -194,7 +193,6 @@ def _row(
                 after.setdefault(place, (place, None))
         if not after or len(after) > _PLACES_AT_MOST:
             return None
-        follows = follows or required
         steps.append(after)
         places = after.keys()
     place = len(got)

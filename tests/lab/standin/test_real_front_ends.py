@@ -12,11 +12,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import httpx
 import pytest
 
+from inspector.audit.verdict import Level
 from inspector.capture import Capture, Endpoint
 from inspector.client.address import Server
 from inspector.client.request import LiveRequest
@@ -33,7 +35,7 @@ from inspector.lab.process import free_port
 from inspector.lab.recording import Target, ask, record
 from inspector.lab.results import load_runs
 from inspector.lab.score import score
-from inspector.lab.scripts import ENDPOINTS, named
+from inspector.lab.scripts import ENDPOINTS, Script, named
 from inspector.lab.server import ServerOptions
 from inspector.lab.session import LabSession
 from inspector.lab.standin.checking import chunking_fault
@@ -45,6 +47,7 @@ from inspector.reading import read
 from inspector.runs.registry import Registry
 from inspector.store import FIXTURES
 from tests.support.lab import SLICE
+from tests.support.random_scripts import arguments, parsed, plain, random_script
 from tests.support.upstreams import tapped
 
 pytestmark = pytest.mark.vllm
@@ -97,6 +100,54 @@ def test_outcomes_are_those_of_the_shipped_matrix_and_every_stream_is_cut_as_ask
         assert chunking_fault(server.engine, capture, step) is None, target
         expected = shipped.scores[target.endpoint, target.script.name]
         assert score(target.script, capture).outcome is expected.outcome, target
+
+
+def test_random_scripts_give_no_false_alarm_no_clean_loss_and_a_cause_for_each_rejection(
+    server: StandinServer,
+) -> None:
+    false_alarms, clean_losses, without_cause = [], [], []
+    for seed in range(150):
+        random = Random(seed)  # noqa: S311
+        ids = random_script(random)
+        schedule = random.choice(["1", "2", "3", f"ragged:{seed}"])
+        marker = f"[[steps {schedule}]] [[tokens {' '.join(map(str, ids))}]]"
+        script = Script(
+            name=f"random_{seed}",
+            sentence="",
+            turns=(tuple(ids),),
+            well_formed=True,
+            request={"ignore_eos": True, "max_tokens": len(ids)},
+            tools=("get_time", "run"),
+            stream=random.random() < 0.85,
+        )
+        capture = ask(
+            server.base_url,
+            Target(Endpoint.CHAT, script),
+            version=NEWEST_FRONT_END,
+            stream_interval=0,
+            marker=marker,
+            owner="vllm-frontend-rs" if is_rust(server) else "vllm",
+        )
+        inspection = inspect(capture)
+        expected, delivered = parsed(ids), inspection.reading.choice.delivered()
+        calls = [(call.name, arguments(call.arguments)) for call in delivered.tool_calls]
+        texts = (plain(delivered.reasoning), plain(delivered.content))
+        wrong = not all(map(is_subsequence, (expected.reasoning, expected.content), texts))
+        wrong = wrong or (not expected.rejected and not set(expected.calls) <= set(calls))
+        level, errors = inspection.verdict.level, inspection.reading.stream.errors
+        same = (expected.reasoning, expected.content, expected.calls) == (*texts, calls)
+        if level is Level.CLEAN and wrong:
+            clean_losses.append(seed)
+        if level is Level.ERROR and same and not expected.rejected and not errors:
+            false_alarms.append(seed)
+        if expected.rejected and level is not Level.UNKNOWN and inspection.cause is None:
+            without_cause.append(seed)
+    assert (false_alarms, clean_losses, without_cause) == ([], [], [])
+
+
+def is_subsequence(text: str, longer: str) -> bool:
+    rest = iter(longer)
+    return all(character in rest for character in text)
 
 
 def test_the_rust_server_has_no_responses_and_says_who_it_is(server: StandinServer) -> None:
