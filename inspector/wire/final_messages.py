@@ -167,10 +167,9 @@ def _is_hollow(told: object) -> bool:
 
 def _text_of_item(item: object, message: Mapping[str, Any]) -> str | None:
     """What the model wrote in a message, from its item; None where the item leaves it out or differs."""
-    kind = item.get("type") if isinstance(item, dict) else None
-    recipient = _word(message.get("recipient"))
     if not isinstance(item, dict):
         return None
+    kind, recipient = _word(item.get("type")), _word(message.get("recipient"))
     if kind == "function_call":
         arguments = item.get("arguments")
         same = recipient == f"functions.{item.get('name')}"
