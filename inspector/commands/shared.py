@@ -158,6 +158,5 @@ def tokens_known(reading: Reading) -> str:
     """How many tokens a response has: by their IDs, or else by the server's count."""
     if reading.choice.has_ids:
         return count(len(reading.choice.tokens), "token")
-    usage = reading.stream.usage or {}
-    told = usage.get("completion_tokens", usage.get("output_tokens"))
-    return f"{count(told, 'token')} by the server's count" if type(told) is int else "token count unknown"
+    counted = reading.stream.counted
+    return "token count unknown" if counted is None else f"{count(counted, 'token')} by the server's count"
