@@ -21,6 +21,7 @@ from inspector.archive.columns import CAPTURES, FINDINGS, Table
 from inspector.archive.rows import Rows
 from inspector.archive.tables import arrow_table, without_items
 from inspector.errors import InspectorError, StoreError
+from inspector.store import replacing
 
 __all__ = [
     "LOCK",
@@ -245,13 +246,8 @@ class ScanFolder:
         part = f"{self._last:06d}"
         for table, some in zip(Table, zip(*tables, strict=True), strict=True):
             path = self._path(table, part)
-            unfinished = path.with_name(f"{path.name}.part")
-            try:
-                with open(unfinished, "wb", opener=_private) as file:
-                    pq.write_table(pa.concat_tables(some), file, compression="zstd")
-                os.replace(unfinished, path)
-            except OSError as error:
-                raise _refused(path, error) from error
+            with replacing(path) as file:
+                pq.write_table(pa.concat_tables(some), file, compression="zstd")
         return part
 
     def _commit(self, manifest: Manifest) -> None:
@@ -265,18 +261,15 @@ class ScanFolder:
             "ignored": dict(manifest.ignored),
             "parts": list(manifest.parts),
         }
-        path = self.path / MANIFEST
-        unfinished = self.path / f"{MANIFEST}.part"
+        with replacing(self.path / MANIFEST) as file:
+            file.write(json.dumps(row, indent=1).encode())
         try:
-            with open(unfinished, "w", encoding="utf-8", opener=_private) as file:
-                json.dump(row, file, indent=1)
-            os.replace(unfinished, path)
             named = {f"{table.value}-{part}.parquet" for table in Table for part in manifest.parts}
             for name in os.listdir(self.path):
                 if _PART.fullmatch(name) and name not in named:
                     (self.path / name).unlink(missing_ok=True)
         except OSError as error:
-            raise _refused(path, error) from error
+            raise _refused(self.path, error) from error
         self.manifest = manifest
 
 
