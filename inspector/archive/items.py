@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import quote_from_bytes, unquote_to_bytes, urlsplit
 
+from inspector.archive.local import open_at_once, read_at_once
 from inspector.archive.remote import is_url, open_url
 from inspector.archive.zips import Archive, opened_zip
 from inspector.errors import StoreError
@@ -57,10 +58,8 @@ class ItemReader:
         if is_url(item.path):
             return _remote(item)
         try:
-            with disk_errors(item.path), open(item.path, "rb") as file:
-                # Room for the largest file would cost more than reading a usual one.
-                fits = os.fstat(file.fileno()).st_size <= LIMIT_BYTES
-                return file.read(-1 if fits else LIMIT_BYTES + 1)
+            with disk_errors(item.path), open_at_once(item.path) as file:
+                return read_at_once(file, LIMIT_BYTES + 1)
         except StoreError as error:  # the folder has a column of its own
             raise StoreError(str(error).replace(item.path, Path(item.path).name, 1)) from error
 

@@ -11,6 +11,7 @@ from typing import Final
 
 from inspector.archive.folder import LOCK, MANIFEST
 from inspector.archive.items import Item, from_text
+from inspector.archive.local import open_at_once
 from inspector.archive.remote import is_url, remote_files
 from inspector.archive.zips import opened_zip
 from inspector.errors import InspectorError, StoreError
@@ -142,7 +143,7 @@ def _is_zip(path: str) -> bool:
     if path.endswith((".jsonl", ".json", ".gz", ".zst")):
         return False
     try:
-        with open(path, "rb") as file:
+        with open_at_once(path) as file:
             return file.read(len(_ZIP)) == _ZIP or path.lower().endswith(".zip")
     except OSError:
         return False

@@ -1,6 +1,8 @@
 """What a scan finds: folders, globs, links, archives and remote places."""
 
 import os
+import subprocess
+import sys
 import warnings
 import zipfile
 from io import BufferedReader, BytesIO
@@ -16,7 +18,8 @@ from inspector.archive.items import ItemReader
 from inspector.archive.listing import list_places
 from inspector.archive.remote import remote_files
 from inspector.errors import InspectorError
-from tests.support.archives import id_lists, scanned
+from tests.support.archives import id_lists, rows_in, scanned
+from tests.support.command import ROOT, inspector
 
 
 def names(*places: str | Path, but: Path | None = None) -> list[str]:
@@ -59,6 +62,37 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
     [item] = list_places([str(tmp_path)]).items
     assert "not a regular file" in item.trouble
+
+
+def test_a_file_that_became_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.jsonl"
+    os.mkfifo(pipe)
+    code = (
+        "import sys\n"
+        "from inspector.archive.items import Item, ItemReader\n"
+        "ItemReader().content(Item(sys.argv[1], None, 9, 'before'))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, pipe],
+        cwd=ROOT, capture_output=True, timeout=30, check=False,
+    )  # fmt: skip
+    assert b"StoreError: pipe.jsonl: cannot be read (it is not a regular file)" in done.stderr
+
+
+KERNEL_LOG = "/proc/kmsg"
+
+
+@pytest.mark.skipif(not os.access(KERNEL_LOG, os.R_OK), reason="root alone may read it")
+def test_a_regular_file_whose_read_waits_is_not_waited_for(tmp_path: Path) -> None:
+    for name in ("named.json", "unnamed.log", "archive.zip"):
+        (tmp_path / name).symlink_to(KERNEL_LOG)
+    done = inspector("scan", tmp_path, "--out", tmp_path / "out", "--jobs", "1")
+    assert done.returncode == 2, done.stderr.decode()
+    assert {row["name"]: row["verdict"] for row in rows_in(tmp_path / "out")} == {
+        "named.json": "unread",
+        "unnamed.log": "unread",
+        "archive.zip": "unread",
+    }
 
 
 def test_places_that_do_not_exist_are_errors_of_the_caller(tmp_path: Path) -> None:
