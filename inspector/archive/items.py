@@ -13,9 +13,12 @@ from inspector.archive.zips import Archive, opened_zip
 from inspector.errors import StoreError
 from inspector.store import LIMIT_BYTES, disk_errors
 
-__all__ = ["Item", "ItemReader", "as_text", "from_text"]
+__all__ = ["Item", "ItemReader", "Key", "as_text", "from_text"]
 
 _FILE_URL: Final = "file://"
+
+Key = tuple[str, str | None]
+"""Path and member of an item, as rows have them."""
 
 
 class Item(NamedTuple):
@@ -32,7 +35,7 @@ class Item(NamedTuple):
     """Why it cannot be read, where the listing found that already."""
 
     @property
-    def key(self) -> tuple[str, str | None]:
+    def key(self) -> Key:
         """What names it in the rows."""
         return as_text(self.path), None if self.member is None else _as_member(self.member)
 

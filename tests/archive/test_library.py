@@ -207,12 +207,9 @@ def test_the_connection_reads_the_folder_and_nothing_else(library: Library, tmp_
     assert [path.name for path in tmp_path.iterdir()] == ["other.csv"]
 
 
-def test_large_tables_stay_on_disk_and_rows_that_are_gone_are_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tables_that_are_not_held_stay_on_disk_and_rows_that_are_gone_are_said(tmp_path: Path) -> None:
     scanned(tmp_path, FIXTURES / "chat-whole-vllm-0.14.1.jsonl")
-    monkeypatch.setattr(library_module, "_HELD_BYTES", 0)
-    with Library(tmp_path) as library:
+    with Library(tmp_path, hold=False) as library:
         assert library.counts().captures == 1
         for path in tmp_path.glob("*.parquet"):
             path.unlink()

@@ -16,12 +16,11 @@ from inspector.archive import Progress, folder, pooling, progress_words, scan
 from inspector.archive.columns import Table
 from inspector.archive.folder import Manifest, ScanFolder, read_manifest
 from inspector.archive.items import Item
-from inspector.archive.listing import list_places
 from inspector.archive.pooling import here, pooled
 from inspector.archive.rows import Rows, rows_of_batch
 from inspector.errors import InspectorError, StoreError
 from inspector.store import FIXTURES
-from tests.support.archives import id_lists, rows_in, scanned
+from tests.support.archives import id_lists, items_of, rows_in, scanned
 from tests.support.command import ROOT
 
 
@@ -153,7 +152,7 @@ def ends_with_one(batch: Sequence[Item]) -> Rows:
 
 def test_a_process_that_ends_takes_only_its_file_along(tmp_path: Path) -> None:
     id_lists(tmp_path / "in", 8)
-    items = list_places([str(tmp_path / "in")]).items
+    items = items_of(tmp_path / "in")
     batches = [items[start : start + 4] for start in range(0, 8, 4)]
     rows = [row for _, some in pooled(batches, 1, ends_with_one) for row in some.captures]
     expected = [row for _, some in here(batches) for row in some.captures]
@@ -245,7 +244,7 @@ def test_a_damaged_part_is_said(tmp_path: Path) -> None:
     scanned(out, tmp_path / "in")
     [part] = read_manifest(out).parts
     (out / f"captures-{part}.parquet").write_bytes(b"PAR1")
-    with pytest.raises(StoreError, match=r"a part cannot be read .*; scan again with --again"):
+    with pytest.raises(StoreError, match=r"cannot be compared with the rows .*; scan again with --again"):
         scan([], out, jobs=1)
     assert scan([], out, jobs=1, again=True).files == 1
     assert len(rows_in(out)) == 1
