@@ -93,8 +93,10 @@ def read_manifest(folder: Path) -> Manifest:
         raise StoreError(
             f"{folder}: no scan here; run `python -m inspector scan PLACE --out {folder}`"
         ) from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreError(f"{path}: is damaged ({error}); remove {folder} and scan again") from error
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be read ({error.strerror}); check the disk") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise StoreError(f"{path}: is not the list of a scan; remove {folder} and scan again") from error
 
 
 class ScanFolder:
@@ -204,6 +206,9 @@ class ScanFolder:
 
         try:
             captures, findings = (pq.read_table(self._path(table, part)) for table in Table)
+            names = [name for table in (captures, findings) for name in table.column_names]
+            if names != [column.name for column in (*CAPTURES, *FINDINGS)]:
+                raise ValueError("it has other columns")
         except Exception as error:  # Arrow has errors of its own
             raise self._unreadable(error) from error
         return captures, findings

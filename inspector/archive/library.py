@@ -141,7 +141,7 @@ class Library:
             for table, columns in ((Table.CAPTURES, CAPTURES), (Table.FINDINGS, FINDINGS)):
                 self._view(connection, table, columns)
             connection.execute("SET lock_configuration = true")
-        except (duckdb.Error, OSError) as error:
+        except (duckdb.Error, OSError, ValueError) as error:
             connection.close()
             raise self._failed(error) from error
         return connection
@@ -282,6 +282,10 @@ class Library:
         files = [str(self.folder / f"{table.value}-{part}.parquet") for part in self.manifest.parts]
         if files:
             rows = connection.read_parquet(files)
+            found = dict(zip(rows.columns, map(str, rows.types), strict=True))
+            for column in columns:
+                if found.get(column.name) not in {None, _TYPES[column.type]}:
+                    raise ValueError(f"the column {column.name} of {table.value} is {found[column.name]}")
             if sum(os.path.getsize(file) for file in files) <= self._held_bytes:
                 rows.create(table.value)
             else:

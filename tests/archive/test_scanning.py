@@ -10,6 +10,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from inspector.archive import Progress, folder, pooling, progress_words, scan
@@ -227,6 +228,9 @@ def test_folders_that_are_no_scan_are_left_alone(tmp_path: Path) -> None:
     [
         "",
         "[]",
+        "null",
+        "[" * 100_000,
+        '{"harmony_scan": 1, "parts": null}',
         '{"harmony_scan": 2}',
         '{"harmony_scan": 1, "places": [], "code": "", "started_at": "", "finished_at": null, "ignored": {}, '
         '"parts": ["../../x"]}',
@@ -234,7 +238,7 @@ def test_folders_that_are_no_scan_are_left_alone(tmp_path: Path) -> None:
 )
 def test_a_damaged_list_of_parts_is_said(content: str, tmp_path: Path) -> None:
     (tmp_path / "scan.json").write_text(content)
-    with pytest.raises(StoreError, match=r"is damaged|another version"):
+    with pytest.raises(StoreError, match=r"is not the list of a scan|another version"):
         read_manifest(tmp_path)
 
 
@@ -248,6 +252,18 @@ def test_a_damaged_part_is_said(tmp_path: Path) -> None:
         scan([], out, jobs=1)
     assert scan([], out, jobs=1, again=True).files == 1
     assert len(rows_in(out)) == 1
+
+
+def test_a_part_with_other_columns_is_said(tmp_path: Path) -> None:
+    [path] = id_lists(tmp_path / "in", 1)
+    out = tmp_path / "out"
+    scanned(out, tmp_path / "in")
+    [part] = read_manifest(out).parts
+    findings = out / f"findings-{part}.parquet"
+    pq.write_table(pq.read_table(findings).drop_columns(["capture"]), findings)
+    path.write_text("[200002]")
+    with pytest.raises(StoreError, match=r"a part cannot be read \(it has other columns\)"):
+        scan([], out, jobs=1)
 
 
 def test_progress_has_a_rate_and_the_time_left() -> None:
