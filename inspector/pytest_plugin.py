@@ -129,7 +129,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if handed is not None:
         handed[_WORKER] = json.dumps(rows)
         return
-    Path(path).write_text(json.dumps({"tests": rows}, indent=1) + "\n", "utf-8")
+    from inspector.store import replacing
+
+    with replacing(path, private=False) as file:
+        file.write(json.dumps({"tests": rows}, indent=1).encode() + b"\n")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -354,7 +354,7 @@ class Reader:
         ended = self.stream.final_event is not None and not self.stream.bodies
         if ended or choice.item_finals:
             return Evidence.FINAL_OBJECT, choice.tokens
-        return (Evidence.USAGE if self.stream.usage else Evidence.NONE), choice.tokens
+        return (Evidence.NONE if self.stream.counted is None else Evidence.USAGE), choice.tokens
 
 
 def read(capture: Capture, *, truth: Sequence[int] | None = None) -> Reading:

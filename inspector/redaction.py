@@ -79,14 +79,14 @@ _USER: Final = re.compile(r"(?<=://)[^/?#@\s]*@")
 _QUERY: Final = re.compile(r"(?<=[?&])([^=&#\s]+)=[^&#\s]*&?")
 
 
-def redact(mapping: Mapping[str, Any], *, headers: bool = False) -> dict[str, Any]:
-    """A copy of a request body, or of `headers`, without what names a secret.
+def redact(body: Any, *, headers: bool = False) -> Any:
+    """A copy of a request body, which may be any JSON, or of `headers`, without what names a secret.
 
     Dropped are such keys at any depth, any name under a key `headers` that sounds like one, and user,
     password and such keys in values that are URLs.
     """
-    copy: dict[str, Any] = {}
-    pending: list[tuple[Any, Any, str]] = [(mapping, copy, "headers" if headers else "")]
+    pending: list[tuple[Any, Any, str]] = []
+    copy = _kept(body, "headers" if headers else "", pending)
     while pending:  # no recursion: a body may nest as deep as JSON reads
         source, target, under = pending.pop()
         if isinstance(source, Mapping):

@@ -5,6 +5,7 @@ raise StoreError, unreadable content raises CaptureError; both messages include 
 """
 
 import os
+import shutil
 import tomllib
 import zlib
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,7 @@ from dataclasses import dataclass, replace
 from io import RawIOBase
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Protocol, Self
+from typing import BinaryIO, Final, Protocol, Self
 
 import zstandard
 
@@ -34,6 +35,7 @@ __all__ = [
     "load",
     "loads",
     "open_writer",
+    "replacing",
     "save",
 ]
 
@@ -220,18 +222,32 @@ def _mib(size: int) -> str:
 
 def save(capture: Capture, path: Path | str) -> None:
     """Write a capture, compressed if the name ends in .gz or .zst; the file appears only when complete."""
-    target = Path(path)
-    part = Path(f"{target}.part")
+    with replacing(path) as file:
+        file.writelines(_packed(_text(capture), Path(path).suffix))
+
+
+@contextmanager
+def replacing(path: Path | str, *, private: bool = True) -> Iterator[BinaryIO]:
+    """A file that takes the place of `path` once it is complete; an error leaves there what was there.
+
+    `private` is for its owner alone. Raises StoreError. A device or a pipe is written as it is.
+    """
+    target, part = Path(path), None
     try:
-        with open(part, "wb", opener=_private) as file:
-            for piece in _packed(_text(capture), target.suffix):
-                file.write(piece)
-        os.replace(part, target)
-    except (OSError, ValueError) as error:
-        _remove(part)
-        raise StoreError(_refused(target, error)) from error
-    except BaseException:
-        _remove(part)
+        if target.is_file() or not target.exists():
+            target = Path(os.path.realpath(target))  # what a link leads to is replaced, not the link
+            part = Path(f"{target}.part")
+        with open(part or target, "wb", opener=_private if private else None) as file:
+            if part is not None and not private and target.exists():
+                shutil.copymode(target, part)
+            yield file
+        if part is not None:
+            os.replace(part, target)
+    except BaseException as error:
+        if part is not None:
+            _remove(part)
+        if isinstance(error, OSError | ValueError):
+            raise StoreError(_refused(Path(path), error)) from error
         raise
 
 

@@ -20,7 +20,7 @@ from typing import Final
 
 from inspector.capture import Capture, render
 from inspector.errors import InspectorError
-from inspector.store import loads
+from inspector.store import loads, replacing
 
 __all__ = ["KEPT_BYTES", "KEPT_DAYS", "Shelf", "Upload"]
 
@@ -103,7 +103,7 @@ class Shelf:
             self._remove_old()
             most = min(_SESSION_BYTES, self._bytes_at_most)
             for one in uploads:
-                with suppress(InspectorError):  # a request that is nested too deeply to be written
+                with suppress(InspectorError):  # a full disk, or a request that is nested too deeply
                     if sum(map(len, content := _written(one))) <= most:
                         _write(folder / _file_name(one), content)
             _remove_beyond(folder, most)
@@ -174,10 +174,8 @@ def _written(one: Upload) -> tuple[bytes, bytes]:
 
 
 def _write(path: Path, content: Iterable[bytes]) -> None:
-    part = path.with_suffix(".part")
-    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+    with replacing(path) as file:
         file.writelines(content)
-    part.replace(path)
 
 
 def _read(path: Path) -> Upload:

@@ -196,6 +196,28 @@ SERVERS_BY_NAME: Final = {
 """Where a text may name a server, and why; docstrings state facts and are not looked at."""
 
 
+def listed_endpoints(node: ast.AST) -> set[str]:
+    """Members of `Endpoint` that a table or a list names."""
+    match node:
+        case ast.Dict(keys=items) | ast.Set(elts=items) | ast.List(elts=items) | ast.Tuple(elts=items):
+            words = {ast.unparse(item) for item in items if item is not None}
+            return {word for word in words if word.startswith("Endpoint.")}
+        case _:
+            return set()
+
+
+def test_the_table_of_endpoints_is_the_only_one() -> None:
+    own = ("inspector/wire/endpoints.py", "inspector/engines/", "inspector/lab/")
+    offenders = [
+        f"{named(path)}:{node.lineno} lists endpoints"
+        for path in MODULES
+        if not named(path).startswith(own)
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.expr) and len(listed_endpoints(node)) > 1
+    ]
+    assert offenders == [], "ask `reading.spec`: a new endpoint is in no list"
+
+
 def test_no_module_above_the_seam_names_a_server() -> None:
     offenders = []
     for path in [*MODULES, *sorted(PAGES.rglob("*.py")), ROOT / "app.py"]:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import random
 import subprocess
 import sys
@@ -24,6 +25,7 @@ from inspector.store import (
     load,
     loads,
     open_writer,
+    replacing,
     save,
 )
 
@@ -197,6 +199,29 @@ def test_saving_where_the_disk_refuses_is_told(tmp_path: Path, name: str) -> Non
     ):
         save(CAPTURE, f"{tmp_path}/{name}")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_replaced_file_keeps_its_mode_and_its_links(tmp_path: Path) -> None:
+    path, link = tmp_path / "report.md", tmp_path / "latest.md"
+    path.write_text("before")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    with replacing(link, private=False) as file:
+        file.write(b"after")
+    assert link.is_symlink()
+    assert path.read_text() == "after"
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_pipe_is_written_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with replacing(path) as file:
+        file.write(b"report")
+    assert os.read(reader, 100) == b"report"
+    os.close(reader)
+    assert path.is_fifo()
 
 
 def test_a_growing_capture_can_be_read_at_any_time(tmp_path: Path) -> None:

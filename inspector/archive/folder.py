@@ -8,25 +8,26 @@ import fcntl
 import json
 import os
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import blake2b
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from inspector.archive.columns import CAPTURES, FINDINGS, Table
+from inspector.archive.items import Key
 from inspector.archive.rows import Rows
 from inspector.archive.tables import arrow_table, without_items
 from inspector.errors import InspectorError, StoreError
+from inspector.store import replacing
 
 __all__ = [
     "LOCK",
     "MANIFEST",
     "PART_CAPTURES",
-    "Known",
     "Manifest",
     "ScanFolder",
     "is_scan",
@@ -48,18 +49,6 @@ _FORMAT: Final = "harmony_scan"
 _VERSION: Final = 1
 _PART: Final = re.compile(r"(?:captures|findings)-[0-9]{6,9}\.parquet(?:\.part)?")
 _NUMBER: Final = re.compile(r"[0-9]{6,9}")
-
-Key = tuple[str, str | None]
-"""Path and member of an item, as rows have them."""
-
-
-class Known(NamedTuple):
-    """What the rows say of an item."""
-
-    size: int
-    stamp: str
-    whole: bool
-    """False where its bytes could not be read, which may have been the network."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +93,10 @@ def read_manifest(folder: Path) -> Manifest:
         raise StoreError(
             f"{folder}: no scan here; run `python -m inspector scan PLACE --out {folder}`"
         ) from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreError(f"{path}: is damaged ({error}); remove {folder} and scan again") from error
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be read ({error.strerror}); check the disk") from error
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise StoreError(f"{path}: is not the list of a scan; remove {folder} and scan again") from error
 
 
 class ScanFolder:
@@ -141,31 +132,17 @@ class ScanFolder:
             Manifest(places=tuple(places), code=code, parts=parts, started_at=now, ignored=dict(ignored))
         )
 
-    def known(self) -> dict[Key, Known]:
-        """The items that have rows, if the same code computed them."""
-        import pyarrow.parquet as pq  # noqa: PLC0415 -- an extra
+    def files(self) -> dict[str, Path]:
+        """The files of captures by their parts, if the same code computed them."""
+        parts = self.manifest.parts if self.manifest.code == code_hash() else ()
+        return {part: self._path(Table.CAPTURES, part) for part in parts}
 
-        found: dict[Key, Known] = {}
-        if self.manifest.code != code_hash():
-            return found
-        for part in self.manifest.parts:
-            path = self._path(Table.CAPTURES, part)
-            try:
-                table = pq.read_table(path, columns=["path", "member", "size", "stamp", "digest"])
-            except Exception as error:  # Arrow has errors of its own
-                raise self._unreadable(error) from error
-            columns = [
-                table.column(name).to_pylist() for name in ("path", "member", "size", "stamp", "digest")
-            ]
-            for path_, member, size, stamp, digest in zip(*columns, strict=True):
-                found[path_, member] = Known(size, stamp, digest is not None)
-        return found
-
-    def drop(self, keys: Container[Key]) -> None:
-        """Remove the rows of some items."""
+    def drop(self, stale: Callable[[str], Collection[Key]]) -> None:
+        """Remove the rows of the items that are stale in a part."""
         parts, changed = list[str](), False
         for part in self.manifest.parts:
-            left = without_items(*self._tables(part), keys)
+            keys = stale(part)
+            left = without_items(*self._tables(part), keys) if keys else None
             if left is None:
                 parts.append(part)
                 continue
@@ -229,6 +206,9 @@ class ScanFolder:
 
         try:
             captures, findings = (pq.read_table(self._path(table, part)) for table in Table)
+            names = [name for table in (captures, findings) for name in table.column_names]
+            if names != [column.name for column in (*CAPTURES, *FINDINGS)]:
+                raise ValueError("it has other columns")
         except Exception as error:  # Arrow has errors of its own
             raise self._unreadable(error) from error
         return captures, findings
@@ -245,13 +225,8 @@ class ScanFolder:
         part = f"{self._last:06d}"
         for table, some in zip(Table, zip(*tables, strict=True), strict=True):
             path = self._path(table, part)
-            unfinished = path.with_name(f"{path.name}.part")
-            try:
-                with open(unfinished, "wb", opener=_private) as file:
-                    pq.write_table(pa.concat_tables(some), file, compression="zstd")
-                os.replace(unfinished, path)
-            except OSError as error:
-                raise _refused(path, error) from error
+            with replacing(path) as file:
+                pq.write_table(pa.concat_tables(some), file, compression="zstd")
         return part
 
     def _commit(self, manifest: Manifest) -> None:
@@ -265,18 +240,15 @@ class ScanFolder:
             "ignored": dict(manifest.ignored),
             "parts": list(manifest.parts),
         }
-        path = self.path / MANIFEST
-        unfinished = self.path / f"{MANIFEST}.part"
+        with replacing(self.path / MANIFEST) as file:
+            file.write(json.dumps(row, indent=1).encode())
         try:
-            with open(unfinished, "w", encoding="utf-8", opener=_private) as file:
-                json.dump(row, file, indent=1)
-            os.replace(unfinished, path)
             named = {f"{table.value}-{part}.parquet" for table in Table for part in manifest.parts}
             for name in os.listdir(self.path):
                 if _PART.fullmatch(name) and name not in named:
                     (self.path / name).unlink(missing_ok=True)
         except OSError as error:
-            raise _refused(path, error) from error
+            raise _refused(self.path, error) from error
         self.manifest = manifest
 
 

@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import quote_from_bytes, unquote_to_bytes, urlsplit
 
+from inspector.archive.local import open_at_once, read_at_once
 from inspector.archive.remote import is_url, open_url
 from inspector.archive.zips import Archive, opened_zip
 from inspector.errors import StoreError
 from inspector.store import LIMIT_BYTES, disk_errors
 
-__all__ = ["Item", "ItemReader", "as_text", "from_text"]
+__all__ = ["Item", "ItemReader", "Key", "as_text", "from_text"]
 
 _FILE_URL: Final = "file://"
+
+Key = tuple[str, str | None]
+"""Path and member of an item, as rows have them."""
 
 
 class Item(NamedTuple):
@@ -31,7 +35,7 @@ class Item(NamedTuple):
     """Why it cannot be read, where the listing found that already."""
 
     @property
-    def key(self) -> tuple[str, str | None]:
+    def key(self) -> Key:
         """What names it in the rows."""
         return as_text(self.path), None if self.member is None else _as_member(self.member)
 
@@ -57,10 +61,8 @@ class ItemReader:
         if is_url(item.path):
             return _remote(item)
         try:
-            with disk_errors(item.path), open(item.path, "rb") as file:
-                # Room for the largest file would cost more than reading a usual one.
-                fits = os.fstat(file.fileno()).st_size <= LIMIT_BYTES
-                return file.read(-1 if fits else LIMIT_BYTES + 1)
+            with disk_errors(item.path), open_at_once(item.path) as file:
+                return read_at_once(file, LIMIT_BYTES + 1)
         except StoreError as error:  # the folder has a column of its own
             raise StoreError(str(error).replace(item.path, Path(item.path).name, 1)) from error
 

@@ -59,7 +59,7 @@ SORTS: Final = tuple(column.name for column in CAPTURES if not column.hidden)
 _MEMORY: Final = "1GB"
 _ALL: Final = 2**62
 _HELD_BYTES: Final = 32 * 2**20
-"""Parquet files of a table up to this size are held in memory, as a page asks many questions of them."""
+"""Parquet files of a table up to this size are held in memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,8 +108,10 @@ class Tally:
 class Library:
     """The rows of a scan; every question may have a filter. Methods raise InspectorError."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, hold: bool = True) -> None:
+        """With `hold`, tables that are small enough are held in memory, for many questions."""
         missing_extra()
+        self._held_bytes = _HELD_BYTES if hold else 0
         self.folder = folder.resolve()
         self.manifest: Manifest = read_manifest(folder)
         while True:
@@ -139,7 +141,7 @@ class Library:
             for table, columns in ((Table.CAPTURES, CAPTURES), (Table.FINDINGS, FINDINGS)):
                 self._view(connection, table, columns)
             connection.execute("SET lock_configuration = true")
-        except (duckdb.Error, OSError) as error:
+        except (duckdb.Error, OSError, ValueError) as error:
             connection.close()
             raise self._failed(error) from error
         return connection
@@ -280,7 +282,11 @@ class Library:
         files = [str(self.folder / f"{table.value}-{part}.parquet") for part in self.manifest.parts]
         if files:
             rows = connection.read_parquet(files)
-            if sum(os.path.getsize(file) for file in files) <= _HELD_BYTES:
+            found = dict(zip(rows.columns, map(str, rows.types), strict=True))
+            for column in columns:
+                if found.get(column.name) not in {None, _TYPES[column.type]}:
+                    raise ValueError(f"the column {column.name} of {table.value} is {found[column.name]}")
+            if sum(os.path.getsize(file) for file in files) <= self._held_bytes:
                 rows.create(table.value)
             else:
                 rows.create_view(table.value)

@@ -1,21 +1,21 @@
-"""The items of some places: folders, globs, zip archives and URLs, in a fixed order and each file once."""
+"""The items of some places: folders, globs, zip archives and URLs."""
 
 import glob
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 from inspector.archive.folder import LOCK, MANIFEST
 from inspector.archive.items import Item, from_text
+from inspector.archive.local import open_at_once
 from inspector.archive.remote import is_url, remote_files
 from inspector.archive.zips import opened_zip
 from inspector.errors import InspectorError, StoreError
 
-__all__ = ["ENDINGS", "Listing", "list_places", "whole_place"]
+__all__ = ["ENDINGS", "items_at", "whole_place"]
 
 ENDINGS: Final = (".har", ".json", ".jsonl", ".log", ".ndjson", ".out", ".sse", ".txt", ".zip")
 """Files of a folder or an archive that are read, also with `.gz` or `.zst` behind; a file that is named
@@ -27,29 +27,14 @@ _SIZE_AT_MOST: Final = 2**62
 """What a table holds; the directory of an archive may claim more."""
 
 
-@dataclass(slots=True)
-class Listing:
-    """What was found."""
+def items_at(places: Iterable[str], ignored: Counter[str], *, but: Path | None = None) -> Iterator[Item]:
+    """All items of some places, in no order; an item that two places have comes twice.
 
-    items: list[Item] = field(default_factory=list)
-    ignored: Counter[str] = field(default_factory=Counter)
-    """Files of folders and archives that were left out, by ending."""
-
-
-def list_places(places: Sequence[str], *, but: Path | None = None) -> Listing:
-    """All items of some places, sorted by path; `but` is a folder that is left out.
-
-    Raises InspectorError for a place that does not exist.
+    Counts in `ignored` the files of folders and archives that are left out, by ending; `but` is a folder that
+    is left out. Raises InspectorError for a place that does not exist.
     """
-    found = Listing()
-    seen: set[tuple[str, str | None]] = set()
     for place in places:
-        for item in _of_place(place, found.ignored, None if but is None else but.resolve()):
-            if item.key not in seen:
-                seen.add(item.key)
-                found.items.append(item)
-    found.items.sort(key=lambda item: (item.path, item.member or ""))
-    return found
+        yield from _of_place(place, ignored, None if but is None else but.resolve())
 
 
 def whole_place(place: str) -> str:
@@ -68,14 +53,15 @@ def _of_place(place: str, ignored: Counter[str], but: Path | None) -> Iterator[I
     elif os.path.lexists(path):
         yield from _of_file(path, ignored)
     elif glob.has_magic(place):
-        found = sorted(glob.iglob(os.path.expanduser(place), recursive=True))
-        matched = [name for name in found if not os.path.isdir(name)]
-        if not matched:
-            why = "only folders match; pass the folders" if found else "no file matches; check the pattern"
-            raise InspectorError(f"{place}: {why}")
-        for name in matched:
-            if not _is_list_of_parts(name):
+        matched = Counter[bool]()
+        for name in glob.iglob(os.path.expanduser(place), recursive=True):
+            is_folder = os.path.isdir(name)
+            matched[is_folder] += 1
+            if not is_folder and not _is_list_of_parts(name):
                 yield from _of_file(os.path.abspath(name), ignored)
+        if not matched[False]:
+            why = "only folders match; pass the folders" if matched else "no file matches; check the pattern"
+            raise InspectorError(f"{place}: {why}")
     else:
         raise StoreError(f"{place}: no such file or folder; check the name")
 
@@ -90,22 +76,22 @@ def _of_folder(folder: str, ignored: Counter[str], but: Path | None) -> Iterator
             if (told.st_dev, told.st_ino) in visited or (but is not None and Path(here).resolve() == but):
                 continue
             visited.add((told.st_dev, told.st_ino))
+            folders = list[str]()
             with os.scandir(here) as entries:
-                found = sorted(entries, key=lambda entry: entry.name)
+                for entry in entries:
+                    if entry.name.startswith(".") or _is_list_of_parts(entry.path):
+                        continue
+                    if _is_folder(entry):
+                        folders.append(entry.path)
+                    elif _wanted(entry.name):
+                        yield from _of_file(entry.path, ignored)
+                    else:
+                        ignored[_ending(entry.name)] += 1
+            waiting += sorted(folders)  # of two links to a folder each scan takes the same
         except OSError as error:
             yield Item(
                 here, None, 0, "", f"the folder cannot be read ({error.strerror}); check its permissions"
             )
-            continue
-        for entry in found:
-            if entry.name.startswith(".") or _is_list_of_parts(entry.path):
-                continue
-            if _is_folder(entry):
-                waiting.append(entry.path)
-            elif _wanted(entry.name):
-                yield from _of_file(entry.path, ignored)
-            else:
-                ignored[_ending(entry.name)] += 1
 
 
 def _is_list_of_parts(path: str, exists: Callable[[str], bool] = os.path.exists) -> bool:
@@ -142,7 +128,7 @@ def _is_zip(path: str) -> bool:
     if path.endswith((".jsonl", ".json", ".gz", ".zst")):
         return False
     try:
-        with open(path, "rb") as file:
+        with open_at_once(path) as file:
             return file.read(len(_ZIP)) == _ZIP or path.lower().endswith(".zip")
     except OSError:
         return False

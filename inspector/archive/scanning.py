@@ -1,17 +1,20 @@
 """A scan: list, skip what has rows already, read the rest on all cores, and write parts as rows come."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from math import ceil
 from pathlib import Path
 from typing import Final
 
 from inspector.archive.columns import CAPTURES, UNREAD
-from inspector.archive.folder import Known, ScanFolder, is_scan, read_manifest
+from inspector.archive.folder import ScanFolder, is_scan, read_manifest
+from inspector.archive.index import Index
 from inspector.archive.items import Item
-from inspector.archive.listing import list_places, whole_place
+from inspector.archive.listing import items_at, whole_place
 from inspector.archive.pooling import Batch, Runner, cores, here, pooled
 from inspector.archive.rows import Rows
 from inspector.audit.verdict import Level
@@ -65,7 +68,7 @@ class Progress:
     def add(self, batch: Batch, rows: Rows) -> None:
         """Count the rows of a batch."""
         self.done += len(batch)
-        self.done_size += sum(map(_weight, batch))
+        self.done_size += sum(item.size + _FILE_BYTES for item in batch)
         levels = [row[_LEVEL] for row in rows.captures]
         unread = levels.count(UNREAD)
         self.captures += len(levels) - unread
@@ -106,26 +109,19 @@ def scan(
         if not is_scan(out):
             raise InspectorError(f"nothing to scan; pass a file, folder, glob or URL (no scan in {out} yet)")
         places = read_manifest(out).places
-    with closing(ScanFolder(out)) as folder:
-        listed = list_places(places, but=out)
-        known = {} if again else folder.known()
-        wanted = [item for item in listed.items if not _unchanged(item, known.get(item.key))]
-        folder.begin([whole_place(place) for place in places], listed.ignored, discard=again)
-        gone = set(known) - {item.key for item in listed.items}
-        if stale := gone | {item.key for item in wanted} & set(known):
-            folder.drop(stale)
-        far = Progress(
-            files=len(wanted),
-            skipped=len(listed.items) - len(wanted),
-            removed=len(gone),
-            size=sum(map(_weight, wanted)),
-        )
+    with closing(ScanFolder(out)) as folder, closing(Index(out)) as index:
+        ignored = Counter[str]()
+        index.take(items_at(places, ignored, but=out))
+        index.compare({} if again else folder.files())
+        folder.begin([whole_place(place) for place in places], ignored, discard=again)
+        folder.drop(index.stale)
+        items, files, size, gone = index.sizes()
+        far = Progress(files=files, skipped=items - files, removed=gone, size=size + files * _FILE_BYTES)
         tell(far)
         start = written = clock()
-        batches = list(_batches(wanted))
-        read = runner or _runner(len(batches), jobs)
+        read = runner or _runner(files, size, jobs)
         try:
-            with closing(read(batches)) as rows_of_batches:  # type: ignore[type-var]
+            with closing(read(_batches(index.wanted()))) as rows_of_batches:  # type: ignore[type-var]
                 for batch, rows in rows_of_batches:
                     now = clock()
                     far.add(batch, rows)
@@ -143,15 +139,7 @@ def scan(
         return far
 
 
-def _unchanged(item: Item, known: Known | None) -> bool:
-    return known is not None and known.whole and bool(item.stamp) and known[:2] == (item.size, item.stamp)
-
-
-def _weight(item: Item) -> int:
-    return item.size + _FILE_BYTES
-
-
-def _batches(items: Sequence[Item]) -> Iterator[list[Item]]:
+def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:
     batch: list[Item] = []
     size = 0
     for item in items:
@@ -164,8 +152,9 @@ def _batches(items: Sequence[Item]) -> Iterator[list[Item]]:
         yield batch
 
 
-def _runner(batches: int, jobs: int | None) -> Runner:
-    jobs = min(cores() if jobs is None else jobs, batches)
+def _runner(files: int, size: int, jobs: int | None) -> Runner:
+    batches = max(files / _BATCH_FILES, size / _BATCH_BYTES)
+    jobs = min(cores() if jobs is None else jobs, ceil(batches))
     if jobs <= 1 or batches <= _BATCHES_HERE:
         return here
     return partial(pooled, jobs=jobs)

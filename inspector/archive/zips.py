@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from io import BufferedIOBase
-from pathlib import Path
 from typing import IO, Final, cast
 
+from inspector.archive.local import open_at_once
 from inspector.archive.remote import download, is_url, open_url
 from inspector.errors import CaptureError, StoreError
 from inspector.store import LIMIT_BYTES
@@ -104,7 +104,7 @@ def opened_zip(path: str) -> Archive:
     """An archive by path or URL; raises CaptureError for one that is damaged or beyond the bounds."""
     name = path.rstrip("/").rpartition("/")[2]
     try:
-        plain = open_url(path) if is_url(path) else cast(IO[bytes], Path(path).open("rb"))  # noqa: SIM115 -- kept
+        plain = open_url(path) if is_url(path) else open_at_once(path)
     except OSError as error:
         raise StoreError(f"{name}: cannot be read ({error.strerror or error}); check the file") from error
     try:

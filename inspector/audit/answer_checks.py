@@ -7,7 +7,6 @@ from typing import Final
 from inspector.audit.finding import Facts, Finding
 from inspector.audit.kinds import Code, Kind, Severity
 from inspector.audit.words import events_of
-from inspector.capture import Endpoint
 from inspector.harmony.text import text_of
 from inspector.harmony.transcript import Message
 from inspector.reading import ChoiceReading, Evidence, Reading
@@ -96,7 +95,7 @@ def no_answer(reading: Reading, choice: ChoiceReading, found: Iterable[Finding])
     `found` are the other findings: where text was lost, refused or is unaccounted for, an answer may have
     been there, and that is the finding.
     """
-    if reading.header.endpoint not in {Endpoint.CHAT, Endpoint.RESPONSES} or not reading.ended:
+    if not reading.spec.parsed or not reading.ended:
         return
     others = (one for one in found if one.kind is not Kind.PROTOCOL and one.code is not Code.EVENT_REPEATED)
     if choice.finish_reason not in _ENDED or any(others):

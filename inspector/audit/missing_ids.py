@@ -22,11 +22,9 @@ def ids_missing(reading: Reading) -> bool:
     """
     if any(choice.has_finals for choice in reading.choices):
         return False  # no id was expected: the tokens of its messages are compared with the count
-    usage = reading.stream.usage
-    counted = None if usage is None else usage.get("completion_tokens", usage.get("output_tokens"))
     seen = sum(len(choice.tokens) for choice in reading.choices)
-    if type(counted) is int:
-        return counted > seen
+    if reading.stream.counted is not None:
+        return reading.stream.counted > seen
     if not reading.spec.deltas_only:
         return False
     if not any(event.kind is EventKind.SSE for event in reading.events):

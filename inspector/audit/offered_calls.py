@@ -11,14 +11,12 @@ from typing import Any, Final
 from inspector.audit.finding import Facts, Finding
 from inspector.audit.kinds import Code, Kind, Severity
 from inspector.audit.words import events_of
-from inspector.capture import Endpoint
 from inspector.deltas import tool_index, tool_name
 from inspector.engines.replays import is_replayed
 from inspector.reading import ChoiceReading, Reading
 
 __all__ = ["unoffered_calls"]
 
-_ENDPOINTS: Final = frozenset({Endpoint.CHAT, Endpoint.RESPONSES})
 _ASKS: Final = ("messages", "input")
 """Keys of a request that is known."""
 _LISTED_AT_MOST: Final = 64
@@ -65,7 +63,7 @@ def unoffered_calls(reading: Reading, choice: ChoiceReading, found: Iterable[Fin
 
     `found` are the other findings: a call that one of them tells of, under another name, is no second one.
     """
-    if reading.header.endpoint not in _ENDPOINTS or not reading.ended:
+    if not reading.spec.parsed or not reading.ended:
         return
     if is_replayed(reading.header.owned_by):  # it replays a response to another request
         return

@@ -168,9 +168,9 @@ def _truncated(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
 def _below_limit(reading: Reading) -> tuple[int, int] | None:
     """Tokens and limit, where the server blames a limit that was not reached for an empty output."""
     told = reading.stream.final_object or {}
-    limit, counted = told.get("max_output_tokens"), (reading.stream.usage or {}).get("output_tokens")
+    limit, counted = told.get("max_output_tokens"), reading.stream.counted
     blamed = reading.stream.incomplete_reason == "max_output_tokens"
-    if not blamed or told.get("output") or type(limit) is not int or type(counted) is not int:
+    if not blamed or told.get("output") or type(limit) is not int or counted is None:
         return None
     return (counted, limit) if counted < limit else None
 
@@ -179,10 +179,9 @@ def _limit_reached(reading: Reading) -> int | None:
     """The limit of a Responses request, when the server used all of it and calls the answer completed."""
     told = reading.stream.final_object or {}
     limit = reading.header.request.get("max_output_tokens", told.get("max_output_tokens"))
-    usage = reading.stream.usage or {}
     if reading.stream.final_status != "completed" or type(limit) is not int or limit < 1:
         return None
-    return limit if usage.get("output_tokens") == limit else None
+    return limit if reading.stream.counted == limit else None
 
 
 def _no_done(reading: Reading) -> Iterator[Finding]:
@@ -200,9 +199,8 @@ def _no_done(reading: Reading) -> Iterator[Finding]:
 
 
 def _counts(reading: Reading) -> Iterator[Finding]:
-    usage = reading.stream.usage
-    counted = None if usage is None else usage.get("completion_tokens", usage.get("output_tokens"))
-    if type(counted) is not int:
+    counted = reading.stream.counted
+    if counted is None:
         return
     if all(choice.evidence in {Evidence.TOKEN_IDS, Evidence.LOGPROBS} for choice in reading.choices):
         seen = sum(len(choice.tokens) for choice in reading.choices)

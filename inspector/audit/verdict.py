@@ -252,7 +252,7 @@ def _checked(reading: Reading) -> str:
 
 def _open(reading: Reading, told: Reconstruction | None) -> str:
     """Why a final object that equals the deltas does not settle it, and what would."""
-    if (reading.stream.usage or {}).get("output_tokens") is None:
+    if reading.stream.counted is None:
         return "The final object has no token count (usage) to check it against."
     if told is None:
         return _untold_messages(reading)

@@ -19,6 +19,8 @@ from inspector.wire.sse import SseDecoder, SseItem
 __all__ = ["Recorder", "Sink"]
 
 BODY_LIMIT_BYTES: Final = 64 * 2**20
+_LONG_BYTES: Final = 2**20
+"""To keep events of more than this takes a turn of its own."""
 
 
 class Sink(Protocol):
@@ -103,9 +105,12 @@ class Recorder:
             for number, plain in enumerate(self._decoder.receive(raw)):
                 if number:
                     yield
+                sent = self._kept_bytes
                 self._take(plain, at_s)
                 if self.unread:
                     return
+                if self._kept_bytes - sent > _LONG_BYTES:  # the sink writes it before anything else is done
+                    yield
         except Undecodable as error:
             self._stop(f"The response is not readable here to its end: {error}.")
 

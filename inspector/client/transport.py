@@ -66,8 +66,7 @@ def content_of(request: httpx.Request) -> bytes:
 def secrets_in(request: httpx.Request) -> list[str]:
     """The keys of a request, which its answer may repeat."""
     body = loads(content_of(request).decode("utf-8", "replace"))
-    redacted = redact(body) if isinstance(body, dict) else None
-    return secrets_of(request.headers.raw, body, redacted, request.url.query)
+    return secrets_of(request.headers.raw, body, redact(body), request.url.query)
 
 
 def header_of(

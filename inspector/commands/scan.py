@@ -87,7 +87,7 @@ def run(arguments: Namespace) -> int:
         )
     finally:
         telling.end()
-    with Library(out) as library:
+    with Library(out, hold=False) as library:
         found = summarise(library)
         ignored = library.manifest.ignored
     if arguments.json:

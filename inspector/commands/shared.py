@@ -12,10 +12,10 @@ from typing import Any, NoReturn, Protocol
 
 from inspector.audit import Severity
 from inspector.capture import Capture
-from inspector.errors import InspectorError, StoreError
+from inspector.errors import InspectorError
 from inspector.formats import count
 from inspector.reading import Reading
-from inspector.store import load, loads
+from inspector.store import load, loads, replacing
 
 __all__ = [
     "Commands",
@@ -148,16 +148,13 @@ def write_text(out: str, text: str) -> None:
     if out == "-":
         print(content.decode("utf-8"), end="")
         return
-    try:
-        Path(out).write_bytes(content)
-    except OSError as error:
-        raise StoreError(f"{out}: cannot be written ({error.strerror}); choose another path") from error
+    with replacing(out, private=False) as file:
+        file.write(content)
 
 
 def tokens_known(reading: Reading) -> str:
     """How many tokens a response has: by their IDs, or else by the server's count."""
     if reading.choice.has_ids:
         return count(len(reading.choice.tokens), "token")
-    usage = reading.stream.usage or {}
-    told = usage.get("completion_tokens", usage.get("output_tokens"))
-    return f"{count(told, 'token')} by the server's count" if type(told) is int else "token count unknown"
+    counted = reading.stream.counted
+    return "token count unknown" if counted is None else f"{count(counted, 'token')} by the server's count"

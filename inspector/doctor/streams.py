@@ -97,8 +97,7 @@ def _shown(run: Run) -> Iterator[Shown]:
     if not _came(run):
         return
     yield Shown.ANSWER
-    counted = (reading.stream.usage or {}).get("completion_tokens")
-    if reading.choice.evidence is Evidence.TOKEN_IDS and counted == len(reading.choice.tokens):
+    if reading.choice.evidence is Evidence.TOKEN_IDS and reading.stream.counted == len(reading.choice.tokens):
         yield Shown.ALL_TOKEN_IDS
 
 

@@ -22,6 +22,7 @@ from inspector.lab.html import SHAPES, STYLE
 from inspector.lab.results import Run, one_each, version_key
 from inspector.lab.score import Outcome, Score
 from inspector.lab.scripts import ENDPOINTS, Script
+from inspector.store import replacing
 
 __all__ = ["address_of", "publish"]
 
@@ -49,7 +50,8 @@ def publish(runs: Sequence[Run], scripts: Sequence[Script], folder: Path) -> lis
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
-            (folder / name).write_text(text, encoding="utf-8")
+            with replacing(folder / name, private=False) as file:
+                file.write(text.encode())
     except OSError as error:
         raise LabError(f"{folder}: the pages cannot be written ({error}); name another folder") from error
     return [folder / name for name in files]

@@ -16,6 +16,7 @@ from inspector.harmony import vocab
 from inspector.lab.scripts import Piece, Script, load
 from inspector.lab.server import STANDALONE
 from inspector.lab.standin.steps import RAGGED, schedule_of
+from inspector.store import replacing
 
 __all__ = ["DATA_FILE", "TEST_FILE", "case_of", "write_vllm_tests"]
 
@@ -38,8 +39,9 @@ def write_vllm_tests(folder: Path) -> tuple[int, int]:
     }
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / TEST_FILE).write_bytes(_TEMPLATE.read_bytes())
-        (folder / DATA_FILE).write_text(_json(data), encoding="utf-8")
+        for name, content in ((TEST_FILE, _TEMPLATE.read_bytes()), (DATA_FILE, _json(data).encode())):
+            with replacing(folder / name, private=False) as file:
+                file.write(content)
     except OSError as error:
         raise LabError(f"{folder}: cannot be written ({error.strerror}); choose another folder") from error
     return len(cases), len(scripts)

@@ -127,7 +127,7 @@ def judged(capture: Capture, problem: Problem | None) -> Judged:
         failure=failure,
         status=reading.header.status,
         evidence=reading.choice.evidence.value,
-        tokens=tokens or _counted(reading),
+        tokens=tokens or reading.stream.counted or 0,
         events=len(reading.events),
         tokens_per_event=tokens / carriers if carriers else None,
         first_token_s=times[0] if times else None,
@@ -160,14 +160,6 @@ def _is_loss(finding: Finding) -> bool:
     if finding.severity is Severity.ERROR:
         return KINDS[finding.kind].side is Side.TEXT or finding.kind is Kind.INVALID_TOOL_ARGUMENTS
     return finding.code in _SILENT
-
-
-def _counted(reading: Reading) -> int:
-    usage = reading.stream.usage or {}
-    for key in ("completion_tokens", "output_tokens"):
-        if isinstance(count := usage.get(key), int):
-            return count
-    return 0
 
 
 def arrivals(reading: Reading) -> tuple[list[float], list[str]]:

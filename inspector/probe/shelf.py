@@ -16,7 +16,7 @@ from inspector.capture import Capture, Endpoint
 from inspector.errors import InspectorError, StoreError
 from inspector.masking import Standins, masked
 from inspector.probe.judging import Judged, Result, Row, judged
-from inspector.store import load, save
+from inspector.store import load, replacing, save
 
 __all__ = ["ProbeShelf", "row_of", "row_values"]
 
@@ -42,9 +42,10 @@ class ProbeShelf:
         begun = self._begun(json.loads(json.dumps(plan)))
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # rows quote what a model said
-            self.captures.mkdir(mode=0o700, exist_ok=True)
             if not begun:
-                (folder / _PLAN).write_text(json.dumps(plan, indent=1) + "\n", encoding="utf-8")
+                with replacing(folder / _PLAN) as file:
+                    file.write(json.dumps(plan, indent=1).encode() + b"\n")
+            self.captures.mkdir(mode=0o700, exist_ok=True)
             self._file = _opened(folder / _ROWS)
             self.rows = _rows(self._file)
         except (OSError, ValueError) as error:

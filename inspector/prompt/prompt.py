@@ -83,8 +83,7 @@ def _compared(
     reading: Reading, ids: list[int], source: PromptSource, messages: Sequence[PromptMessage]
 ) -> tuple[list[PromptDifference], str, bool]:
     request = reading.header.request
-    chat, responses = (reading.header.endpoint is one for one in (Endpoint.CHAT, Endpoint.RESPONSES))
-    if not chat and not responses:
+    if not reading.spec.parsed:
         if source is not PromptSource.SERVER:
             return [], "The server did not send its prompt; these are the tokens of the request.", False
         if not isinstance(request.get("prompt"), str | list):
@@ -94,7 +93,7 @@ def _compared(
         return [], "The prompt contains no Harmony message.", False
     if len(messages) > _MESSAGES_AT_MOST:
         return [], f"It has more than {number(_MESSAGES_AT_MOST)} messages.", False
-    wanted = asked(request) if chat else asked_input(request)
+    wanted = asked_input(request) if reading.header.endpoint is Endpoint.RESPONSES else asked(request)
     if wanted.unknown:
         return [], wanted.unknown, False
     opened = request.get("add_generation_prompt") is not False

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from openai_harmony import Conversation, HarmonyError, Message, RenderConversationConfig, Role
 
 from inspector.harmony.vocab import encoding, is_endless
-from inspector.wire.stream import token_ids
+from inspector.wire.stream import token_count, token_ids
 
 __all__ = ["ToldInput", "told_input"]
 
@@ -77,4 +77,4 @@ def _counted(usage: object) -> int | None:
     details = usage.get("input_tokens_details")
     turns = details.get("input_tokens_per_turn") if isinstance(details, Mapping) else None
     first = turns[0] if isinstance(turns, list) and turns else usage.get("input_tokens")
-    return first if type(first) is int else None
+    return token_count(first)

@@ -40,8 +40,7 @@ class Recording:
         self.body: Any = loads(raw.decode("utf-8", "replace")) if raw else None
         """The request's JSON; None when it has none."""
         self._header = header_of(endpoint, raw, source=source)
-        redacted = redact(self.body) if isinstance(self.body, dict) else None
-        self._sink = without_secrets(sink, secrets_of(headers, self.body, redacted, query))
+        self._sink = without_secrets(sink, secrets_of(headers, self.body, redact(self.body), query))
         self._now_s = self._begun_s = clock()
         self._clock = clock
         self._recorder: Recorder | None = None

@@ -15,7 +15,8 @@ __all__ = ["EventRewriter", "ask_for_ids", "body_without_ids"]
 
 _BACKGROUND: Final = "background"
 _WAITING_AT_MOST: Final = 64 * 2**20
-_EVENT_END: Final = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
+_EVENT_END: Final = re.compile(rb"(?>\r\n|\n|\r){2,}")
+"""Any number of empty lines: one match for all of them."""
 _END_BYTES: Final = 3
 """Of an event's end, what may have arrived while the rest has not."""
 _DATA: Final = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|(?<=[\r\n]))data:")

@@ -13,12 +13,12 @@ from urllib.parse import urlsplit
 
 from inspector.audit import Finding
 from inspector.audit.kinds import KINDS, Side
-from inspector.capture import Endpoint
 from inspector.diagnosis import Cause
 from inspector.errors import InspectorError
 from inspector.formats import in_utf8
 from inspector.inspection import Examined
 from inspector.reading import Reading
+from inspector.wire.stream import token_count
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
@@ -35,12 +35,6 @@ _FINDINGS_AT_MOST: Final = 100
 _NAME_AT_MOST: Final = 200
 _INT64: Final = 2**63
 """The integers of a span; others make its exporter drop it."""
-_OPERATIONS: Final = {
-    Endpoint.CHAT: "chat",
-    Endpoint.RESPONSES: "chat",
-    Endpoint.COMPLETIONS: "text_completion",
-    Endpoint.TOKENS: "text_completion",
-}
 _REQUEST: Final = {
     "max_tokens": "gen_ai.request.max_tokens",
     "max_completion_tokens": "gen_ai.request.max_tokens",
@@ -90,7 +84,7 @@ def span_of(seen: Examined) -> SpanTold:
     """The span of an audited response."""
     reading = seen.reading
     request = reading.header.request
-    operation = _OPERATIONS[reading.header.endpoint]
+    operation = "chat" if reading.spec.parsed else "text_completion"
     model = reading.header.model or request.get("model")
     model = in_utf8(model, _NAME_AT_MOST) if isinstance(model, str) else ""
     error = _error(seen)
@@ -131,8 +125,8 @@ def _attributes(seen: Examined, operation: str, model: str, error: str) -> Itera
     if reasons:
         yield "gen_ai.response.finish_reasons", reasons
     for key, name in _USAGE.items():
-        if type(value := (stream.usage or {}).get(key)) is int and abs(value) < _INT64:
-            yield name, value
+        if (counted := token_count((stream.usage or {}).get(key))) is not None and counted < _INT64:
+            yield name, counted
     first = next((event.at_s for event in reading.events if event.at_s is not None), None)
     if first is not None and not stream.bodies:
         yield "gen_ai.response.time_to_first_chunk", first

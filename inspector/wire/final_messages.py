@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from inspector.harmony.reconstruction import Certainty, Reconstruction, reconstruct
 from inspector.harmony.spelling import Ending, Told
-from inspector.wire.stream import loads
+from inspector.wire.stream import loads, token_count
 
 __all__ = ["FinalMessages", "filled", "final_messages", "reconstructed"]
 
@@ -79,11 +79,11 @@ def final_messages(response: Mapping[str, Any], *, limit: object = None) -> Fina
 def _counts(usage: object) -> tuple[int | None, tuple[int, ...] | None]:
     if not isinstance(usage, dict):
         return None, None
-    total = usage.get("output_tokens")
     details = usage.get("output_tokens_details")
     turns = details.get("output_tokens_per_turn") if isinstance(details, dict) else None
-    counts = turns if isinstance(turns, list) and turns and all(type(one) is int for one in turns) else None
-    return (total if type(total) is int else None), (None if counts is None else tuple(counts))
+    counts = tuple(map(token_count, turns)) if isinstance(turns, list) else ()
+    per_turn = tuple(counted for counted in counts if counted is not None)
+    return token_count(usage.get("output_tokens")), per_turn if per_turn and per_turn == counts else None
 
 
 def _ending(response: Mapping[str, Any], limit: object, total: int | None) -> Ending:
@@ -167,10 +167,9 @@ def _is_hollow(told: object) -> bool:
 
 def _text_of_item(item: object, message: Mapping[str, Any]) -> str | None:
     """What the model wrote in a message, from its item; None where the item leaves it out or differs."""
-    kind = item.get("type") if isinstance(item, dict) else None
-    recipient = _word(message.get("recipient"))
     if not isinstance(item, dict):
         return None
+    kind, recipient = _word(item.get("type")), _word(message.get("recipient"))
     if kind == "function_call":
         arguments = item.get("arguments")
         same = recipient == f"functions.{item.get('name')}"

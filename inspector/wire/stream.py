@@ -11,7 +11,17 @@ from msgspec.json import Decoder
 from inspector.deltas import Delta
 from inspector.tokens import Tokens
 
-__all__ = ["Choice", "Notice", "ServerError", "Stream", "brief", "error_in", "loads", "token_ids"]
+__all__ = [
+    "Choice",
+    "Notice",
+    "ServerError",
+    "Stream",
+    "brief",
+    "error_in",
+    "loads",
+    "token_count",
+    "token_ids",
+]
 
 
 _decode: Final = Decoder().decode
@@ -96,6 +106,12 @@ class Stream:
     unread_choices: bool = False
     """True when there were more choices than are read."""
 
+    @property
+    def counted(self) -> int | None:
+        """Generated tokens by the server's count (`usage`); None without one."""
+        usage = self.usage or {}
+        return token_count(usage.get("completion_tokens", usage.get("output_tokens")))
+
     def choice_of(self, number: object, event: int) -> Choice:
         """The choice that an event names; the first, and a notice, where it names none that can be."""
         if type(number) is int and _CHOICES_AT_MOST <= number < _CHOICES_OF_A_REQUEST:
@@ -139,6 +155,11 @@ def loads(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
+
+
+def token_count(value: object) -> int | None:
+    """A number of tokens; None for what counts nothing."""
+    return value if type(value) is int and value >= 0 else None
 
 
 def token_ids(value: object) -> list[int]:

@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from inspector.archive import (
@@ -25,6 +27,7 @@ from inspector.archive.folder import read_manifest
 from inspector.errors import InspectorError
 from inspector.store import FIXTURES, load, save
 from tests.support.archives import rows_in, scanned
+from tests.support.command import inspector
 
 
 @pytest.fixture(scope="module")
@@ -183,6 +186,19 @@ def test_an_empty_scan_has_an_answer_to_everything(tmp_path: Path) -> None:
         assert library.groups("kind") + library.groups("version") == []
 
 
+@pytest.mark.parametrize("value", [5, ["/in"], {"name": "/in"}])
+def test_columns_of_another_type_are_said(value: object, tmp_path: Path) -> None:
+    scanned(tmp_path, FIXTURES / "chat-whole-vllm-0.14.1.jsonl")
+    [part] = tmp_path.glob("captures-*.parquet")
+    table = pq.read_table(part)
+    at = table.column_names.index("path")
+    pq.write_table(table.set_column(at, "path", pa.array([value])), part)
+    done = inspector("library", tmp_path, "--rows", "3")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"inspector: {tmp_path}: the rows cannot be read (".encode())
+    assert b"the column path of captures is " in done.stderr
+
+
 def test_only_columns_of_the_tables_become_sql(library: Library) -> None:
     for ask in (
         lambda: library.groups("version; DROP TABLE captures"),
@@ -207,12 +223,9 @@ def test_the_connection_reads_the_folder_and_nothing_else(library: Library, tmp_
     assert [path.name for path in tmp_path.iterdir()] == ["other.csv"]
 
 
-def test_large_tables_stay_on_disk_and_rows_that_are_gone_are_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tables_that_are_not_held_stay_on_disk_and_rows_that_are_gone_are_said(tmp_path: Path) -> None:
     scanned(tmp_path, FIXTURES / "chat-whole-vllm-0.14.1.jsonl")
-    monkeypatch.setattr(library_module, "_HELD_BYTES", 0)
-    with Library(tmp_path) as library:
+    with Library(tmp_path, hold=False) as library:
         assert library.counts().captures == 1
         for path in tmp_path.glob("*.parquet"):
             path.unlink()

@@ -1,8 +1,11 @@
 """What a scan finds: folders, globs, links, archives and remote places."""
 
 import os
+import subprocess
+import sys
 import warnings
 import zipfile
+from collections import Counter
 from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any
@@ -13,14 +16,14 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from inspector.archive import zips
 from inspector.archive.items import ItemReader
-from inspector.archive.listing import list_places
 from inspector.archive.remote import remote_files
 from inspector.errors import InspectorError
-from tests.support.archives import id_lists, scanned
+from tests.support.archives import id_lists, items_of, rows_in, scanned
+from tests.support.command import ROOT, inspector
 
 
 def names(*places: str | Path, but: Path | None = None) -> list[str]:
-    return [item.name for item in list_places([str(place) for place in places], but=but).items]
+    return [item.name for item in items_of(*places, but=but)]
 
 
 def test_a_folder_is_read_with_its_folders_and_without_what_is_no_capture(tmp_path: Path) -> None:
@@ -30,9 +33,10 @@ def test_a_folder_is_read_with_its_folders_and_without_what_is_no_capture(tmp_pa
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text("x")
-    found = list_places([str(tmp_path)])
-    assert [item.name for item in found.items] == ["a.jsonl", "b.json.gz", "c.txt", "d.har", "stream.zst"]
-    assert dict(found.ignored) == {".md": 1, ".gz": 1, ".part": 1, "no ending": 1}
+    ignored = Counter[str]()
+    found = items_of(tmp_path, ignored=ignored)
+    assert [item.name for item in found] == ["a.jsonl", "b.json.gz", "c.txt", "d.har", "stream.zst"]
+    assert dict(ignored) == {".md": 1, ".gz": 1, ".part": 1, "no ending": 1}
 
 
 def test_a_file_that_is_named_is_always_read_and_only_once(tmp_path: Path) -> None:
@@ -48,7 +52,7 @@ def test_links_that_go_in_circles_end(tmp_path: Path) -> None:
     (tmp_path / "in" / "self.json").symlink_to(tmp_path / "in" / "self.json")
     (tmp_path / "in" / "gone.json").symlink_to(tmp_path / "nothing")
     (tmp_path / "in" / "other.json").symlink_to(path)
-    found = {item.name: item.trouble for item in list_places([str(tmp_path / "in")]).items}
+    found = {item.name: item.trouble for item in items_of(tmp_path / "in")}
     assert sorted(found) == ["gone.json", "ids-0000.json", "other.json", "self.json"]
     assert "No such file" in found["gone.json"]
     assert "Too many levels" in found["self.json"]
@@ -57,8 +61,39 @@ def test_links_that_go_in_circles_end(tmp_path: Path) -> None:
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
-    [item] = list_places([str(tmp_path)]).items
+    [item] = items_of(tmp_path)
     assert "not a regular file" in item.trouble
+
+
+def test_a_file_that_became_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.jsonl"
+    os.mkfifo(pipe)
+    code = (
+        "import sys\n"
+        "from inspector.archive.items import Item, ItemReader\n"
+        "ItemReader().content(Item(sys.argv[1], None, 9, 'before'))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, pipe],
+        cwd=ROOT, capture_output=True, timeout=30, check=False,
+    )  # fmt: skip
+    assert b"StoreError: pipe.jsonl: cannot be read (it is not a regular file)" in done.stderr
+
+
+KERNEL_LOG = "/proc/kmsg"
+
+
+@pytest.mark.skipif(not os.access(KERNEL_LOG, os.R_OK), reason="root alone may read it")
+def test_a_regular_file_whose_read_waits_is_not_waited_for(tmp_path: Path) -> None:
+    for name in ("named.json", "unnamed.log", "archive.zip"):
+        (tmp_path / name).symlink_to(KERNEL_LOG)
+    done = inspector("scan", tmp_path, "--out", tmp_path / "out", "--jobs", "1")
+    assert done.returncode == 2, done.stderr.decode()
+    assert {row["name"]: row["verdict"] for row in rows_in(tmp_path / "out")} == {
+        "named.json": "unread",
+        "unnamed.log": "unread",
+        "archive.zip": "unread",
+    }
 
 
 def test_places_that_do_not_exist_are_errors_of_the_caller(tmp_path: Path) -> None:
@@ -74,7 +109,7 @@ def test_places_that_do_not_exist_are_errors_of_the_caller(tmp_path: Path) -> No
         "zip://a.json::memory://x.zip": "chained URLs are not supported",
     }.items():
         with pytest.raises(InspectorError, match=words):
-            list_places([str(place)])
+            items_of(str(place))
 
 
 def test_the_folder_of_the_tables_is_left_out(tmp_path: Path) -> None:
@@ -109,7 +144,7 @@ def test_an_archive_that_was_replaced_is_opened_anew(tmp_path: Path) -> None:
         with zipfile.ZipFile(tmp_path / "new", "w") as archive:
             archive.writestr("a.json", content)
         (tmp_path / "new").rename(tmp_path / "x.zip")
-        told += map(reader.content, list_places([str(tmp_path / "x.zip")]).items)
+        told += map(reader.content, items_of(tmp_path / "x.zip"))
     assert told == [b"[200002]", b"[1, 200002]"]
     reader.close()
 
@@ -119,10 +154,10 @@ def test_members_of_an_archive_are_items_and_nothing_is_extracted(tmp_path: Path
     with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
         for name in ("a/ids.json", "../../escape.json", "etc/ids.json", "README.md"):
             archive.write(path, name)
-    found = list_places([str(tmp_path / "all.zip")])
-    assert [item.member for item in found.items] == ["../../escape.json", "a/ids.json", "etc/ids.json"]
-    assert {ItemReader().content(item) for item in found.items} == {path.read_bytes()}
-    assert {item.stamp[:6] for item in found.items} == {"crc32 "}
+    found = items_of(tmp_path / "all.zip")
+    assert [item.member for item in found] == ["../../escape.json", "a/ids.json", "etc/ids.json"]
+    assert {ItemReader().content(item) for item in found} == {path.read_bytes()}
+    assert {item.stamp[:6] for item in found} == {"crc32 "}
     assert sorted(one.name for one in tmp_path.iterdir()) == ["all.zip", "in"]
 
 
@@ -178,15 +213,15 @@ def test_an_archive_of_a_server_that_sends_no_parts_is_fetched_whole(
     store = fsspec.filesystem("memory")
     store.pipe_file("/start-test/all.zip", (tmp_path / "all.zip").read_bytes())
     try:
-        [item] = list_places(["starttest://start-test/all.zip"]).items
+        [item] = items_of("starttest://start-test/all.zip")
         reader = ItemReader()
         assert reader.content(item) == path.read_bytes()
         reader.close()
         monkeypatch.setattr(zips, "LIMIT_BYTES", 10)
-        [item] = list_places(["starttest://start-test/all.zip"]).items
+        [item] = items_of("starttest://start-test/all.zip")
         assert "the server sends no parts of a file" in item.trouble
         store.pipe_file("/start-test/all.zip", b"PK")
-        [item] = list_places(["starttest://start-test/all.zip"]).items
+        [item] = items_of("starttest://start-test/all.zip")
         assert item.trouble == "the zip archive is damaged (File is not a zip file); save it again"
     finally:
         store.rm("/start-test", recursive=True)
@@ -205,11 +240,12 @@ def test_remote_places_are_listed_and_read_and_archives_in_them(tmp_path: Path) 
     }.items():
         store.pipe_file(f"/archive-test/{name}", content)
     try:
-        found = list_places(["memory://archive-test/runs"])
-        assert [item.name for item in found.items] == ["a.json", "inside.json", "b.json"]
-        assert dict(found.ignored) == {".md": 1}
+        ignored = Counter[str]()
+        found = items_of("memory://archive-test/runs", ignored=ignored)
+        assert [item.name for item in found] == ["a.json", "inside.json", "b.json"]
+        assert dict(ignored) == {".md": 1}
         reader = ItemReader()
-        assert {reader.content(item) for item in found.items} == {path.read_bytes()}
+        assert {reader.content(item) for item in found} == {path.read_bytes()}
         reader.close()
         assert names("memory://archive-test/runs/*.json") == ["a.json"]
         [[_, size, stamp]], single = remote_files("memory://archive-test/runs/a.json")

@@ -10,20 +10,19 @@ import pytest
 
 from inspector.archive.columns import CAPTURES, FINDINGS, version_order
 from inspector.archive.items import Item, ItemReader, as_text
-from inspector.archive.listing import list_places
 from inspector.archive.offers import open_row
 from inspector.archive.rows import capture_key, digest_of, rows_of
 from inspector.inspection import inspect
 from inspector.store import FIXTURES, builtin, load, save
 from inspector.views.rows import audit_row
-from tests.support.archives import IDS, as_dicts
+from tests.support.archives import IDS, as_dicts, items_of
 from tests.support.builtin import CAPTURES as BUILT_IN
 from tests.support.builtin import WHOLE
 
 
 def test_rows_have_what_audit_prints() -> None:
     for one in builtin():
-        [item] = list_places([str(one.path)]).items
+        [item] = items_of(one.path)
         [row], findings = as_dicts(rows_of(item, ItemReader()))
         told = audit_row("", inspect(load(one.path)[0]))
         assert row["verdict"] == told["verdict"]["level"] == one.verdict
@@ -51,7 +50,7 @@ def test_rows_have_what_audit_prints() -> None:
 
 
 def test_a_leak_has_its_channel_and_position() -> None:
-    [item] = list_places([str(FIXTURES / "chat-tool-call-leak-vllm-0.14.1.jsonl")]).items
+    [item] = items_of(FIXTURES / "chat-tool-call-leak-vllm-0.14.1.jsonl")
     [row], findings = as_dicts(rows_of(item, ItemReader()))
     assert [(one["kind"], one["channel"], one["token"]) for one in findings] == [
         ("misrouted", "analysis", 4),
@@ -67,7 +66,7 @@ def test_a_file_of_several_captures_has_a_row_for_each(tmp_path: Path) -> None:
     stream = 'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"x"}}]}\n\n'
     path = tmp_path / "both.txt"
     path.write_text((stream + "data: [DONE]\n\n") * 2)
-    [item] = list_places([str(path)]).items
+    [item] = items_of(path)
     rows, _ = as_dicts(rows_of(item, ItemReader()))
     assert [(row["name"], row["number"]) for row in rows] == [("both.txt#1", 1), ("both.txt#2", 2)]
     assert len({row["id"] for row in rows}) == 2
@@ -82,7 +81,7 @@ def test_times_are_utc_and_odd_ones_are_unknown(tmp_path: Path) -> None:
     }.items():
         capture = replace(BUILT_IN[WHOLE], header=replace(BUILT_IN[WHOLE].header, started_at=told))
         save(capture, tmp_path / "x.jsonl")
-        [item] = list_places([str(tmp_path / "x.jsonl")]).items
+        [item] = items_of(tmp_path / "x.jsonl")
         [row], _ = as_dicts(rows_of(item, ItemReader()))
         assert row["started_at"] == expected
         assert row["day"] == (None if expected is None else expected.date().isoformat())
@@ -101,7 +100,7 @@ def test_what_cannot_be_read_is_a_row_with_its_error(tmp_path: Path) -> None:
     ):
         path = tmp_path / name
         path.write_bytes(content)
-        [item] = list_places([str(path)]).items
+        [item] = items_of(path)
         [row], findings = as_dicts(rows_of(item, ItemReader()))
         assert row["verdict"] == "unread"
         assert words in row["error"]
@@ -118,17 +117,17 @@ def test_what_cannot_be_read_is_a_row_with_its_error(tmp_path: Path) -> None:
 def test_names_and_texts_that_utf8_cannot_hold_become_text(tmp_path: Path) -> None:
     raw = os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe.json")
     Path(raw).write_text(json.dumps(IDS))
-    [item] = list_places([str(tmp_path)]).items
+    [item] = items_of(tmp_path)
     [row], _ = as_dicts(rows_of(item, ItemReader()))
     assert row["path"] == f"file://{tmp_path}/%FF%FE.json" == as_text(raw)
     assert row["verdict"] == "clean"
     assert open_row(row).header == load(raw)[0].header
-    assert list_places([row["path"]]).items == [item]
+    assert items_of(row["path"]) == [item]
     (tmp_path / "\\xff\\xfe.json").write_text("[200002]")  # looks the same where bytes are escaped
-    assert len({one.key for one in list_places([str(tmp_path)]).items}) == 2
+    assert len({one.key for one in items_of(tmp_path)}) == 2
     capture = replace(BUILT_IN[WHOLE], header=replace(BUILT_IN[WHOLE].header, model="m\ud800" * 200))
     save(capture, tmp_path / "x.jsonl")
-    [item] = list_places([str(tmp_path / "x.jsonl")]).items
+    [item] = items_of(tmp_path / "x.jsonl")
     [row], _ = as_dicts(rows_of(item, ItemReader()))
     assert row["model"].encode()
     assert len(row["model"]) == 200

@@ -10,18 +10,18 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from inspector.archive import Progress, folder, pooling, progress_words, scan
 from inspector.archive.columns import Table
 from inspector.archive.folder import Manifest, ScanFolder, read_manifest
 from inspector.archive.items import Item
-from inspector.archive.listing import list_places
 from inspector.archive.pooling import here, pooled
 from inspector.archive.rows import Rows, rows_of_batch
 from inspector.errors import InspectorError, StoreError
 from inspector.store import FIXTURES
-from tests.support.archives import id_lists, rows_in, scanned
+from tests.support.archives import id_lists, items_of, rows_in, scanned
 from tests.support.command import ROOT
 
 
@@ -153,7 +153,7 @@ def ends_with_one(batch: Sequence[Item]) -> Rows:
 
 def test_a_process_that_ends_takes_only_its_file_along(tmp_path: Path) -> None:
     id_lists(tmp_path / "in", 8)
-    items = list_places([str(tmp_path / "in")]).items
+    items = items_of(tmp_path / "in")
     batches = [items[start : start + 4] for start in range(0, 8, 4)]
     rows = [row for _, some in pooled(batches, 1, ends_with_one) for row in some.captures]
     expected = [row for _, some in here(batches) for row in some.captures]
@@ -228,6 +228,9 @@ def test_folders_that_are_no_scan_are_left_alone(tmp_path: Path) -> None:
     [
         "",
         "[]",
+        "null",
+        "[" * 100_000,
+        '{"harmony_scan": 1, "parts": null}',
         '{"harmony_scan": 2}',
         '{"harmony_scan": 1, "places": [], "code": "", "started_at": "", "finished_at": null, "ignored": {}, '
         '"parts": ["../../x"]}',
@@ -235,7 +238,7 @@ def test_folders_that_are_no_scan_are_left_alone(tmp_path: Path) -> None:
 )
 def test_a_damaged_list_of_parts_is_said(content: str, tmp_path: Path) -> None:
     (tmp_path / "scan.json").write_text(content)
-    with pytest.raises(StoreError, match=r"is damaged|another version"):
+    with pytest.raises(StoreError, match=r"is not the list of a scan|another version"):
         read_manifest(tmp_path)
 
 
@@ -245,10 +248,22 @@ def test_a_damaged_part_is_said(tmp_path: Path) -> None:
     scanned(out, tmp_path / "in")
     [part] = read_manifest(out).parts
     (out / f"captures-{part}.parquet").write_bytes(b"PAR1")
-    with pytest.raises(StoreError, match=r"a part cannot be read .*; scan again with --again"):
+    with pytest.raises(StoreError, match=r"cannot be compared with the rows .*; scan again with --again"):
         scan([], out, jobs=1)
     assert scan([], out, jobs=1, again=True).files == 1
     assert len(rows_in(out)) == 1
+
+
+def test_a_part_with_other_columns_is_said(tmp_path: Path) -> None:
+    [path] = id_lists(tmp_path / "in", 1)
+    out = tmp_path / "out"
+    scanned(out, tmp_path / "in")
+    [part] = read_manifest(out).parts
+    findings = out / f"findings-{part}.parquet"
+    pq.write_table(pq.read_table(findings).drop_columns(["capture"]), findings)
+    path.write_text("[200002]")
+    with pytest.raises(StoreError, match=r"a part cannot be read \(it has other columns\)"):
+        scan([], out, jobs=1)
 
 
 def test_progress_has_a_rate_and_the_time_left() -> None:

@@ -10,10 +10,9 @@ import pytest
 
 from inspector.archive import scan, zips
 from inspector.archive.items import ItemReader
-from inspector.archive.listing import list_places
 from inspector.archive.rows import rows_of
 from inspector.errors import CaptureError
-from tests.support.archives import IDS, as_dicts
+from tests.support.archives import IDS, as_dicts, items_of
 
 CONTENT = str(IDS).encode()
 
@@ -28,7 +27,7 @@ def packed(method: int = zipfile.ZIP_DEFLATED, **members: bytes) -> bytes:
 
 def errors(path: Path) -> list[str | None]:
     reader = ItemReader()
-    items = list_places([str(path)]).items
+    items = items_of(path)
     found = [row["error"] for item in items for row in as_dicts(rows_of(item, reader))[0]]
     reader.close()
     return found
@@ -150,7 +149,7 @@ def test_the_tables_of_an_earlier_scan_are_no_captures(tmp_path: Path) -> None:
         for name, text in files.items():
             archive.writestr(name, text)
             memory.pipe(f"/{tmp_path.name}/{name}", text.encode())
-    members = [item.member for item in list_places([str(tmp_path / "a.zip")]).items]
-    paths = [item.path for item in list_places([f"memory://{tmp_path.name}"]).items]
+    members = [item.member for item in items_of(tmp_path / "a.zip")]
+    paths = [item.path for item in items_of(f"memory://{tmp_path.name}")]
     assert members == ["out/one.txt", "scan.json"]
     assert [path.partition(f"{tmp_path.name}/")[2] for path in paths] == members

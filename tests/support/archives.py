@@ -1,8 +1,11 @@
 """Small archives of captures, and their rows as dictionaries."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -10,9 +13,12 @@ import pyarrow.parquet as pq
 from inspector.archive import scan
 from inspector.archive.columns import CAPTURES, FINDINGS, Table
 from inspector.archive.folder import read_manifest
+from inspector.archive.index import Index
+from inspector.archive.items import Item
+from inspector.archive.listing import items_at
 from inspector.archive.rows import Rows
 
-__all__ = ["IDS", "as_dicts", "id_lists", "rows_in", "scanned"]
+__all__ = ["IDS", "as_dicts", "id_lists", "items_of", "rows_in", "scanned"]
 
 IDS = [200005, 35644, 200008, 976, 200007, 200006, 173781, 200005, 17196, 200008, 976, 200002]
 """A well-formed response as token IDs."""
@@ -27,6 +33,14 @@ def id_lists(folder: Path, count: int, ids: Sequence[int] = IDS) -> list[Path]:
         path.write_text(json.dumps([*ids[:3], 976 + number, *ids[4:]]))
         made.append(path)
     return made
+
+
+def items_of(*places: str | Path, but: Path | None = None, ignored: Counter[str] | None = None) -> list[Item]:
+    """What a scan of some places finds, by path and member."""
+    with TemporaryDirectory() as folder, closing(Index(Path(folder))) as index:
+        index.take(items_at(map(str, places), Counter() if ignored is None else ignored, but=but))
+        index.compare({})
+        return list(index.wanted())
 
 
 def scanned(out: Path, *places: str | Path, **options: Any) -> list[dict[str, Any]]:

@@ -2,16 +2,26 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from itertools import chain
 from typing import Any
 
 from hypothesis import strategies as st
 
-from inspector.capture import Capture, End, Endpoint, EventKind, Header
+from inspector.capture import Capture, End, Endpoint, EventKind, Header, render
+from inspector.lab.results import all_runs, captures_of
 from inspector.store import FIXTURES, load
 
-__all__ = ["JSON", "mutated"]
+__all__ = ["JSON", "File", "Place", "kinds_of_places", "mutated", "mutated_files", "with_value"]
 
 REAL = [capture for path in sorted(FIXTURES.glob("*.jsonl")) for capture in load(path)]
+
+File = Sequence[str]
+"""The lines of a capture file."""
+Place = tuple[int, tuple[Any, ...]]
+"""A line, and a path in it; it leads into texts that are JSON."""
 
 JSON = st.recursive(
     st.none()
@@ -37,8 +47,17 @@ JSON = st.recursive(
 )
 
 
+def parsed(value: Any) -> Any:
+    """The value of a text that is a JSON object or list; anything else as it is."""
+    with suppress(ValueError):
+        if isinstance(value, str) and value.startswith(("{", "[")):
+            return json.loads(value)
+    return value
+
+
 def paths(value: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     found = [here]
+    value = parsed(value)
     if isinstance(value, dict):
         for key, inner in value.items():
             found += paths(inner, (*here, key))
@@ -51,6 +70,8 @@ def paths(value: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 def put(value: Any, path: Sequence[Any], new: Any) -> Any:
     if not path:
         return new
+    if value is not (inner := parsed(value)):
+        return json.dumps(put(inner, path, new))
     if isinstance(value, dict):
         return {**value, path[0]: put(value[path[0]], path[1:], new)}
     return [*value[: path[0]], put(value[path[0]], path[1:], new), *value[path[0] + 1 :]]
@@ -93,3 +114,55 @@ def mutated(draw: st.DrawFn) -> Capture:
     )
     end = draw(st.sampled_from([None, End(at_s=None, cut=True, detail="cut"), End(at_s=1.0, cut=False)]))
     return Capture(header=header, events=events, end=end)
+
+
+def with_value(lines: File, place: Place, value: Any) -> bytes:
+    """A file with another value at a place; as it is where the place is gone."""
+    line, path = place
+    with suppress(KeyError, IndexError, TypeError):
+        lines = [*lines[:line], json.dumps(put(json.loads(lines[line]), path, value)), *lines[line + 1 :]]
+    return "\n".join(lines).encode()
+
+
+def label_at(line: str, path: Sequence[Any]) -> Any:
+    """What an object says that it is."""
+    value = parsed(line)
+    for key in path:
+        value = parsed(value[key])
+    labels = [value.get(key) for key in ("type", "role", "channel")] if isinstance(value, dict) else []
+    return next((label for label in labels if isinstance(label, str)), None)
+
+
+@cache
+def kinds_of_places() -> Sequence[tuple[File, Place]]:
+    """A file and a place in it for every key of every kind of object, of each endpoint, streamed and not."""
+    oldest, *_, newest = all_runs()
+    recorded = (capture for run in (oldest, newest) for _, _, capture in captures_of(run))
+    found: dict[tuple[Any, ...], tuple[File, Place]] = {}
+    for capture in chain(REAL, recorded):
+        # The last events have the final object and the counts.
+        events = [*capture.events[:20], *capture.events[20:][-20:]]
+        lines = list(render(replace(capture, events=events)))
+        for number, line in enumerate(lines):
+            for path in paths(json.loads(line)):
+                keys = [key for key in path if isinstance(key, str)]
+                kind = (
+                    capture.header.endpoint,
+                    events[-1].kind,
+                    number == 0,
+                    *keys[-2:],
+                    label_at(line, path[:-1]),
+                )
+                found.setdefault(kind, (lines, (number, path)))
+    return list(found.values())
+
+
+@st.composite
+def mutated_files(draw: st.DrawFn) -> bytes:
+    """A capture file with any JSON values at several places."""
+    lines, _ = draw(st.sampled_from(kinds_of_places()))
+    places = [place for other, place in kinds_of_places() if other is lines]
+    content = "\n".join(lines).encode()
+    for place in draw(st.lists(st.sampled_from(places), min_size=1, max_size=6)):
+        content = with_value(content.decode().splitlines(), place, draw(JSON))
+    return content

@@ -1,11 +1,13 @@
 """A folder of captures, one file an answer."""
 
+import asyncio
 from pathlib import Path
 
 import httpx
 import pytest
 
-from inspector.capture import Capture, Endpoint
+from inspector.capture import Capture, Endpoint, Header
+from inspector.client.recorder import Recorder
 from inspector.errors import StoreError
 from inspector.reading import read
 from inspector.store import load
@@ -35,3 +37,17 @@ def test_a_folder_holds_one_file_an_answer(playback: str, tmp_path: Path) -> Non
     assert read(found[Endpoint.CHAT]).choice.delivered().content == TEXT
     assert len(said) == 2
     assert all("events, complete" in line for line in said)
+
+
+def test_a_long_event_is_written_in_a_turn_of_its_own(tmp_path: Path) -> None:
+    async def recorded() -> int:
+        recorder = Recorder(Header(endpoint=Endpoint.CHAT), FolderSink(tmp_path))
+        recorder.response(200, {"content-type": "text/event-stream"})
+        for _ in recorder.steps(b"data: " + b"x" * 2_000_000 + b"\n\n"):
+            await asyncio.sleep(0)
+        [file] = tmp_path.iterdir()
+        written = file.stat().st_size
+        recorder.close()
+        return written
+
+    assert asyncio.run(recorded()) > 2_000_000

@@ -68,6 +68,22 @@ def test_ten_megabytes_in_one_event_pass_and_are_kept() -> None:
     assert [len(event.data) for event in capture.events] == [len(big), 6]
 
 
+@pytest.mark.parametrize(
+    "body", [b'[{"model":"m"}, "ask", {"api_key":"sk-key-0123456789"}]', b'"ask"', b"7", b"null"]
+)
+def test_a_request_of_any_json_passes_and_its_answer_is_kept(body: bytes) -> None:
+    page = b'{"error":{"message":"Input should be an object","input":["ask"],"key":"sk-key-0123456789"}}'
+    echo = Echo([page], status=400, headers=[(b"content-type", b"application/json")])
+    with listening(echo) as up, tapped(up) as (address, kept):
+        answer = httpx.post(f"{address}/v1/chat/completions", content=body)
+        assert (answer.status_code, answer.content) == (400, page)
+        capture = kept.capture()
+    assert echo.bodies == [body]
+    assert (capture.header.status, capture.header.request) == (400, {})
+    told = page.decode().replace("sk-key-0123456789", "[redacted]") if b"sk-key" in body else page.decode()
+    assert [event.data for event in capture.events] == [told]
+
+
 def test_the_version_of_the_upstream_is_kept_once_it_is_known() -> None:
     echo = Echo([b"data: [DONE]\n\n"], headers=SSE)
     with listening(echo) as up, tapped(up) as (address, kept):

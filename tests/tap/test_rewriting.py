@@ -16,11 +16,17 @@ from inspector.capture import Capture, Endpoint
 from inspector.inspection import inspect
 from inspector.lab.results import all_runs
 from inspector.reading import read
+from inspector.tap import rewriting
 from inspector.tap.rewriting import EventRewriter, ask_for_ids, body_without_ids
 from inspector.wire.strip_ids import without_response_messages, without_token_ids
 from tests.support.builtin import CAPTURES, CHATS
 from tests.support.listening import listening
 from tests.support.upstreams import SSE, Echo, ask, sent, tapped
+
+
+def test_any_number_of_empty_lines_is_one_end_of_an_event() -> None:
+    for line in (b"\n", b"\r", b"\r\n"):
+        assert len(rewriting._EVENT_END.findall(b"data: 1" + line * 100_000)) == 1
 
 
 def would_have_got(capture: Capture) -> list[str]:

@@ -89,6 +89,8 @@ def test_messages_without_texts_take_those_of_the_items() -> None:
         ((CODE, ANSWER), [{**TURN[0], "author": "assistant"}, *TURN[1:]]),
         (("reasoning", ANSWER), TURN),
         ((CODE, ANSWER), [*TURN[:2], {**TURN[2], "channel": []}]),
+        ((CODE, {**ANSWER, "type": []}), TURN),
+        ((CODE, {**ANSWER, "type": {}}), TURN),
     ],
 )
 def test_messages_without_texts_that_are_not_those_of_the_items_tell_nothing(

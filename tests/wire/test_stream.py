@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from inspector.wire.stream import ServerError, Stream, brief, error_in, token_ids
@@ -41,6 +43,23 @@ def test_the_same_notice_again_only_counts() -> None:
 )
 def test_only_whole_numbers_are_ids(value: object, expected: list[int]) -> None:
     assert token_ids(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("usage", "counted"),
+    [
+        ({"completion_tokens": 0}, 0),
+        ({"output_tokens": 7}, 7),
+        ({"completion_tokens": -1}, None),
+        ({"output_tokens": -(2**63)}, None),
+        ({"output_tokens": True}, None),
+        ({"output_tokens": [7]}, None),
+        ({"prompt_tokens": 7}, None),
+        (None, None),
+    ],
+)
+def test_a_count_is_a_whole_number_from_0(usage: dict[str, Any] | None, counted: int | None) -> None:
+    assert Stream(usage=usage).counted == counted
 
 
 def test_a_value_from_outside_is_told_briefly() -> None:
