@@ -9,7 +9,7 @@ from inspector.audit.clauses import LOSSES, aborted, loss_clauses, model_clause,
 from inspector.audit.fields import FieldState, field_texts
 from inspector.audit.finding import Finding, Missing
 from inspector.audit.kinds import KINDS, Code, Kind, Severity, Side
-from inspector.audit.missing_ids import ids_missing
+from inspector.audit.missing_ids import evidence_hint, ids_missing
 from inspector.audit.rejection import Rejection
 from inspector.audit.stream_checks import server_errors
 from inspector.audit.wording import unended
@@ -56,6 +56,8 @@ _MESSAGE_SHOWN: Final = 120
 _HTTP_ERROR: Final = 400
 _BY_PARSER: Final = frozenset({Code.SERVER_REJECTED_TOKEN, Code.SERVER_REJECTED_HEADER})
 _BLIND: Final = frozenset({Evidence.NONE, Evidence.USAGE})
+_STREAMED_SINCE: Final = "0.12"
+"""First release of vLLM whose streams have the messages of the final object with their texts."""
 _WITHOUT_TEXT: Final = "web_search_call"
 """The item of a tool of the server that does not have what the model wrote to it."""
 _WARNINGS: Final = (
@@ -111,13 +113,13 @@ def _verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection |
         return Verdict(
             level=Level.UNKNOWN,
             sentence=f"This capture has no token evidence{which}, so lost text cannot be detected.",
-            why=reading.engine.evidence_hint(reading.spec),
+            why=evidence_hint(reading),
         )
     if ids_missing(reading):
         return Verdict(
             level=Level.UNKNOWN,
             sentence="No loss found, but the server sent only some of its token IDs.",
-            why=reading.engine.evidence_hint(reading.spec),
+            why=evidence_hint(reading),
         )
     return Verdict(level=Level.CLEAN, sentence=_clean(reading), why=_checked(reading))
 
@@ -290,9 +292,10 @@ def _to_find_out(reading: Reading) -> str:
             "out, send it to a release that returns them."
         )
     if reading.stream.bodies:
+        release = reading.engine.or_newer(_STREAMED_SINCE, reading.server_version)
         return (
             "vLLM up to 0.19 leaves them empty in responses that are not streamed. To find out, send the request "
-            "with `stream: true`, to vLLM 0.12 or newer."
+            f"with `stream: true`{f', to {release}' if release else ''}."
         )
     return "vLLM up to 0.11 leaves them empty. To find out, send the request to a newer release."
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from inspector.audit import KINDS, Finding, Severity
+from inspector.audit import KINDS, Code, Finding, Severity
 from inspector.audit import Side as FindingSide
 from inspector.audit.verdict import clauses
 from inspector.diagnosis.catalogue import issues
 from inspector.diagnosis.issue import Confidence, Issue, Side
-from inspector.diagnosis.ranking import Answer, Because
+from inspector.diagnosis.ranking import Answer, Because, ranked
 from inspector.diagnosis.steps import Situation, beside, first_step, situation_of
 from inspector.engines import DEFAULT
 from inspector.reading import Reading
@@ -26,6 +26,7 @@ __all__ = [
     "server_lost",
     "situation_among",
     "together",
+    "with_displaced",
 ]
 
 T = TypeVar("T")
@@ -41,6 +42,7 @@ _EVIDENCE: Final[Mapping[Because, int]] = {
 }
 """What can lead to an answer, by strength."""
 _ASIDE: Final = frozenset({Because.RATE, Because.NOT_RATE, Because.HINT, Because.INSIDE})
+_DISPLACED: Final = frozenset({Code.CALL_INDEX_UNNAMED, Code.CALL_INDEX_OUT_OF_PLACE})
 _ALTERNATIVES: Final = 2
 _ORDER: Final = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
 SHOWN: Final = 3
@@ -149,6 +151,17 @@ def together(
             -explained[one.issue.id],
         ),
     )
+
+
+def with_displaced(findings: Sequence[Finding], found: list[list[Answer]]) -> list[list[Answer]]:
+    """Answers where what has the index of another call explains arguments that are not valid JSON."""
+    place = next((place for place, one in enumerate(findings) if one.code in _DISPLACED), None)
+    if place is None:
+        return found
+    return [
+        ranked([*found[place], *answers]) if one.code is Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN else answers
+        for one, answers in zip(findings, found, strict=True)
+    ]
 
 
 def _settled(answers: Sequence[Answer]) -> list[Answer]:
