@@ -15,10 +15,10 @@ from inspector.diagnosis.cause import (
     SHOWN,
     Cause,
     cause_of,
+    over_all_findings,
     server_lost,
     situation_among,
     together,
-    with_displaced,
 )
 from inspector.diagnosis.evidence import Evidence
 from inspector.diagnosis.forms import Place, finding_holds, request_holds, token_places, told_words
@@ -125,7 +125,7 @@ def answers_of_findings(
             and parser_error(finding.delivered or "") is not None
         ):
             found[place] = of_rejection(found[place], found[rejected])
-    return with_displaced(findings, found)
+    return over_all_findings(findings, found)
 
 
 def answers_of_capture(

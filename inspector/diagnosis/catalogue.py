@@ -136,6 +136,7 @@ def _issue(entry: object) -> Issue:
         described=fields.take("described", several(description), ()),
         settle=fields.take("settle", text, ""),
         general=fields.take("general", flag, False),
+        accuses=fields.take("accuses", flag, False),
         tokens_lost=fields.take("tokens_lost", flag, False),
         tokens=fields.take("tokens", several(_token_form), ()),
         findings=fields.take("findings", several(_finding_form), ()),

@@ -262,6 +262,8 @@ class Issue:
     """The one command that shows whether a symptom comes from this issue."""
     general: bool = False
     """The text only carries or summarises other issues: any more precise entry goes before it."""
+    accuses: bool = False
+    """Hardware, files, flags or the client's code are at fault, of which one malformed message is no sign."""
     tokens_lost: bool = False
     """The parser missed tokens: ruled out where the IDs that were sent hold what it rejected."""
     tokens: tuple[TokenForm, ...] = ()
