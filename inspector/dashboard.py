@@ -101,6 +101,7 @@ from inspector.views.growth import stream_position
 from inspector.views.payload import Head as StripHead
 from inspector.views.payload import Payload as StripPayload
 from inspector.views.prompt_blocks import prompt_blocks, prompt_label
+from inspector.views.prompt_rows import sentence_with_prompt
 from inspector.views.rows import audit_row, event_rows, field_rows, finding_row
 from inspector.views.strip import empty_strip, strip
 from inspector.warming import warmed
@@ -239,6 +240,7 @@ __all__ = [
     "scan_stamp",
     "script_asks",
     "script_controls",
+    "sentence_with_prompt",
     "shifts",
     "significance",
     "spec_of",

@@ -14,6 +14,7 @@ from inspector.audit.rejection import Rejection
 from inspector.audit.stream_checks import server_errors
 from inspector.audit.wording import unended
 from inspector.audit.words import counted, field_words, joined
+from inspector.deltas import REASONING
 from inspector.formats import clip, listed
 from inspector.harmony.reconstruction import Certainty, Reconstruction
 from inspector.reading import Evidence, Reading
@@ -54,6 +55,7 @@ class Clause(NamedTuple):
 _SHOWN: Final = 3
 _MESSAGE_SHOWN: Final = 120
 _HTTP_ERROR: Final = 400
+_LOST_ANSWERS: Final = frozenset({Code.TEXT_LOST, Code.CALL_LOST, Code.REJECTED_SILENTLY})
 _BY_PARSER: Final = frozenset({Code.SERVER_REJECTED_TOKEN, Code.SERVER_REJECTED_HEADER})
 _BLIND: Final = frozenset({Evidence.NONE, Evidence.USAGE})
 _STREAMED_SINCE: Final = "0.12"
@@ -129,7 +131,26 @@ def clauses(reading: Reading, findings: Sequence[Finding]) -> list[Clause]:
     if not findings:
         return []
     errors = [one for one in findings if one.severity is Severity.ERROR]
-    return _errors(reading, errors) if errors else _warnings(reading, findings)
+    first, *others = _errors(reading, errors) if errors else _warnings(reading, findings)
+    if _nothing_delivered(reading, findings):
+        first = first._replace(words=f"the client received no answer and no tool call: {first.words}")
+    return [first, *others]
+
+
+def _nothing_delivered(reading: Reading, findings: Sequence[Finding]) -> bool:
+    """Whether all that was to be the answer is lost, and no error of the server says so."""
+    kinds = {one.kind for one in findings}
+    lost = any(one.code in _LOST_ANSWERS and one.field != REASONING for one in findings)
+    if not lost or not reading.ended or not kinds.isdisjoint({Kind.SERVER_ERROR, Kind.DISCONNECTED}):
+        return False
+    return not any(
+        got.content.strip()
+        or got.tool_calls
+        or any(got.other.values())
+        or any(field != REASONING for field in one.finals)
+        for one in reading.choices
+        for got in (one.delivered(),)
+    )
 
 
 def _code_of_body(reading: Reading) -> int | None:
