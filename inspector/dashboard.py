@@ -28,7 +28,7 @@ from inspector.audit.kinds import kind_and_key, kind_label
 from inspector.audit.rejection_findings import rejected
 from inspector.audit.wording import explain
 from inspector.capture import render
-from inspector.client.address import Server
+from inspector.client.address import Server, Settings
 from inspector.client.outcome import OutcomeKind
 from inspector.client.request import LiveRequest, parse_messages, parse_tools
 from inspector.collector import collector_paused
@@ -164,6 +164,7 @@ __all__ = [
     "Script",
     "ScriptClass",
     "Server",
+    "Settings",
     "Shelf",
     "StripHead",
     "StripPayload",
