@@ -92,7 +92,7 @@ from inspector.runs.trial import RUNS_AT_MOST, Trial, has_output
 from inspector.sockets import listening_without_delay
 from inspector.store import Builtin, builtin
 from inspector.tap import DashboardTap, Upstream, configured_upstreams
-from inspector.triage import of_content
+from inspector.triage import is_log, of_content
 from inspector.uploads import Shelf, Upload
 from inspector.views.comparison_rows import comparison_summary, run_rows, timing_rows
 from inspector.views.comparison_strip import ComparedRow, comparison_strip
@@ -203,6 +203,7 @@ __all__ = [
     "finding_row",
     "group_cells",
     "has_output",
+    "is_log",
     "json_bytes",
     "kind_and_key",
     "kind_label",

@@ -32,7 +32,7 @@ class AddressInvalid(ConnectionFailed):
 class Settings:
     """What to do with a setting of the connection, where it is set: here, options of the command line."""
 
-    key: str = "pass the server's key with --api-key"
+    key: str = "give the server's key with --api-key"
     silence: str = "allow more time with --timeout"
     certificates: str = "pass its CA file with --ca-file, or accept any certificate with --insecure"
 

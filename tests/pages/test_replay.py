@@ -288,3 +288,13 @@ def test_the_table_of_captures_begins_with_how_many_are_damaged() -> None:
     rows = [{"verdict": verdict} for verdict in ("✕ error", "✕ error", "✓ clean")]
     assert totals(rows) == "3 captures: 1 clean, 2 error."
     assert totals(rows[:1]) == "1 capture: 1 error."
+
+
+def test_a_log_points_to_diagnose_and_not_to_a_command() -> None:
+    packed = (Path(__file__).parents[2] / "fixtures" / "logs" / "vllm-0.13.0.log.gz").read_bytes()
+    app = upload(page(), ("vllm.log.gz", packed), ("picture.png", b"\x89PNG\r\n\x1a\n" + bytes(64)))
+    [log, _] = app.error
+    assert "a vLLM log without token IDs" in log.value.replace("\\", "")
+    assert "python -m" not in log.value
+    [button] = [one for one in app.button if one.label.replace("\\", "").startswith("Diagnose ")]
+    assert button.label.replace("\\", "") == "Diagnose vllm.log.gz"
