@@ -113,7 +113,7 @@ def test_a_log_that_was_opened_on_replay_is_read_without_another_upload() -> Non
     app.run()
     assert not app.exception
     assert titles(app)
-    assert any(one.value.replace("\\", "").startswith("The log is vllm.log") for one in app.caption)
+    assert any(one.value.replace("\\", "").startswith("Showing vllm.log") for one in app.caption)
 
 
 def test_a_damaged_log_is_told_in_one_sentence() -> None:

@@ -126,7 +126,7 @@ def _log(session: Session) -> Diagnosis | None:
     if file is None and session.log is not None:
         name, content = session.log
         opened, key = io.BytesIO(content), name
-        st.caption(pickers.plain(f"The log is {name}, as it was opened before."))
+        st.caption(pickers.plain(f"Showing {name}, opened on another page."))
     elif file is not None:
         session.log = None
         opened, name, key = file, file.name, file.file_id
