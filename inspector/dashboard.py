@@ -28,7 +28,7 @@ from inspector.audit.kinds import kind_and_key, kind_label
 from inspector.audit.rejection_findings import rejected
 from inspector.audit.wording import explain
 from inspector.capture import render
-from inspector.client.address import Server
+from inspector.client.address import Server, Settings
 from inspector.client.outcome import OutcomeKind
 from inspector.client.request import LiveRequest, parse_messages, parse_tools
 from inspector.collector import collector_paused
@@ -92,7 +92,7 @@ from inspector.runs.trial import RUNS_AT_MOST, Trial, has_output
 from inspector.sockets import listening_without_delay
 from inspector.store import Builtin, builtin
 from inspector.tap import DashboardTap, Upstream, configured_upstreams
-from inspector.triage import of_content
+from inspector.triage import is_log, of_content
 from inspector.uploads import Shelf, Upload
 from inspector.views.comparison_rows import comparison_summary, run_rows, timing_rows
 from inspector.views.comparison_strip import ComparedRow, comparison_strip
@@ -101,6 +101,7 @@ from inspector.views.growth import stream_position
 from inspector.views.payload import Head as StripHead
 from inspector.views.payload import Payload as StripPayload
 from inspector.views.prompt_blocks import prompt_blocks, prompt_label
+from inspector.views.prompt_rows import sentence_with_prompt
 from inspector.views.rows import audit_row, event_rows, field_rows, finding_row
 from inspector.views.strip import empty_strip, strip
 from inspector.warming import warmed
@@ -163,6 +164,7 @@ __all__ = [
     "Script",
     "ScriptClass",
     "Server",
+    "Settings",
     "Shelf",
     "StripHead",
     "StripPayload",
@@ -201,6 +203,7 @@ __all__ = [
     "finding_row",
     "group_cells",
     "has_output",
+    "is_log",
     "json_bytes",
     "kind_and_key",
     "kind_label",
@@ -239,6 +242,7 @@ __all__ = [
     "scan_stamp",
     "script_asks",
     "script_controls",
+    "sentence_with_prompt",
     "shifts",
     "significance",
     "spec_of",

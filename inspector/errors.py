@@ -19,11 +19,15 @@ class InspectorError(Exception):
 
 
 class CaptureError(InspectorError):
-    """A file cannot be read as a capture; `line` counts from 1, or is 0 if no single line is the problem."""
+    """A file cannot be read as a capture; `line` counts from 1, or is 0 if no single line is the problem.
 
-    def __init__(self, name: str, why: str, *, line: int = 0) -> None:
+    `hint` is what else to do on the command line; `problem` is the text without it, for pages.
+    """
+
+    def __init__(self, name: str, why: str, *, line: int = 0, hint: str = "") -> None:
         place = f"{name}:{line}" if line else name
-        super().__init__(f"{place}: {why}")
+        self.problem = f"{place}: {why}"
+        super().__init__(self.problem + hint)
         self.name = name
         self.line = line
 

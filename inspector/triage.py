@@ -3,17 +3,19 @@
 The `diagnose` command and the Diagnose page both start here, so they give the same result for the same bytes.
 """
 
+import io
 import re
 from typing import Final
 
 from inspector.capture import Capture
 from inspector.diagnosis import Because, Diagnosis, DiagnosisOutcome, diagnose_capture, diagnose_text
-from inspector.errors import CaptureError
+from inspector.diagnosis.decompress import HEAD, decompress
+from inspector.errors import CaptureError, InspectorError
 from inspector.inspection import examine
 from inspector.reading import read
 from inspector.store import LIMIT_BYTES, loads
 
-__all__ = ["FOREIGN_LIMIT", "may_be_capture", "most_bytes", "of_content"]
+__all__ = ["FOREIGN_LIMIT", "is_log", "may_be_capture", "most_bytes", "of_content"]
 
 FOREIGN_LIMIT: Final = 64 * 2**20
 """A larger file is treated as a log, even if it begins like JSON or an event stream."""
@@ -36,6 +38,15 @@ def may_be_capture(head: bytes) -> bool:
 def most_bytes(head: bytes) -> int:
     """How large a file may be to be read as a capture."""
     return LIMIT_BYTES if _OWN in head[:_HEAD] else FOREIGN_LIMIT
+
+
+def is_log(content: bytes, name: str) -> bool:
+    """True for a text that is no capture, as logs are; also compressed."""
+    try:
+        head = decompress(io.BufferedReader(io.BytesIO(content)), name).peek(HEAD)[:_HEAD]
+    except InspectorError:
+        return False
+    return bool(head.strip()) and b"\0" not in head and not may_be_capture(head)
 
 
 def of_content(content: bytes, name: str) -> tuple[Diagnosis, Capture | None]:

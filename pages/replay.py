@@ -35,9 +35,10 @@ with bar:
     pickers.compare_with(session, one.name)
     pickers.downloads(seen)
 choice = pickers.choice(session, seen)
-banner(seen, choice=choice, known=captures.fact_row(one.digest, choice, seen), key="replay_banner")
-
 told = captures.prompt(one.digest, seen)
+row = captures.fact_row(one.digest, choice, seen)
+banner(seen, choice=choice, known=row, prompt=told, key="replay_banner")
+
 if told is not None:
     prompt_block(told, key="replay_prompt")
 

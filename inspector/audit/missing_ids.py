@@ -1,4 +1,4 @@
-"""Whether a server sent the ids of all tokens."""
+"""Whether a server sent the ids of all tokens, and how to get them."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from inspector.capture import EventKind
 from inspector.harmony.vocab import Marker
 from inspector.reading import Evidence, Reading
 
-__all__ = ["ids_missing"]
+__all__ = ["asks_for_ids", "evidence_hint", "ids_hint", "ids_missing"]
 
 _FIRST = {Marker.CHANNEL, Marker.START}
 """Ids that a completion begins with, but for one that names a recipient first."""
@@ -37,6 +37,26 @@ def ids_missing(reading: Reading) -> bool:
         return any(_headless(choice.tokens.ids[:_HEADER_AT_MOST]) for choice in reading.choices)
     begun = all(choice.tokens.ids[0] in _FIRST for choice in reading.choices if choice.tokens)
     return not sends_all and not begun
+
+
+def evidence_hint(reading: Reading) -> str:
+    """How to get the evidence that a reading lacks, one sentence."""
+    return reading.engine.evidence_hint(
+        reading.spec, asked=asks_for_ids(reading), version=reading.server_version
+    )
+
+
+def ids_hint(reading: Reading) -> str:
+    """How to get token IDs, on another endpoint where its own has none; one sentence."""
+    if asks_for_ids(reading):
+        return evidence_hint(reading)
+    return reading.engine.ids_hint(reading.server_version)
+
+
+def asks_for_ids(reading: Reading) -> bool:
+    """Whether the request asks for token ids on an endpoint that can send them."""
+    key = reading.engine.evidence_key(reading.spec)
+    return reading.spec.carries_ids and bool(reading.header.request.get(key))
 
 
 def _headless(ids: Sequence[int]) -> bool:

@@ -16,11 +16,12 @@ from inspector.audit.clauses import (
 from inspector.audit.fields import FieldState, field_texts
 from inspector.audit.finding import Finding, Missing
 from inspector.audit.kinds import KINDS, Code, Kind, Severity, Side
-from inspector.audit.missing_ids import ids_missing
+from inspector.audit.missing_ids import evidence_hint, ids_missing
 from inspector.audit.rejection import Rejection
 from inspector.audit.stream_checks import server_errors
 from inspector.audit.wording import unended
 from inspector.audit.words import counted, field_words, joined
+from inspector.deltas import REASONING
 from inspector.formats import clip, listed
 from inspector.harmony.reconstruction import Certainty, Reconstruction
 from inspector.reading import Evidence, Reading
@@ -62,8 +63,11 @@ _SHOWN: Final = 3
 _MESSAGE_SHOWN: Final = 120
 _OTHER_MODELS: Final = "This program checks the streams of gpt-oss models; other models have other tokens."
 _HTTP_ERROR: Final = 400
+_LOST_ANSWERS: Final = frozenset({Code.TEXT_LOST, Code.CALL_LOST, Code.REJECTED_SILENTLY})
 _BY_PARSER: Final = frozenset({Code.SERVER_REJECTED_TOKEN, Code.SERVER_REJECTED_HEADER})
 _BLIND: Final = frozenset({Evidence.NONE, Evidence.USAGE})
+_STREAMED_SINCE: Final = "0.12"
+"""First release of vLLM whose streams have the messages of the final object with their texts."""
 _WITHOUT_TEXT: Final = "web_search_call"
 """The item of a tool of the server that does not have what the model wrote to it."""
 _WARNINGS: Final = (
@@ -121,13 +125,13 @@ def _verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection |
         return Verdict(
             level=Level.UNKNOWN,
             sentence=f"This capture has no token evidence{which}, so lost text cannot be detected.",
-            why=reading.engine.evidence_hint(reading.spec),
+            why=evidence_hint(reading),
         )
     if ids_missing(reading):
         return Verdict(
             level=Level.UNKNOWN,
             sentence="No loss found, but the server sent only some of its token IDs.",
-            why=reading.engine.evidence_hint(reading.spec),
+            why=evidence_hint(reading),
         )
     return Verdict(level=Level.CLEAN, sentence=_clean(reading), why=_checked(reading))
 
@@ -137,7 +141,26 @@ def clauses(reading: Reading, findings: Sequence[Finding]) -> list[Clause]:
     if not findings:
         return []
     errors = [one for one in findings if one.severity is Severity.ERROR]
-    return _errors(reading, errors) if errors else _warnings(reading, findings)
+    first, *others = _errors(reading, errors) if errors else _warnings(reading, findings)
+    if _nothing_delivered(reading, findings):
+        first = first._replace(words=f"the client received no answer and no tool call: {first.words}")
+    return [first, *others]
+
+
+def _nothing_delivered(reading: Reading, findings: Sequence[Finding]) -> bool:
+    """Whether all that was to be the answer is lost, and no error of the server says so."""
+    kinds = {one.kind for one in findings}
+    lost = any(one.code in _LOST_ANSWERS and one.field != REASONING for one in findings)
+    if not lost or not reading.ended or not kinds.isdisjoint({Kind.SERVER_ERROR, Kind.DISCONNECTED}):
+        return False
+    return not any(
+        got.content.strip()
+        or got.tool_calls
+        or any(got.other.values())
+        or any(field != REASONING for field in one.finals)
+        for one in reading.choices
+        for got in (one.delivered(),)
+    )
 
 
 def _code_of_body(reading: Reading) -> int | None:
@@ -303,9 +326,10 @@ def _to_find_out(reading: Reading) -> str:
             "out, send it to a release that returns them."
         )
     if reading.stream.bodies:
+        release = reading.engine.or_newer(_STREAMED_SINCE, reading.server_version)
         return (
             "vLLM up to 0.19 leaves them empty in responses that are not streamed. To find out, send the request "
-            "with `stream: true`, to vLLM 0.12 or newer."
+            f"with `stream: true`{f', to {release}' if release else ''}."
         )
     return "vLLM up to 0.11 leaves them empty. To find out, send the request to a newer release."
 

@@ -11,7 +11,7 @@ import httpx
 from inspector.errors import ConnectionFailed, InspectorError
 from inspector.wire.endpoints import ASKED
 
-__all__ = ["AddressInvalid", "Server"]
+__all__ = ["AddressInvalid", "Server", "Settings"]
 
 _ENDPOINTS: Final = re.compile(rf"(?:{'|'.join(spec.path for spec in ASKED)}|/models)/?$")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -21,11 +21,20 @@ _HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
 
 
 class AddressInvalid(ConnectionFailed):
-    """An address is no server's; `problem` says so without the hint at an option of the command line."""
+    """An address is no server's; `problem` says so without the hint at a setting."""
 
     def __init__(self, problem: str, hint: str) -> None:
         super().__init__(problem + hint)
         self.problem = problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What to do with a setting of the connection, where it is set: here, options of the command line."""
+
+    key: str = "give the server's key with --api-key"
+    silence: str = "allow more time with --timeout"
+    certificates: str = "pass its CA file with --ca-file, or accept any certificate with --insecure"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +56,8 @@ class Server:
     """Timeout for connecting, in seconds."""
     silence_s: float = 300.0
     """Seconds without data after which a stream counts as stalled."""
+    settings: Settings = Settings()
+    """How advice names the settings."""
 
     def __post_init__(self) -> None:
         named = False
@@ -63,7 +74,7 @@ class Server:
         if not known or named or any(char.isspace() for char in self.v1):
             shown = "an address with a password in it" if named else self.base_url
             problem = f"invalid server address: {shown!r}; use the form http://localhost:8000/v1"
-            raise AddressInvalid(problem, " and give the key as --api-key" if named else "")
+            raise AddressInvalid(problem, f" and {self.settings.key}" if named else "")
         if not _HEADER_VALUE.fullmatch(self.api_key):
             raise InspectorError("the API key has a character that HTTP cannot carry; copy the key again")
         for name, value in self.headers.items():

@@ -42,7 +42,7 @@ def connection_failure(error: BaseException, server: Server, *, begun: bool = Fa
             return Problem(
                 OutcomeKind.TIMED_OUT,
                 f"{server.root}: {what} for {server.silence_s:g} s; "
-                "check the server's log, or allow more time with --timeout",
+                f"check the server's log, or {server.settings.silence}",
             )
         if isinstance(cause, ssl.SSLError) or "SSL" in str(cause) or "CERTIFICATE" in str(cause):
             return Problem(OutcomeKind.NOT_REACHED, _tls(words, server))
@@ -71,8 +71,7 @@ def refusal(status: int, body: str, server: Server, *, path: str, model: str = "
     if status in {401, 403}:
         return Problem(
             OutcomeKind.KEY_REJECTED,
-            f"{server.root} rejected the API key (HTTP {status}: {words}); "
-            "pass the server's key with --api-key",
+            f"{server.root} rejected the API key (HTTP {status}: {words}); {server.settings.key}",
             words,
         )
     if status == 404 and "model" in words.lower():
@@ -140,8 +139,7 @@ def _tls(words: str, server: Server) -> str:
         return f"{server.root} does not speak TLS ({words}); use http://"
     if "CERTIFICATE_VERIFY_FAILED" in words or "certificate" in words.lower():
         return (
-            f"the TLS certificate of {server.root} is not trusted ({words}); "
-            "pass its CA file with --ca-file, or accept any certificate with --insecure"
+            f"the TLS certificate of {server.root} is not trusted ({words}); {server.settings.certificates}"
         )
     return f"TLS with {server.root} failed ({words})"
 

@@ -23,8 +23,10 @@ from inspector.errors import InspectorError
 from inspector.formats import count, duration
 from inspector.inspection import Inspection, inspect
 from inspector.metrics import figures
+from inspector.prompt import PromptSeverity
 from inspector.reading import read
 from inspector.views.finding_groups import grouped, rest_words
+from inspector.views.prompt_rows import sentence_with_prompt
 from inspector.views.rows import audit_row, finding_words
 from inspector.views.sarif import audit_sarif
 
@@ -137,7 +139,9 @@ def _lines(one: Inspection, *, everything: bool) -> list[str]:
         facts.append(f"up to {shown.tokens_per_event_max:,} tokens per event")
     if shown.first_token_s is not None:
         facts.append(f"first token {duration(shown.first_token_s)}")
-    lines = [one.name, f"  {one.verdict.level.upper()}: {one.verdict.sentence}"]
+    differences = [] if row["prompt"] is None else row["prompt"]["differences"]
+    sentence = sentence_with_prompt(one.verdict, (PromptSeverity(found["severity"]) for found in differences))
+    lines = [one.name, f"  {one.verdict.level.upper()}: {sentence}"]
     lines.append(f"  {one.verdict.why}")
     if one.verdict.known:
         lines.append(f"  {one.verdict.known}")
@@ -151,11 +155,9 @@ def _lines(one: Inspection, *, everything: bool) -> list[str]:
         if finding.known_issues:
             lines.append(f"          known issues: {', '.join(finding.known_issues[:3])}")
     lines.extend(f"  note: {note}" for note in one.reading.notes)
-    if (prompt := row["prompt"]) is not None and prompt["differences"]:
-        lines.append(f"  prompt ({count(prompt['tokens'], 'token')}):")
-        lines.extend(
-            f"  {found['severity']:7} {found['explanation']}" for found in prompt["differences"][:_SHOWN]
-        )
-        if (more := len(prompt["differences"]) - _SHOWN) > 0:
+    if differences:
+        lines.append(f"  prompt ({count(row['prompt']['tokens'], 'token')}):")
+        lines.extend(f"  {found['severity']:7} {found['explanation']}" for found in differences[:_SHOWN])
+        if (more := len(differences) - _SHOWN) > 0:
             lines.append(f"          {count(more, 'more difference')}, see --json")
     return lines

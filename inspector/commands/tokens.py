@@ -2,6 +2,7 @@
 
 from argparse import Namespace, RawDescriptionHelpFormatter
 
+from inspector.audit.missing_ids import ids_hint
 from inspector.audit.rejection import UnsentKind, rejection
 from inspector.audit.wording import unsent_words
 from inspector.commands.shared import Commands, one_capture, print_json, say
@@ -71,9 +72,9 @@ def run(arguments: Namespace) -> int:
         print_json(rows)
         return 0
     if not rows:
-        none = f"{reading.engine.label} sends none for {reading.spec.label.capitalize()}; "
+        none = f"{reading.engine.label} sends none for {reading.spec.label.capitalize()}. "
         why = "" if reading.spec.carries_ids else none
-        raise InspectorError(f"{name}: no token IDs; {why}{reading.engine.ids_hint()}")
+        raise InspectorError(f"{name}: no token IDs. {why}{ids_hint(reading)}")
     say(
         f"{'index':>7} {'id':>7} {'arrival ms':>10} {'event':>6} {'message':>7} "
         f"{'channel':<11} {'state':<8} text"
@@ -104,7 +105,7 @@ def _prompt(name: str, reading: Reading, *, as_json: bool) -> int:
     """Print the tokens of the prompt."""
     prompt = prompt_of(reading)
     if prompt is None:
-        raise InspectorError(f"{name}: no token IDs of the prompt; {reading.engine.ids_hint()}")
+        raise InspectorError(f"{name}: no token IDs of the prompt. {ids_hint(reading)}")
     if as_json:
         print_json(list(prompt_token_rows(prompt)))
         return 0

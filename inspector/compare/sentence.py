@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from inspector.audit import KINDS, Finding, Kind, Rejection, Severity, Side
 from inspector.audit.clauses import loss_clauses
+from inspector.audit.missing_ids import ids_hint
 from inspector.audit.words import field_words, quote
 from inspector.compare.causes import cause
 from inspector.compare.comparison import ChoiceComparison, Divergence, Outcome
@@ -279,13 +280,13 @@ def _untold(pair: Pair, known: Sequence[bool | None]) -> Judgement:
         else "the delivered texts are the same"
     )
     blind = {
-        name: one.reading.engine
+        name: one.reading
         for name, one in (("left", pair.left), ("right", pair.right))
         if not all(choice.has_ids for choice in one.reading.choices)
     }
     why = (
         f"The {' and the '.join(blind)} capture {'has' if len(blind) == 1 else 'have'} no token IDs. "
-        f"To find out, {'; '.join(dict.fromkeys(engine.ids_hint() for engine in blind.values()))}."
+        + " ".join(dict.fromkeys(map(ids_hint, blind.values())))
         if blind
         else "Compare responses to the same request."
     )

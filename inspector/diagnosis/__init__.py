@@ -9,7 +9,6 @@ from inspector.diagnosis.captures import (
     diagnose_capture,
     match_findings,
     named_causes,
-    with_known_issues,
 )
 from inspector.diagnosis.catalogue import catalogue, issues, read_catalogue
 from inspector.diagnosis.cause import Alternative, Cause, leading, situation_among
@@ -56,5 +55,4 @@ __all__ = [
     "situation_among",
     "situation_of",
     "steps_for",
-    "with_known_issues",
 ]

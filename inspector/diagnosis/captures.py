@@ -7,10 +7,19 @@ from functools import cache, partial
 from typing import Final, NamedTuple
 
 from inspector.audit import KINDS, Finding, Kind, Side, explain
+from inspector.audit.missing_ids import evidence_hint
 from inspector.audit.verdict import Level, Verdict, verdict
 from inspector.capture import ENDPOINT_GUESSED, Endpoint
 from inspector.diagnosis.catalogue import catalogue
-from inspector.diagnosis.cause import SHOWN, Cause, cause_of, server_lost, situation_among, together
+from inspector.diagnosis.cause import (
+    SHOWN,
+    Cause,
+    cause_of,
+    over_all_findings,
+    server_lost,
+    situation_among,
+    together,
+)
 from inspector.diagnosis.evidence import Evidence
 from inspector.diagnosis.forms import Place, finding_holds, request_holds, token_places, told_words
 from inspector.diagnosis.issue import FindingForm, Issue
@@ -32,7 +41,6 @@ __all__ = [
     "diagnose_capture",
     "match_findings",
     "named_causes",
-    "with_known_issues",
 ]
 
 _LOOK_BACK: Final = 8
@@ -80,14 +88,6 @@ def match_findings(
     ]
 
 
-def with_known_issues(findings: Sequence[Finding], reading: Reading) -> list[Finding]:
-    """The findings with their `known_issues` filled in."""
-    return [
-        dataclasses.replace(finding, known_issues=ids)
-        for finding, ids in zip(findings, match_findings(findings, reading), strict=True)
-    ]
-
-
 def named_causes(findings: Sequence[Finding], reading: Reading) -> tuple[list[Finding], list[Cause | None]]:
     """The findings with their `known_issues`, and the cause of each; None where none is known."""
     answers = answers_of_findings(findings, reading)
@@ -126,7 +126,7 @@ def answers_of_findings(
             and parser_error(finding.delivered or "") is not None
         ):
             found[place] = of_rejection(found[place], found[rejected])
-    return found
+    return over_all_findings(findings, found)
 
 
 def answers_of_capture(
@@ -171,7 +171,7 @@ def _ask_for(reading: Reading, judged: Verdict | None) -> str:
         return judged.why if judged.level is Level.UNKNOWN else ""
     if all(choice.has_ids for choice in reading.choices):
         return ""
-    return reading.engine.evidence_hint(reading.spec)
+    return evidence_hint(reading)
 
 
 class _Listed(NamedTuple):

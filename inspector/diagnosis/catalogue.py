@@ -100,11 +100,15 @@ def _check_together(issues: Iterable[Issue], name: str) -> None:
             raise InspectorError(f"{name}, entry {issue.id}: id is used twice")
         seen.add(issue.id)
     for issue in issues:
-        for other in issue.shares_text_with:
-            if other not in seen:
-                raise InspectorError(
-                    f"{name}, entry {issue.id}: shares_text_with names {other}, which is no entry"
-                )
+        for key, names in (
+            ("shares_text_with", issue.shares_text_with),
+            ("measured_as", (issue.measured_as,) if issue.measured_as else ()),
+        ):
+            for name_of_other in names:
+                if name_of_other not in seen:
+                    raise InspectorError(
+                        f"{name}, entry {issue.id}: {key} names {name_of_other}, which is no entry"
+                    )
 
 
 def _issue(entry: object) -> Issue:
@@ -115,6 +119,7 @@ def _issue(entry: object) -> Issue:
         sides=fields.take("side", several(word(Side)), one_is_enough=True),
         cause=fields.take("cause", text),
         steps=fields.take("steps", several(_step)),
+        measured_as=fields.take("measured_as", identifier, ""),
         confidence=fields.take("confidence", word(Confidence)),
         basis=fields.take("basis", text),
         links=fields.take("links", several(text), ()),
@@ -130,6 +135,7 @@ def _issue(entry: object) -> Issue:
         described=fields.take("described", several(description), ()),
         settle=fields.take("settle", text, ""),
         general=fields.take("general", flag, False),
+        accuses=fields.take("accuses", flag, False),
         tokens_lost=fields.take("tokens_lost", flag, False),
         tokens=fields.take("tokens", several(_token_form), ()),
         findings=fields.take("findings", several(_finding_form), ()),
@@ -166,14 +172,22 @@ def _step(value: object) -> Step:
     if isinstance(value, str):
         return Step(text=text(value))
     fields = Fields(value, "a step")
-    step = Step(
-        text=fields.take("step", text),
-        ended=frozenset(fields.take("ended", several(word(Ended)), (), one_is_enough=True)),
-        token_ids=fields.take("token_ids", flag, None),
-        captured=fields.take("captured", flag, None),
-        tools=fields.take("tools", flag, None),
-        endpoints=frozenset(fields.take("endpoints", several(word(Endpoint)), (), one_is_enough=True)),
-        measured=fields.take("measured", flag, False),
+    release = fields.take("upgrade", version, "")
+    until = fields.take("until", text, "")
+    said = f"Until then, {until}." if until else fields.take("step", text, *([""] if release else []))
+    situation = {
+        "ended": frozenset(fields.take("ended", several(word(Ended)), (), one_is_enough=True)),
+        "token_ids": fields.take("token_ids", flag, None),
+        "ids_asked": fields.take("ids_asked", flag, None),
+        "captured": fields.take("captured", flag, None),
+        "tools": fields.take("tools", flag, None),
+        "endpoints": frozenset(fields.take("endpoints", several(word(Endpoint)), (), one_is_enough=True)),
+        "measured": fields.take("measured", flag, False),
+    }
+    step = (
+        Step.to_release(release, said, **situation)
+        if release
+        else Step(text=said, until=bool(until), **situation)
     )
     fields.done()
     return step

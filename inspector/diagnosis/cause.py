@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from inspector.audit import KINDS, Finding, Severity
+from inspector.audit import KINDS, Code, Finding, Severity
 from inspector.audit import Side as FindingSide
 from inspector.audit.verdict import clauses
 from inspector.diagnosis.catalogue import issues
 from inspector.diagnosis.issue import Confidence, Issue, Side
-from inspector.diagnosis.ranking import Answer, Because
+from inspector.diagnosis.ranking import Answer, Because, Reason, ranked
 from inspector.diagnosis.steps import Situation, beside, first_step, situation_of
 from inspector.engines import DEFAULT
 from inspector.reading import Reading
@@ -23,6 +23,7 @@ __all__ = [
     "Cause",
     "cause_of",
     "leading",
+    "over_all_findings",
     "server_lost",
     "situation_among",
     "together",
@@ -41,6 +42,21 @@ _EVIDENCE: Final[Mapping[Because, int]] = {
 }
 """What can lead to an answer, by strength."""
 _ASIDE: Final = frozenset({Because.RATE, Because.NOT_RATE, Because.HINT, Because.INSIDE})
+_OF_A_MESSAGE: Final = frozenset(
+    {
+        Because.TOKENS,
+        Because.SUPPOSED,
+        Because.MESSAGE,
+        Because.PART_OF_MESSAGE,
+        Because.OPEN_FINDING,
+        Because.INSIDE,
+        Because.OUTSIDE,
+    }
+)
+"""What one message of a capture shows: its tokens and the parser's words about them."""
+_FINDINGS: Final = frozenset({Because.FINDING, Because.EXACT_FINDING})
+_ONE_MESSAGE: Final = Reason(Because.ONE_MESSAGE, "nothing but one message speaks for it")
+_DISPLACED: Final = frozenset({Code.CALL_INDEX_UNNAMED, Code.CALL_INDEX_OUT_OF_PLACE})
 _ALTERNATIVES: Final = 2
 _ORDER: Final = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
 SHOWN: Final = 3
@@ -151,6 +167,42 @@ def together(
     )
 
 
+def over_all_findings(findings: Sequence[Finding], found: Sequence[Sequence[Answer]]) -> list[list[Answer]]:
+    """The answers to each finding, in the light of the other findings."""
+    displaced = next(
+        (answers for one, answers in zip(findings, found, strict=True) if one.code in _DISPLACED), ()
+    )
+    moved = {answer.issue.id for answer in displaced}
+    found = [
+        ranked([*displaced, *(answer for answer in answers if answer.issue.id not in moved)])
+        if one.code is Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN
+        else answers
+        for one, answers in zip(findings, found, strict=True)
+    ]
+    choices: dict[str, set[int]] = {}
+    for finding, answers in zip(findings, found, strict=True):
+        for answer in answers:
+            choices.setdefault(answer.issue.id, set()).add(finding.choice)
+    rejected = (one for one in reversed(findings) if KINDS[one.kind].side is FindingSide.MODEL)
+    malformed_at = {one.choice: one.token_start or 0 for one in rejected}
+    settled = []
+    for finding, answers in zip(findings, found, strict=True):
+        at = malformed_at.get(finding.choice)
+        malformed = at is not None and (finding.token_start is None or finding.token_start >= at)
+        shown = _OF_A_MESSAGE | _FINDINGS if malformed else _OF_A_MESSAGE
+        doubted = [
+            replace(answer, reasons=(*answer.reasons, _ONE_MESSAGE))
+            if answer.issue.accuses
+            and len(choices[answer.issue.id]) == 1
+            and {reason.because for reason in answer.reasons} <= shown
+            else answer
+            for answer in answers
+        ]
+        any_other = any(_ONE_MESSAGE not in answer.reasons for answer in doubted)
+        settled.append(ranked(doubted) if any_other else [])
+    return settled
+
+
 def _settled(answers: Sequence[Answer]) -> list[Answer]:
     """The answers to one finding with the confidence of their match, less behind the first."""
     if not answers:
@@ -179,6 +231,8 @@ def _confidence(best: Answer, *, alone: bool) -> Confidence:
     kinds = {reason.because for reason in best.reasons}
     strength = _strength(best)
     released = best.issue.sides[0] is Side.SERVER and DEFAULT.program in best.issue.affected
+    if Because.ONE_MESSAGE in kinds:
+        return Confidence.LOW
     if best.issue.general or (Because.OUTSIDE in kinds and Because.TOKENS not in kinds):
         open_release = Because.EXACT_FINDING in kinds and released and Because.INSIDE not in kinds
         sure = Confidence.MEDIUM if strength >= 2 and not open_release else Confidence.LOW

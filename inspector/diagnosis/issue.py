@@ -5,12 +5,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from inspector.audit import Code, Kind, Severity
 from inspector.capture import Endpoint
 from inspector.diagnosis.described import Description
 from inspector.diagnosis.versions import Range
+from inspector.engines import DEFAULT, Engine
 from inspector.harmony.violations import Violation
 
 __all__ = [
@@ -111,9 +112,15 @@ class Step:
     """One thing to do, and the situations in which it makes sense; an empty set is any."""
 
     text: str
+    upgrade: str = ""
+    """The release of vLLM that the step asks for."""
+    until: bool = False
+    """What helps until the upgrade, and is said beside one only."""
     ended: frozenset[Ended] = frozenset()
     token_ids: bool | None = None
     """Whether the capture has token IDs; where that is not known, it has none."""
+    ids_asked: bool | None = None
+    """Whether the request asks for token IDs; where it is not known, it does not."""
     captured: bool | None = None
     """Whether there is a capture, which shows what the response has."""
     tools: bool | None = None
@@ -122,6 +129,14 @@ class Step:
     """Kept where the endpoint is not known."""
     measured: bool = False
     """An upgrade that was measured on streams that the table of upgrades leaves out, as unstreamed ones."""
+
+    @classmethod
+    def to_release(cls, release: str, why: str = "", *, engine: Engine = DEFAULT, **situation: Any) -> "Step":
+        """An upgrade; `why` is the rest of the sentence."""
+        tail = f", {why}" if why else ""
+        return cls(
+            text=f"Upgrade to {engine.labelled(release)} or newer{tail}.", upgrade=release, **situation
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +198,8 @@ class Issue:
     cause: str
     steps: tuple[Step, ...]
     """What to do, best first; `steps.steps_for` chooses those for a situation."""
+    measured_as: str = ""
+    """The issue whose measured release counts for this one: the same fault, seen with less evidence."""
     confidence: Confidence
     basis: str
     """What the entry rests on."""
@@ -211,6 +228,8 @@ class Issue:
     """The one command that shows whether a symptom comes from this issue."""
     general: bool = False
     """The text only carries or summarises other issues: any more precise entry goes before it."""
+    accuses: bool = False
+    """Hardware, files, flags or the client's code are at fault, of which one malformed message is no sign."""
     tokens_lost: bool = False
     """The parser missed tokens: ruled out where the IDs that were sent hold what it rejected."""
     tokens: tuple[TokenForm, ...] = ()

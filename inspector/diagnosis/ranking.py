@@ -40,6 +40,8 @@ class Because(StrEnum):
     NOT_RATE = "rate against"
     INSIDE = "version"
     OUTSIDE = "version against"
+    ONE_MESSAGE = "one message against"
+    """An entry that accuses, and nothing but one message leads to it."""
 
 
 _WEIGHTS: Final = {
@@ -59,6 +61,7 @@ _WEIGHTS: Final = {
     Because.NOT_RATE: -10,
     Because.ENDPOINT: -20,
     Because.OUTSIDE: -30,
+    Because.ONE_MESSAGE: -100,
 }
 _MESSAGES: Final = frozenset(
     {Because.MESSAGE, Because.PART_OF_MESSAGE, Because.BEGINNING, Because.TOKENS, Because.FINDING}
@@ -74,7 +77,7 @@ _CLEAR: Final = 4
 """For each point of a description."""
 _SUPPORT: Final = frozenset({Because.TOKENS, Because.REQUEST, Because.HINT, Because.RATE, Because.INSIDE})
 """What tells entries of one text apart."""
-_AGAINST: Final = frozenset({Because.NOT_RATE, Because.ENDPOINT, Because.OUTSIDE})
+_AGAINST: Final = frozenset({Because.NOT_RATE, Because.ENDPOINT, Because.OUTSIDE, Because.ONE_MESSAGE})
 _OPEN: Final = Bounds()
 _CONFIDENCE: Final = {Confidence.HIGH: 2, Confidence.MEDIUM: 1, Confidence.LOW: 0}
 

@@ -7,13 +7,13 @@ the upgrade says so.
 """
 
 import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Final
 
+from inspector.audit.missing_ids import asks_for_ids
 from inspector.capture import Endpoint
 from inspector.diagnosis.evidence import ended_of
 from inspector.diagnosis.issue import Ended, Issue, Side, Step
@@ -35,8 +35,6 @@ __all__ = [
 
 MEASURED_FILE: Final = Path(__file__).with_name("measured.json")
 
-_UPGRADE: Final = re.compile(r"(?:Or )?[Uu]pgrade\b")
-_RELEASE: Final = re.compile(r"\b\d+\.\d+(?:\.\d+)?\b")
 _ANY: Final = "any"
 _FIRST_RIGHT: Final = "the first release measured that delivers such streams completely"
 _UNMEASURED: Final = " (from the source code, not measured)"
@@ -55,6 +53,8 @@ class Situation:
     ended: Ended = Ended.UNKNOWN
     token_ids: bool = False
     """Whether the token IDs of the response are known."""
+    ids_asked: bool = False
+    """Whether the request asks for them."""
     captured: bool = False
     """Whether the response itself is known, not only words about it."""
     tools: bool | None = None
@@ -69,12 +69,20 @@ class Measured:
 
     first_right: str | None
     """The first release from which on all of them are delivered whole; None where the newest still fails."""
-    oldest: str
-    """The oldest release measured of the engine."""
-    newest: str
-    """The newest one."""
+    releases: tuple[str, ...]
+    """The releases measured of the engine, oldest first."""
     streams: int
     """Scripts of the class."""
+
+    @property
+    def oldest(self) -> str:
+        """The oldest release measured."""
+        return self.releases[0]
+
+    @property
+    def newest(self) -> str:
+        """The newest one."""
+        return self.releases[-1]
 
 
 def situation_of(reading: Reading) -> Situation:
@@ -88,6 +96,7 @@ def situation_of(reading: Reading) -> Situation:
         engine=reading.engine,
         ended=ended_of(reading.choice),
         token_ids=reading.choice.has_ids,
+        ids_asked=asks_for_ids(reading),
         captured=True,
         tools=_offers_tools(reading),
     )
@@ -95,19 +104,10 @@ def situation_of(reading: Reading) -> Situation:
 
 def steps_for(issue: Issue, situation: Situation) -> tuple[str, ...]:
     """What to do, best first; at least one step."""
-    seen = measured(issue.id, situation)
-    number = as_version(situation.version or "")
-    sensible = [step for step in issue.steps if _fits(step, situation)]
-    if situation.endpoint is Endpoint.COMPLETIONS and situation.endpoint not in issue.endpoints:
-        # No release parses completions, so none repairs what is in them.
-        sensible = [step for step in sensible if not _UPGRADE.match(step.text)] or sensible
-    left = [_told(step, seen) for step in sensible if not _reached(step.text, number)]
-    if seen is not None and issue.sides[0] is Side.SERVER and not issue.general:
-        left = list(_by_measurement(seen, left, number, situation.engine))
-    if not left:
-        release = situation.engine.labelled(situation.version)
-        return (f"{release} already has the known fix: report this stream to its developers.",)
-    return tuple(_not_below(step, situation) for step in left)
+    release = situation.engine.labelled(situation.version)
+    return tuple(step.text for step in _steps(issue, situation)) or (
+        f"{release} already has the known fix: report this stream to its developers.",
+    )
 
 
 def first_step(issue: Issue, situation: Situation) -> str:
@@ -117,19 +117,44 @@ def first_step(issue: Issue, situation: Situation) -> str:
 
 def beside(first: Issue, situation: Situation) -> Situation:
     """The situation for what is named beside `first`: the release that its first step asks for is needed."""
-    step = first_step(first, situation)
-    told = _RELEASE.findall(step) if _UPGRADE.match(step) else []
-    return replace(situation, needed=told[0]) if len(told) == 1 else situation
+    step = next(iter(_steps(first, situation)), None)
+    return situation if step is None or not step.upgrade else replace(situation, needed=step.upgrade)
 
 
-def _not_below(step: str, situation: Situation) -> str:
+def _steps(issue: Issue, situation: Situation) -> list[Step]:
+    """The steps that make sense, best first, with the measured upgrade in place of the catalogue's."""
+    seen = measured(issue.measured_as or issue.id, situation)
+    sensible = [step for step in issue.steps if _fits(step, situation)]
+    if situation.endpoint is Endpoint.COMPLETIONS and situation.endpoint not in issue.endpoints:
+        # No release parses completions, so none repairs what is in them.
+        sensible = [step for step in sensible if not step.upgrade] or sensible
+    if seen is not None and issue.sides[0] is Side.SERVER and not issue.general:
+        rest = [step for step in sensible if not step.upgrade]
+        sensible = [*_measured_upgrade(issue, seen, situation.engine), *rest]
+        if seen.first_right is None:
+            newest = situation.engine.labelled(seen.newest)
+            sensible.append(
+                Step(text=f"No release measured delivers such streams completely, up to {newest}.")
+            )
+    else:
+        sensible = [_with_basis(step, seen) for step in sensible]
+    left = [step for step in sensible if not (step.upgrade and _reached(step.upgrade, situation.version))]
+    upgraded = any(step.upgrade for step in left)
+    return [_not_below(step, situation) for step in left if upgraded or not step.until]
+
+
+def _reached(release: str, version: str | None) -> bool:
+    """Whether a version, where it is known, is a release or newer."""
+    number, asked = as_version(version or ""), as_version(release)
+    return number is not None and asked is not None and asked <= number
+
+
+def _not_below(step: Step, situation: Situation) -> Step:
     """A step, with the release that another issue needs where it asks for an older one."""
-    needed = as_version(situation.needed or "")
-    told = [as_version(name) for name in _RELEASE.findall(step)] if _UPGRADE.match(step) else []
-    if needed is None or not told or any(one is None or one >= needed for one in told):
+    needed = situation.needed
+    if needed is None or not step.upgrade or _reached(needed, step.upgrade):
         return step
-    release = situation.engine.labelled(situation.needed)
-    return f"Upgrade to {release} or newer, which another issue here needs."
+    return Step.to_release(needed, "which another issue here needs", engine=situation.engine)
 
 
 def measured(issue: str, situation: Situation) -> Measured | None:
@@ -155,39 +180,24 @@ def measured(issue: str, situation: Situation) -> Measured | None:
     return max(known, key=lambda seen: as_version(seen.first_right or "") or ())
 
 
-def _by_measurement(
-    seen: Measured, left: list[str], number: tuple[int, ...] | None, engine: Engine
-) -> Iterator[str]:
-    """The steps left, with the measured upgrade in place of the catalogue's."""
-    rest = [step for step in left if not _UPGRADE.match(step)]
-    first = as_version(seen.first_right or "")
-    needed = seen.first_right != seen.oldest  # what every release measured delivers needs no upgrade
-    if first is not None and needed and (number is None or number < first):
-        yield f"Upgrade to {engine.labelled(seen.first_right)} or newer, {_FIRST_RIGHT}."
-        yield from rest
-        return
-    yield from rest
-    if first is None:
-        yield f"No release measured delivers such streams completely, up to {engine.labelled(seen.newest)}."
+def _measured_upgrade(issue: Issue, seen: Measured, engine: Engine) -> list[Step]:
+    """The upgrade that the matrix bears out, if any; it explains a fix that the sources have earlier."""
+    if seen.first_right is None or seen.first_right == seen.oldest:
+        return []  # what every release measured delivers needs no upgrade
+    fixed = issue.fixed_in.get(engine.program)
+    still_wrong = fixed is not None and any(
+        _reached(fixed, release) and not _reached(seen.first_right, release) for release in seen.releases
+    )
+    why = f"{_FIRST_RIGHT} ({fixed} fixes only some of them)" if still_wrong else _FIRST_RIGHT
+    return [Step.to_release(seen.first_right, why, engine=engine)]
 
 
-def _told(step: Step, seen: Measured | None) -> str:
+def _with_basis(step: Step, seen: Measured | None) -> Step:
     """A step, with what an upgrade rests on where the matrix does not bear it out."""
-    if step.measured or not _UPGRADE.match(step.text):
-        return step.text
-    asked = [number for name in _RELEASE.findall(step.text) if (number := as_version(name)) is not None]
-    first = as_version(seen.first_right or "") if seen is not None else None
-    if not asked or (first is not None and max(asked) >= first):
-        return step.text
-    return f"{step.text.rstrip('.')}{_UNMEASURED}."
-
-
-def _reached(step: str, number: tuple[int, ...] | None) -> bool:
-    """Whether a step asks for an upgrade, and for none that is newer than the server."""
-    if number is None or not _UPGRADE.match(step):
-        return False
-    told = [as_version(name) for name in _RELEASE.findall(step)]
-    return bool(told) and all(one is not None and one <= number for one in told)
+    first = seen.first_right if seen is not None else None
+    if step.measured or not step.upgrade or (first is not None and _reached(first, step.upgrade)):
+        return step
+    return replace(step, text=f"{step.text.rstrip('.')}{_UNMEASURED}.")
 
 
 def _offers_tools(reading: Reading) -> bool | None:
@@ -202,10 +212,13 @@ def _fits(step: Step, situation: Situation) -> bool:
     """Whether a step makes sense in a situation."""
     if step.ended and situation.ended not in step.ended:
         return False
-    if step.token_ids is not None and step.token_ids is not situation.token_ids:
-        return False
-    if step.captured is not None and step.captured is not situation.captured:
-        return False
+    for asked, value in (
+        (step.token_ids, situation.token_ids),
+        (step.ids_asked, situation.ids_asked),
+        (step.captured, situation.captured),
+    ):
+        if asked is not None and asked is not value:
+            return False
     if None not in (step.tools, situation.tools) and step.tools is not situation.tools:
         return False
     return not step.endpoints or situation.endpoint is None or situation.endpoint in step.endpoints
@@ -223,8 +236,7 @@ def _table() -> Mapping[str, Mapping[tuple[str, str, str], Measured]]:
         issue: {
             (engine, endpoint, kind): Measured(
                 first_right=seen["first_right"],
-                oldest=value["releases"][engine][0],
-                newest=value["releases"][engine][-1],
+                releases=tuple(value["releases"][engine]),
                 streams=seen["streams"],
             )
             for endpoint, by_engine in by_endpoint.items()

@@ -36,6 +36,7 @@ from inspector.diagnosis.symptoms import (
 )
 from inspector.engines import DEFAULT, ENGINES, PACKAGES
 from inspector.formats import listed
+from inspector.harmony.parser_errors import parser_error
 from inspector.wire.endpoints import ASKED
 
 __all__ = ["diagnose_text"]
@@ -338,7 +339,8 @@ class _Diagnosing:
 
     def _notes(self, failures: Sequence[Failure]) -> Iterable[str]:
         frames = self.scan.frames
-        harmony = any("HarmonyError" in line for line in self.words)
+        parsed = any(parser_error(one.message) for one in failures)  # not what fails at the start
+        harmony = parsed and any("HarmonyError" in line for line in self.words)
         if harmony and not self.is_log and frames.isdisjoint(PACKAGES):
             if "openai_harmony" in frames:
                 yield (

@@ -30,7 +30,7 @@ class Basics:
         """Ask, and learn model, version and engine on the way."""
         found = self._get(f"{self.server.v1}/models", "/models")
         if isinstance(found, str):
-            yield failed("reachable", found, "Start the server, or correct --base-url and --api-key.")
+            yield failed("reachable", found, "Start the server, or correct its address or key.")
             return
         self.reachable = True
         models = self._models(found)

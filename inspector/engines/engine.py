@@ -128,30 +128,31 @@ class Engine:
         """The request key that brings the evidence of an endpoint."""
         return self.evidence_keys.get(spec.endpoint, spec.evidence_key)
 
-    def ids_hint(self) -> str:
-        """How to request token IDs, and where; the end of a sentence."""
+    def or_newer(self, since: str, version: str | None) -> str:
+        """A release or newer, for advice; empty where it is known that the server runs one."""
+        return "" if self.reached(version, since) else f"{self.label} {since} or newer"
+
+    def ids_hint(self, version: str | None = None) -> str:
+        """How to request token IDs, and where; one sentence."""
         specs = [spec for spec in ASKED if spec.carries_ids and spec.endpoint not in self.lacks]
         keys = listed([f"{key}: true" for key in dict.fromkeys(map(self.evidence_key, specs))], "or")
         places = listed([str(spec.endpoint) for spec in specs])
-        since = f", {self.label} {self.ids_since} or newer" if self.ids_since else ""
-        return f"send {keys} ({places}{since})"
+        release = self.or_newer(self.ids_since, version)
+        return f"To get them, send {keys} ({places}{f', {release}' if release else ''})."
 
-    def upgrade_hint(self, spec: EndpointSpec) -> str:
-        """What to do if a server sent no token IDs although the request asked for them."""
-        key = self.evidence_key(spec)
-        since = (
-            f"Upgrade to {self.label} {self.ids_since} or newer, which knows {key}" if self.ids_since else ""
-        )
-        head = since or f"{self.label} knows {key}, so look for a proxy that takes the ids out"
-        return f"{head}; until then use --logprobs or the completions endpoint."
-
-    def evidence_hint(self, spec: EndpointSpec) -> str:
-        """How to ask for evidence that is missing, one sentence."""
+    def evidence_hint(self, spec: EndpointSpec, *, asked: bool = False, version: str | None = None) -> str:
+        """How to get evidence that is missing, one sentence; `asked` where the request asks for it."""
         if not spec.carries_ids:
             return spec.no_ids
-        since = self.all_ids_since.get(spec.endpoint, self.ids_since)
-        release = f" ({self.label} {since} or newer)" if since else ""
-        return f"To find out, send `{self.evidence_key(spec)}: true` with the request{release}."
+        key = self.evidence_key(spec)
+        release = self.or_newer(self.all_ids_since.get(spec.endpoint, self.ids_since), version)
+        if not asked:
+            return f"To find out, send `{key}: true` with the request{f' ({release})' if release else ''}."
+        where = f"to {release}, and not through" if release else "to the server itself, not through"
+        return (
+            f"The request already has `{key}: true`: send it {where} a proxy that may remove the IDs, "
+            "or ask for logprobs."
+        )
 
 
 def _release(text: str) -> tuple[int, int, int] | None:

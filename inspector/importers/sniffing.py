@@ -76,8 +76,8 @@ def sniff_and_read(content: bytes, name: str) -> list[Capture]:
     if _SERVER_LINE.search(content, 0, _HEAD):
         raise CaptureError(
             name,
-            "a vLLM log without token IDs; log them with --enable-log-requests --enable-log-outputs, "
-            "or read this log with `python -m inspector diagnose`",
+            "a vLLM log without token IDs; log them with --enable-log-requests --enable-log-outputs",
+            hint=", or read this log with `python -m inspector diagnose`",
         )
     raise CaptureError(name, f"unrecognized format; use {KINDS}, or save the raw response (curl -N > file)")
 

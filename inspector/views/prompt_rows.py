@@ -1,14 +1,30 @@
 """Flat rows of a prompt for `audit --json`, `tokens --prompt` and the pages."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
+from inspector.audit.verdict import Level, Verdict
+from inspector.formats import count
 from inspector.harmony.text import texts
 from inspector.harmony.vocab import token_bytes
-from inspector.prompt import MessageState, Prompt, PromptDifference, PromptMessage, told
+from inspector.prompt import MessageState, Prompt, PromptDifference, PromptMessage, PromptSeverity, told
 
-__all__ = ["prompt_difference_row", "prompt_message_row", "prompt_row", "prompt_token_rows"]
+__all__ = [
+    "prompt_difference_row",
+    "prompt_message_row",
+    "prompt_row",
+    "prompt_token_rows",
+    "sentence_with_prompt",
+]
+
+
+def sentence_with_prompt(judged: Verdict, severities: Iterable[PromptSeverity]) -> str:
+    """The sentence of a verdict; a clean one names the prompt's warnings, which are listed below it."""
+    warnings = list(severities).count(PromptSeverity.WARNING)
+    if judged.level is not Level.CLEAN or not warnings:
+        return judged.sentence
+    return f"{judged.sentence} The prompt has {count(warnings, 'warning')}, see below."
 
 
 def prompt_row(prompt: Prompt | None) -> dict[str, Any] | None:

@@ -12,7 +12,7 @@ import streamlit as st
 
 import inspector
 from inspector import Capture, Inspection, InspectorError, Kind, Level, Severity, dashboard
-from inspector.dashboard import LiveRun, Prompt, RunState, Shelf, Upload
+from inspector.dashboard import CaptureError, LiveRun, Prompt, RunState, Shelf, Upload
 from pages.ui.banner import facts
 from pages.ui.fields import parts
 from pages.ui.state import Opened, Place, Session
@@ -170,7 +170,7 @@ def open_file(session: Session, file: str, content: bytes) -> str:
     try:
         captures = inspector.loads(content, file)
     except InspectorError as error:
-        return str(error)
+        return error.problem if isinstance(error, CaptureError) else str(error)
     found = []
     for number, capture in enumerate(captures, 1):
         name = file if len(captures) == 1 else f"{file} #{number}"

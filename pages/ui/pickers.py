@@ -21,6 +21,8 @@ __all__ = [
     "choice",
     "compare",
     "compare_with",
+    "diagnosable",
+    "diagnose_log",
     "downloads",
     "follow_link",
     "plain",
@@ -82,9 +84,26 @@ def uploads(session: Session) -> list[str]:
         else captures.open_file(session, file.name, file.getvalue())
         for file in files
     }
-    for sentence in filter(None, session.refused.values()):
-        st.error(plain(sentence), icon=":material/block:")
+    for file in files:
+        if sentence := session.refused[file.file_id]:
+            st.error(plain(sentence), icon=":material/block:")
+            diagnosable(session, file.name, file.getvalue(), key=f"replay_log_{file.file_id}")
     return [name for name, one in session.opened.items() if before.get(name) is not one]
+
+
+def diagnosable(session: Session, name: str, content: bytes, *, key: str) -> None:
+    """A button that reads a log on the Diagnose page; nothing for what is no log."""
+    if dashboard.is_log(content, name) and st.button(
+        f"Diagnose {plain(name)}", icon=":material/troubleshoot:", key=key
+    ):
+        diagnose_log(session, name, content)
+
+
+def diagnose_log(session: Session, name: str, content: bytes) -> None:
+    """Open a log on the Diagnose page."""
+    session.log, session.logs = (name, content), {}
+    st.session_state["diagnose_kind"] = "Log"
+    st.switch_page("diagnose.py")
 
 
 def compare_with(session: Session, name: str) -> None:

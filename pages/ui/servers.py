@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 import streamlit as st
 
 from inspector import Endpoint, InspectorError, dashboard
-from inspector.dashboard import ModelLists, Server
+from inspector.dashboard import ModelLists, Server, Settings
 from pages.ui.errors import sentence_of
 from pages.ui.pickers import plain
 
@@ -22,6 +22,11 @@ __all__ = [
 ]
 
 ADDRESS_HELP: Final = "An OpenAI-compatible address. The default is the built-in server with real captures."
+_FIELDS: Final = Settings(
+    key="enter the server's key in the field “API key” of the connection settings",
+    silence="try it on Live with a longer “Timeout without data” in the connection settings",
+    certificates="switch off “Verify TLS certificates” in the connection settings",
+)
 _WAITS_S: Final = 1.0
 """How long a page waits for a list of models; after that it is drawn without."""
 _EACH_S: Final = 0.5
@@ -55,9 +60,11 @@ def server_of(address: str, kept: Mapping[str, Any], playback: Mapping[str, str]
     server needs none of it, and gets the headers `playback` instead, without empty ones.
     """
     if is_built_in(address):
-        return Server(base_url=address, headers={name: value for name, value in playback.items() if value})
+        sent = {name: value for name, value in playback.items() if value}
+        return Server(base_url=address, headers=sent, settings=_FIELDS)
     return Server(
         base_url=address,
+        settings=_FIELDS,
         api_key=kept.get("key") or "",
         headers=_headers(kept.get("headers") or ""),
         verify=kept.get("verify") is not False,

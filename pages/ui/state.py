@@ -93,8 +93,10 @@ class Session:
     refused: dict[str, str] = field(default_factory=dict)
     """By upload id, the sentence about a file that could not be read; empty for one that was."""
 
+    log: tuple[str, bytes] | None = None
+    """Name and content of a log that was opened as a capture, for the Diagnose page."""
     logs: dict[str, Diagnosis] = field(default_factory=dict)
-    """The log that was diagnosed last, by upload id."""
+    """The log that was diagnosed last, by upload id, or by name if it was opened as a capture."""
 
     def turn_to(self, page: str) -> None:
         """Another page was opened: its strip starts where the user is."""

@@ -39,7 +39,7 @@ def _seen(version: str, script: str, *, step: str = "1") -> Inspection:
             "1",
             "turn_browser_unstreamed",
             f"{_NO_TEXTS} vLLM up to 0.19 leaves them empty in responses that are not streamed. To find out, "
-            "send the request with `stream: true`, to vLLM 0.12 or newer.",
+            "send the request with `stream: true`.",
         ),
         (
             "0.11.0",

@@ -15,7 +15,7 @@ from inspector.inspection import inspect
 from inspector.reading import Reader, read
 from inspector.store import FIXTURES, loads
 from tests.support.every_code import CAPTURES, RESPONSES, answer, item, response
-from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, Step, chat, chat_chunk, completion
+from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, Step, aborted, chat, chat_chunk, completion
 
 
 def test_a_whole_stream_is_clean_and_names_its_evidence() -> None:
@@ -32,13 +32,13 @@ def test_a_whole_stream_is_clean_and_names_its_evidence() -> None:
         (LOSS, "The server lost 2 tokens of the reasoning."),
         (
             (*GOOD[:2], ("<|start|>assistantary<|channel|>final<|message|>Sunny", {}), ("<|return|>", {})),
-            "The model wrote a header that Harmony does not allow (token 7), "
-            "and the server did not report it.",
+            "The client received no answer and no tool call: the model wrote a header that Harmony does not "
+            "allow (token 7), and the server did not report it.",
         ),
         (
             (*GOOD[:2], ("comment", {})),
-            "The model emitted a token where only <|start|> is allowed (token 7), "
-            "and the server did not report it.",
+            "The client received no answer and no tool call: the model emitted a token where only <|start|> "
+            "is allowed (token 7), and the server did not report it.",
         ),
     ],
     ids=["leak", "loss", "bad header", "refused token"],
@@ -47,6 +47,26 @@ def test_errors_say_who_did_what_to_whom(steps: Sequence[Step], sentence: str) -
     judged = inspect(chat(steps)).verdict
     assert judged.level is Level.ERROR
     assert judged.sentence == sentence
+
+
+UNDELIVERED: Step = (GOOD[2][0], {})
+
+
+@pytest.mark.parametrize(
+    ("capture", "lost"),
+    [
+        (chat((*GOOD[:2], UNDELIVERED, GOOD[3])), True),
+        (chat((*GOOD[:3], ("<|end|>comment", {}))), False),
+        (chat((*GOOD[:1], LOSS[1]), finish="length"), False),
+        (chat((*GOOD[:2], UNDELIVERED), done=False, finish=None, end=End(at_s=None, cut=True)), False),
+        (aborted([text for text, _ in (*GOOD[:2], ("comment", {}))], "Unexpected token 12606"), False),
+    ],
+    ids=["answer lost", "answer delivered", "no answer generated", "connection cut", "error reported"],
+)
+def test_the_first_sentence_says_that_the_whole_answer_is_lost(capture: Capture, lost: bool) -> None:
+    one = inspect(capture)
+    assert one.findings
+    assert one.verdict.sentence.startswith("The client received no answer and no tool call: ") is lost
 
 
 @pytest.mark.parametrize("severity", Severity)

@@ -70,10 +70,12 @@ def test_what_differs_in_the_prompt_is_said_and_changes_neither_verdict_nor_exit
     file = "fixtures/chat-raw-harmony-in-history-vllm-0.32.0.jsonl"
     done = inspector("audit", file, "--fail-on", "warning")
     assert done.returncode == 0
-    assert b"CLEAN" in done.stdout
+    assert b"CLEAN: Everything" in done.stdout
+    assert b"each text in its field. The prompt has 1 warning, see below." in done.stdout
     assert b"the client sent raw Harmony back" in done.stdout
     row = json.loads(inspector("audit", file, "--json").stdout)
     assert row["verdict"]["level"] == "clean"
+    assert "prompt" not in row["verdict"]["sentence"]
     assert [(one["code"], one["message"]) for one in row["prompt"]["differences"]] == [("harmony_as_text", 3)]
     assert row["prompt"]["sentence"] == row["prompt"]["differences"][0]["explanation"]
 

@@ -69,7 +69,7 @@ def test_several_runs_are_told_by_rate_with_the_test_and_a_row_a_run(
     said = capsys.readouterr().out
     assert "right: 5 of 5 runs (100%). The difference is statistically significant (Fisher's exact" in said
     assert "p = 0.0079" in said
-    assert said.count("The server lost 1 token of the answer") == 5
+    assert said.count("the server lost 1 token of the answer") == 5
 
 
 def test_a_side_that_is_not_there_is_told_and_the_other_is_kept(capsys: pytest.CaptureFixture[str]) -> None:

@@ -278,7 +278,7 @@ def test_without_ids_the_delivered_texts_are_all_that_can_be_compared() -> None:
     assert found.sentence == (
         "It is unknown whether the tokens are the same; the delivered texts differ in the reasoning."
     )
-    assert found.why.startswith("The left capture has no token IDs. To find out, ")
+    assert found.why.startswith("The left capture has no token IDs. To get them, send ")
     row = comparison_row(found)
     assert row["tokens"] == dict.fromkeys(("equal", "only_left", "only_right", "replaced"))
     assert row["first_divergence"] is None

@@ -11,7 +11,7 @@ import pytest
 
 from inspector.capture import Capture, Event, Header
 from inspector.cli import main
-from inspector.diagnosis import diagnose_capture, situation_among
+from inspector.diagnosis import Situation, diagnose_capture, first_step, issues, situation_among
 from inspector.diagnosis.issue import Confidence
 from inspector.diagnosis.versions import as_version
 from inspector.inspection import inspect
@@ -87,9 +87,14 @@ def test_a_lesser_issue_is_advised_the_release_that_the_first_needs() -> None:
     one = inspect(fixture("chat-tool-call-leak-vllm-0.14.1"))
     diagnosis = diagnose_capture(one.findings, one.reading)
     assert [diagnosis.steps_for(answer.issue)[0] for answer in diagnosis.answers] == [
-        "Upgrade to vLLM 0.24.0 or newer, the first release measured that delivers such streams completely.",
-        "Upgrade to vLLM 0.24.0 or newer, which another issue here needs.",
-    ]
+        "Upgrade to vLLM 0.24.0 or newer, the first release measured that delivers such streams completely "
+        "(0.15.0 fixes only some of them)."
+    ] * 2
+    lesser = Situation(version="0.12.0", needed="0.32.0")
+    assert (
+        first_step(issues()["unknown-role-duplicated-channel"], lesser)
+        == "Upgrade to vLLM 0.32.0 or newer, which another issue here needs."
+    )
 
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
@@ -180,7 +185,8 @@ def test_an_unknown_verdict_is_not_called_free_of_failures() -> None:
     diagnosis = diagnose_capture(one.findings, one.reading)
     assert diagnosis.sentence == "This capture has no token evidence, so lost text cannot be detected."
     assert diagnosis.next_step == (
-        "To find out, send `return_token_ids: true` with the request (vLLM 0.13 or newer)."
+        "The request already has `return_token_ids: true`: send it to the server itself, not through a proxy "
+        "that may remove the IDs, or ask for logprobs."
     )
     assert not diagnosis.proven
 

@@ -13,6 +13,7 @@ from inspector.audit import Kind, audit
 from inspector.capture import Capture, Endpoint, Event, Header
 from inspector.dashboard import builtin
 from inspector.diagnosis.captures import answers_of_capture, answers_of_findings, match_findings
+from inspector.diagnosis.catalogue import catalogue
 from inspector.diagnosis.ranking import Because
 from inspector.harmony.vocab import encode
 from inspector.inspection import inspect
@@ -162,3 +163,43 @@ def test_lost_tokens_are_not_named_where_the_ids_hold_what_was_rejected() -> Non
     assert (findings[0].kind, findings[0].sent) == (Kind.BAD_HEADER, True)
     assert match_findings(findings, reading)[0][0] == "unknown-role-glued-text"
     assert "unknown-role-assistantary" not in match_findings(findings, reading)[0]
+
+
+ACCUSING = {issue.id for issue in catalogue() if issue.accuses}
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        "<|message|>Hello<|return|>",
+        "zzz qqq",
+        *(stream for issue in catalogue() if issue.accuses for stream in issue.shows),
+    ],
+)
+def test_one_malformed_message_accuses_no_hardware_flag_or_reused_parser(stream: str) -> None:
+    one = inspect(completion([(stream, stream)]))
+    assert one.findings
+    assert one.cause is None or one.cause.id not in ACCUSING
+    assert ACCUSING.isdisjoint(names[0] for finding in one.findings if (names := finding.known_issues))
+
+
+def test_a_call_lost_behind_a_malformed_header_does_not_accuse_the_flags() -> None:
+    call = "<|channel|>commentary to=functions.f <|constrain|>json<|message|>{}<|call|>"
+    broken = f"<|channel|>final final<|message|>Hm<|end|><|start|>assistant{call}"
+    named = [
+        inspect(chat([(stream, {"content": ""})], version="0.33.0")).findings[-1].known_issues[:1]
+        for stream in (call, broken)
+    ]
+    assert named[0] == ("tool-parser-flags-missing",)
+    assert ACCUSING.isdisjoint(named[1])
+
+
+def test_the_same_garbage_in_several_choices_may_accuse_the_accelerator() -> None:
+    for choices, accused in ((1, set()), (2, {"wrong-kernel-garbage"})):
+        data = [
+            chat_chunk(encode("zzz qqq"), {"content": ""}, finish="stop", index=index)
+            for index in range(choices)
+        ]
+        events = [Event(one, 0.1) for one in (*data, "[DONE]")]
+        one = inspect(replace(chat([], version="0.32.0"), events=events))
+        assert {cause.id for cause in one.causes if cause} == accused

@@ -162,3 +162,6 @@ def test_any_tokens_are_matched_without_an_error(ids: list[int]) -> None:
     findings = audit(reading)
     for answers in answers_of_findings(findings, reading):
         assert [answer.weight for answer in answers] == sorted((one.weight for one in answers), reverse=True)
+        assert not any(answer.issue.accuses for answer in answers[:1]), (
+            "one response accuses nobody's hardware"
+        )

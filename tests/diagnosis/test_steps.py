@@ -20,7 +20,6 @@ from tests.support.entries import ENTRY, written
 from tests.support.streams import chat
 from tools.make_measured import measured_table
 
-UNMEASURED = "Upgrade to 0.10.2 or newer, and to 0.25.0 or newer (from the source code, not measured)."
 CROSSING = "chat-stream-multi-channel-chunk"
 
 
@@ -33,13 +32,8 @@ def test_the_table_is_that_of_the_matrix() -> None:
 @pytest.mark.parametrize(
     ("version", "first"),
     [
-        (None, UNMEASURED),
-        (
-            "no version",
-            "Upgrade to 0.10.2 or newer, and to 0.25.0 or newer (from the source code, not measured).",
-        ),
-        ("0.10.1", UNMEASURED),
-        ("0.24.0", UNMEASURED),
+        (None, "Upgrade to vLLM 0.25.0 or newer, which repairs it (from the source code, not measured)."),
+        ("0.24.0", "Upgrade to vLLM 0.25.0 or newer, which repairs it (from the source code, not measured)."),
         ("0.25.0", "Look at the ids."),
         ("0.32.0+cpu", "Look at the ids."),
     ],
@@ -47,9 +41,16 @@ def test_the_table_is_that_of_the_matrix() -> None:
 def test_no_server_is_told_to_upgrade_to_a_release_that_it_has_reached(
     version: str | None, first: str
 ) -> None:
-    steps = ["Upgrade to 0.10.2 or newer, and to 0.25.0 or newer.", "Upgrade to 0.11.0.", "Look at the ids."]
+    steps = [
+        {"upgrade": "0.25.0", "step": "which repairs it"},
+        {"upgrade": "0.11.0"},
+        {"until": "send single turns"},
+        "Look at the ids.",
+    ]
     [issue] = read_catalogue(written({**ENTRY, "steps": steps}))
-    assert first_step(issue, Situation(version=version)) == first
+    told = steps_for(issue, Situation(version=version))
+    assert told[0] == first
+    assert ("Until then, send single turns." in told) is first.startswith("Upgrade")
 
 
 def test_a_step_is_given_only_in_the_situation_that_it_is_for() -> None:
@@ -103,16 +104,16 @@ def test_the_tools_of_a_conversation_on_the_server_are_not_known(
 
 
 def test_no_release_is_advised_for_what_no_release_parses() -> None:
-    steps = ["Upgrade to vLLM 0.25.0 or newer.", "Change your own parser."]
+    steps = [{"upgrade": "0.25.0"}, "Change your own parser."]
     [issue] = read_catalogue(written({**ENTRY, "steps": steps}))
     assert steps_for(issue, Situation(endpoint=Endpoint.COMPLETIONS)) == ("Change your own parser.",)
     assert "Upgrade" in first_step(issue, Situation(endpoint=Endpoint.CHAT))
 
 
 def test_an_upgrade_marked_as_measured_is_not_said_to_be_read_in_the_code() -> None:
-    step = {"measured": True, "step": "Upgrade to 0.24.0 or newer."}
+    step = {"measured": True, "upgrade": "0.24.0"}
     [issue] = read_catalogue(written({**ENTRY, "steps": [step]}))
-    assert first_step(issue, Situation(version="0.20.0")) == "Upgrade to 0.24.0 or newer."
+    assert first_step(issue, Situation(version="0.20.0")) == "Upgrade to vLLM 0.24.0 or newer."
 
 
 @pytest.mark.parametrize(
@@ -125,7 +126,7 @@ def test_the_end_of_a_response_is_read_from_its_finish_reason(finish: str | None
 
 
 def test_a_server_past_every_upgrade_is_told_to_report() -> None:
-    [issue] = read_catalogue(written({**ENTRY, "steps": ["Upgrade to vLLM 0.11.0."]}))
+    [issue] = read_catalogue(written({**ENTRY, "steps": [{"upgrade": "0.11.0"}]}))
     assert steps_for(issue, Situation(version="0.32.0")) == (
         "vLLM 0.32.0 already has the known fix: report this stream to its developers.",
     )

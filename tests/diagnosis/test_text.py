@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from inspector.diagnosis.catalogue import catalogue
-from inspector.diagnosis.issue import Side
+from inspector.diagnosis.issue import Issue, Side
 from inspector.diagnosis.ranking import Because
 from inspector.diagnosis.result import DiagnosisOutcome
 from inspector.diagnosis.text import diagnose_text
@@ -90,6 +90,46 @@ def test_the_trackers_questions_lead_to_cause_and_side(text: str, issue: str, si
 def test_a_harmony_error_in_a_clients_output_comes_from_the_server() -> None:
     (note,) = diagnose_text("openai_harmony.HarmonyError: Unknown role: final").notes
     assert note.startswith("openai_harmony.HarmonyError comes from the server")
+
+
+def test_a_crash_at_the_start_is_not_said_to_come_from_a_server() -> None:
+    text = "HarmonyError: error downloading or loading vocab file: failed to download or load vocab file"
+    diagnosis = diagnose_text(f"openai_harmony.{text}")
+    assert diagnosis.answers[0].issue.id == "vocab-download"
+    assert diagnosis.notes == ()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Unexpected token 0 while expecting start token 200006",
+        'unexpected tokens remaining in message header: Some("!!!!!!!!!!!!!!")',
+    ],
+)
+def test_a_run_of_token_0_is_the_kernels_fault_and_not_the_models(said: str) -> None:
+    diagnosis = diagnose_text(f"gpt-oss-120b, vLLM on one GB10 board, temperature 0:\nHarmonyError: {said}")
+    assert diagnosis.answers[0].issue.id == "wrong-kernel-garbage"
+    assert diagnosis.sides == (Side.CONFIGURATION,)
+
+
+def test_a_crash_of_a_client_whose_answers_hit_the_token_limit_names_the_limit() -> None:
+    lines = [
+        "TypeError: expected string or bytes-like object, got 'NoneType'",
+        "412 of 485 answers hit the token cap",
+    ]
+    crash, limit = (
+        diagnose_text(f"gpt-oss-20b on vLLM\n{text}") for text in ("\n".join(lines), "\n".join(lines[::-1]))
+    )
+    assert limit.answers[0].issue.id == "truncated-by-max-tokens"
+    assert crash.answers[1].issue.id == "truncated-by-max-tokens"
+    assert "truncated-by-max-tokens" in crash.next_step
+
+
+@pytest.mark.parametrize("issue", catalogue(), ids=lambda issue: issue.id)
+def test_no_step_holds_for_one_server_where_the_text_holds_for_all(issue: Issue) -> None:
+    steps = [step.text for step in issue.steps]
+    assert not (issue.any_server and any(step.startswith("Start vLLM") for step in steps))
+    assert not any("chat wire format" in step for step in steps), "Codex removed it in February 2026"
 
 
 def test_a_traceback_through_a_parser_of_ones_own_is_told_apart() -> None:

@@ -108,7 +108,7 @@ def test_nobody_there() -> None:
 @pytest.mark.parametrize(
     ("changes", "name", "state", "change"),
     [
-        ({"with_ids": False}, "token ids", CheckState.FAILED, "Upgrade to vLLM 0.10.2 or newer"),
+        ({"with_ids": False}, "token ids", CheckState.FAILED, "send it to the server itself"),
         (
             {"text": [("Hello", {"content": "Hello"})]},
             "harmony",

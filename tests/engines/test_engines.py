@@ -115,9 +115,19 @@ def test_hints_name_the_key_and_the_release_of_the_engine() -> None:
         VLLM_RUST.evidence_hint(chat_spec) == "To find out, send `return_token_ids: true` with the request."
     )
     assert VLLM.evidence_hint(spec_of(Endpoint.TOKENS)) == "The file holds no token IDs."
-    assert VLLM.upgrade_hint(chat_spec).startswith("Upgrade to vLLM 0.10.2 or newer, which knows")
-    assert VLLM_RUST.upgrade_hint(chat_spec).startswith("vLLM (Rust front end) knows return_token_ids")
-    assert VLLM_RUST.ids_hint() == "send return_token_ids: true (chat and completions)"
+    assert VLLM_RUST.ids_hint() == "To get them, send return_token_ids: true (chat and completions)."
+
+
+@pytest.mark.parametrize(
+    ("version", "named"), [(None, True), ("0.12.0", True), ("0.13.0", False), ("0.33.0", False)]
+)
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_hint_names_no_release_that_is_reached_and_no_key_that_was_sent(
+    version: str | None, named: bool, asked: bool
+) -> None:
+    hint = VLLM.evidence_hint(spec_of(Endpoint.CHAT), asked=asked, version=version)
+    assert ("0.13 or newer" in hint) is named
+    assert ("send `return_token_ids" in hint) is not asked
 
 
 def test_a_request_asks_an_engine_by_its_own_key() -> None:

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 import inspector
 from inspector import Level, dashboard
 from pages.parts.diagnose import body as diagnose
+from pages.ui.state import Session
 
 ROOT = Path(__file__).parents[2]
 LOG = gzip.decompress((ROOT / "fixtures" / "logs" / "vllm-0.13.0.log.gz").read_bytes())
@@ -103,6 +104,16 @@ def test_a_log_is_read_plain_and_packed(pack: Callable[[bytes], bytes]) -> None:
     assert table["times"][0] == 4
     assert "\x1b" not in "".join(one.value for one in app.code)
     assert "harmony_parser.process(token_id)" in app.code[0].value
+
+
+def test_a_log_that_was_opened_on_replay_is_read_without_another_upload() -> None:
+    app = AppTest.from_file(str(ROOT / "pages" / "diagnose.py"), default_timeout=60)
+    app.session_state["inspector"] = Session(log=("vllm.log", LOG))
+    app.session_state["diagnose_kind"] = "Log"
+    app.run()
+    assert not app.exception
+    assert titles(app)
+    assert any(one.value.replace("\\", "").startswith("Showing vllm.log") for one in app.caption)
 
 
 def test_a_damaged_log_is_told_in_one_sentence() -> None:

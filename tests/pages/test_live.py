@@ -1,21 +1,25 @@
 """The Live page without a browser: what stands there for servers that are there, are not, or are none."""
 
 import json
+import ssl
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
 
+import httpx
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from inspector import Endpoint, dashboard
 from inspector.capture import End
 from inspector.cli import main
+from inspector.client.failures import connection_failure, refusal
 from inspector.client.outcome import Outcome, OutcomeKind
 from inspector.lab.process import free_port
 from inspector.store import builtin, load
 from pages.parts.live.asking import matching
+from pages.ui.servers import server_of
 from tests.support.pages import banner
 from tests.support.raw_server import Answer, Asked, page, raw_server, sse, stream
 
@@ -71,6 +75,29 @@ def test_what_is_wrong_with_an_address_is_said_in_one_sentence(address: str, wor
     assert "pw@" not in said.value.replace("\\", "")
     assert app.button(key="live_start").disabled
     assert not app.info, "nothing is promised of a server that cannot be asked"
+
+
+def test_a_rejected_key_points_to_the_field_of_the_page() -> None:
+    with raw_server(
+        {"/v1/models": lambda _: [page(401, '{"error": "Unauthorized"}', "application/json")]}
+    ) as server:
+        app = shown(server.v1)
+    [said] = app.error
+    words = said.value.replace("\\", "")
+    assert "rejected the API key (HTTP 401: Unauthorized)" in words
+    assert "in the field “API key”" in words
+    assert "--" not in words
+    assert [one.label for one in app.text_input if "API key" in one.label]
+
+
+def test_no_advice_on_a_page_names_an_option_of_the_command_line() -> None:
+    server = server_of("http://host:8000", {}, {})
+    failures = [
+        connection_failure(httpx.ReadTimeout("slow"), server),
+        connection_failure(ssl.SSLCertVerificationError("CERTIFICATE_VERIFY_FAILED"), server),
+        refusal(403, "{}", server, path="/models"),
+    ]
+    assert [one.sentence for one in failures if " --" in one.sentence] == []
 
 
 def test_without_upstreams_one_line_says_how_other_clients_can_be_watched() -> None:

@@ -23,6 +23,7 @@ from tests.support.strips import unpacked
 PAGE = str(Path(__file__).parents[2] / "pages" / "replay.py")
 NAMES = [one.name for one in dashboard.builtin()]
 LEAK = "chat-tool-call-leak-vllm-0.14.1"
+LOST = "The client received no answer and no tool call: the server lost 1 token of the answer (content)."
 
 
 def page(**query: str) -> AppTest:
@@ -71,7 +72,9 @@ def test_every_built_in_capture_is_drawn_with_the_verdict_that_the_command_print
     app = page(capture=name)
     (capture,) = inspector.load(next(one.path for one in dashboard.builtin() if one.name == name))
     seen = inspector.inspect(capture)
-    assert banner(app)["sentence"] == seen.verdict.sentence
+    assert (
+        banner(app)["sentence"].removesuffix(" The prompt has 1 warning, see below.") == seen.verdict.sentence
+    )
     assert banner(app)["level"] == seen.verdict.level
     head, payload = strip(app)
     assert [finding["kind"] for finding in payload["findings"]] == [str(one.kind) for one in seen.findings]
@@ -109,7 +112,7 @@ def test_choosing_another_capture_shows_that_one_and_names_it_in_the_address() -
 
 def test_an_uploaded_capture_is_chosen_and_can_be_left_and_found_again() -> None:
     app = upload(page(), ("mine.jsonl", as_file(chat([("<|channel|>final<|message|>Hi<|return|>", {})]))))
-    assert banner(app)["sentence"] == "The server lost 1 token of the answer (content)."
+    assert banner(app)["sentence"] == LOST
     app.selectbox[0].select(LEAK).run()
     assert strip(app)[1]["count"] == 32
     app.selectbox[0].select("mine.jsonl").run()
@@ -224,6 +227,7 @@ def test_the_request_is_a_command_that_a_shell_reads() -> None:
 def test_the_prompt_is_a_collapsed_line_and_opens_on_demand() -> None:
     app = page(capture="chat-raw-harmony-in-history-vllm-0.32.0")
     assert app.expander[0].label == "Prompt: 209 tokens, 6 messages, 1 difference from the request"
+    assert banner(app)["sentence"].endswith("each text in its field. The prompt has 1 warning, see below.")
     assert not [one for one in app.get("bidi_component") if one.proto.component_name == "inspector_prompt"]
     app = AppTest.from_file(PAGE, default_timeout=120)
     app.query_params["capture"] = "chat-raw-harmony-in-history-vllm-0.32.0"
@@ -252,7 +256,7 @@ def test_uploads_survive_a_reload_under_the_same_link(written: bool) -> None:
     if written:
         captures.keep()  # as the frame does, once the page is drawn
     again = page(capture="other.jsonl", token="2", uploads=kept[0] if isinstance(kept, list) else kept)
-    assert banner(again)["sentence"] == "The server lost 1 token of the answer (content)."
+    assert banner(again)["sentence"] == LOST
     assert strip(again)[0]["token"] == 2
     assert set(again.session_state["inspector"].opened) == {"mine.jsonl", "other.jsonl"}
     stranger = page(capture="other.jsonl", uploads="A" * 22)
@@ -284,3 +288,13 @@ def test_the_table_of_captures_begins_with_how_many_are_damaged() -> None:
     rows = [{"verdict": verdict} for verdict in ("✕ error", "✕ error", "✓ clean")]
     assert totals(rows) == "3 captures: 1 clean, 2 error."
     assert totals(rows[:1]) == "1 capture: 1 error."
+
+
+def test_a_log_points_to_diagnose_and_not_to_a_command() -> None:
+    packed = (Path(__file__).parents[2] / "fixtures" / "logs" / "vllm-0.13.0.log.gz").read_bytes()
+    app = upload(page(), ("vllm.log.gz", packed), ("picture.png", b"\x89PNG\r\n\x1a\n" + bytes(64)))
+    [log, _] = app.error
+    assert "a vLLM log without token IDs" in log.value.replace("\\", "")
+    assert "python -m" not in log.value
+    [button] = [one for one in app.button if one.label.replace("\\", "").startswith("Diagnose ")]
+    assert button.label.replace("\\", "") == "Diagnose vllm.log.gz"

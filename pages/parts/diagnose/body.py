@@ -4,7 +4,7 @@ import hashlib
 import io
 import json
 from collections.abc import Iterator
-from typing import IO, Final, assert_never, cast
+from typing import Final, assert_never, cast
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -123,31 +123,38 @@ def _log(session: Session) -> Diagnosis | None:
         "Plain text, gzip or zstd. If the log is larger than 1 GB or memory is limited, use "
         "`python -m inspector diagnose vllm.log`, which reads any size in bounded memory."
     )
-    if file is None:
+    if file is None and session.log is not None:
+        name, content = session.log
+        opened, key = io.BytesIO(content), name
+        st.caption(pickers.plain(f"Showing {name}, opened on another page."))
+    elif file is not None:
+        session.log = None
+        opened, name, key = file, file.name, file.file_id
+    else:
         return None
-    if file.file_id not in session.logs:
-        try:
-            session.logs = {file.file_id: _read(file, file.name, file.size)}
-        except InspectorError as error:
-            show_error(error)
-            return None
-    return session.logs[file.file_id]
+    try:
+        if key not in session.logs:
+            session.logs = {key: _read(opened, name)}
+        return session.logs[key]
+    except InspectorError as error:
+        show_error(error)
+        return None
 
 
-def _read(file: IO[bytes], name: str, size: int) -> Diagnosis:
+def _read(file: io.BytesIO, name: str) -> Diagnosis:
     bar = st.progress(0.0, "Reading the log")
     ahead = io.BufferedReader(cast(io.RawIOBase, file))
     try:
         plain = dashboard.decompress(ahead, name)
-        return inspector.diagnose_text(_watched(dashboard.lines_of_file(plain), file, size, bar))
+        return inspector.diagnose_text(_watched(dashboard.lines_of_file(plain), file, bar))
     finally:
         ahead.detach()  # otherwise the upload would be closed with it
         bar.empty()
 
 
-def _watched(lines: Iterator[str], file: IO[bytes], size: int, bar: DeltaGenerator) -> Iterator[str]:
+def _watched(lines: Iterator[str], file: io.BytesIO, bar: DeltaGenerator) -> Iterator[str]:
     """The lines, with the progress bar moved along by how much of the file, packed or not, is read."""
-    seen = 0
+    seen, size = 0, file.getbuffer().nbytes
     for line in lines:
         seen += len(line)
         if seen > _PROGRESS_EVERY:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import streamlit as st
 
+from inspector import dashboard
 from pages.ui import captures, pickers
 from pages.ui.modules import loader
 from pages.ui.state import Session
@@ -45,22 +46,33 @@ def receive(session: Session, given: Mapping[str, Any], page: str) -> None:
             st.switch_page("replay.py")
         return
     files = given.get("files")
-    troubles = [_open(session, file) for file in files[:_FILES_AT_MOST]] if isinstance(files, list) else []
+    received = [_file(one) for one in files[:_FILES_AT_MOST]] if isinstance(files, list) else []
+    troubles = [_open(session, one) for one in received]
+    match received:
+        case [(name, content)] if troubles[0] and dashboard.is_log(content, name):
+            pickers.diagnose_log(session, name, content)
     for trouble in filter(None, troubles):
         st.error(pickers.plain(trouble), icon=":material/block:")
     if troubles and not any(troubles) and page != "Replay":
         st.switch_page("replay.py")
 
 
-def _open(session: Session, file: object) -> str:
+def _file(file: object) -> tuple[str, bytes] | None:
+    """Name and content of a file; None for what the browser cannot have sent."""
     name = file.get("name") if isinstance(file, Mapping) else None
     content = file.get("base64") if isinstance(file, Mapping) else None
     if not isinstance(name, str) or not isinstance(content, str):
-        return "The browser sent a file that cannot be read."
+        return None
     try:
-        return captures.open_file(session, name, base64.b64decode(content, validate=True))
+        return name, base64.b64decode(content, validate=True)
     except (binascii.Error, ValueError):
-        return f"{name}: the browser sent a file that cannot be read."
+        return None
+
+
+def _open(session: Session, file: tuple[str, bytes] | None) -> str:
+    return (
+        "The browser sent a file that cannot be read." if file is None else captures.open_file(session, *file)
+    )
 
 
 def _diagnose(text: str) -> None:

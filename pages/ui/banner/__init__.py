@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from inspector import Inspection, Level
-from inspector.dashboard import duration, figures, number, plural
+from inspector.dashboard import Prompt, duration, figures, number, plural, sentence_with_prompt
 from pages.ui.assets import sheet
 from pages.ui.modules import loader
 
@@ -23,16 +23,21 @@ _component = st.components.v2.component(
 
 
 def banner(
-    seen: Inspection, *, key: str, choice: int = 0, known: Sequence[tuple[str, str, str]] | None = None
+    seen: Inspection,
+    *,
+    key: str,
+    choice: int = 0,
+    known: Sequence[tuple[str, str, str]] | None = None,
+    prompt: Prompt | None = None,
 ) -> None:
     """Draw the verdict, its reason, the facts of one choice and what reading the file lost.
 
-    `known` are the facts when they were computed before.
+    `known` are the facts when they were computed before; `prompt` is the one that the page shows below.
     """
     judged = seen.verdict
     sentence_banner(
         judged.level,
-        judged.sentence,
+        sentence_with_prompt(judged, (one.severity for one in prompt.differences) if prompt else ()),
         judged.why,
         facts(seen, choice) if known is None else known,
         known=judged.known,
