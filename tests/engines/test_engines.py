@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from inspector.audit import Code, Kind, Severity
+from inspector.audit import Code, Code, Kind, Severity
 from inspector.capture import Capture, Endpoint, Event, parse, render
 from inspector.client.address import Server
 from inspector.client.plain import owner_in
@@ -193,8 +193,8 @@ def test_a_recipient_on_the_final_channel_makes_no_call_there() -> None:
         ("Yes.", {"content": "Yes."}),
         ("<|return|>", {}),
     ]
-    assert seen(steps).findings == []
-    assert seen(steps, owner="vllm").findings != []
+    assert [finding.code for finding in seen(steps).findings] == [Code.CALL_AS_TEXT]
+    assert [finding.kind for finding in seen(steps, owner="vllm").findings] == [Kind.MISROUTED]
 
 
 def test_a_call_without_arguments_is_lost_there_and_no_flag_is_blamed() -> None:
