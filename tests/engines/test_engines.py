@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from inspector.audit import Code, Code, Kind, Severity
+from inspector.audit import Code, Kind, Severity
 from inspector.capture import Capture, Endpoint, Event, parse, render
 from inspector.client.address import Server
 from inspector.client.plain import owner_in
