@@ -92,7 +92,7 @@ def field_texts(reading: Reading, choice: ChoiceReading, findings: Sequence[Find
             generated = {"text": text_of(choice.tokens.ids)}
     elif choice.has_finals:
         generated = dict(choice.finals)
-    known = choice.has_ids or choice.has_finals
+    known = (choice.has_ids or choice.has_finals) and not reading.foreign
     mine = [one for one in findings if one.choice == choice.index]
     told = {field for one in mine if one.kind in _TEXT for field in (one.field, one.delivered_in)}
     added = {one.field for one in mine if one.kind is Kind.ADDED}

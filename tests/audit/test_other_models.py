@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from inspector.audit import FieldState, field_texts
 from inspector.audit.verdict import Level
 from inspector.capture import Capture, Endpoint, Event, Header
 from inspector.harmony.vocab import encode
@@ -47,6 +48,8 @@ def test_healthy_stream_of_another_model_is_not_checked(
     assert "nothing was checked" in inspection.verdict.sentence
     assert (model or "The tokens are") in inspection.verdict.sentence
     assert (inspection.findings, inspection.cause, list(inspection.alignments.values())) == ([], None, [None])
+    (field,) = field_texts(inspection.reading, inspection.reading.choice, inspection.findings)
+    assert (field.state, field.generated, field.delivered) == (FieldState.UNKNOWN, None, "".join(WORDS))
 
 
 def test_logprobs_of_another_model_are_not_checked() -> None:
