@@ -32,9 +32,9 @@ _OPAQUE: Final = re.compile(r"([A-Za-z0-9+/=_-]{1024,})")
 _WORD: Final = re.compile(r"((?:[^\r\n\w]|_)?)([A-Za-z]+)")
 _NUMBER: Final = re.compile(r"[0-9]+")
 _FIXED: Final = re.compile(
-    r"<\|[a-z_]{1,40}\|>"  # names of special tokens
+    r"<\|(?:startoftext|endoftext|return|constrain|channel|start|end|message|call|reserved_\d{6})\|>"
     r"|\\u[0-9a-fA-F]{2}"  # the block of an escaped character; the rest of it is free
-    r"|\\."
+    r'|\\[\\"/bfnrtu]'
     r"|(?<![^\W_])(?:true|false|null|NaN|Infinity)(?![^\W_])"
     r"|(?<=\d)[eE](?=[+-]?\d)",
     re.DOTALL,
@@ -201,16 +201,26 @@ class Standins:
         if (known := self._tokens.get(key)) is not None:
             return known
         content = token_bytes(token_id)
-        found = token_id
-        if content and mask.strip("-"):
-            found, left = self._chosen(token_id, mask, attempt, of_form(content))
-            if left and "?" not in mask:
-                other, still = self._chosen(token_id, mask, attempt, of_looser_form(content))
-                found = other if still < left else found
+        found, left = token_id, len(content) + 1
+        for candidates in self._candidates(content, mask) if content and mask.strip("-") else ():
+            other, still = self._chosen(token_id, mask, attempt, candidates)
+            if still < left:
+                found, left = other, still
+            if not left:
+                break
         self._tokens[key] = found
         if attempt == 0:
             self._taken.setdefault(found, token_id)
         return found
+
+    @staticmethod
+    def _candidates(content: bytes, mask: str) -> Iterator[Sequence[int]]:
+        """Tokens that may stand for one of these bytes, the most similar first."""
+        yield of_form(content)
+        if "?" not in mask:
+            looser = of_looser_form(content)
+            yield [token_id for token_id in looser if len(token_bytes(token_id)) == len(content)]
+            yield looser
 
     def _chosen(self, token_id: int, mask: str, attempt: int, candidates: Sequence[int]) -> tuple[int, int]:
         """The first candidate, from where the key begins, in which no free character keeps its place.

@@ -192,6 +192,22 @@ def test_tokens_are_replaced_one_by_one_also_where_a_model_spells_a_word_in_its_
     assert standins.token(-5) == -5
 
 
+def test_a_token_with_a_form_of_its_own_is_replaced_by_one_of_as_many_characters() -> None:
+    standins = Standins(b"forms")
+    for text in (" característica", " selbstverständlich", " représentants", " fonctionnalités"):
+        [token_id] = encode_plain(text)
+        standin = text_of([standins.token(token_id)])
+        assert len(standin) == len(text)
+        assert not any(one == other for one, other in zip(text.strip(), standin.strip(), strict=True))
+
+
+def test_only_names_of_special_tokens_stay_in_a_text() -> None:
+    standin = Standins(b"special").text("<|start|> <|grandmother|> \\g\\r\\a\\n\\d")
+    assert standin.startswith("<|start|> <|")
+    assert "grandmother" not in standin
+    assert not any(f"\\{letter}" in standin for letter in "gad")
+
+
 def test_names_of_tools_stay_one_name() -> None:
     [capture] = load(FIXTURES / f"{TOOL}.jsonl")
     found = masked(capture, Standins(b"names"))
