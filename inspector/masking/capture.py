@@ -35,6 +35,7 @@ from inspector.masking.vocabulary import (
     WORDED,
 )
 from inspector.masking.words import Words
+from inspector.prompt.prompt import prompt_of
 from inspector.prompt.source import prompt_ids
 from inspector.reading import ChoiceReading, Reading
 from inspector.wire.endpoints import DONE
@@ -74,6 +75,7 @@ def masked(capture: Capture, standins: Standins, *, name: str = "the capture") -
 
 def findings_of(inspection: Inspection) -> tuple[object, ...]:
     """What the audit finds, without what it quotes."""
+    prompt = prompt_of(inspection.reading)
     return (
         inspection.verdict.level,
         None if inspection.cause is None else inspection.cause.id,
@@ -94,6 +96,11 @@ def findings_of(inspection: Inspection) -> tuple[object, ...]:
                 None if cause is None else cause.id,
             )
             for finding, cause in zip(inspection.findings, inspection.causes, strict=True)
+        ],
+        None if prompt is None else (prompt.source, bool(prompt.unknown), prompt.identical),
+        [
+            (difference.code, difference.message, difference.request_message, difference.times)
+            for difference in (() if prompt is None else prompt.differences)
         ],
     )
 
