@@ -182,7 +182,6 @@ SERVERS_BY_NAME: Final = {
     "inspector/commands/": "examples name built-in captures, logs are vLLM's, and the lab runs vLLM",
     "inspector/cli.py": "what the program is for",
     "inspector/probe/proof.py": "how vLLM is started",
-    "inspector/masking/keys.py": "the key vllm_xargs of requests",
     "inspector/lint/rules.py": "which spelling of a call it delivers",
     "inspector/importers/": "the form of vLLM's logs",
     "inspector/diagnosis/decompress.py": "what can be given: a vLLM log",

@@ -19,9 +19,10 @@ _EXAMPLE = """examples:
   python -m inspector redact capture.jsonl --out shared.jsonl
   python -m inspector redact captures/*.jsonl --out shared/
 
-Every token ID and every text, including requests, tools and final objects, is replaced with a stand-in of the
-same length in bytes. Each copy is audited before it is written, and has the same findings. Files of one call
-share stand-ins, so they can be compared with each other. docs/sharing.md lists what remains visible.
+A copy keeps a published vocabulary: names and enumerations of the protocol, special tokens, phrases of known
+errors. All else, token IDs too, is replaced with stand-ins of the same length. Each copy is audited before it
+is written, and has the same findings. Files of one call share stand-ins, so they can be compared with each
+other. docs/sharing.md lists what stays and what can still be seen.
 
 exit codes: 0 written, 2 a file cannot be read, redacted or written
 """
@@ -55,7 +56,7 @@ def add_redact_option(parser: ArgumentParser | _ArgumentGroup) -> None:
     parser.add_argument(
         "--redact-text",
         action="store_true",
-        help="replace all text and token IDs with stand-ins of the same length (docs/sharing.md)",
+        help="replace all but a published vocabulary with stand-ins of the same length (docs/sharing.md)",
     )
 
 

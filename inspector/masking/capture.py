@@ -1,41 +1,42 @@
 """A capture with stand-ins for all of its text, on both sides, so that the audit finds the same.
 
 The tokens have stand-ins first. Delivered text has those of the characters of which it is a piece; where no
-token tells, it is taken to be a piece of the server's final texts, or it has stand-ins of its own.
+token tells, it is taken to be a piece of the server's final texts, or it has stand-ins of its own. What stays
+is the published vocabulary (`vocabulary`) alone.
 """
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from enum import Enum, auto
-from functools import partial
 from typing import Any, Final
 
 from inspector.alignment import embed_or_align
-from inspector.capture import Capture, Event, EventKind
+from inspector.capture import Capture, Event, EventKind, Header
 from inspector.errors import InspectorError
 from inspector.harmony.text import text_of
 from inspector.inspection import Inspection, inspect
-from inspector.masking.keys import (
+from inspector.masking.logprobs import Logprobs, id_named
+from inspector.masking.pieces import Known
+from inspector.masking.sequences import masked_ids, masked_prompt
+from inspector.masking.standins import Standins
+from inspector.masking.vocabulary import (
     CHOSEN_NAMES,
     FIELD_OF_KEY,
+    FREE,
+    GRAMMAR,
     ID_SETS,
     IDS,
     KEPT,
-    KEPT_OF_ERRORS,
-    KEPT_WORDS,
+    KEYS,
     NAMES,
-    OF_USERS,
-    PARTS,
-    WORD,
+    TEMPLATE,
+    WORDED,
 )
-from inspector.masking.logprobs import Logprobs
-from inspector.masking.pieces import Known
-from inspector.masking.sequences import GRAMMAR, masked_ids, transcript_of
-from inspector.masking.standins import Standins
 from inspector.masking.words import Words
+from inspector.prompt.prompt import prompt_of
+from inspector.prompt.source import prompt_ids
 from inspector.reading import ChoiceReading, Reading
 from inspector.wire.endpoints import DONE
 from inspector.wire.stream import loads
@@ -43,19 +44,11 @@ from inspector.wire.stream import loads
 __all__ = ["MaskingFailed", "findings_of", "masked"]
 
 _ATTEMPTS: Final = 6
-
-
-class _Place(Enum):
-    """What a value of JSON belongs to."""
-
-    EVENT = auto()
-    """What the server says, in which an error may follow."""
-    PART = auto()
-    """A request, or what a model or a tool wrote."""
-    ERROR = auto()
-    """The server's own words: what they quote is replaced."""
-    USER = auto()
-    """JSON that a user or a model made: keys are text too."""
+_ROOT: Final = "response"
+"""A name that leads to published names."""
+_OWNER: Final = "functions."
+_LEAST: Final = 8
+"""Characters of a piece of a known text that count: shorter ones are everywhere."""
 
 
 class MaskingFailed(InspectorError):
@@ -71,36 +64,43 @@ def masked(capture: Capture, standins: Standins, *, name: str = "the capture") -
     wanted = findings_of(before)
     with suppress(RecursionError):  # nested deeper than can be walked
         for attempt in range(_ATTEMPTS):
-            one = standins if not attempt else standins.another(attempt)
-            found = _Masking(capture, before.reading, one).capture()
-            if findings_of(inspect(found)) == wanted:
-                return found
+            tried = standins if not attempt else standins.another(attempt)
+            copy = _Masking(capture, before.reading, tried).capture()
+            if findings_of(inspect(copy)) == wanted:
+                return copy
     raise MaskingFailed(
         f"{name}: the text cannot be replaced without changing the findings; share its `audit --json` instead"
     )
 
 
-def findings_of(seen: Inspection) -> tuple[object, ...]:
+def findings_of(inspection: Inspection) -> tuple[object, ...]:
     """What the audit finds, without what it quotes."""
+    prompt = prompt_of(inspection.reading)
     return (
-        seen.verdict.level,
-        None if seen.cause is None else seen.cause.id,
-        [choice.evidence for choice in seen.reading.choices],
-        [len(choice.tokens) for choice in seen.reading.choices],
+        inspection.verdict.level,
+        None if inspection.cause is None else inspection.cause.id,
+        [choice.evidence for choice in inspection.reading.choices],
+        [len(choice.tokens) for choice in inspection.reading.choices],
         [
             (
-                one.kind,
-                one.code,
-                one.severity,
-                one.field,
-                one.delivered_in,
-                (one.token_start, one.token_end, one.event_start, one.event_end),
-                (one.choice, one.sent, one.facts.call, one.facts.counted, one.facts.seen),
-                one.facts.channel if GRAMMAR.fullmatch(one.facts.channel or "") else None,
-                one.known_issues,
+                finding.kind,
+                finding.code,
+                finding.severity,
+                finding.field,
+                finding.delivered_in,
+                (finding.token_start, finding.token_end, finding.event_start, finding.event_end),
+                (finding.choice, finding.sent),
+                (finding.facts.call, finding.facts.counted, finding.facts.seen),
+                finding.facts.channel if GRAMMAR.fullmatch(finding.facts.channel or "") else None,
+                finding.known_issues,
                 None if cause is None else cause.id,
             )
-            for one, cause in zip(seen.findings, seen.causes, strict=True)
+            for finding, cause in zip(inspection.findings, inspection.causes, strict=True)
+        ],
+        None if prompt is None else (prompt.source, bool(prompt.unknown), prompt.identical),
+        [
+            (difference.code, difference.message, difference.request_message, difference.times)
+            for difference in (() if prompt is None else prompt.differences)
         ],
     )
 
@@ -116,38 +116,40 @@ class _Masking:
         self._next: defaultdict[int, int] = defaultdict(int)
         """How many tokens of each choice have been replaced in the events."""
         self._words = Words(self._known, standins)
-        self._logprobs = Logprobs(self._tokens, self._words, standins)
+        self._logprobs = Logprobs(
+            self._tokens, self._words, standins, lambda value: self._value(value, _ROOT)
+        )
         self._deltas: defaultdict[int, list[tuple[str, str, str]]] = defaultdict(list)
         """Field, text and stand-in of what each event delivered."""
+        self._texts: dict[tuple[str, bool], str] = {}
+        self._sequences: list[tuple[Sequence[int], list[int]]] = []
         for choice in reading.choices:
             self._ids_of(choice)
-        prompt = reading.stream.prompt_ids
-        if prompt:
-            self._known.quote(text_of(prompt), text_of(masked_ids(prompt, transcript_of(prompt), standins)))
+        self._names: dict[str, str] = {}
+        """Functions that the response calls: the request and the prompt have the names of its tokens."""
+        messages = (reading.stream.final_object or {}).get("input_messages")
+        for name in _names_in([capture.header.request, messages]):
+            if (standin := self._called(name)) is not None:
+                self._names[name] = standin
+        self._prompt = Known(standins)
+        if (prompt := prompt_ids(reading)) is not None:
+            self._prompt.add(text_of(prompt.ids), text_of(self._sequence(prompt.ids)))
         for text in self._finals(reading):
-            self._known.add(text, self._known.slice(text) or self._text(text))
+            fixed = GRAMMAR if "<|" in text else None
+            self._known.add(text, self._known.slice(text) or self._standins.text(text, fixed))
         for choice in reading.choices:
             self._deltas_of(choice)
-        self._request(capture.header.request)
 
     def capture(self) -> Capture:
         """The capture with stand-ins."""
-        header = self._capture.header
         end = self._capture.end
-        script = header.script
         return replace(
             self._capture,
-            header=replace(
-                header,
-                request=self._value(header.request, "request", _Place.PART),
-                script=None if script is None else tuple(self._sequence(script)),
-                extra={
-                    self._key(key): self._value(value, key, _Place.PART)
-                    for key, value in header.extra.items()
-                },
-            ),
+            header=self._header(self._capture.header),
             events=[self._event(event, number) for number, event in enumerate(self._capture.events)],
-            end=None if end is None else replace(end, detail=self._words.masked(end.detail)),
+            end=None
+            if end is None
+            else replace(end, detail=self._words.masked(end.detail), unread=self._words.masked(end.unread)),
             notes=tuple(map(self._words.masked, self._capture.notes)),
         )
 
@@ -163,17 +165,17 @@ class _Masking:
 
     def _finals(self, reading: Reading) -> list[str]:
         """Whole texts of Responses, the longest first."""
-        found: set[str] = set()
+        texts: set[str] = set()
         for choice in reading.choices:
-            found.update(choice.finals.values())
-            found.update(reading.stream.choice(choice.index).item_finals.values())
+            texts.update(choice.finals.values())
+            texts.update(reading.stream.choice(choice.index).item_finals.values())
         messages = (reading.stream.final_object or {}).get("output_messages")
         for message in messages if isinstance(messages, list) else ():
             content = message.get("content") if isinstance(message, dict) else None
             for part in content if isinstance(content, list) else ():
                 if isinstance(part, dict) and isinstance(text := part.get("text"), str):
-                    found.add(text)
-        return sorted(filter(None, found), key=lambda text: (-len(text), text))
+                    texts.add(text)
+        return sorted(filter(None, texts), key=lambda text: (-len(text), text))
 
     def _deltas_of(self, choice: ChoiceReading) -> None:
         joined: dict[str, list[str]] = {}
@@ -196,8 +198,8 @@ class _Masking:
 
     def _kept_of(self, choice: ChoiceReading, field: str, texts: Sequence[str]) -> str | None:
         """The stand-in of a field that delivers a text with gaps; None where it holds other text too."""
-        told = choice.generated()
-        wholes = choice.finals if told is None else told.by_field()
+        generated = choice.generated()
+        wholes = choice.finals if generated is None else generated.by_field()
         whole = wholes.get(field)
         standin = None if whole is None else self._known.slice(whole)
         if not whole or standin is None:
@@ -209,128 +211,140 @@ class _Masking:
         for start, end, _, _ in gaps:
             parts.append(standin[at:start])
             at = end
-        found = "".join([*parts, standin[at:]])
-        return found if len(found) == sum(map(len, texts)) else None
-
-    def _request(self, value: Any) -> None:
-        """Remember the texts of the request: errors quote them."""
-        pending = [("", value)]
-        while pending:
-            key, one = pending.pop()
-            if isinstance(one, str) and key not in KEPT:
-                self._known.quote(one, self._text(one))
-            elif isinstance(one, Mapping):
-                pending.extend(one.items())
-            elif isinstance(one, list | tuple):
-                pending.extend((key, inner) for inner in one)
+        kept = "".join([*parts, standin[at:]])
+        return kept if len(kept) == sum(map(len, texts)) else None
 
     # What is replaced.
 
-    def _event(self, event: Event, number: int) -> Event:
-        event = event._replace(name=self._key(event.name))
-        if event.kind is EventKind.COMMENT:
-            return event._replace(data=self._words.masked(event.data))
-        if event.data == DONE or not event.data:
-            return event
-        payload = loads(event.data)
-        if payload is None or isinstance(payload, str):
-            failed = event.kind is EventKind.BODY and (self._capture.header.status or 200) >= 400
-            data = self._words.masked(event.data) if failed else self._text(event.data)
-            return event._replace(data=data)
-        return event._replace(data=_dumped(self._value(payload, "", _Place.EVENT, number), event.data))
+    def _header(self, header: Header) -> Header:
+        texts = ("model", "server_version", "owned_by", "started_at", "source")
+        return replace(
+            header,
+            **{key: self._value(getattr(header, key), key) for key in texts},
+            request=self._value(header.request, _ROOT),
+            script=None if header.script is None else tuple(self._sequence(header.script)),
+            extra={self._text(key): self._value(value, "") for key, value in header.extra.items()},
+        )
 
-    def _value(self, value: Any, key: str, place: _Place, event: int = -1, choice: int = 0) -> Any:
-        """Any value of JSON with stand-ins for its text."""
+    def _event(self, event: Event, number: int) -> Event:
+        event = event._replace(name=self._string(event.name, "event", -1))
+        if event.data == DONE and event.kind is not EventKind.COMMENT:
+            return event
+        payload = None if event.kind is EventKind.COMMENT else loads(event.data)
+        if payload is None or isinstance(payload, str):
+            return event._replace(data=self._words.masked(event.data))
+        root = _ROOT if isinstance(payload, dict) else "tokens" if isinstance(payload, list) else ""
+        return event._replace(data=_dumped(self._value(payload, root, number), event.data))
+
+    def _value(self, value: Any, key: str, event: int = -1, choice: int = 0) -> Any:
+        """A value of JSON with stand-ins for its text; `key` is empty where no published name leads to it."""
         if isinstance(value, str):
-            return self._string(value, key, place, event)
+            return self._string(value, key, event)
+        key = "" if key in FREE else key
         if isinstance(value, Mapping):
-            return self._object(value, key, place, event, choice)
+            return self._object(value, key, event, choice)
         if isinstance(value, list | tuple):
-            return self._list(value, key, place, event, choice)
+            return self._list(value, key, event, choice)
         if key == "stop_reason" and type(value) is int:
             return self._standins.token(value)
+        if not key and type(value) in {int, float}:
+            return json.loads(self._text(json.dumps(value), event))
         return value
 
-    def _list(self, value: Sequence[Any], key: str, place: _Place, event: int, choice: int) -> list[Any]:
-        if (key in IDS or key in {"", "prompt"}) and value and all(type(one) is int for one in value):
-            own = event >= 0 and key != "prompt_token_ids"
-            return self._ids(value, choice) if own else self._sequence(value)
-        if key in ID_SETS:
-            return [
-                self._standins.token(one) if type(one) is int else self._value(one, key, place, event, choice)
-                for one in value
-            ]
+    def _list(self, value: Sequence[Any], key: str, event: int, choice: int) -> list[Any]:
+        if key in IDS and value and all(type(item) is int for item in value):
+            return self._ids(value, choice) if event >= 0 else self._sequence(value)
         if key == "logprobs" and event >= 0:
-            return [self._logprobs.loose(one) for one in value]
+            return [self._logprobs.loose(item) for item in value]
         if key == "prompt_logprobs" and event >= 0:
-            return [self._logprobs.by_id(one) for one in value]
-        return [self._value(one, key, place, event, choice) for one in value]
+            return [self._logprobs.by_id(item) for item in value]
+        if key == "tools":  # a list, and no object by names
+            key = "tool"
+        if key == "input_messages":  # the prompt
+            event = -1
+        return [
+            self._standins.token(item)
+            if key in IDS | ID_SETS and type(item) is int
+            else self._value(item, key, event, choice)
+            for item in value
+        ]
 
-    def _object(
-        self, value: Mapping[str, Any], key: str, place: _Place, event: int, choice: int
-    ) -> dict[str, Any]:
-        inner = partial(self._value, event=event, choice=choice)
+    def _object(self, value: Mapping[str, Any], key: str, event: int, choice: int) -> dict[str, Any]:
         if key == "logprobs" and event >= 0:
             return self._logprobs.masked(value, choice)
         if key == "logit_bias":
             return {
-                str(self._standins.token(int(one)) if one.isdecimal() else one): bias
-                for one, bias in value.items()
+                str(self._standins.token(token_id))
+                if (token_id := id_named(name)) is not None
+                else self._text(name, event): item
+                if isinstance(item, int | float)
+                else self._value(item, "", event)
+                for name, item in value.items()
             }
-        if place is _Place.USER or key in OF_USERS or (place is _Place.ERROR and key == "input"):
-            return {self._text(one): inner(item, "", _Place.USER) for one, item in value.items()}
-        if key in CHOSEN_NAMES:
-            return {self._text(one): inner(item, "property", place) for one, item in value.items()}
+        if key in CHOSEN_NAMES or key == "tools":
+            name_of = self._name if key == "tools" else self._text
+            return {
+                name_of(name, event): self._value(item, "property", event, choice)
+                for name, item in value.items()
+            }
         number = value.get("index") if key == "choices" else None
         choice = number if type(number) is int else choice
-        if place is _Place.EVENT and "error" in (value.get("object"), value.get("type")):
-            place = _Place.ERROR
-        return {
-            self._key(one): self._value(item, one, _inside(one, item, place), event, choice)
-            for one, item in value.items()
-        }
+        masked_object: dict[str, Any] = {}
+        for name, item in value.items():
+            inner = name if key and name in KEYS else ""
+            masked_object[inner or self._text(name, event)] = self._value(item, inner, event, choice)
+        return masked_object
 
-    def _string(self, text: str, key: str, place: _Place, event: int) -> str:
+    def _string(self, text: str, key: str, event: int) -> str:
         if not text:
             return text
-        if place is _Place.ERROR:
-            kept = key in KEPT_OF_ERRORS and WORD.fullmatch(text)
-            return text if kept else self._text(text) if key == "input" else self._words.masked(text)
-        users = place is _Place.USER or key in OF_USERS
-        if not users and ((key in KEPT and WORD.fullmatch(text)) or text in KEPT_WORDS.get(key, ())):
-            return text
-        told = self._deltas.get(event)
-        if told:
+        if key in KEPT and (kept := KEPT[key].match(text)) is not None:
+            return kept[0] + self._text(text[kept.end() :], event)
+        deltas = self._deltas.get(event)
+        if deltas:
             field = FIELD_OF_KEY.get(key, "")
-            for one in told:
-                if one[1] == text and field in one[0]:
+            for delta in deltas:
+                if delta[1] == text and field in delta[0]:
                     if key != "reasoning":  # `reasoning_content` says the same once more
-                        told.remove(one)
-                    return one[2]
-        if key in NAMES and not users:
-            return self._name(text)
-        return self._known.mapped(text, least=8) if event >= 0 else self._text(text)
+                        deltas.remove(delta)
+                    return delta[2]
+        if key in NAMES:
+            return self._name(text, event)
+        return self._words.masked(text) if key in WORDED else self._text(text, event)
 
-    def _text(self, text: str) -> str:
-        exact = self._known.exact(text)
-        if exact is not None:
-            return exact
-        return self._standins.text(text, GRAMMAR if "<|" in text else None)
+    def _text(self, text: str, event: int = -1) -> str:
+        """The stand-in of any text: of the response in an event, else word for word as in the prompt."""
+        key = text, event >= 0
+        if key not in self._texts:
+            self._texts[key] = self._of_response(text) if event >= 0 else self._of_request(text)
+        return self._texts[key]
 
-    def _key(self, key: str) -> str:
-        return key if WORD.fullmatch(key) else self._text(key)
+    def _of_response(self, text: str) -> str:
+        standin = self._known.slice(text, replaced=True)
+        return self._known.mapped(text, least=_LEAST) if standin is None else standin
 
-    def _name(self, text: str) -> str:
+    def _of_request(self, text: str) -> str:
+        spelled = "<|" in text
+        standin = self._prompt.slice(text) if spelled else None
+        return standin or self._standins.words(text, GRAMMAR if spelled else TEMPLATE, self._names)
+
+    def _name(self, text: str, event: int = -1) -> str:
+        """The stand-in of a word of a header."""
         if GRAMMAR.fullmatch(text):
             return text
-        if (found := self._known.slice(text)) is not None:
-            return found
-        if "<" in text or " " in text:
-            return self._standins.text(text, GRAMMAR)
-        owner, dot, name = text.rpartition(".")
-        if dot and owner != "functions":
-            return self._standins.name(text, GRAMMAR)
-        return f"{owner}{dot}{self._known.slice(name) or self._standins.name(name, GRAMMAR)}"
+        owner = _OWNER if text.startswith(_OWNER) else ""
+        if (standin := self._called(text[len(owner) :])) is not None:
+            return owner + standin
+        if event < 0:
+            return owner + self._text(text[len(owner) :])
+        return self._known.slice(text) or self._standins.text(text, GRAMMAR)
+
+    def _called(self, name: str) -> str | None:
+        """The stand-in of a name in the response, of a function that it calls if there is one."""
+        for owner in (_OWNER, ""):
+            if (standin := self._known.slice(owner + name, replaced=True)) is not None:
+                return standin[len(owner) :]
+        return None
 
     def _ids(self, ids: Sequence[int], choice: int) -> list[int]:
         """Token IDs of an event: the next ones of the choice."""
@@ -343,19 +357,24 @@ class _Masking:
 
     def _sequence(self, ids: Sequence[int]) -> list[int]:
         """Token IDs that are no event's: a prompt, a script."""
-        for own, standins in self._tokens.values():
+        for own, standins in [*self._tokens.values(), *self._sequences]:
             if list(own) == list(ids):
                 return list(standins)
-        return masked_ids(ids, transcript_of(ids), self._standins)
+        self._sequences.append((ids, masked_prompt(ids, self._standins, self._names)))
+        return list(self._sequences[-1][1])
 
 
-def _inside(key: str, value: Any, place: _Place) -> _Place:
-    """What the value of a key belongs to."""
-    if place is not _Place.EVENT:
-        return place
-    if key in {"error", "detail"} and value is not None:
-        return _Place.ERROR
-    return _Place.PART if key in PARTS else place
+def _names_in(value: Any) -> Iterator[str]:
+    """What stands under `name`, at any depth."""
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, Mapping):
+            pending += item.values()
+            if isinstance(name := item.get("name"), str) and name and not GRAMMAR.fullmatch(name):
+                yield name
+        elif isinstance(item, list | tuple):
+            pending += item
 
 
 def _dumped(value: Any, before: str) -> str:

@@ -41,7 +41,7 @@ def of_form(content: bytes) -> Sequence[int]:
 
 
 def of_looser_form(content: bytes) -> Sequence[int]:
-    """Tokens of characters as long as those of `content`, with any letter for any other."""
+    """Tokens of as many characters, with any letter for any other; of other lengths in bytes too."""
     return _by_form().get(_form(content.decode("utf-8")), ())
 
 
@@ -58,7 +58,7 @@ def _by_class() -> dict[bytes, list[int]]:
 
 @cache
 def _by_form() -> dict[str, list[int]]:
-    """Tokens of whole characters by how long these are: any letter stands for any other."""
+    """Tokens of whole characters: any letter stands for any other."""
     found: dict[str, list[int]] = {}
     for ids in _by_class().values():
         for token_id in ids:
@@ -68,24 +68,10 @@ def _by_form() -> dict[str, list[int]]:
 
 
 def _form(text: str) -> str:
-    return "".join(
-        char
-        if not is_free(char)
-        else ("1" if char.isdigit() else "a")
-        if char.isascii()
-        else chr(len(char.encode("utf-8")))
-        for char in text
-    )
+    return "".join(_category(char) if is_free(char) else char for char in text)
 
 
 @cache
-def _alike(one: str, other: str) -> bool:
-    """Whether a character may stand for another one, which is free."""
-    if one.isascii() or other.isascii():
-        return one.isascii() and other.isascii() and one.isdigit() == other.isdigit()
-    return _category(one) == _category(other)
-
-
 def _category(char: str) -> str:
     found = unicodedata.category(char)[0]
     return "L" if found == "M" else found  # a mark belongs to its letter
@@ -111,7 +97,7 @@ def changed_in(text: str, other: str, mask: str) -> tuple[int, int]:
         if what == "x":
             if two not in "0123456789abcdefABCDEF":
                 return 0, 1
-        elif not (_alike(one, two) and is_free(two)) or (two == "0" and what == "f"):
+        elif _category(one) != _category(two) or not is_free(two) or (two == "0" and what == "f"):
             return 0, 1
         free += 1
         changed += one != two

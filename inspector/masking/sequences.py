@@ -1,37 +1,41 @@
 """Tokens of a completion or a prompt to stand-ins; what the grammar is made of stays."""
 
-import re
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
 
+from inspector.harmony.text import text_of
 from inspector.harmony.tracker import HarmonyTracker
 from inspector.harmony.transcript import Transcript
-from inspector.harmony.vocab import Marker
+from inspector.harmony.vocab import Marker, encode_plain
 from inspector.masking.forms import FIRST_SPECIAL
 from inspector.masking.standins import Standins
+from inspector.masking.vocabulary import GRAMMAR, HEADER, TEMPLATE
 
-__all__ = ["GRAMMAR", "masked_ids", "transcript_of"]
-
-GRAMMAR: Final = re.compile(
-    r"browser\.(?:search|open|find)|container\.(?:exec|download|upload)|assistant(?:ary)?|comment(?:ary)?|analysis|final|functions|developer|container"
-    r"|browser|python|constrain"
-    r"|(?<![A-Za-z0-9])(?:user|system|tool|json|code|to|ary|I'm|I|We|The)(?![A-Za-z0-9])"
-)
-"""Words of headers: roles, channels, content types, tools of the model itself, and pieces of them.
-
-Also the words by which a known issue recognizes that a sentence was written in place of a header.
-"""
-
-
-def transcript_of(ids: Sequence[int]) -> Transcript:
-    """The messages of tokens that begin with a header, such as a prompt."""
-    transcript = Transcript()
-    transcript.receive(HarmonyTracker(()).receive(ids), len(ids))
-    return transcript
+__all__ = ["masked_ids", "masked_prompt"]
 
 
 def masked_ids(ids: Sequence[int], transcript: Transcript, standins: Standins) -> list[int]:
-    """Stand-ins for all tokens of text; in headers and rejected runs words of the grammar stay."""
+    """A stand-in for each token of text; in headers and rejected runs words of the grammar stay."""
+    masked = list(ids)
+    for start, end, in_body in _runs(ids, transcript):
+        masked[start:end] = standins.ids(ids[start:end], None if in_body else GRAMMAR)
+    return masked
+
+
+def masked_prompt(ids: Sequence[int], standins: Standins, names: Mapping[str, str]) -> list[int]:
+    """A prompt with a stand-in for each word, the same one that the word has in the request."""
+    transcript = Transcript()
+    transcript.receive(HarmonyTracker(()).receive(ids), len(ids))
+    masked: list[int] = []
+    at = 0
+    for start, end, in_body in _runs(ids, transcript):
+        text = standins.words(text_of(ids[start:end]), TEMPLATE if in_body else HEADER, names)
+        masked += [*ids[at:start], *encode_plain(text)]
+        at = end
+    return [*masked, *ids[at:]]
+
+
+def _runs(ids: Sequence[int], transcript: Transcript) -> list[tuple[int, int, bool]]:
+    """Tokens of text that stand together: start, end, and whether they are in a body."""
     body = bytearray(len(ids))
     for message in transcript.messages:
         if message.in_body:
@@ -41,13 +45,12 @@ def masked_ids(ids: Sequence[int], transcript: Transcript, standins: Standins) -
         for place in range(max(refusal.at, 0), min(refusal.end, len(ids))):
             body[place] = inside
             inside = ids[place] == Marker.MESSAGE or (inside and ids[place] < FIRST_SPECIAL)
-    found = list(ids)
+    runs: list[tuple[int, int, bool]] = []
     start = 0
     for place in range(len(ids) + 1):
         ends = place == len(ids) or not 0 <= ids[place] < FIRST_SPECIAL
         if ends or body[place] != body[start]:
             if start < place:
-                run = ids[start:place]
-                found[start:place] = standins.ids(run, None if body[start] else GRAMMAR)
+                runs.append((start, place, bool(body[start])))
             start = place + 1 if ends else place
-    return found
+    return runs

@@ -8,8 +8,9 @@ JSON stays JSON, and a word takes as many tokens as before wherever such a word 
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from hashlib import blake2b, shake_256
 from typing import Final
 
@@ -27,20 +28,21 @@ _PIECE: Final = re.compile(
     r"| ?(?:[^\s\w]|_)+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+|."
 )
 """What the encoding takes apart from its neighbours, nearly; whether it does is checked."""
-_OPAQUE: Final = re.compile(r"([A-Za-z0-9+/=_-]{1024,})")
+_OPAQUE_FROM: Final = 1024
+_OPAQUE: Final = re.compile(rf"([A-Za-z0-9+/=_-]{{{_OPAQUE_FROM},}})")
 """Such as the base64 of an image."""
+_RUN: Final = rf"[A-Za-z0-9+/=_-]{{{_OPAQUE_FROM},}}|[^\W\d_]+|\d+|."
 _WORD: Final = re.compile(r"((?:[^\r\n\w]|_)?)([A-Za-z]+)")
 _NUMBER: Final = re.compile(r"[0-9]+")
 _FIXED: Final = re.compile(
-    r"<\|[a-z_]{1,40}\|>"  # names of special tokens
+    r"<\|(?:startoftext|endoftext|return|constrain|channel|start|end|message|call|reserved_\d{6})\|>"
     r"|\\u[0-9a-fA-F]{2}"  # the block of an escaped character; the rest of it is free
-    r"|\\."
+    r'|\\[\\"/bfnrtu]'
     r"|(?<![^\W_])(?:true|false|null|NaN|Infinity)(?![^\W_])"
     r"|(?<=\d)[eE](?=[+-]?\d)",
     re.DOTALL,
 )
 _ESCAPED: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u[0-9a-fA-F]{2}([0-9a-fA-F]{2})")
-_BEFORE_NAMES: Final = (".", "", "functions.", " to=functions.")
 _AROUND: Final = (" ", "", ".", "_", '"', "(")
 """What may stand before a word: its stand-in should take as many tokens after each of them."""
 
@@ -54,7 +56,7 @@ class Standins:
         self._taken: dict[int, int] = {}
         self._pieces: dict[tuple[str, str], str] = {}
         self._words: dict[str, str] = {}
-        self._names: dict[str, str] = {}
+        self._single: dict[tuple[str, str], str] = {}
 
     def another(self, number: int) -> "Standins":
         """Stand-ins of another key, which follows from this one."""
@@ -101,13 +103,31 @@ class Standins:
                     break
         return found.decode("ascii")
 
-    def name(self, name: str, fixed: "re.Pattern[str] | None" = None) -> str:
-        """The stand-in of a tool's name, which takes as many tokens where it stands alone as in a header."""
-        if name not in self._names:
-            forms = tuple(before + name for before in _BEFORE_NAMES)
-            mask = "-" + self.mask(name, fixed)
-            self._names[name] = self._searched(forms[0], mask, forms, tries=3 * _TRIES)[1:]
-        return self._names[name]
+    def words(self, text: str, fixed: "re.Pattern[str]", names: Mapping[str, str] | None = None) -> str:
+        """A text with one stand-in for each word wherever it stands; its tokens may be others in number.
+
+        `names` have stand-ins already.
+        """
+        names = names or {}
+        mask = self.mask(text, fixed)
+        parts: list[str] = []
+        for part in _runs_and(tuple(names)).finditer(text):
+            word = part[0]
+            if word in names:
+                parts.append(names[word])
+            elif len(word) >= _OPAQUE_FROM:
+                parts.append(self._scrambled(word))
+            else:
+                parts.append(self._alone(word, mask[part.start() : part.end()]))
+        return "".join(parts)
+
+    def _alone(self, word: str, mask: str) -> str:
+        if not mask.strip("-"):
+            return word
+        if (word, mask) not in self._single:
+            plain = word.isascii() and word.isalpha() and mask == "f" * len(word)
+            self._single[word, mask] = self._word(word) if plain else self._searched(word, mask, (word,))
+        return self._single[word, mask]
 
     @staticmethod
     def mask(text: str, fixed: "re.Pattern[str] | None" = None) -> str:
@@ -201,16 +221,26 @@ class Standins:
         if (known := self._tokens.get(key)) is not None:
             return known
         content = token_bytes(token_id)
-        found = token_id
-        if content and mask.strip("-"):
-            found, left = self._chosen(token_id, mask, attempt, of_form(content))
-            if left and "?" not in mask:
-                other, still = self._chosen(token_id, mask, attempt, of_looser_form(content))
-                found = other if still < left else found
+        found, left = token_id, len(content) + 1
+        for candidates in self._candidates(content, mask) if content and mask.strip("-") else ():
+            other, still = self._chosen(token_id, mask, attempt, candidates)
+            if still < left:
+                found, left = other, still
+            if not left:
+                break
         self._tokens[key] = found
         if attempt == 0:
             self._taken.setdefault(found, token_id)
         return found
+
+    @staticmethod
+    def _candidates(content: bytes, mask: str) -> Iterator[Sequence[int]]:
+        """Tokens that may stand for one of these bytes, the most similar first."""
+        yield of_form(content)
+        if "?" not in mask:
+            looser = of_looser_form(content)
+            yield [token_id for token_id in looser if len(token_bytes(token_id)) == len(content)]
+            yield looser
 
     def _chosen(self, token_id: int, mask: str, attempt: int, candidates: Sequence[int]) -> tuple[int, int]:
         """The first candidate, from where the key begins, in which no free character keeps its place.
@@ -265,14 +295,12 @@ class Standins:
             self._words[word] = self._searched(forms[0], "-" + "f" * len(word), forms)[1:]
         return self._words[word]
 
-    def _searched(
-        self, piece: str, mask: str, forms: Sequence[str], *, first: int = 0, tries: int = _TRIES
-    ) -> str:
+    def _searched(self, piece: str, mask: str, forms: Sequence[str], *, first: int = 0) -> str:
         """The stand-in that takes as many tokens, of the same lengths, in most of its forms."""
         ids = encode_plain(piece)
         wanted = [_lengths(encode_plain(form)) for form in forms]
         best, most = "", -1
-        for attempt in range(first, first + (tries if len(ids) < _WORDS_AT_MOST else 1)):
+        for attempt in range(first, first + (_TRIES if len(ids) < _WORDS_AT_MOST else 1)):
             made: list[int] = []
             chars = 0
             for token_id in ids:
@@ -298,6 +326,13 @@ class Standins:
 
     def _number(self, what: str) -> int:
         return int.from_bytes(blake2b(what.encode(), key=self._key, digest_size=8).digest(), "big")
+
+
+@lru_cache
+def _runs_and(names: Sequence[str]) -> "re.Pattern[str]":
+    """Names, and what of other text is taken apart."""
+    whole = "".join(rf"(?<!\w){re.escape(name)}(?!\w)|" for name in sorted(names, key=len, reverse=True))
+    return re.compile(whole + _RUN, re.DOTALL)
 
 
 def _ends(text: str) -> set[int]:

@@ -1,57 +1,105 @@
-"""What a server says in its own words: it stays, but for what it quotes."""
+"""What a server says in its own words: published phrases stay, all else is replaced."""
 
 import re
+from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Final
 
+from inspector.diagnosis.catalogue import catalogue
+from inspector.diagnosis.issue import Pattern
 from inspector.masking.forms import FIRST_SPECIAL
 from inspector.masking.pieces import Known
-from inspector.masking.sequences import GRAMMAR
 from inspector.masking.standins import Standins
+from inspector.masking.vocabulary import GRAMMAR, PHRASES
 
 __all__ = ["Words"]
 
-_TOKEN: Final = re.compile(r"(?<=token )\d{1,6}|(?<=token_id:)\d{1,6}")
-_QUOTED: Final = re.compile(r"(?<=Unknown role: )[^\n]+|(?<=remaining in message header: )[^\n]+")
-_PHRASES: Final = re.compile(
-    r"((?:unexpected tokens remaining in message header|Unknown role)(?:: [^\n]+)?"
-    r"|Unexpected token(?: \d+ while expecting start token)?|expecting start token"
-    r"|Unexpected EOS while waiting for message(?: header to complete)?"
-    r"|channel marker present but no channel value found(?: in header)?"
-    r"|message header did not contain a role|could not decode header)"
-)
-"""What Harmony's parser says; a model may write such words too. Headers that it quotes are replaced apart."""
-_SHORT: Final = re.compile(r"(?<=(['\"`]))[^'\"`\n]{1,7}(?=\1)")
-_STRING: Final = re.compile(r'(?<=")(?:[^"\\]|\\.)+(?=")')
+_QUOTED: Final = re.compile(r"(Unknown role: |unexpected tokens remaining in message header: )([^\n]+)")
+_STRING: Final = re.compile(r'"((?:[^"\\]|\\.)+)"')
+_SOME: Final = re.compile(r"Some(?=\()")
+"""How Rust's Debug prints that there is a string."""
+_NUMBER: Final = re.compile(r"\d{1,6}(?!\d)")
+_PART: Final = re.compile(r"\w+|\W+")
+_PARTS_AT_MOST: Final = 400
+"""Words of a message that are tried one by one; in a longer one no known issue is recognized."""
+
+
+@cache
+def _patterns() -> Sequence[Pattern]:
+    """What known issues are recognized by in a server's words."""
+    return [pattern for issue in catalogue() for pattern in (*issue.patterns, *issue.may_match)]
 
 
 class Words:
-    """Error messages and notes with stand-ins for what they quote."""
+    """Error messages, comments and notes without what they quote."""
 
     def __init__(self, known: Known, standins: Standins) -> None:
         self._known = known
         self._standins = standins
+        self._masked: dict[str, str] = {}
 
     def masked(self, text: str) -> str:
-        """The words; only what they quote is replaced."""
-        if not text:
-            return text
-        text = "".join(
-            part if number % 2 else self._known.without_quotes(part)
-            for number, part in enumerate(_PHRASES.split(text))
-        )
-        text = _SHORT.sub(lambda found: self._known.quoted(found[0]), text)
-        text = _TOKEN.sub(lambda found: str(self.token(int(found[0]))), text)
-        return _QUOTED.sub(self._quoted, text)
+        """The words without all that no published phrase has, and no known issue is recognized by."""
+        if text not in self._masked:
+            self._masked[text] = self._replaced(text)
+        return self._masked[text]
 
-    def _quoted(self, found: re.Match[str]) -> str:
+    def _replaced(self, text: str) -> str:
+        parts = list(self._parts(text))
+        kept, standins = [part for part, _ in parts], [standin for _, standin in parts]
+        plain = "".join(kept)
+        wanted = [
+            pattern.expression
+            for pattern in _patterns()
+            if pattern.literal in text
+            and pattern.expression.search(text)
+            and pattern.expression.search(plain)
+        ]
+
+        def holds(place: int, part: str) -> bool:
+            tried = "".join([*standins[:place], part, *kept[place + 1 :]])
+            return all(expression.search(tried) for expression in wanted)
+
+        if holds(len(parts), "") or len(parts) > _PARTS_AT_MOST:
+            return "".join(standins)
+        for place, (part, standin) in enumerate(parts):
+            ends = range(len(part) + 1)
+            start = max(end for end in ends if holds(place, standin[:end] + part[end:]))
+            stop = min(
+                end for end in ends[start:] if holds(place, standin[:start] + part[start:end] + standin[end:])
+            )
+            standins[place] = standin[:start] + part[start:stop] + standin[stop:]
+        return "".join(standins)
+
+    def _parts(self, text: str) -> Iterator[tuple[str, str]]:
+        """Pieces of a text as they may stay, and without all that they quote."""
+        before = ""
+        for number, piece in enumerate(PHRASES.split(text)):
+            if number % 2 and (match := _QUOTED.fullmatch(piece)) is not None:
+                quoted = self._quoted(match[2])
+                yield from ((match[1], match[1]), (quoted, quoted))
+            elif number % 2:
+                yield piece, piece
+            else:
+                loose = piece
+                if before.endswith(" token ") and (token := _NUMBER.match(piece)):
+                    standin, loose = str(self.token(int(token[0]))), piece[token.end() :]
+                    yield standin, standin
+                yield from ((part, self._standins.text(part)) for part in _PART.findall(loose))
+            before = piece
+
+    def _quoted(self, header: str) -> str:
         """The header that a parser's error quotes: a role, or words as Rust's Debug prints them."""
-        if '"' not in found[0]:
-            return self._header(found[0])
-        return _STRING.sub(lambda one: self._header(one[0]), found[0])
+        if '"' not in header:
+            return self._header(header)
+        return "".join(
+            f'"{self._header(piece)}"' if number % 2 else self._standins.text(piece, _SOME)
+            for number, piece in enumerate(_STRING.split(header))
+        )
 
     def _header(self, text: str) -> str:
-        found = self._known.slice(text)
-        return self._standins.text(text, GRAMMAR) if found is None else found
+        standin = self._standins.text(text, GRAMMAR)
+        return standin if standin == text else self._known.slice(text) or standin
 
     def token(self, token_id: int) -> int:
         """The stand-in of a token that stands alone, where words of the grammar stay."""

@@ -113,7 +113,8 @@ def test_token_ids_are_hidden_wherever_they_stand() -> None:
         "choices": [],
         "prompt_logprobs": [None, *({str(one): {"logprob": -1.0}} for one in SECRET_IDS)],
     }
-    for capture in (told(possible), asked({"allowed_token_ids": SECRET_IDS, "stop_token_ids": SECRET_IDS})):
+    request = {"allowed_token_ids": SECRET_IDS, "stop_token_ids": SECRET_IDS, "prompt": [*SECRET_IDS, None]}
+    for capture in (told(possible), asked(request)):
         found = masked(capture, Standins(b"ids"))
         text = json.dumps([found.header.request, json.loads(found.events[0].data)])
         assert [one for one in SECRET_IDS if f'"{one}":' in text or f"{one}," in text] == []
@@ -124,13 +125,38 @@ def render_of(capture: Capture) -> str:
     return "\n".join(render(capture))
 
 
-def test_a_short_text_is_hidden_where_an_error_quotes_it() -> None:
-    error = {"error": {"message": "bad name 'Bob' of type 'str'; the model `Bob` and Bobby are not known"}}
-    capture = told(error, kind=EventKind.BODY, status=400, request={"user": "Bob", "model": "Bob"})
-    message = json.loads(masked(capture, Standins(b"short")).events[0].data)["error"]["message"]
-    assert "'Bob'" not in message
-    assert message.startswith("bad name '")
-    assert " of type 'str'; the model `" in message
+def test_a_number_is_hidden_where_no_published_name_leads_to_it() -> None:
+    unknown = {"age": 98_765, "x": [{"index": 43.21e-7}], "metadata": {"max_tokens": 56_789}}
+    capture = replace(asked({**unknown, "max_tokens": 12_345}), notes=("98765",))
+    copy = render_of(masked(capture, Standins(b"numbers")))
+    assert [number for number in ("98765", "4.321e-06", "56789", "12345") if number in copy] == ["12345"]
+
+
+def test_what_the_protocol_publishes_stays() -> None:
+    """Else a copy would say nothing of the request, and its findings might depend on what is lost."""
+    tool: dict[str, Any] = {
+        "type": "function",
+        "function": {"name": "f", "parameters": {"type": "object", "required": []}},
+    }
+    request = {
+        "model": "openai/gpt-oss-20b",
+        "messages": [{"role": "user", "content": ""}],
+        "tools": [tool],
+        "tool_choice": "auto",
+        "reasoning_effort": "low",
+        "stream_options": {"include_usage": True},
+        "max_tokens": 5,
+    }
+    error = {"error": {"type": "BadRequestError", "code": 400, "param": "max_tokens", "message": ""}}
+    found = masked(
+        replace(told(error), header=Header(endpoint=Endpoint.CHAT, request=request)), Standins(b"p")
+    )
+    name = found.header.request["tools"][0]["function"]["name"]
+    assert found.header.request == {
+        **request,
+        "tools": [{**tool, "function": {**tool["function"], "name": name}}],
+    }
+    assert json.loads(found.events[0].data) == error
 
 
 def test_an_image_is_hidden_in_no_time_and_keeps_its_length() -> None:

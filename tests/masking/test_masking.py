@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header, render
+from inspector.capture import Capture, End, Endpoint, Event, Header, render
 from inspector.harmony.text import text_of
 from inspector.harmony.vocab import Marker, encode, encode_plain, token_bytes
 from inspector.inspection import inspect
 from inspector.lab.results import capture_of, every_run
 from inspector.masking import MaskingFailed, Standins, masked
 from inspector.masking.capture import findings_of
-from inspector.masking.sequences import GRAMMAR
+from inspector.masking.vocabulary import GRAMMAR
 from inspector.store import FIXTURES, load
 from tests.support.builtin import TOOL
 from tests.support.hostile import hostile
@@ -28,6 +28,11 @@ FILES = sorted(FIXTURES.glob("*.jsonl*"))
 PIECE = 8
 KEPT = ("function", "reasoning", "null", "<|endoftext|>", *(marker.text for marker in Marker))
 """What the text of a capture shares with the protocol itself."""
+SYSTEM = (
+    "You are ChatGPT, a large language model trained by OpenAI. Channel must be included for every message."
+    " Calls to these tools must go to the commentary channel: 'functions'."
+)
+"""What every server renders into a prompt."""
 
 
 def strings(value: Any) -> Iterator[str]:
@@ -95,7 +100,7 @@ def left_in(found: Capture, original: Capture) -> set[bytes]:
     for event in original.events:
         with suppress(ValueError):
             said.update(protocol(json.loads(event.data)))
-    words = " ".join(f'"{word}":"' for word in said).encode()
+    words = (" ".join(f'"{word}":"' for word in said) + SYSTEM).encode()
     every = {piece for text in texts(original) for piece in pieces(text)}
     return {piece for piece in every if piece in content and piece not in words}
 
@@ -192,6 +197,22 @@ def test_tokens_are_replaced_one_by_one_also_where_a_model_spells_a_word_in_its_
     assert standins.token(-5) == -5
 
 
+def test_a_token_with_a_form_of_its_own_is_replaced_by_one_of_as_many_characters() -> None:
+    standins = Standins(b"forms")
+    for text in (" característica", " selbstverständlich", " représentants", " fonctionnalités"):
+        [token_id] = encode_plain(text)
+        standin = text_of([standins.token(token_id)])
+        assert len(standin) == len(text)
+        assert not any(one == other for one, other in zip(text.strip(), standin.strip(), strict=True))
+
+
+def test_only_names_of_special_tokens_stay_in_a_text() -> None:
+    standin = Standins(b"special").text("<|start|> <|grandmother|> \\g\\r\\a\\n\\d")
+    assert standin.startswith("<|start|> <|")
+    assert "grandmother" not in standin
+    assert not any(f"\\{letter}" in standin for letter in "gad")
+
+
 def test_names_of_tools_stay_one_name() -> None:
     [capture] = load(FIXTURES / f"{TOOL}.jsonl")
     found = masked(capture, Standins(b"names"))
@@ -199,24 +220,6 @@ def test_names_of_tools_stay_one_name() -> None:
     [call] = inspect(found).reading.choice.delivered().tool_calls
     assert call.name == tool["function"]["name"] != "get_weather"
     assert len(call.name) == len("get_weather")
-
-
-def test_what_a_server_quotes_is_replaced_and_what_it_says_stays() -> None:
-    secret = "my grandmother's maiden name"
-    error = {"error": {"message": f"cannot parse: {secret}; Unexpected token 12606 while", "code": 400}}
-    capture = Capture(
-        header=Header(
-            endpoint=Endpoint.CHAT, request={"messages": [{"role": "user", "content": secret}]}, status=400
-        ),
-        events=[Event(json.dumps(error), 0.1, "", EventKind.BODY)],
-        end=End(at_s=0.1, cut=False),
-    )
-    found = masked(capture, Standins(b"quotes"))
-    message = json.loads(found.events[0].data)["error"]["message"]
-    assert message.startswith("cannot parse: ")
-    assert "grandmother" not in message
-    assert found.header.request["messages"][0]["content"] in message
-    assert "Unexpected token 12606 while" in message  # a word of Harmony's own headers: `comment`
 
 
 @pytest.mark.parametrize("name", ["weather", "logprobs", "text"])
