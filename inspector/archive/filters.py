@@ -35,12 +35,26 @@ _WILDCARDS: Final = 3
 _ARITHMETIC: Final = frozenset("+-*/%")
 _LIKE: Final = frozenset({"~~", "!~~", "~~*", "!~~*"})
 _FUNCTIONS: Final = (
-    *("abs", "contains", "ends_with", "finding", "length", "lower", "mentions", "round", "starts_with"),
+    "abs",
+    "contains",
+    "ends_with",
+    "finding",
+    "length",
+    "lower",
+    "mentions",
+    "round",
+    "starts_with",
     "upper",
 )
 _OPERATORS: Final = frozenset(
-    {"COMPARE_IN", "COMPARE_NOT_IN", "OPERATOR_COALESCE", "OPERATOR_IS_NOT_NULL", "OPERATOR_IS_NULL"}
-    | {"OPERATOR_NOT"}
+    {
+        "COMPARE_IN",
+        "COMPARE_NOT_IN",
+        "OPERATOR_COALESCE",
+        "OPERATOR_IS_NOT_NULL",
+        "OPERATOR_IS_NULL",
+        "OPERATOR_NOT",
+    }
 )
 _CLASSES: Final = frozenset(
     {"BETWEEN", "COLUMN_REF", "COMPARISON", "CONJUNCTION", "CONSTANT", "FUNCTION", "OPERATOR"}
@@ -122,7 +136,7 @@ def is_expression(text: str, ask: Ask) -> bool:
 def narrowed(words: str, column: str, value: str | int | None, ask: Ask) -> str:
     """A filter with one more condition; one about findings may be met by a finding of its own."""
     more = f"{column} IS NULL" if value is None else f"{column} = {_literal(value)}"
-    before = words.strip()
+    before = words.strip(" ;")
     if COLUMNS[column].table is Table.FINDINGS and (before or value is None):
         more = f"finding({more})"
     if not before:

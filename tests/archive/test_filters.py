@@ -199,6 +199,7 @@ def test_words_are_searched_in_captures_and_findings(library: Library) -> None:
         (" ", "kind = 'misrouted'"),
         ("kind = 'dropped'", "kind = 'dropped' AND finding(kind = 'misrouted')"),
         ("tokens > 5 OR tokens < 2", "(tokens > 5 OR tokens < 2) AND finding(kind = 'misrouted')"),
+        ("tokens > 5;", "tokens > 5 AND finding(kind = 'misrouted')"),
         ("vllm", "mentions('vllm') AND finding(kind = 'misrouted')"),
     ],
 )
