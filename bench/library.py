@@ -27,10 +27,10 @@ ROOT = Path(__file__).parent.parent
 PORT = 8609
 BOX = "input[aria-label='Filter']"
 FILTERS = (
-    'kind == "dropped" and tokens > {}',
-    'version in ("0.23.0", "0.14.1") and not tokens > {}',
-    'finding(kind == "misrouted" and channel == "analysis") or tokens > {}',
-    'name contains "{}"',
+    "kind = 'dropped' AND tokens > {}",
+    "version IN ('0.23.0', '0.14.1') AND NOT tokens > {}",
+    "finding(kind = 'misrouted' AND channel = 'analysis') OR tokens > {}",
+    "name ILIKE '%{}%'",
 )
 ARM = """([sentence]) => {
   window.begun = performance.now(); window.answered = null; window.drawn = null;

@@ -16,7 +16,6 @@ from inspector.archive import (
     cause_title,
     column_words,
     group_cells,
-    narrowed,
     value_words,
     version_words,
 )
@@ -214,7 +213,6 @@ __all__ = [
     "matrix_capture",
     "matrix_runs",
     "metrics_app",
-    "narrowed",
     "number",
     "of_content",
     "offered_scans",

@@ -26,8 +26,8 @@ try:
     found = dashboard.library_summary(library, choice.words)
     groups = found.versions if choice.by == "version" else library.groups(choice.by, choice.words)
     st.markdown(f"# {plain(found.sentence)}")
-    parts.groups(choice, groups)
-    parts.kinds_and_causes(choice, found)
+    parts.groups(library, choice, groups)
+    parts.kinds_and_causes(library, choice, found)
     parts.captures_table(session, library, choice, found.counts.captures + found.counts.unread)
 except InspectorError as error:
     show_error(error)

@@ -5,13 +5,13 @@
 
     scan(["captures/"], Path("out"))
     with Library(Path("out")) as library:
-        print(summarise(library, 'kind == "dropped"').sentence)
+        print(summarise(library, "kind = 'dropped'").sentence)
 
 docs/scan.md describes columns and filters. DuckDB, Arrow and fsspec are the extra `scan`, imported where they
 are used.
 """
 
-from inspector.archive.filters import FilterError, narrowed, parse_filter, quoted
+from inspector.archive.filters import FilterError
 from inspector.archive.folder import is_scan
 from inspector.archive.library import GROUPS, SORTS, Counts, Group, Library, Tally
 from inspector.archive.reporting import (
@@ -44,10 +44,7 @@ __all__ = [
     "column_words",
     "group_cells",
     "is_scan",
-    "narrowed",
-    "parse_filter",
     "progress_words",
-    "quoted",
     "row_lines",
     "scan",
     "summarise",

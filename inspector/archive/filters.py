@@ -1,382 +1,318 @@
-"""The filter language of archives, for the page, the command and the address; `sql` translates it.
+"""Filters of archives: one SQL expression over the columns of both tables, or words to search for.
 
-    kind == "dropped" and tokens > 500
-    version in ("0.10.2", "0.11.0") and not cause == null
+    kind = 'dropped' AND tokens > 500
 
-Any text is either a filter or a `FilterError` that names the place.
+DuckDB parses the text to a tree. The tree may have only the columns, operators and functions that are listed
+here, and what runs is DuckDB's own print of it. A text that is no such expression is searched as words.
 """
 
+import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from enum import StrEnum
-from typing import Final, NamedTuple, NoReturn
+from typing import Any, Final
 
-from inspector.archive.columns import CAPTURE_COLUMNS, FINDING_COLUMNS, Column, Table, Type
+from inspector.archive.columns import CAPTURE_COLUMNS, FINDING_COLUMNS, Table, Type, version_order
 from inspector.errors import InspectorError
 from inspector.formats import clip, listed
 
-__all__ = [
-    "COLUMNS",
-    "And",
-    "Comparison",
-    "Expression",
-    "FilterError",
-    "Finding",
-    "In",
-    "Not",
-    "Op",
-    "Or",
-    "Value",
-    "narrowed",
-    "parse_filter",
-    "quoted",
-]
+__all__ = ["SCHEMA", "Ask", "FilterError", "condition", "is_expression", "narrowed"]
+
+Ask = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
+"""Runs a query with its parameters."""
+
+_Node = dict[str, Any]
 
 COLUMNS: Final = {
     name: column for name, column in {**CAPTURE_COLUMNS, **FINDING_COLUMNS}.items() if not column.hidden
 }
 """What a filter may name; no name is in both tables."""
 
-_LENGTH: Final = 4000
-_DEPTH: Final = 40
-_LARGEST: Final = 2**63 - 1
-_TOKEN: Final = re.compile(
-    r"""\s*(?:
-    (?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
-    |(?P<number>[+-]?(?:[0-9][0-9_]*(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?)(?![A-Za-z0-9_.])
-    |(?P<word>[A-Za-z_][A-Za-z0-9_]*)
-    |(?P<sign>==|!=|<=|>=|<|>|\(|\)|,)
-    )""",
-    re.VERBOSE | re.DOTALL | re.ASCII,
+_LENGTH: Final = 2000
+"""DuckDB's parser takes seconds for a text of several thousand parentheses."""
+_WILDCARDS: Final = 3
+"""DuckDB's LIKE takes time in the power of its wildcards, and cannot be interrupted in a row."""
+_ARITHMETIC: Final = frozenset("+-*/%")
+_LIKE: Final = frozenset({"~~", "!~~", "~~*", "!~~*"})
+_FUNCTIONS: Final = (
+    "abs",
+    "contains",
+    "ends_with",
+    "finding",
+    "length",
+    "lower",
+    "mentions",
+    "round",
+    "starts_with",
+    "upper",
 )
+_OPERATORS: Final = frozenset(
+    {
+        "COMPARE_IN",
+        "COMPARE_NOT_IN",
+        "OPERATOR_COALESCE",
+        "OPERATOR_IS_NOT_NULL",
+        "OPERATOR_IS_NULL",
+        "OPERATOR_NOT",
+    }
+)
+_CLASSES: Final = frozenset(
+    {"BETWEEN", "COLUMN_REF", "COMPARISON", "CONJUNCTION", "CONSTANT", "FUNCTION", "OPERATOR"}
+)
+_EQUALITIES: Final = frozenset({"COMPARE_EQUAL", "COMPARE_NOTEQUAL", "COMPARE_IN", "COMPARE_NOT_IN"})
+_ORDERED: Final = re.compile("COMPARE_(GREATER|LESS)THAN|BETWEEN")
+_NULLS: Final = {
+    "COMPARE_EQUAL": "COMPARE_NOT_DISTINCT_FROM",
+    "COMPARE_NOTEQUAL": "COMPARE_DISTINCT_FROM",
+}
+_QUOTED: Final = re.compile(r"""'(?:[^']|'')*'|"((?:[^"\\]|\\.)*)\"""", re.DOTALL)
 _OR: Final = re.compile(r"\bor\b", re.IGNORECASE)
-_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
-_KEYWORDS: Final = frozenset({"and", "or", "not", "in", "contains", "startswith", "null", "finding"})
+
+_UNSEARCHED: Final = frozenset({"id", "stamp", "digest"})
 
 
-class Op(StrEnum):
-    """How a column is compared with a value."""
-
-    EQUAL = "=="
-    UNEQUAL = "!="
-    BELOW = "<"
-    AT_MOST = "<="
-    ABOVE = ">"
-    AT_LEAST = ">="
-    CONTAINS = "contains"
-    STARTS = "startswith"
+def _texts(columns: Mapping[str, Any]) -> str:
+    names = [
+        name
+        for name, column in columns.items()
+        if column.type in {Type.TEXT, Type.VERSION} and not column.hidden and name not in _UNSEARCHED
+    ]
+    return f"concat_ws(' ', {', '.join(names)})"
 
 
-_TEXTUAL: Final = frozenset({Op.CONTAINS, Op.STARTS})
-
-Value = str | int | float | datetime | None
-"""What a column is compared with; None for null."""
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A column and a value."""
-
-    column: Column
-    op: Op
-    value: Value
-    at: int = field(default=0, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class In:
-    """A column and several values."""
-
-    column: Column
-    values: tuple[Value, ...]
-    at: int = field(default=0, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    """The opposite."""
-
-    part: "Expression"
-
-
-@dataclass(frozen=True, slots=True)
-class And:
-    """All of these."""
-
-    parts: tuple["Expression", ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Or:
-    """One of these."""
-
-    parts: tuple["Expression", ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """There is one finding for which this holds."""
-
-    part: "Expression"
-
-
-Expression = Comparison | In | Not | And | Or | Finding
+SCHEMA: Final = (
+    f"""
+    CREATE VIEW texts AS
+        SELECT id, lower(concat_ws(' ', {_texts(CAPTURE_COLUMNS)}, words)) AS words FROM captures
+        LEFT JOIN (
+            SELECT capture, string_agg({_texts(FINDING_COLUMNS)}, ' ') AS words FROM findings GROUP BY capture
+        ) ON capture = id
+    """,
+    """
+    CREATE MACRO mentions(searched, owner) AS owner IN (
+        SELECT t.id FROM texts t
+        WHERE list_bool_and([contains(t.words, word) FOR word IN string_split(lower(searched), ' ')])
+    )
+    """,
+    """
+    CREATE MACRO finding(holds, owner) AS EXISTS (SELECT 1 FROM findings WHERE capture = owner AND holds)
+    """,
+)
+"""What a connection needs beside the tables."""
 
 
 class FilterError(InspectorError):
-    """A text that is no filter; `at` counts characters from 0."""
+    """A filter that names what there is not, or that cannot be answered."""
 
-    def __init__(self, at: int, why: str) -> None:
-        super().__init__(f"filter, character {at + 1}: {why}")
-        self.at = at
-        self.why = why
+    def __init__(self, why: str) -> None:
+        super().__init__(f"the filter does not work: {why}")
 
 
-def parse_filter(text: str) -> Expression | None:
-    """The filter of a text, None for an empty one; raises FilterError."""
-    if len(text) > _LENGTH:
-        raise FilterError(_LENGTH, f"longer than {_LENGTH:,} characters; shorten it")
+def condition(text: str, ask: Ask) -> str:
+    """The SQL condition of a filter on `captures c`; raises FilterError.
+
+    A condition on findings holds for a capture if it holds for one of its findings.
+    """
     if not text.strip():
-        return None
-    parser = _Parser(list(_tokens(text)))
-    found = parser.either()
-    parser.end()
-    return found
+        return "true"
+    root = _parsed(text, ask) or _parsed(_search(text), ask)
+    if root is None:
+        raise FilterError("it cannot be read as an expression or as words; shorten it")
+    for node in _nodes(root):
+        _check(node)
+    columns = [COLUMNS[node["column_names"][0].lower()] for node in _nodes(root) if "column_names" in node]
+    for node in _nodes(root):
+        _rewrite(node, ask)
+    join = any(column.table is Table.FINDINGS for column in columns)
+    source = "captures LEFT JOIN findings ON capture = id" if join else "captures"
+    return f"c.id IN (SELECT id FROM {source} WHERE {_printed(root, ask)})"
 
 
-def narrowed(words: str, column: str, value: Value) -> str:
+def is_expression(text: str, ask: Ask) -> bool:
+    """Whether a text is an expression; others are searched as words."""
+    return _parsed(text, ask) is not None
+
+
+def narrowed(words: str, column: str, value: str | int | None, ask: Ask) -> str:
     """A filter with one more condition; one about findings may be met by a finding of its own."""
-    more = f"{column} == {quoted(value)}"
-    if not words.strip():
-        return more
-    if COLUMNS[column].table is Table.FINDINGS:
+    more = f"{column} IS NULL" if value is None else f"{column} = {_literal(value)}"
+    before = words.strip(" ;")
+    if COLUMNS[column].table is Table.FINDINGS and (before or value is None):
         more = f"finding({more})"
-    return f"{words} and {more}" if _OR.search(words) is None else f"({words}) and {more}"
+    if not before:
+        return more
+    if not is_expression(before, ask):
+        before = _search(before)
+    return f"{before} AND {more}" if _OR.search(before) is None else f"({before}) AND {more}"
 
 
-def quoted(value: Value) -> str:
-    """A value as a filter has it."""
-    match value:
-        case None:
-            return "null"
-        case str():
-            return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-        case datetime():
-            return f'"{value.isoformat()}"'
-        case _:
-            return str(value)
+def _search(words: str) -> str:
+    return f"mentions({_literal(' '.join(words.split()))})"
 
 
-class _Token(NamedTuple):
-    kind: str
-    """`text`, `number`, `word`, `sign` or `end`."""
-    text: str
-    at: int
-
-    @property
-    def word(self) -> str:
-        """What the grammar compares; empty for quoted text."""
-        return self.text.lower() if self.kind in {"word", "sign"} else ""
-
-    @property
-    def shown(self) -> str:
-        """For an error."""
-        return "the end of the filter" if self.kind == "end" else clip(self.text, 40)
+def _literal(value: str | int) -> str:
+    return str(value) if isinstance(value, int) else "'" + value.replace("'", "''") + "'"
 
 
-def _tokens(text: str) -> Iterator[_Token]:
-    at = 0
-    end = len(text.rstrip())
-    while at < end:
-        found = _TOKEN.match(text, at)
-        if found is None or found.lastgroup is None:
-            at += len(text[at:]) - len(text[at:].lstrip())
-            raise FilterError(at, _unreadable(text[at:]))
-        yield _Token(found.lastgroup, found[found.lastgroup], found.start(found.lastgroup))
-        at = found.end()
-    yield _Token("end", "", end)
+def _parsed(text: str, ask: Ask) -> _Node | None:
+    """The tree of a text that is one expression with a truth value."""
+    if len(text) > _LENGTH:
+        raise FilterError(f"longer than {_LENGTH:,} characters; shorten it")
+    clean = text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode("utf-8")
+    node = _select(_QUOTED.sub(_single_quoted, clean), ask)
+    frame = _select("1", ask)
+    if node is None or frame is None:
+        return None
+    roots = node.pop("select_list", [])
+    del frame["select_list"]
+    return roots[0] if node == frame and len(roots) == 1 and _is_condition(roots[0]) else None
 
 
-def _unreadable(rest: str) -> str:
-    if rest[0] in "\"'":
-        return "the text has no closing quote"
-    if rest[0] == "=":
-        return "use == to compare"
-    if rest[0] in "&|!":
-        return "use and, or, not"
-    return f"unexpected {clip(rest, 20)}; texts need quotes"
+def _single_quoted(match: re.Match[str]) -> str:
+    """A text in double quotes, which name columns in SQL, as a text; in filters columns need no quotes."""
+    return match[0] if match[1] is None else _literal(re.sub(r"\\(.)", r"\1", match[1], flags=re.DOTALL))
 
 
-class _Parser:
-    """Recursive descent; the depth is bounded."""
-
-    def __init__(self, tokens: Sequence[_Token]) -> None:
-        self._tokens = tokens
-        self._at = 0
-        self._depth = 0
-        self._in_finding = False
-
-    def either(self) -> Expression:
-        """A filter, up to what cannot belong to it."""
-        return self._joined("or", lambda: self._joined("and", self._unary, And), Or)
-
-    def end(self) -> None:
-        """Nothing may follow."""
-        if self._next.kind != "end":
-            self._fail(f"expected and, or, or the end of the filter, found {self._next.shown}")
-
-    @property
-    def _next(self) -> _Token:
-        return self._tokens[self._at]
-
-    def _fail(self, why: str, at: int | None = None) -> NoReturn:
-        raise FilterError(self._next.at if at is None else at, why)
-
-    def _take(self, *words: str) -> _Token | None:
-        """The next token if it is one of these."""
-        if self._next.word not in words:
-            return None
-        self._at += 1
-        return self._tokens[self._at - 1]
-
-    def _need(self, word: str) -> None:
-        if self._take(word) is None:
-            self._fail(f"expected {word}, found {self._next.shown}")
-
-    def _joined(
-        self,
-        word: str,
-        part: Callable[[], Expression],
-        made: type[And] | type[Or],
-    ) -> Expression:
-        parts = [part()]
-        while self._take(word):
-            parts.append(part())
-        if len(parts) == 1:
-            return parts[0]
-        flat = [inner for one in parts for inner in (one.parts if isinstance(one, made) else (one,))]
-        return made(tuple(flat))
-
-    def _unary(self) -> Expression:
-        self._depth += 1
-        if self._depth > _DEPTH:
-            self._fail(f"nested more than {_DEPTH} times")
-        try:
-            if self._take("not"):
-                return Not(self._unary())
-            if self._take("("):
-                inner = self.either()
-                self._need(")")
-                return inner
-            if (token := self._take("finding")) is not None:
-                return self._finding(token)
-            return self._comparison()
-        finally:
-            self._depth -= 1
-
-    def _finding(self, token: _Token) -> Expression:
-        if self._in_finding:
-            self._fail("finding(...) cannot contain another one", token.at)
-        self._need("(")
-        self._in_finding = True
-        inner = self.either()
-        self._in_finding = False
-        self._need(")")
-        return Finding(inner)
-
-    def _comparison(self) -> Expression:
-        token = self._next
-        column = self._column()
-        if self._take("not"):
-            if self._next.word != "in":
-                self._fail(f"expected in after not, found {self._next.shown}")
-            return Not(self._comparison_with(column, token.at))
-        return self._comparison_with(column, token.at)
-
-    def _comparison_with(self, column: Column, at: int) -> Expression:
-        if self._take("in"):
-            self._need("(")
-            values = [self._value(column, Op.EQUAL)]
-            while self._take(","):
-                values.append(self._value(column, Op.EQUAL))
-            self._need(")")
-            return In(column, tuple(values), at)
-        sign = self._take(*Op)
-        if sign is None:
-            operators = listed(["in", *Op], "or")
-            self._fail(f"expected {operators} after {column.name}, found {self._next.shown}")
-        op = Op(sign.word)
-        if op in _TEXTUAL and column.type not in {Type.TEXT, Type.VERSION}:
-            self._fail(f"{op} needs a text, and {column.name} is a {column.type}", sign.at)
-        return Comparison(column, op, self._value(column, op), at)
-
-    def _column(self) -> Column:
-        token = self._next
-        if token.kind != "word" or token.word in _KEYWORDS:
-            self._fail(f"expected a column, found {token.shown}")
-        column = COLUMNS.get(token.text)
-        if column is None:
-            self._fail(f"no column {clip(token.text, 40)}{_meant(token.text, tuple(COLUMNS), {})}")
-        if self._in_finding and column.name not in FINDING_COLUMNS:
-            self._fail(f"{column.name} is a column of captures, and finding(...) is about one finding")
-        self._at += 1
-        return column
-
-    def _value(self, column: Column, op: Op) -> Value:
-        token = self._next
-        if token.word == "null":
-            if op not in {Op.EQUAL, Op.UNEQUAL}:
-                self._fail(f"null can only be compared with == and !=, not with {op}")
-            value: Value = None
-        elif token.kind == "text":
-            value = self._text(column, op, token)
-        elif token.kind == "number":
-            value = self._number(column, token)
-        elif token.kind == "word" and token.word not in _KEYWORDS:
-            self._fail(f'expected a value, found {token.shown}; texts need quotes: "{clip(token.text, 40)}"')
-        else:
-            self._fail(f"expected a value, found {token.shown}")
-        self._at += 1
-        return value
-
-    def _text(self, column: Column, op: Op, token: _Token) -> Value:
-        # UTF-8 has no lone surrogates, so no row has any.
-        text = _ESCAPED.sub(r"\1", token.text[1:-1]).encode("utf-8", "replace").decode("utf-8")
-        if column.type in {Type.NUMBER, Type.DECIMAL}:
-            self._fail(f"{column.name} is a number; leave out the quotes")
-        if column.type is Type.TIME:
-            return self._moment(column, text)
-        if column.values and op in {Op.EQUAL, Op.UNEQUAL} and text not in column.values:
-            meant = _meant(text, column.values, column.labels)
-            self._fail(f"{column.name} is never {clip(token.text, 40)}{meant}")
-        return text
-
-    def _moment(self, column: Column, text: str) -> datetime:
-        try:
-            moment = datetime.fromisoformat(text)
-            return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
-        except (ValueError, OverflowError):
-            self._fail(f'{column.name} is a time, e.g. "2026-11-22" or "2026-11-22T14:30:00Z"')
-
-    def _number(self, column: Column, token: _Token) -> int | float:
-        if column.type not in {Type.NUMBER, Type.DECIMAL}:
-            self._fail(f'{column.name} is a {column.type}; it needs quotes: "{clip(token.text, 40)}"')
-        plain = token.text.replace("_", "")
-        try:
-            value: int | float = int(plain) if plain.lstrip("+-").isdigit() else float(plain)
-        except ValueError:  # more digits than Python reads
-            value = float("inf")
-        if not -_LARGEST <= value <= _LARGEST:
-            self._fail("the number is too large")
-        return value
+def _select(expressions: str, ask: Ask) -> _Node | None:
+    [[tree]] = ask("SELECT json_serialize_sql(?)", [f"SELECT {expressions}"])
+    try:
+        statements = json.loads(tree).get("statements", [])
+    except RecursionError:
+        raise FilterError("nested too deeply") from None
+    return statements[0]["node"] if len(statements) == 1 else None
 
 
-def _meant(word: str, known: Sequence[str], labels: Mapping[str, str]) -> str:
+def _printed(root: _Node, ask: Ask) -> str:
+    [[frame]] = ask("SELECT json_serialize_sql('SELECT 1')", [])
+    tree = json.loads(frame)
+    tree["statements"][0]["node"]["select_list"] = [root]
+    try:
+        [[sql]] = ask("SELECT json_deserialize_sql(?::JSON)", [json.dumps(tree)])
+    except RecursionError:
+        raise FilterError("nested too deeply") from None
+    return str(sql).removeprefix("SELECT ")
+
+
+def _is_condition(node: _Node) -> bool:
+    """False for columns, values and sums, such as `tool-call`: these are words."""
+    if node["alias"] or node["class"] in {"COLUMN_REF", "CONSTANT", "PARAMETER", "STAR"}:
+        return False
+    if node["class"] == "CONJUNCTION" or node["type"] == "OPERATOR_NOT":
+        return all(map(_is_condition, node["children"]))
+    return node.get("function_name") not in _ARITHMETIC
+
+
+def _nodes(root: _Node) -> Iterator[_Node]:
+    """All nodes of expressions in a tree."""
+    stack: list[Any] = [root]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, dict):
+            stack += value.values()
+            if "class" in value:
+                yield value
+        elif isinstance(value, list):
+            stack += value
+
+
+def _check(node: _Node) -> None:
+    """Raise FilterError for what a filter may not have."""
+    match node:
+        case {"class": "COLUMN_REF", "column_names": names}:
+            name = ".".join(names)
+            if name.lower() not in COLUMNS:
+                meant = _meant(name, COLUMNS, {}) or "; texts need quotes"
+                raise FilterError(f"no column {clip(name, 40)}{meant}")
+        case {"class": "FUNCTION", "function_name": name}:
+            _check_call(name.lower(), _parts(node))
+        case {"class": "OPERATOR", "type": kind} if kind not in _OPERATORS:
+            raise FilterError(f"{kind.lower()} is not available in filters, see docs/scan.md")
+        case {"class": kind} if kind not in _CLASSES:
+            raise FilterError(f"{kind.lower()} is not available in filters, see docs/scan.md")
+        case {"type": kind} if kind in _EQUALITIES:
+            _check_values(_parts(node))
+
+
+def _check_call(name: str, children: Sequence[_Node]) -> None:
+    if name in _LIKE:
+        pattern = _text(children[-1])
+        if pattern is None or len(re.findall("[%_]", pattern)) > _WILDCARDS:
+            raise FilterError(f"LIKE takes a text with at most {_WILDCARDS} wildcards (% and _)")
+    elif name not in _ARITHMETIC and name not in _FUNCTIONS:
+        raise FilterError(f"no function {clip(name, 40)}{_meant(name, _FUNCTIONS, {})}")
+    if name == "mentions" and (len(children) != 1 or _text(children[0]) is None):
+        raise FilterError("mentions takes one text, e.g. mentions('tool call')")
+    if name == "finding" and (
+        len(children) != 1 or any(node.get("function_name") == "finding" for node in _nodes(children[0]))
+    ):
+        raise FilterError("finding takes one condition, without another finding(...)")
+
+
+def _check_values(parts: Sequence[_Node]) -> None:
+    """Raise FilterError for a value that a column never has."""
+    for column in (COLUMNS.get(_column(part)) for part in parts):
+        for text in map(_text, parts) if column is not None and column.values else ():
+            if column is not None and text is not None and text not in column.values:
+                meant = _meant(text, column.values, column.labels)
+                raise FilterError(f"{column.name} is never {_literal(clip(text, 40))}{meant}")
+
+
+def _rewrite(node: _Node, ask: Ask) -> None:
+    """Give macros their capture, compare versions by their numbers, and let `= NULL` mean IS NULL."""
+    parts = _parts(node)
+    if node.get("function_name", "").lower() in {"finding", "mentions"}:
+        key = "arguments" if "arguments" in node else "children"
+        node[key].append(_value("finding(true, id)", ask)[key][1])
+    elif node["type"] in _NULLS and any(map(_is_null, parts)):
+        node["type"] = _NULLS[node["type"]]
+    elif _ORDERED.search(node["type"]) and "version" in map(_column, parts):
+        for part in parts:
+            if _column(part) == "version":
+                part["column_names"] = ["version_order"]
+            elif (text := _text(part)) is not None:
+                part.update(_value(_literal(version_order(text)), ask))
+
+
+def _value(text: str, ask: Ask) -> _Node:
+    """The node of a name or a value."""
+    [[tree]] = ask("SELECT json_serialize_sql(?)", [f"SELECT {text}"])
+    value: _Node = json.loads(tree)["statements"][0]["node"]["select_list"][0]
+    return value
+
+
+def _parts(node: _Node) -> list[_Node]:
+    """What a node combines; DuckDB 2 has what a function takes in `arguments`, DuckDB 1 in `children`."""
+    return [
+        *(argument["expression"] for argument in node.get("arguments", ())),
+        *node.get("children", ()),
+        *(node[name] for name in ("left", "right", "input", "lower", "upper") if name in node),
+    ]
+
+
+def _column(node: _Node) -> str:
+    return node["column_names"][0].lower() if "column_names" in node else ""
+
+
+def _text(node: _Node) -> str | None:
+    """The value of a text; DuckDB 1 has it in `value`, DuckDB 2 in `literal`."""
+    match node:
+        case {"literal": {"kind": "STRING", "text": str(text)}} | {
+            "value": {"type": {"id": "VARCHAR"}, "value": str(text)}
+        }:
+            return text
+    return None
+
+
+def _is_null(node: _Node) -> bool:
+    match node:
+        case {"literal": {"kind": "NULL_LITERAL"}} | {"value": {"is_null": True}}:
+            return True
+    return False
+
+
+def _meant(word: str, names: Collection[str], labels: Mapping[str, str]) -> str:
     """What was probably meant, or what there is."""
-    close = get_close_matches(word.lower(), [*known, *labels], 1)
+    close = get_close_matches(word.lower(), [*names, *labels], 1)
     if close:
         return f"; did you mean {labels.get(close[0], close[0])}?"
-    return f"; there are {listed(known)}" if len(known) <= 20 else ""
+    return f"; there are {listed(list(names))}" if len(names) <= 20 else ""

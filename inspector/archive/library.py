@@ -1,14 +1,16 @@
 """Questions to the rows of a scan, answered by DuckDB from the Parquet files, in place.
 
-The connection may read the folder and nothing else, and its settings are locked. Queries are texts of this
-program with bound parameters.
+The connection may read the folder and nothing else, its settings are locked, and a query has limits of time
+and memory. Queries are texts of this program; the condition of a filter is what `filters` made of it.
 """
 
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache, partial
 from pathlib import Path
+from threading import Timer
 from typing import Any, Final, Self
 
 from inspector.archive.columns import (
@@ -21,9 +23,8 @@ from inspector.archive.columns import (
     Table,
     Type,
 )
-from inspector.archive.filters import parse_filter
+from inspector.archive.filters import SCHEMA, FilterError, condition, is_expression, narrowed
 from inspector.archive.folder import Manifest, missing_extra, read_manifest
-from inspector.archive.sql import Where, where
 from inspector.audit import Severity
 from inspector.errors import InspectorError, StoreError
 
@@ -57,6 +58,7 @@ SORTS: Final = tuple(column.name for column in CAPTURES if not column.hidden)
 """Columns by which captures can be sorted."""
 
 _MEMORY: Final = "1GB"
+_SECONDS: Final = 30.0
 _ALL: Final = 2**62
 _HELD_BYTES: Final = 32 * 2**20
 """Parquet files of a table up to this size are held in memory."""
@@ -114,6 +116,8 @@ class Library:
         self._held_bytes = _HELD_BYTES if hold else 0
         self.folder = folder.resolve()
         self.manifest: Manifest = read_manifest(folder)
+        self._condition = lru_cache(maxsize=32)(partial(condition, ask=self._rows))
+        """A summary asks several questions with one filter."""
         while True:
             try:
                 self._connection = self._opened()
@@ -140,10 +144,12 @@ class Library:
             connection.execute("SET enable_external_access = false")
             for table, columns in ((Table.CAPTURES, CAPTURES), (Table.FINDINGS, FINDINGS)):
                 self._view(connection, table, columns)
+            for statement in SCHEMA:
+                connection.execute(statement)
             connection.execute("SET lock_configuration = true")
         except (duckdb.Error, OSError, ValueError) as error:
             connection.close()
-            raise self._failed(error) from error
+            raise self._unreadable(error) from error
         return connection
 
     def close(self) -> None:
@@ -158,8 +164,7 @@ class Library:
 
     def counts(self, words: str = "") -> Counts:
         """How many captures there are, by verdict."""
-        condition = where(parse_filter(words))
-        [row] = self._rows(f"SELECT {_COUNTS} FROM captures c WHERE {condition.sql}", condition.parameters)
+        [row] = self._rows(f"SELECT {_COUNTS} FROM captures c WHERE {self._condition(words)}")
         return _counts(row)
 
     def groups(self, by: str, words: str = "") -> list[Group]:
@@ -167,7 +172,7 @@ class Library:
         column = GROUPS.get(by)
         if column is None:
             raise InspectorError(f"cannot group by {by}; choose {', '.join(GROUPS)}")
-        condition = where(parse_filter(words))
+        condition = self._condition(words)
         if column.table is Table.FINDINGS:
             source = (
                 f"captures c JOIN (SELECT DISTINCT capture, {by} AS g FROM findings) f ON f.capture = c.id"
@@ -177,9 +182,7 @@ class Library:
             source, value = "captures c", f"c.{by}"
         order = _ordered(column, value)
         rows = self._rows(
-            f"SELECT {value}, {_COUNTS} FROM {source} WHERE {condition.sql} "
-            f"GROUP BY {value} ORDER BY {order}",
-            condition.parameters,
+            f"SELECT {value}, {_COUNTS} FROM {source} WHERE {condition} GROUP BY {value} ORDER BY {order}",
         )
         return [Group(value=row[0], counts=_counts(row[1:])) for row in rows]
 
@@ -187,19 +190,18 @@ class Library:
         """Kinds of findings, or causes, by the captures that have one; `kind` or `finding_cause`."""
         if column not in {"kind", "finding_cause"}:
             raise InspectorError(f"cannot count by {column}")
-        condition = where(parse_filter(words))
+        condition = self._condition(words)
         rows = self._rows(
             f"""
             WITH found AS (
                 SELECT f.{column} AS g, c.version AS version, c.id AS id, count(*) AS n
                 FROM captures c JOIN findings f ON f.capture = c.id
-                WHERE f.{column} IS NOT NULL AND {condition.sql}
+                WHERE f.{column} IS NOT NULL AND {condition}
                 GROUP BY ALL
             )
             SELECT g, version, count(*) AS captures, sum(n)::BIGINT AS findings
             FROM found GROUP BY ALL ORDER BY captures DESC, g, version
             """,
-            condition.parameters,
         )
         found: dict[str, list[tuple[str | None, int, int]]] = {}
         for value, version, captures, findings in rows:
@@ -217,29 +219,27 @@ class Library:
 
     def severities(self, words: str = "") -> dict[str, int]:
         """How many findings there are, by severity."""
-        condition = where(parse_filter(words))
+        condition = self._condition(words)
         rows = self._rows(
             f"SELECT f.severity, count(*) FROM captures c JOIN findings f ON f.capture = c.id "
-            f"WHERE {condition.sql} GROUP BY f.severity",
-            condition.parameters,
+            f"WHERE {condition} GROUP BY f.severity",
         )
         found = dict(rows)
         return {severity.value: found.get(severity.value, 0) for severity in Severity}
 
     def first_error(self, words: str = "") -> tuple[str | None, int]:
         """The first day of a capture with errors, and how many captures with errors have no day."""
-        condition = where(parse_filter(words))
+        condition = self._condition(words)
         [row] = self._rows(
             "SELECT min(c.day), count(*) - count(c.day) FROM captures c "
-            f"WHERE c.verdict = 'error' AND {condition.sql}",
-            condition.parameters,
+            f"WHERE c.verdict = 'error' AND {condition}",
         )
         return row[0], row[1]
 
     def unread(self, words: str = "", *, limit: int) -> list[dict[str, Any]]:
         """The first files that could not be read, by path."""
-        condition = where(parse_filter(words))
-        return self._captures(f"c.verdict = '{UNREAD}' AND {condition.sql}", condition, _PATHS, limit)
+        condition = self._condition(words)
+        return self._captures(f"c.verdict = '{UNREAD}' AND {condition}", _PATHS, limit)
 
     def rows(
         self, words: str = "", *, sort: str = "", descending: bool = False, limit: int | None = 100
@@ -247,19 +247,19 @@ class Library:
         """Rows of captures, all without `limit`; without `sort` the worst first."""
         if sort and sort not in SORTS:
             raise InspectorError(f"cannot sort by {sort}; choose {', '.join(SORTS)}")
-        condition = where(parse_filter(words))
+        condition = self._condition(words)
         if sort:
             name = f"c.{sort}_order" if CAPTURE_COLUMNS[sort].type is Type.VERSION else f"c.{sort}"
             order = f"{name} {'DESC' if descending else 'ASC'} NULLS LAST, {_PATHS}"
         else:
             order = f"{_WORST}, {_PATHS}"
-        return self._captures(condition.sql, condition, order, limit)
+        return self._captures(condition, order, limit)
 
-    def _captures(self, sql: str, condition: Where, order: str, limit: int | None) -> list[dict[str, Any]]:
+    def _captures(self, condition: str, order: str, limit: int | None) -> list[dict[str, Any]]:
         names = _listed([column.name for column in CAPTURES])
         found = self._rows(
-            f"SELECT {names} FROM captures c WHERE {sql} ORDER BY {order} LIMIT ?",
-            (*condition.parameters, _ALL if limit is None else min(limit, _ALL)),
+            f"SELECT {names} FROM captures c WHERE {condition} ORDER BY {order} LIMIT ?",
+            [_ALL if limit is None else min(limit, _ALL)],
         )
         return [_as_row(CAPTURES, row) for row in found]
 
@@ -294,18 +294,38 @@ class Library:
             types = ", ".join(f"{one.name} {_TYPES[one.type]}" for one in columns)
             connection.execute(f"CREATE TABLE {table.value} ({types})")
 
-    def _rows(self, sql: str, parameters: Sequence[object]) -> list[tuple[Any, ...]]:
+    def is_expression(self, words: str) -> bool:
+        """Whether a filter is an SQL expression; others are searched as words."""
+        return is_expression(words, self._rows)
+
+    def narrowed(self, words: str, column: str, value: str | int | None) -> str:
+        """A filter with one more condition: the captures of one group."""
+        return narrowed(words, column, value, self._rows)
+
+    def _rows(
+        self, sql: str, parameters: Sequence[object] = (), *, seconds: float = _SECONDS
+    ) -> list[tuple[Any, ...]]:
         import duckdb  # noqa: PLC0415 -- an extra
 
-        try:
-            # A cursor of its own: sessions of the dashboard share the connection.
-            with self._connection.cursor() as cursor:
-                found: list[tuple[Any, ...]] = cursor.execute(sql, list(parameters)).fetchall()
-                return found
-        except duckdb.Error as error:
-            raise self._failed(error) from error
+        # A cursor of its own: sessions of the dashboard share the connection.
+        with self._connection.cursor() as cursor:
+            timer = Timer(seconds, cursor.interrupt)
+            timer.start()
+            try:
+                rows: list[tuple[Any, ...]] = cursor.execute(sql, list(parameters)).fetchall()
+                return rows
+            except duckdb.InterruptException as error:
+                raise FilterError(f"no answer in {seconds:g} seconds; ask for less") from error
+            except duckdb.OutOfMemoryException as error:
+                raise FilterError(f"the answer takes more than {_MEMORY} of memory; ask for less") from error
+            except (duckdb.BinderException, duckdb.ConversionException, duckdb.OutOfRangeException) as error:
+                raise FilterError(str(error).partition(": ")[2].splitlines()[0].partition(". ")[0]) from error
+            except duckdb.Error as error:
+                raise self._unreadable(error) from error
+            finally:
+                timer.cancel()
 
-    def _failed(self, error: Exception) -> StoreError:
+    def _unreadable(self, error: Exception) -> StoreError:
         words = " ".join(str(error).split())
         return StoreError(f"{self.folder}: the rows cannot be read ({words[:200]}); scan again with --again")
 

@@ -32,6 +32,7 @@ __all__ = [
 _VERSIONS: Final = 3
 _TALLIES: Final = 12
 _UNREAD: Final = 5
+_SEARCHED: Final = " The filter is searched as words."
 _LEVELS: Final = ("clean", "warning", "error", "unknown", "unread")
 
 
@@ -55,7 +56,8 @@ def summarise(library: Library, words: str = "") -> Summary:
     counts = library.counts(words)
     versions = library.groups("version", words)
     return Summary(
-        sentence=_sentence(counts, versions, library.first_error(words), filtered=bool(words.strip())),
+        sentence=_sentence(counts, versions, library.first_error(words), filtered=bool(words.strip()))
+        + ("" if not words.strip() or library.is_expression(words) else _SEARCHED),
         counts=counts,
         severities=library.severities(words),
         versions=versions,

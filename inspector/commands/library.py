@@ -14,12 +14,13 @@ __all__ = ["add_parser"]
 
 _EXAMPLE: Final = """example:
   python -m inspector library scans/evals
-  python -m inspector library scans/evals --filter 'kind == "dropped" and tokens > 500' --rows 20
-  python -m inspector library scans/evals --filter 'verdict == "error"' --group-by day
+  python -m inspector library scans/evals --filter "kind = 'dropped' AND tokens > 500" --rows 20
+  python -m inspector library scans/evals --filter "verdict = 'error'" --group-by day
+  python -m inspector library scans/evals --filter "tool call leak"
 
-Filters: columns of both tables (docs/scan.md), == != < <= > >=, in (...), contains, startswith, null, and,
-or, not, parentheses. A condition on a column of findings matches captures that have such a finding. Tables
-show a kind's label and, where that differs, its key in parentheses; filters take the key.
+A filter is an SQL expression over the columns of both tables (docs/scan.md); other text is searched as words.
+A condition on a column of findings matches captures that have such a finding. Tables show a kind's label and,
+where that differs, its key in parentheses; filters take the key.
 """
 _RISKY: Final = ("=", "+", "-", "@", "\t", "\r")
 

@@ -87,13 +87,13 @@ def test_the_summary_counts_captures_findings_and_versions(out: Path, library: L
     assert all(cause_fix(one.value, one.releases) for one in found.causes)
     assert cause_fix("no such issue", ["0.14.1"]) == ""
     assert len(found.unread) == 2
-    assert summarise(library, 'model == "nobody"').sentence == "No capture matches the filter."
-    assert summarise(library, 'verdict == "clean"').sentence == "None of 3 captures has errors."
-    assert summarise(library, 'verdict == "unread" or tokens > 1e9').sentence == "2 files could not be read."
-    deep = "not " * 38 + 'verdict == "unread"'
+    assert summarise(library, "model = 'nobody'").sentence == "No capture matches the filter."
+    assert summarise(library, "verdict = 'clean'").sentence == "None of 3 captures has errors."
+    assert summarise(library, "verdict = 'unread' OR tokens > 1e9").sentence == "2 files could not be read."
+    deep = "not " * 38 + "verdict = 'unread'"
     assert summarise(library, deep).sentence == "2 files could not be read."
     assert (
-        summarise(library, 'verdict == "warning"').sentence
+        summarise(library, "verdict = 'warning'").sentence
         == "None of 2 captures has errors; 2 have warnings."
     )
 
@@ -152,7 +152,7 @@ def test_the_first_error_is_that_of_captures_with_a_day(tmp_path: Path) -> None:
     scanned(tmp_path / "out", tmp_path)
     with Library(tmp_path / "out") as library:
         assert library.first_error() == ("2026-11-02", 1)
-        assert library.first_error("started_at != null") == ("2026-11-02", 0)
+        assert library.first_error("started_at IS NOT NULL") == ("2026-11-02", 0)
 
 
 def test_parts_that_a_scan_replaces_at_the_same_time_are_read_anew(

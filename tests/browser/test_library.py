@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.browser
 
-FILTER = 'version == "0.14.1" and verdict == "error" and endpoint == "chat" and tokens > 5'
+FILTER = "version = '0.14.1' AND verdict = 'error' AND endpoint = 'chat' AND tokens > 5"
 BOX = 17
 """Pixels to the middle of the boxes that select rows."""
 

@@ -105,7 +105,10 @@ def test_what_is_wrong_is_one_sentence(
 ) -> None:
     for words, told in (
         (["library", str(out), "--json", "--csv", "-"], "only one of --json and --csv - can go to standard"),
-        (["library", str(out), "--filter", "tokens = 5"], "filter, character 8: use == to compare"),
+        (
+            ["library", str(out), "--filter", "token = 5 AND knd = 1"],
+            "the filter does not work: no column knd; did you mean kind?",
+        ),
         (["library", str(tmp_path)], "no scan here; run `python -m inspector scan PLACE --out"),
         (["scan", str(tmp_path / "none"), "--out", str(tmp_path / "x")], "no such file or folder"),
     ):

@@ -15,12 +15,13 @@ __all__ = ["Choice", "choose", "clear", "only", "opened"]
 _FILTER: Final = "library_filter"
 _WORST: Final = "worst first"
 _ADDRESS: Final = frozenset({"scan", "filter", "group", "sort", "order"})
-_EXAMPLE: Final = 'kind == "dropped" and tokens > 500'
+_EXAMPLE: Final = "kind = 'dropped' AND tokens > 500"
 _HELP: Final = (
-    "Compare columns with values: `==` `!=` `<` `>`, `in (...)`, `contains`, `startswith`, `null`. Join with "
-    "`and`, `or`, `not`. A condition on a column of findings, such as `kind`, matches captures with such a "
-    'finding (docs/scan.md). A kind is typed as its key: `kind == "unserved"` finds what pages call '
-    f"“{dashboard.kind_label('unserved')}”; the table of findings shows both.\n\n"
+    "An SQL expression of columns: `=` `<>` `<` `>`, `IN (...)`, `BETWEEN`, `ILIKE '%text%'`, `IS NULL`, "
+    "joined with `AND`, `OR`, `NOT`. A condition on a column of findings, such as `kind`, matches captures "
+    "with such a finding (docs/scan.md). Other text is searched as words. A kind is typed as its key: "
+    f"`kind = 'unserved'` finds what pages call “{dashboard.kind_label('unserved')}”; the table of findings "
+    "shows both.\n\n"
     "Columns are `tokens`, `findings`, `name`, "
     f"{', '.join(f'`{name}`' for name in dashboard.LIBRARY_GROUPS)} and others."
 )
@@ -66,9 +67,9 @@ def choose(session: Session, scans: Mapping[str, Path]) -> Choice:
     return Choice(scan, words, by, "" if sort == _WORST else sort, descending)
 
 
-def only(words: str, by: str, value: str | int | None) -> None:
+def only(library: Library, words: str, by: str, value: str | int | None) -> None:
     """Narrow the filter to one group; a callback, as the field is drawn before its groups are known."""
-    st.session_state[_FILTER] = dashboard.narrowed(words, by, value)
+    st.session_state[_FILTER] = library.narrowed(words, by, value)
 
 
 def clear() -> None:

@@ -32,7 +32,7 @@ _LEVELS: Final = {
 """Readable without colour, with the signs of the list of captures."""
 
 
-def groups(choice: Choice, found: Sequence[LibraryGroup]) -> None:
+def groups(library: Library, choice: Choice, found: Sequence[LibraryGroup]) -> None:
     """A row and a bar for each group; a selected group can become part of the filter."""
     if not found:
         return
@@ -48,7 +48,7 @@ def groups(choice: Choice, found: Sequence[LibraryGroup]) -> None:
             key="library_only",
             disabled=picked is None,
             on_click=only,
-            args=(choice.words, choice.by, None if picked is None else picked.value),
+            args=(library, choice.words, choice.by, None if picked is None else picked.value),
             help="Select a row of the table first.",
         )
     with right:
@@ -66,7 +66,7 @@ def groups(choice: Choice, found: Sequence[LibraryGroup]) -> None:
                 st.caption(f"The first {drawn} of {len(found):,} groups, in the order of the table.")
 
 
-def kinds_and_causes(choice: Choice, found: LibrarySummary) -> None:
+def kinds_and_causes(library: Library, choice: Choice, found: LibrarySummary) -> None:
     """Which findings there are, which known issues explain them, and what to do about one."""
     if not found.kinds:
         return
@@ -95,7 +95,7 @@ def kinds_and_causes(choice: Choice, found: LibrarySummary) -> None:
     with right:
         st.header("Known issues", anchor=False)
         if found.causes:
-            _causes(choice, found.causes)
+            _causes(library, choice, found.causes)
         else:
             st.caption("No finding has a known issue.")
 
@@ -116,7 +116,7 @@ def _chosen(table: pd.DataFrame, key: str, words: str) -> list[int]:
     return list(drawn["selection"]["rows"])
 
 
-def _causes(choice: Choice, found: Sequence[LibraryTally]) -> None:
+def _causes(library: Library, choice: Choice, found: Sequence[LibraryTally]) -> None:
     """The known issues, and what to do about the selected one, first about that with most captures."""
     rows = [
         {
@@ -137,7 +137,7 @@ def _causes(choice: Choice, found: Sequence[LibraryTally]) -> None:
         icon=":material/filter_alt:",
         key="library_only_cause",
         on_click=only,
-        args=(choice.words, "finding_cause", one.value),
+        args=(library, choice.words, "finding_cause", one.value),
     )
 
 
