@@ -1,8 +1,11 @@
 """Whether a server sent the ids of all tokens: by its count, else by its release and its first ids."""
 
+from dataclasses import replace
+
 import pytest
 
 from inspector.audit import ids_missing
+from inspector.audit.missing_ids import ids_hint
 from inspector.capture import Capture, Endpoint, Event, EventKind, Header
 from inspector.reading import read
 from tests.support.streams import CLOSED, GOOD, Step, chat, completion
@@ -41,3 +44,12 @@ def test_a_chunk_without_text_has_no_logprobs() -> None:
     )
     reading = read(Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(chunk)], end=CLOSED))
     assert ids_missing(reading)
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_ids_that_were_asked_for_are_not_to_be_asked_for_again(asked: bool) -> None:
+    capture = chat(GOOD, with_ids=False, version="0.32.0")
+    request = {"return_token_ids": True} if asked else {}
+    hint = ids_hint(read(replace(capture, header=replace(capture.header, request=request))))
+    assert ("send return_token_ids: true" in hint) is not asked
+    assert ("already has `return_token_ids: true`" in hint) is asked
