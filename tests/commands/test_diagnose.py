@@ -94,11 +94,12 @@ def test_the_short_report_has_twelve_lines_at_most_and_begins_with_what_to_do(
     text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     typed(monkeypatch, text.encode())
-    assert main(["diagnose"]) == 1
+    status = main(["diagnose"])
     lines = capsys.readouterr().out.splitlines()
     typed(monkeypatch, text.encode())
     main(["diagnose", "--json"])
     row = json.loads(capsys.readouterr().out)
+    assert status == (row["outcome"] != "nothing")
     assert len(lines) <= 12
     assert lines[1].startswith(f"  {row['sentence']}")
     assert lines[1].endswith(row["next_step"])
