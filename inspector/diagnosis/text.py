@@ -77,9 +77,7 @@ class _Diagnosing:
         """Everything."""
         failures = [self._failure(message) for message in self.scan.messages.values()]
         order = {id(failure): place for place, failure in enumerate(failures)}
-        failures.sort(
-            key=lambda one: (one.general, not one.answers, -one.count if self.is_log else order[id(one)])
-        )
+        failures.sort(key=lambda failure: self._place(failure, order[id(failure)]))
         answers = self._merged(failures)
         route = self._route(failures, answers)
         if route is not None:
@@ -109,6 +107,13 @@ class _Diagnosing:
                 of_server=any(message.of_server for message in self.scan.messages.values()),
             ),
         )
+
+    def _place(self, failure: Failure, place: int) -> tuple[bool, bool, bool, int]:
+        """What failures are sorted by: in a text, the parser's message comes before a client's crash."""
+        vague = failure.general, not failure.answers
+        if self.is_log:
+            return *vague, False, -failure.count
+        return *vague, _LIBRARY.search(failure.message) is None, place
 
     def _route(self, failures: Sequence[Failure], answers: Sequence[Answer]) -> Route | None:
         """Where the text belongs, if not to its first answer.

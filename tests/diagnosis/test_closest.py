@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.diagnosis import closest as module
 from inspector.diagnosis.catalogue import catalogue, read_catalogue
 from inspector.diagnosis.closest import closest
+from inspector.diagnosis.issue import Issue
 from inspector.diagnosis.result import DiagnosisOutcome
 from inspector.diagnosis.rows import diagnosis_row
 from inspector.diagnosis.text import diagnose_text
@@ -42,7 +42,7 @@ def test_a_description_names_no_cause_and_blames_nobody() -> None:
 
 
 @pytest.mark.parametrize("issue", catalogue(), ids=lambda issue: issue.id)
-def test_every_entry_has_one_thing_that_settles_it(issue: module.Issue) -> None:
+def test_every_entry_has_one_thing_that_settles_it(issue: Issue) -> None:
     assert diagnose_text(DESCRIPTION).settles(issue).strip()
 
 
@@ -90,7 +90,7 @@ def test_threads_share_the_index() -> None:
 
 def test_without_fts5_nothing_is_close(monkeypatch: pytest.MonkeyPatch) -> None:
     class Without(sqlite3.Connection):
-        def execute(self, *_: object) -> sqlite3.Cursor:  # type: ignore[override]
+        def execute(self, *_: object) -> sqlite3.Cursor:
             raise sqlite3.OperationalError("no such module: fts5")
 
     connect = sqlite3.connect

@@ -1,6 +1,7 @@
 """Error text, client output and logs lead to the right cause first."""
 
 import gzip
+import json
 from collections.abc import Iterator
 from itertools import repeat
 from pathlib import Path
@@ -304,3 +305,68 @@ HOSTILE = [
 @pytest.mark.parametrize("line", HOSTILE, ids=lambda line: line[:20])
 def test_a_hostile_line_takes_no_time(line: str) -> None:
     diagnose_text(repeat(line, 50))
+
+
+MESSAGES = {
+    "return-after-end": "Unexpected token 200002 while expecting start token 200006",
+    "unknown-role-assistantary": "Unknown role: assistantary",
+    "duplicate-recipient": 'unexpected tokens remaining in message header: Some("to=functions.f")',
+    "tool-server-mcp-2": "'Tool' object has no attribute 'inputSchema'",
+}
+AROUND = {
+    "table": "| case | server | result |\n|---|---|---|\n| tools | 0.13.0 | 500 `{}` |",
+    "quotation": "> The log says “{}” and nothing else.",
+    "title with a status": "[Bug]: 500 Internal Server Error when streaming\n\n{}",
+    "indented traceback": '  Traceback (most recent call last):\n    File "/a/b.py", line 3, in f\n  {}',
+}
+
+
+@pytest.mark.parametrize("around", AROUND.values(), ids=AROUND)
+@pytest.mark.parametrize("issue", MESSAGES)
+def test_a_message_is_found_wherever_it_stands(issue: str, around: str) -> None:
+    assert first(around.format(MESSAGES[issue])) == issue
+
+
+@pytest.mark.parametrize("issue", MESSAGES)
+def test_a_message_is_found_in_json_however_often_it_is_escaped(issue: str) -> None:
+    content = MESSAGES[issue]
+    for _ in range(3):
+        content = json.dumps({"error": {"message": content, "code": 500}})
+        assert first(content) == issue
+
+
+@pytest.mark.parametrize(
+    ("quoted", "issue"),
+    [
+        ("to=functions.f", "duplicate-recipient"),
+        ('"to=functions.f"', "duplicate-recipient"),
+        ("!!!!!!!!", "wrong-kernel-garbage"),
+        ("", "header-leftover-generic"),
+        ("...", "header-leftover-generic"),
+        ("<the words>", "header-leftover-generic"),
+        ('["to=functions.f", "<|constrain|>json"]', "constrain-garbage"),
+    ],
+)
+def test_a_header_is_known_without_the_brackets_that_the_parser_prints(quoted: str, issue: str) -> None:
+    assert first(f"unexpected tokens remaining in message header: {quoted}") == issue
+
+
+def test_a_message_of_the_parser_comes_before_the_crash_of_a_client() -> None:
+    crash = "TypeError: 'NoneType' object is not subscriptable"
+    text = f"gpt-oss on vLLM\n{crash}\nopenai_harmony.HarmonyError: {MESSAGES['return-after-end']}"
+    assert first(text) == "return-after-end"
+
+
+@pytest.mark.parametrize(
+    ("named", "route"),
+    [
+        ("llama-server -m gpt-oss-20b.gguf", "llama-cpp"),
+        ("gpt-oss-120b on Groq", "hosted"),
+        ("ollama run gpt-oss:20b", "ollama"),
+    ],
+)
+def test_a_program_that_the_text_names_comes_before_a_message_of_any_client(named: str, route: str) -> None:
+    diagnosis = diagnose_text(f"{named}\nopenai.InternalServerError: Error code: 500")
+    assert diagnosis.route is not None
+    assert diagnosis.route.id == route
+    assert diagnosis.answers == ()
