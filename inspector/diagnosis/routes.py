@@ -24,7 +24,6 @@ __all__ = [
     "find_startup",
     "names_ours",
     "routes",
-    "runs_ours",
 ]
 
 DEFAULT_FILE: Final = Path(__file__).with_name("routes.yaml")
@@ -129,7 +128,7 @@ _PARSER: Final = re.compile(r"\b\w*(?:tool|reasoning)_?parser\w*\.py\b")
 """The file of a parser, whose failure is none of the device and none of the start."""
 
 
-def runs_ours(content: str) -> bool:
+def _runs_ours(content: str) -> bool:
     """Whether a text has what one of our engines prints itself, or what starts it."""
     return any(engine.printed is not None and engine.printed.search(content) for engine in ENGINES)
 
@@ -151,7 +150,7 @@ def find_server(content: str) -> Route | None:
         if route.kind is RouteKind.SERVER
         and (not route.needs or any(expression.search(content) for expression in route.needs))
     ]
-    own = runs_ours(content)
+    own = _runs_ours(content)
     if marked := _most(known, content, marks=True):
         # A log of ours that only names a path or a model of another program stays ours.
         theirs = sum(len(mark.findall(content)) for mark in marked.marks)
@@ -167,7 +166,7 @@ def find_startup(content: str, errors: Sequence[str] = (), *, failing: bool) -> 
     `errors` are the lines that fail. Where nothing is `failing`, only what no other program prints counts.
     """
     own = failing and (
-        runs_ours(content) or names_ours(content) or any(one.search(content) for one in _OURS_UNNAMED)
+        _runs_ours(content) or names_ours(content) or any(one.search(content) for one in _OURS_UNNAMED)
     )
     parser = _PARSER.search(content) is not None
     startup = [route for route in routes() if route.kind is RouteKind.STARTUP]

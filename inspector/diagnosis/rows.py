@@ -60,7 +60,7 @@ def failure_row(failure: Failure) -> dict[str, Any]:
         "first_line": failure.first_line,
         "by_version": failure.by_version,
         "issues": [answer.issue.id for answer in failure.answers],
-        "nearest": [],
+        "nearest": [],  # `closest` of the whole diagnosis stands for it
         "general": failure.general,
         "cut": failure.cut,
         "around": [list(lines) for lines in failure.around],
