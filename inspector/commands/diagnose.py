@@ -149,7 +149,7 @@ def _others(diagnosis: Diagnosis, *, whole: bool, around: bool) -> Iterator[str]
         yield from _failure_lines(failure, around=around)
     yield from (f"  {one.sentence}" for one in diagnosis.judges)
     if diagnosis.closest:
-        yield "  closest known issues; none of them is the cause until its command says so:"
+        yield "  closest known issues, in similar words only, each with what settles it:"
     for issue in diagnosis.closest:
         yield f"  - {issue.id}: {issue.title}"
         yield f"    {diagnosis.settles(issue)}"

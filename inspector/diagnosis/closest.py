@@ -39,13 +39,13 @@ def closest(text: str, issues: Sequence[Issue] | None = None) -> tuple[Issue, ..
     """At most three entries, the most similar first; none without a common word or without FTS5."""
     words = dict.fromkeys(word.lower() for word in _WORD.findall(text[:_CHARACTERS]))
     query = " OR ".join(f'"{word}"' for word in islice(words, _WORDS))
-    known = catalogue() if issues is None else issues
-    index = _catalogue_index() if known is catalogue() else _index(known)
+    entries = catalogue() if issues is None else issues
+    index = _catalogue_index() if entries is catalogue() else _index(entries)
     if index is None or not query:
         return ()
     with _LOCK:
         rows = index.execute(_CLOSEST, (query, _SHOWN)).fetchall()
-    return tuple(known[row] for (row,) in rows)
+    return tuple(entries[row] for (row,) in rows)
 
 
 @cache

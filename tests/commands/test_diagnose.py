@@ -163,3 +163,18 @@ def test_a_file_that_cannot_be_read_is_exit_code_2(
     said = capsys.readouterr().err
     assert said.startswith("inspector: ")
     assert "x.log" in said
+
+
+def test_closest_issues_are_printed_with_what_settles_them_and_change_no_exit_code(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed(monkeypatch, b"content is null with gpt-oss")
+    assert main(["diagnose"]) == 0
+    printed = capsys.readouterr().out
+    typed(monkeypatch, b"content is null with gpt-oss")
+    assert main(["diagnose", "--json"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert (row["outcome"], row["sides"], row["answers"]) == ("nothing", [], [])
+    assert "closest known issues" in printed
+    assert len(row["closest"]) == 3
+    assert all(issue["title"] in printed and issue["settle"] in printed for issue in row["closest"])
