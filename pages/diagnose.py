@@ -26,7 +26,7 @@ sentence_banner(
 left, right = diagnose.places(found)
 with left:
     diagnose.answers(found)
-    diagnose.nearest(found)
+    diagnose.closest(found)
 with right:
     diagnose.found_here(found)
     diagnose.judges(found)

@@ -146,8 +146,13 @@ def _others(diagnosis: Diagnosis, *, whole: bool, around: bool) -> Iterator[str]
             yield f"  {number}. {answer.issue.id}: {answer.issue.title} (match: {answer.match})"
     yield from (f"  note: {note}" for note in diagnosis.notes)
     for failure in diagnosis.failures:
-        yield from _failure_lines(failure, whole=whole, around=around)
+        yield from _failure_lines(failure, around=around)
     yield from (f"  {one.sentence}" for one in diagnosis.judges)
+    if diagnosis.closest:
+        yield "  closest known issues, in similar words only, each with what settles it:"
+    for issue in diagnosis.closest:
+        yield f"  - {issue.id}: {issue.title}"
+        yield f"    {diagnosis.settles(issue)}"
 
 
 def _answer_lines(number: int, answer: Answer, diagnosis: Diagnosis) -> Iterator[str]:
@@ -162,7 +167,7 @@ def _answer_lines(number: int, answer: Answer, diagnosis: Diagnosis) -> Iterator
         yield f"     see {issue.links[0]}"
 
 
-def _failure_lines(failure: Failure, *, whole: bool, around: bool) -> Iterator[str]:
+def _failure_lines(failure: Failure, *, around: bool) -> Iterator[str]:
     share = f", {failure.share:.1%} of the requests" if failure.share is not None else ""
     leads = failure.answers[0].issue.id if failure.answers else "unknown"
     if failure.first_line is None:
@@ -170,8 +175,6 @@ def _failure_lines(failure: Failure, *, whole: bool, around: bool) -> Iterator[s
     else:
         said = f"“{failure.message}” (line {failure.first_line:,})"
         yield f"  failure, {failure.count:,} x{share}: {said}: {leads}"
-    if failure.nearest and whole:
-        yield f"     nearest: {', '.join(issue.id for issue in failure.nearest)}"
     if around:
         for lines in failure.around:
             yield from (f"     | {line}" for line in lines)

@@ -32,7 +32,6 @@ from inspector.diagnosis.schema import (
     Wrong,
     anywhere,
     by_program,
-    description,
     engine,
     expression,
     flag,
@@ -42,7 +41,6 @@ from inspector.diagnosis.schema import (
     message,
     pattern,
     several,
-    symptom,
     text,
     verbatim,
     version,
@@ -129,10 +127,7 @@ def _issue(entry: object) -> Issue:
         needs=fields.take("needs", several(anywhere), ()),
         unless=fields.take("unless", several(anywhere), ()),
         in_server=fields.take("in_server", word(Texts), None),
-        any_model=fields.take("any_model", flag, False),
         any_server=fields.take("any_server", flag, False),
-        symptoms=fields.take("symptoms", several(symptom), ()),
-        described=fields.take("described", several(description), ()),
         settle=fields.take("settle", text, ""),
         general=fields.take("general", flag, False),
         accuses=fields.take("accuses", flag, False),
@@ -158,13 +153,9 @@ def _issue(entry: object) -> Issue:
     fields.done()
     if issue.tokens and not (issue.shows and issue.shows_not):
         raise Wrong("tokens need `shows` and `shows_not`: a stream that has the form and one that has not")
-    if (issue.symptoms or issue.described) and not issue.settle:
-        raise Wrong(
-            "symptoms and descriptions need `settle`: the one command that shows whether it is this issue"
-        )
-    said = issue.symptoms or issue.described
-    if not (issue.patterns or issue.may_match or issue.tokens or issue.findings or issue.hints or said):
-        raise Wrong("nothing can lead to it: give patterns, symptoms, hints, tokens or findings")
+    leads = (issue.patterns, issue.may_match, issue.tokens, issue.findings, issue.hints)
+    if not any(leads) and not issue.settle:
+        raise Wrong("nothing can lead to it: give patterns, hints, tokens or findings, or `settle`")
     return issue
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-__all__ = ["cleaned", "is_altered", "segments", "uncoloured", "unshipped"]
+__all__ = ["apart", "cleaned", "is_altered", "segments", "uncoloured", "unshipped"]
 
 _COLOUR: Final = re.compile(
     r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)?|[()][A-Z0-9]|[=>78cM])"
@@ -73,6 +73,17 @@ _SHIPPED: Final = re.compile(
     r")"
 )
 _LAYERS: Final = 6
+
+
+_IDEOGRAPH: Final = r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+_TOUCHING: Final = re.compile(
+    rf"(?<=[\w>|.)])(?<!{_IDEOGRAPH})(?={_IDEOGRAPH})|(?<={_IDEOGRAPH})(?!{_IDEOGRAPH})(?=[\w<(/])"
+)
+
+
+def apart(content: str) -> str:
+    """A text with spaces where letters of Chinese, Japanese and Korean touch others: words end there."""
+    return content if content.isascii() else _TOUCHING.sub(" ", content)
 
 
 def is_altered(text: str) -> bool:

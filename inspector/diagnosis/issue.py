@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from inspector.audit import Code, Kind, Severity
 from inspector.capture import Endpoint
-from inspector.diagnosis.described import Description
 from inspector.diagnosis.versions import Range
 from inspector.engines import DEFAULT, Engine
 from inspector.harmony.violations import Violation
@@ -216,16 +215,10 @@ class Issue:
     """Words that speak of another program or of a healthy response; nothing leads to the entry then."""
     in_server: Texts | None = None
     """Texts that count in a vLLM frame, log line or error payload only; any program may print them."""
-    any_model: bool = False
-    """The symptoms count whatever model is served: the request or the client is at fault."""
     any_server: bool = False
     """The text counts whatever server is behind it."""
-    symptoms: tuple[tuple[re.Pattern[str], ...], ...] = ()
-    """What people write who see the issue and no error: expressions that are all found close together."""
-    described: tuple[Description, ...] = ()
-    """The same as facts (`described`), in any words and any order."""
     settle: str = ""
-    """The one command that shows whether a symptom comes from this issue."""
+    """The one command that shows whether it is this issue."""
     general: bool = False
     """The text only carries or summarises other issues: any more precise entry goes before it."""
     accuses: bool = False

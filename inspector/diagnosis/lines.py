@@ -15,7 +15,6 @@ __all__ = [
     "LONGEST",
     "access_of",
     "anchor_of",
-    "complaint_of",
     "error_of",
     "exception_of",
     "level_of",
@@ -104,25 +103,6 @@ _ERROR: Final = re.compile(
     r"|\bnot supported by\b|\bmissing finish[_ ]reason\b|\bunexpected token\b|\bunsupported\b"
     r"|\brefused to connect\b|\bstream (?:disconnected|closed|error)\b|\bdisconnected before\b"
 )
-_COMPLAINT: Final = re.compile(
-    r"(?i)(?<![\w-])(?:\w+_(?:failed|error)\b|los(?:es?|ing)\b|gone\b|not working"
-    r"|(?:does|do|did|is|are|was|can|could|will|would)(?:n[o']t|n't"
-    r"| not)\b|cannot|fails?\b|failed\b(?!\s+requests?\W+0\b)|failing\b"
-    r"|failure|broken|bug\b|missing\b|lost\b|drop(?:s|ped)\b|wrong(?:ly)?\b|incorrect(?:ly)?\b|empty\b|null\b|none\b"
-    r"|hangs?\b|stall(?:s|ed)?\b|mess(?:es|ed) up\b|disconnect(?:s|ed)\b|stuck\b"
-    r"|stops?\b|truncat\w+|cut off\b|ignor(?:e|es|ed|ing)\b|errors?\b|problem|issue\b"
-    r"|unable\b|never\b|nothing\b|exit(?:s|ed)? (?:with )?(?:code|status)\b|dies\b|died\b|killed\b"
-    r"|times? out\b|\ufffd|OOM(?:s|ed)?\b|out of memory\b|\w+(?:Error|Exception)\b"
-    r"|no (?:response|answer|reply|output|result)\b"
-    r"|crash(?:es|ed|ing)?\b|crash ?loop|restart\w*\b.{0,20}\bloop|\btoo old\b"
-    r"|\binsufficient\b|(?:can|won|don|isn|aren|doesn|didn)'?t\b"
-    r"|not (?:getting|able|supported|receiv\w+|return\w*|show\w*|respond\w*|call\w*)\b"
-    r"|no longer\b|garbage|gibberish|leak\w*|malformed|too large|returns? none"
-    r"|instead of\b|vanish\w*|disappear\w*|absent\b|lacks?\b|blank\b|halts?\b|garbled|corrupt\w*"
-    r"|unexpected\w*"
-    r"|unstable|unreliable|exceeds?\b|reject(?:s"
-    r"|ed)\b|refus(?:e|es|ed)\b)"
-)
 _REQUEST: Final = re.compile(
     rf'"POST (?P<path>(?:{"|".join(spec.full_path for spec in ASKED)}))[^"]{{0,200}}" (?P<status>\d{{3}})'
 )
@@ -192,11 +172,6 @@ def error_of(rest: str) -> str:
     if found := _RAISED.search(rest):
         return found[0].strip()
     return rest.strip() if _ERROR.search(rest) else ""
-
-
-def complaint_of(rest: str) -> str:
-    """The line if it says in words that something is wrong; else empty."""
-    return rest.strip() if _COMPLAINT.search(rest) else ""
 
 
 def access_of(line: str) -> tuple[str, str, int] | None:

@@ -32,7 +32,6 @@ class Because(StrEnum):
     OPEN_FINDING = "finding that several causes have"
     """What was delivered, where nothing tells whether the model wrote it so."""
     REQUEST = "request"
-    SYMPTOM = "symptom"
     BEGINNING = "beginning of the message"
     HINT = "hint"
     ENDPOINT = "endpoint against"
@@ -55,7 +54,6 @@ _WEIGHTS: Final = {
     Because.REQUEST: 15,
     Because.HINT: 14,
     Because.PART_OF_MESSAGE: 12,
-    Because.SYMPTOM: 12,
     Because.BEGINNING: 12,
     Because.INSIDE: 8,
     Because.NOT_RATE: -10,
@@ -63,9 +61,6 @@ _WEIGHTS: Final = {
     Because.OUTSIDE: -30,
     Because.ONE_MESSAGE: -100,
 }
-_MESSAGES: Final = frozenset(
-    {Because.MESSAGE, Because.PART_OF_MESSAGE, Because.BEGINNING, Because.TOKENS, Because.FINDING}
-)
 _GENERAL: Final = -25
 _ASKED_FOR: Final = 30
 """More for a request that is known to make what the tokens show."""
@@ -73,8 +68,6 @@ _ALL_THAT_IS_KNOWN: Final = 25
 """More for what a request asks for where the tokens before the rejected one were not sent."""
 _LESS_LIKELY: Final = -6
 """For each entry that shares the text and is likelier."""
-_CLEAR: Final = 4
-"""For each point of a description."""
 _SUPPORT: Final = frozenset({Because.TOKENS, Because.REQUEST, Because.HINT, Because.RATE, Because.INSIDE})
 """What tells entries of one text apart."""
 _AGAINST: Final = frozenset({Because.NOT_RATE, Because.ENDPOINT, Because.OUTSIDE, Because.ONE_MESSAGE})
@@ -99,16 +92,8 @@ class Answer:
     reasons: tuple[Reason, ...]
     contested: bool = False
     """Other entries make the same text."""
-    clearness: float = 0
-    """How much of the issue a person describes, where words lead here."""
     sure: Confidence | None = None
     """How sure the match is among the answers to one finding; None where no finding leads here."""
-
-    @property
-    def by_symptom(self) -> bool:
-        """True when only words of a person lead here, and no message of a program."""
-        kinds = {reason.because for reason in self.reasons}
-        return Because.SYMPTOM in kinds and not kinds & _MESSAGES
 
     @property
     def match(self) -> Confidence:
@@ -123,7 +108,7 @@ class Answer:
         supported = bool(kinds & _SUPPORT)
         if kinds & {Because.MESSAGE, Because.EXACT_FINDING}:
             return Confidence.HIGH if supported or not self.contested else Confidence.MEDIUM
-        if kinds & {Because.FINDING, Because.PART_OF_MESSAGE, Because.SYMPTOM}:
+        if kinds & {Because.FINDING, Because.PART_OF_MESSAGE}:
             return Confidence.MEDIUM if supported else Confidence.LOW
         return Confidence.LOW
 
@@ -131,7 +116,7 @@ class Answer:
     def weight(self) -> float:
         """How much speaks for it; only good for comparing answers on the same failure."""
         kinds = {reason.because for reason in self.reasons}
-        weight = sum(_WEIGHTS[kind] for kind in kinds) + _CLEAR * self.clearness
+        weight = sum(_WEIGHTS[kind] for kind in kinds)
         if sum(reason.because is Because.HINT for reason in self.reasons) > 1:
             weight += _WEIGHTS[Because.HINT]
         if Because.OUTSIDE in kinds and Because.TOKENS in kinds:
@@ -142,7 +127,7 @@ class Answer:
             weight += _ASKED_FOR
             if Because.TOKENS not in kinds and Asked.SET in self.issue.request.values():
                 weight += _ALL_THAT_IS_KNOWN
-        if self.issue.general and Because.SYMPTOM not in kinds:
+        if self.issue.general:
             weight += _GENERAL
             if {Because.TOKENS, Because.MESSAGE} <= kinds:  # one thing, told twice
                 weight -= _WEIGHTS[Because.MESSAGE]

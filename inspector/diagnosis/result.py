@@ -30,8 +30,6 @@ class DiagnosisOutcome(StrEnum):
 
     KNOWN = "known"
     """A message of a program, or the findings of a capture, lead to an entry."""
-    SYMPTOM = "symptom"
-    """A person's words lead to an entry, and one command settles whether it is the cause."""
     ROUTED = "routed"
     """The text is about another server, or about a server that does not start."""
     UNKNOWN = "unknown"
@@ -54,8 +52,6 @@ class Failure:
     """Line number, from 1; None in a capture."""
     answers: tuple[Answer, ...]
     """Best first; empty when the catalogue does not know the text."""
-    nearest: tuple[Issue, ...] = ()
-    """For an unknown text: the entries whose texts and titles resemble it most."""
     around: tuple[tuple[str, ...], ...] = ()
     """Lines around its first occurrences."""
     share: float | None = None
@@ -100,6 +96,8 @@ class Diagnosis:
     """For a capture with tokens that the format rejects: the results of strict and lenient parsing."""
     route: Route | None = None
     """Where the text belongs, if not to Harmony in vLLM."""
+    closest: tuple[Issue, ...] = ()
+    """Without an answer: the entries in the most similar words. None of them is said to be the cause."""
     paste_next: str = ""
     """Without an answer: what else to give."""
     proven: bool = False
@@ -110,13 +108,17 @@ class Diagnosis:
         first = self.answers[0].issue if self.answers else issue
         return steps_for(issue, beside(first, self.situation))
 
+    def settles(self, issue: Issue) -> str:
+        """The one thing to run or do that shows whether it is this issue."""
+        return issue.settle or issue.experiment or self.steps_for(issue)[0]
+
     @property
     def outcome(self) -> DiagnosisOutcome:
         """What came out, as a code."""
         if self.route is not None:
             return DiagnosisOutcome.ROUTED
         if self.answers and self.sides:
-            return DiagnosisOutcome.SYMPTOM if self.answers[0].by_symptom else DiagnosisOutcome.KNOWN
+            return DiagnosisOutcome.KNOWN
         return DiagnosisOutcome.UNKNOWN if self.failures else DiagnosisOutcome.NOTHING
 
     @property
@@ -132,9 +134,6 @@ class Diagnosis:
         match self.outcome:
             case DiagnosisOutcome.KNOWN:
                 return self.steps_for(self.answers[0].issue)[0]
-            case DiagnosisOutcome.SYMPTOM:
-                issue = self.answers[0].issue
-                return f"To settle it: {issue.settle}" if issue.settle else self.steps_for(issue)[0]
             case DiagnosisOutcome.ROUTED:
                 return self.route.steps[0] if self.route is not None else ""
             case DiagnosisOutcome.UNKNOWN | DiagnosisOutcome.NOTHING:
@@ -164,8 +163,6 @@ def sentence(
         return NOTHING
     issue = certain[0].issue
     blamed = _either([f"the {side}" for side in (blame or issue.sides)])
-    if certain[0].by_symptom:
-        return f"Possible cause: {blamed}. {issue.title}."
     kinds = {failure.answers[0].issue.id for failure in failures if failure.answers and not failure.general}
     more = f" Failures of other kinds: {len(kinds) - 1}." if len(kinds) > 1 else ""
     told = certain[0].sure

@@ -24,7 +24,6 @@ __all__ = [
     "find_startup",
     "names_ours",
     "routes",
-    "runs_ours",
 ]
 
 DEFAULT_FILE: Final = Path(__file__).with_name("routes.yaml")
@@ -44,7 +43,7 @@ class Case:
     """What a failure says more exactly than its route does."""
 
     when: re.Pattern[str]
-    """Of a line that fails, or of a sentence of a person."""
+    """Of the lines that fail; of the text where none does."""
     sentence: str
     step: str
     """What to do first."""
@@ -118,20 +117,6 @@ def _case(entry: object) -> Case:
     return case
 
 
-_OURS: Final = "|".join(one.named.pattern for one in ENGINES if one.named is not None)
-_COMPARED: Final = re.compile(
-    rf"(?i)\b(?:ollama|llama\.?cpp|sglang|lm ?studio)\b(?:(?!{_OURS})[^.\n]){{0,50}}"
-    r"\b(?:is ok(?:ay)?|works?|worked|is fine|runs? fine|can run)\b"
-    r"|\b(?:works?|worked|fine|no (?:problem|issue)s?|not happen\w*)\b[^.\n]{0,30}\b(?:with|in|on|using) "
-    r"(?:ollama|llama\.?cpp|sglang|lm ?studio)\b"
-)
-"""Another server as the one that works, beside ours."""
-_OURS_WORKS: Final = re.compile(
-    rf"(?i)\b(?:with|in|on|using|under) (?:{_OURS})[^.\n]{{0,30}}"
-    r"\b(?:works?|worked|fine|all ?right|correct\w*)\b"
-    rf"|(?:{_OURS}) (?:works?|is fine|is ok(?:ay)?|handles|does not have)\b"
-)
-"""Ours as the one that works, beside another server."""
 _OURS_UNNAMED: Final = (
     re.compile(r"(?i)\b(?:serv(?:e|ed|es|ing)|deploy(?:s|ed|ing)?)\b[^.\n]{0,40}\bgpt[-_ ]?oss"),
     re.compile(r"\b(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \[?[\w/.]{1,60}\.py:\d{1,5}\]"),
@@ -143,7 +128,7 @@ _PARSER: Final = re.compile(r"\b\w*(?:tool|reasoning)_?parser\w*\.py\b")
 """The file of a parser, whose failure is none of the device and none of the start."""
 
 
-def runs_ours(content: str) -> bool:
+def _runs_ours(content: str) -> bool:
     """Whether a text has what one of our engines prints itself, or what starts it."""
     return any(engine.printed is not None and engine.printed.search(content) for engine in ENGINES)
 
@@ -165,49 +150,42 @@ def find_server(content: str) -> Route | None:
         if route.kind is RouteKind.SERVER
         and (not route.needs or any(expression.search(content) for expression in route.needs))
     ]
-    own = runs_ours(content)
-    if names_ours(content) and _COMPARED.search(content):
-        return None
+    own = _runs_ours(content)
     if marked := _most(known, content, marks=True):
         # A log of ours that only names a path or a model of another program stays ours.
         theirs = sum(len(mark.findall(content)) for mark in marked.marks)
         return None if own and theirs <= _times_ours(content) else marked
-    if own or (names_ours(content) and not _OURS_WORKS.search(content)):
+    if own or names_ours(content):
         return None
     return _most(known, content, marks=False)
 
 
-def find_startup(
-    content: str, errors: Sequence[str] = (), said: Sequence[str] = (), *, failing: bool
-) -> Route | None:
+def find_startup(content: str, errors: Sequence[str] = (), *, failing: bool) -> Route | None:
     """What keeps the server from starting, or stops its engine; None where nothing says so.
 
-    `errors` are the lines that fail, `said` what a person wrote. Where nothing else is `failing`, only what
-    no other program prints counts.
+    `errors` are the lines that fail. Where nothing is `failing`, only what no other program prints counts.
     """
     own = failing and (
-        runs_ours(content) or names_ours(content) or any(one.search(content) for one in _OURS_UNNAMED)
+        _runs_ours(content) or names_ours(content) or any(one.search(content) for one in _OURS_UNNAMED)
     )
     parser = _PARSER.search(content) is not None
     startup = [route for route in routes() if route.kind is RouteKind.STARTUP]
     for route in startup:
         expressions = (*route.marks, *(route.words if own and not parser else ()))
         if any(expression.search(content) for expression in expressions):
-            return _exact(route, errors, said)
+            return _exact(route, "\n".join(errors) or content)
     if own:
         for route in startup:
             if any(one.search(line) for one in route.errors for line in errors):
-                return _exact(route, errors, said)
+                return _exact(route, "\n".join(errors) or content)
     return None
 
 
-def _exact(route: Route, *places: Sequence[str]) -> Route:
-    """A route with the sentence and the first step of its first case, looked for in the first place first."""
-    for place in places:
-        lines = "\n".join(place)
-        for case in route.cases:
-            if case.when.search(lines):
-                return replace(route, sentence=case.sentence, steps=(case.step, *route.steps))
+def _exact(route: Route, content: str) -> Route:
+    """A route with the sentence and the first step of its first case that holds."""
+    for case in route.cases:
+        if case.when.search(content):
+            return replace(route, sentence=case.sentence, steps=(case.step, *route.steps))
     return route
 
 

@@ -60,7 +60,7 @@ def failure_row(failure: Failure) -> dict[str, Any]:
         "first_line": failure.first_line,
         "by_version": failure.by_version,
         "issues": [answer.issue.id for answer in failure.answers],
-        "nearest": [issue.id for issue in failure.nearest],
+        "nearest": [],  # `closest` of the whole diagnosis stands for it
         "general": failure.general,
         "cut": failure.cut,
         "around": [list(lines) for lines in failure.around],
@@ -90,6 +90,10 @@ def diagnosis_row(name: str, diagnosis: Diagnosis) -> dict[str, Any]:
             for one in diagnosis.judges
         ],
         "failures": [failure_row(failure) for failure in diagnosis.failures],
+        "closest": [
+            {"id": issue.id, "title": issue.title, "settle": diagnosis.settles(issue)}
+            for issue in diagnosis.closest
+        ],
         "log": {
             "lines": diagnosis.lines,
             "requests": diagnosis.requests,

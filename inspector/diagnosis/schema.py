@@ -7,12 +7,9 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from inspector.diagnosis.described import Description
-from inspector.diagnosis.facts import is_fact_name
 from inspector.diagnosis.issue import Pattern
 from inspector.diagnosis.prefilter import needed_literal
 from inspector.diagnosis.versions import Range, as_version
-from inspector.diagnosis.vocabulary import expanded
 from inspector.engines import ENGINES
 from inspector.harmony.violations import Violation
 
@@ -22,7 +19,6 @@ __all__ = [
     "Wrong",
     "anywhere",
     "by_program",
-    "description",
     "engine",
     "expression",
     "flag",
@@ -32,7 +28,6 @@ __all__ = [
     "message",
     "pattern",
     "several",
-    "symptom",
     "text",
     "verbatim",
     "version",
@@ -210,36 +205,8 @@ def hint(value: object) -> Pattern:
 
 
 def anywhere(value: object) -> re.Pattern[str]:
-    """A regular expression on the words of a whole text, in any case; `{think}` is a word of `vocabulary`."""
-    try:
-        full = expanded(text(value))
-    except KeyError as error:
-        raise Wrong(f"{error.args[0]!r} is no word of the vocabulary") from error
-    return re.compile(expression(full).pattern, re.IGNORECASE | re.DOTALL)
-
-
-def symptom(value: object) -> tuple[re.Pattern[str], ...]:
-    """Expressions that must all be found close together; one alone needs no list."""
-    values = value if isinstance(value, list) else [value]
-    return several(anywhere)(values)
-
-
-def description(value: object) -> Description:
-    """Names of facts: what must be said ("a | b" for either), "+" what supports it, "-" what rules it out."""
-    needs: list[tuple[str, ...]] = []
-    beside: dict[str, list[str]] = {"+": [], "-": []}
-    for one in several(text)(value):
-        group = tuple(name.strip() for name in one.lstrip("+-").split("|"))
-        for name in group:
-            if not is_fact_name(name):
-                raise Wrong(f"{name!r} is no fact: see concepts.yaml")
-        if one[0] in beside:
-            beside[one[0]] += group
-        else:
-            needs.append(group)
-    if not needs:
-        raise Wrong("a description must need something")
-    return Description(tuple(needs), tuple(beside["+"]), tuple(beside["-"]))
+    """A regular expression on the words of a whole text, in any case."""
+    return re.compile(expression(text(value)).pattern, re.IGNORECASE | re.DOTALL)
 
 
 def violation(value: object) -> Violation:

@@ -94,11 +94,12 @@ def test_the_short_report_has_twelve_lines_at_most_and_begins_with_what_to_do(
     text: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     typed(monkeypatch, text.encode())
-    assert main(["diagnose"]) == 1
+    status = main(["diagnose"])
     lines = capsys.readouterr().out.splitlines()
     typed(monkeypatch, text.encode())
     main(["diagnose", "--json"])
     row = json.loads(capsys.readouterr().out)
+    assert status == (row["outcome"] != "nothing")
     assert len(lines) <= 12
     assert lines[1].startswith(f"  {row['sentence']}")
     assert lines[1].endswith(row["next_step"])
@@ -162,3 +163,18 @@ def test_a_file_that_cannot_be_read_is_exit_code_2(
     said = capsys.readouterr().err
     assert said.startswith("inspector: ")
     assert "x.log" in said
+
+
+def test_closest_issues_are_printed_with_what_settles_them_and_change_no_exit_code(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed(monkeypatch, b"content is null with gpt-oss")
+    assert main(["diagnose"]) == 0
+    printed = capsys.readouterr().out
+    typed(monkeypatch, b"content is null with gpt-oss")
+    assert main(["diagnose", "--json"]) == 0
+    row = json.loads(capsys.readouterr().out)
+    assert (row["outcome"], row["sides"], row["answers"]) == ("nothing", [], [])
+    assert "closest known issues" in printed
+    assert len(row["closest"]) == 3
+    assert all(issue["title"] in printed and issue["settle"] in printed for issue in row["closest"])

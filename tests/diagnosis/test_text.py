@@ -1,6 +1,7 @@
 """Error text, client output and logs lead to the right cause first."""
 
 import gzip
+import json
 from collections.abc import Iterator
 from itertools import repeat
 from pathlib import Path
@@ -68,13 +69,6 @@ SEEDS = [
         "unknown-role-assistantary",
         Side.SERVER,
         id="assistantary",
-    ),
-    pytest.param(
-        "vLLM 0.13.0, Responses: the joined response.output_text.delta texts differ from the text in "
-        "response.completed, single words are missing",
-        "responses-stream-missing-tokens",
-        Side.SERVER,
-        id="deltas that differ from the final text",
     ),
 ]
 
@@ -157,11 +151,11 @@ def test_the_first_error_of_a_text_comes_before_what_follows_from_it() -> None:
     assert "secondary-error-cascade" in [answer.issue.id for answer in follow_on.answers]
 
 
-def test_an_unknown_failure_is_called_unknown_with_the_nearest_entries() -> None:
+def test_an_unknown_failure_is_called_unknown_with_the_closest_entries() -> None:
     diagnosis = diagnose_text("RuntimeError: Unknown roll of the dice: snake eyes")
     assert diagnosis.sentence.startswith("Unknown: no known issue produces “RuntimeError: Unknown roll")
     assert (diagnosis.sides, diagnosis.answers) == ((), ())
-    assert len(diagnosis.failures[0].nearest) == 3
+    assert len(diagnosis.closest) == 3
 
 
 @pytest.mark.parametrize("text", ["", "All is well.", "INFO 11-20 22:47:22 [x.py:1] Error rates are fine"])
@@ -311,3 +305,68 @@ HOSTILE = [
 @pytest.mark.parametrize("line", HOSTILE, ids=lambda line: line[:20])
 def test_a_hostile_line_takes_no_time(line: str) -> None:
     diagnose_text(repeat(line, 50))
+
+
+MESSAGES = {
+    "return-after-end": "Unexpected token 200002 while expecting start token 200006",
+    "unknown-role-assistantary": "Unknown role: assistantary",
+    "duplicate-recipient": 'unexpected tokens remaining in message header: Some("to=functions.f")',
+    "tool-server-mcp-2": "'Tool' object has no attribute 'inputSchema'",
+}
+AROUND = {
+    "table": "| case | server | result |\n|---|---|---|\n| tools | 0.13.0 | 500 `{}` |",
+    "quotation": "> The log says “{}” and nothing else.",
+    "title with a status": "[Bug]: 500 Internal Server Error when streaming\n\n{}",
+    "indented traceback": '  Traceback (most recent call last):\n    File "/a/b.py", line 3, in f\n  {}',
+}
+
+
+@pytest.mark.parametrize("around", AROUND.values(), ids=AROUND)
+@pytest.mark.parametrize("issue", MESSAGES)
+def test_a_message_is_found_wherever_it_stands(issue: str, around: str) -> None:
+    assert first(around.format(MESSAGES[issue])) == issue
+
+
+@pytest.mark.parametrize("issue", MESSAGES)
+def test_a_message_is_found_in_json_however_often_it_is_escaped(issue: str) -> None:
+    content = MESSAGES[issue]
+    for _ in range(3):
+        content = json.dumps({"error": {"message": content, "code": 500}})
+        assert first(content) == issue
+
+
+@pytest.mark.parametrize(
+    ("quoted", "issue"),
+    [
+        ("to=functions.f", "duplicate-recipient"),
+        ('"to=functions.f"', "duplicate-recipient"),
+        ("!!!!!!!!", "wrong-kernel-garbage"),
+        ("", "header-leftover-generic"),
+        ("...", "header-leftover-generic"),
+        ("<the words>", "header-leftover-generic"),
+        ('["to=functions.f", "<|constrain|>json"]', "constrain-garbage"),
+    ],
+)
+def test_a_header_is_known_without_the_brackets_that_the_parser_prints(quoted: str, issue: str) -> None:
+    assert first(f"unexpected tokens remaining in message header: {quoted}") == issue
+
+
+def test_a_message_of_the_parser_comes_before_the_crash_of_a_client() -> None:
+    crash = "TypeError: 'NoneType' object is not subscriptable"
+    text = f"gpt-oss on vLLM\n{crash}\nopenai_harmony.HarmonyError: {MESSAGES['return-after-end']}"
+    assert first(text) == "return-after-end"
+
+
+@pytest.mark.parametrize(
+    ("named", "route"),
+    [
+        ("llama-server -m gpt-oss-20b.gguf", "llama-cpp"),
+        ("gpt-oss-120b on Groq", "hosted"),
+        ("ollama run gpt-oss:20b", "ollama"),
+    ],
+)
+def test_a_program_that_the_text_names_comes_before_a_message_of_any_client(named: str, route: str) -> None:
+    diagnosis = diagnose_text(f"{named}\nopenai.InternalServerError: Error code: 500")
+    assert diagnosis.route is not None
+    assert diagnosis.route.id == route
+    assert diagnosis.answers == ()

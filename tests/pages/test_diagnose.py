@@ -46,7 +46,7 @@ def test_the_page_opens_with_a_place_to_paste() -> None:
         ("after a fine-tune", "1. A fine-tune learned"),
         ("with tools", "1. generation_config.json does not list 200012"),
         ("assistantary", "1. Tokens were lost between the role and"),
-        ("deltas differ", "1. Responses deltas lack tokens"),
+        ("leftover header", "1. "),
     ],
 )
 def test_an_example_is_diagnosed_on_a_click(example: str, answer: str) -> None:
@@ -79,12 +79,13 @@ def test_a_capture_in_the_address_bar_is_diagnosed() -> None:
     ]
 
 
-def test_a_failure_that_nobody_knows_shows_the_nearest_entries_as_no_match() -> None:
+def test_a_failure_that_nobody_knows_shows_the_closest_entries_as_no_match() -> None:
     app = page()
     app.text_area[0].input("RuntimeError: the moon is in the seventh house").run()
     assert not app.exception
     assert len(titles(app)) == 3
-    assert any(one.value.startswith("No match.") for one in app.caption)
+    assert any(caption.value.startswith("No match:") for caption in app.caption)
+    assert len(app.code) == 3
 
 
 def test_the_server_lets_through_what_the_page_offers_to_read() -> None:
@@ -149,12 +150,12 @@ def test_the_level_says_whether_anything_is_known() -> None:
 @pytest.mark.parametrize(
     ("text", "level", "shown"),
     [
-        ("content is null", Level.WARNING, "To settle it"),
+        ("content is null", Level.UNKNOWN, "To settle it"),
         ("ollama run gpt-oss:20b fails with tools", Level.WARNING, "What to do"),
         ("(EngineCore pid=1) ERROR EngineCore failed to start.", Level.WARNING, "What to do"),
     ],
 )
-def test_symptoms_and_routed_texts_say_what_to_do(text: str, level: Level, shown: str) -> None:
+def test_texts_without_an_entry_say_what_to_do(text: str, level: Level, shown: str) -> None:
     assert diagnose.level(inspector.diagnose_text(text)) is level
     app = page()
     app.text_area[0].input(text).run()

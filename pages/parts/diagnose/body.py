@@ -23,13 +23,13 @@ __all__ = [
     "LOG_LIMIT_MB",
     "answers",
     "asked",
+    "closest",
     "download",
     "facts",
     "failures",
     "found_here",
     "judges",
     "level",
-    "nearest",
     "over_time",
     "places",
     "why",
@@ -44,8 +44,8 @@ EXAMPLES: Final = {
     "with tools": 'data: {"error": {"message": "Unexpected token 12606 while expecting start token 200006", '
     '"type": "BadRequestError", "code": 400}}',
     "assistantary": "openai_harmony.HarmonyError: Unknown role: assistantary",
-    "deltas differ": "vLLM 0.13.0, Responses: the joined response.output_text.delta texts differ from the "
-    "text in response.completed",
+    "leftover header": "openai_harmony.HarmonyError: unexpected tokens remaining in message header: "
+    'Some("to=functions.get_weather")',
 }
 LOG_LIMIT_MB: Final = 1024
 """The server's `maxUploadSize` must allow it."""
@@ -168,7 +168,7 @@ def level(found: Diagnosis) -> Level:
     match found.outcome:
         case DiagnosisOutcome.KNOWN:
             return Level.ERROR
-        case DiagnosisOutcome.SYMPTOM | DiagnosisOutcome.ROUTED:
+        case DiagnosisOutcome.ROUTED:
             return Level.WARNING
         case DiagnosisOutcome.UNKNOWN:
             return Level.UNKNOWN
@@ -214,7 +214,7 @@ def answers(found: Diagnosis) -> None:
     for place, answer in enumerate(found.answers[:_ANSWERS_SHOWN]):
         title = f"{place + 1}. {pickers.plain(answer.issue.title)}"
         with st.expander(title, expanded=place < _ANSWERS_OPEN):
-            _issue(answer.issue, found, answer)
+            _issue(answer, found)
     if len(found.answers) > _ANSWERS_SHOWN:
         st.caption(f"The download also contains {len(found.answers) - _ANSWERS_SHOWN} less likely issues.")
 
@@ -225,32 +225,36 @@ def _route(route: Route) -> None:
         st.caption(" · ".join(f"[{link.removeprefix('https://')}]({link})" for link in route.links))
 
 
-def nearest(found: Diagnosis) -> None:
-    """For a failure that no entry makes: the entries that resemble it, as a place to look."""
-    if found.outcome is not DiagnosisOutcome.UNKNOWN:
+def closest(found: Diagnosis) -> None:
+    """Where no message is known: entries in similar words, each with the one command that settles it."""
+    if not found.closest:
         return
-    st.caption("No match. These issues are the closest; if none of them fits, report it as new.")
-    for issue in found.failures[0].nearest:
+    st.markdown("**Closest known issues**")
+    st.caption("No match: these issues only use similar words. The command shows whether one is the cause.")
+    for issue in found.closest:
         with st.expander(pickers.plain(issue.title)):
-            _issue(issue, found)
+            st.markdown(pickers.plain(issue.cause))
+            st.markdown("**To settle it**")
+            st.code(found.settles(issue), language=None, wrap_lines=True)
+            _sources(issue)
 
 
-def _issue(issue: Issue, found: Diagnosis, answer: Answer | None = None) -> None:
+def _issue(answer: Answer, found: Diagnosis) -> None:
+    issue = answer.issue
     with st.container(horizontal=True, gap="small"):
         for side in issue.sides:
             st.badge(side, color="orange")
-        if answer is not None:
-            st.badge(f"match: {answer.match}", color="gray")
+        st.badge(f"match: {answer.match}", color="gray")
     st.markdown(pickers.plain(issue.cause))
     st.markdown(
         "**What to do**\n\n" + "\n".join(f"1. {pickers.plain(step)}" for step in found.steps_for(issue))
     )
-    if answer is not None and answer.by_symptom:
-        st.markdown("**To settle it**")
-        st.code(issue.settle, language=None, wrap_lines=True)
-    if answer is not None:
-        told = "\n".join(f"- {pickers.plain(reason.words)}" for reason in answer.reasons)
-        st.markdown(f"**Why this**\n\n{told}")
+    reasons = "\n".join(f"- {pickers.plain(reason.words)}" for reason in answer.reasons)
+    st.markdown(f"**Why this**\n\n{reasons}")
+    _sources(issue)
+
+
+def _sources(issue: Issue) -> None:
     affected = "; ".join(f"{program} {one.text}" for program, one in issue.affected.items())
     where = f"Reported for {affected}." if affected else "Reported for all versions, as far as known."
     st.caption(pickers.plain(f"Known issue {issue.id}. {where} {issue.basis}"))
