@@ -6,8 +6,6 @@ its bytes. The bounds lie well above what gpt-oss can send: a response has at mo
 
 from typing import Final
 
-__all__ = ["CAPTURES", "EVENTS", "FINDINGS", "LINES", "RECORDED_BYTES", "TOKENS", "over"]
-
 EVENTS: Final = 1_000_000
 """Events of one response."""
 

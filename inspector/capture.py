@@ -22,25 +22,6 @@ from inspector.collector import collector_paused
 from inspector.errors import CaptureError
 from inspector.redaction import redact
 
-__all__ = [
-    "ENDPOINT_GUESSED",
-    "MIGRATIONS",
-    "STOPPED",
-    "VERSION",
-    "Capture",
-    "End",
-    "Endpoint",
-    "Event",
-    "EventKind",
-    "Header",
-    "end_line",
-    "event_line",
-    "header_line",
-    "parse",
-    "parse_content",
-    "render",
-]
-
 VERSION: Final = 1
 """Number of the file format, incremented with each change."""
 

@@ -10,8 +10,6 @@ from typing import Final
 from inspector.commands.shared import Parser, tell
 from inspector.errors import InspectorError
 
-__all__ = ["main", "parser"]
-
 _COMMANDS: Final = (
     "audit",
     "tokens",

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
-__all__ = ["collector_paused"]
-
 _LOOKING = Lock()
 
 

@@ -12,20 +12,6 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final, NamedTuple
 
-__all__ = [
-    "CONTENT",
-    "REASONING",
-    "TEXT",
-    "Delta",
-    "Texts",
-    "ToolText",
-    "by_field",
-    "texts_of",
-    "tool_arguments",
-    "tool_index",
-    "tool_name",
-]
-
 REASONING: Final = "reasoning"
 CONTENT: Final = "content"
 TEXT: Final = "text"

@@ -14,8 +14,6 @@ from typing import Any, Final
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-__all__ = ["Ending"]
-
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _MOMENT_S: Final = 1.0
 

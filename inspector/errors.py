@@ -11,8 +11,6 @@ mistakes of the caller, the disk and the network. Each message names the place a
 can be shown to users as it is.
 """
 
-__all__ = ["CaptureError", "ConnectionFailed", "InspectorError", "LabError", "StoreError"]
-
 
 class InspectorError(Exception):
     """Base class; its text is one sentence for users."""

@@ -5,19 +5,6 @@
 
 from collections.abc import Sequence
 
-__all__ = [
-    "clip",
-    "clip_counted",
-    "count",
-    "duration",
-    "figure",
-    "fine_duration",
-    "in_utf8",
-    "listed",
-    "number",
-    "plural",
-]
-
 _SECONDS_FROM = 10.0
 _MINUTES_FROM = 600.0
 _TENTHS_BELOW_MS = 9.95  # what rounds to 10.0 has no use for its tenth

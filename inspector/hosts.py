@@ -22,8 +22,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from inspector.formats import clip
 
-__all__ = ["HOSTS_VARIABLE", "TrustedHosts", "refuse", "trusted_hosts"]
-
 HOSTS_VARIABLE: Final = "HARMONY_INSPECTOR_HOSTS"
 """Environment variable with further host names, separated by spaces; `*.example.com` allows subdomains."""
 

@@ -16,8 +16,6 @@ from inspector.diagnosis import Cause, leading, named_causes
 from inspector.formats import number
 from inspector.reading import ChoiceReading, Reading, read
 
-__all__ = ["Examined", "Inspection", "channel_of", "examine", "inspect"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examined:

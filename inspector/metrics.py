@@ -10,8 +10,6 @@ from typing import Final
 
 from inspector.reading import ChoiceReading, Reading
 
-__all__ = ["ChannelFigures", "Figures", "figures", "quantile"]
-
 _ONE_READ_S: Final = 0.001
 """Events that arrive closer together than that were read at once: their times tell no speed."""
 

@@ -33,9 +33,6 @@ from inspector.wire.final_messages import reconstructed
 from inspector.wire.repeats import repeated_events
 from inspector.wire.stream import Choice, Stream
 
-__all__ = ["ChoiceReading", "Evidence", "Reader", "Reading", "read"]
-
-
 _GPT_OSS: Final = re.compile(r"gpt[-_ ]?oss", re.IGNORECASE)
 _MODEL_SHOWN: Final = 80
 _FRAMING: Final = frozenset({Marker.START, Marker.CHANNEL})

@@ -7,8 +7,6 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-__all__ = ["is_secret_parameter", "redact"]
-
 _SECRETS: Final = frozenset(
     {
         "accesstoken",

@@ -11,8 +11,6 @@ import stat
 from contextlib import suppress
 from typing import Final
 
-__all__ = ["listening_without_delay", "without_delay"]
-
 _OPEN: Final = "/dev/fd"
 
 

@@ -24,21 +24,6 @@ from inspector.engines import DEFAULT
 from inspector.errors import CaptureError, StoreError
 from inspector.importers import sniff_and_read
 
-__all__ = [
-    "APP",
-    "FIXTURES",
-    "LIMIT_BYTES",
-    "Builtin",
-    "CaptureWriter",
-    "builtin",
-    "disk_errors",
-    "load",
-    "loads",
-    "open_writer",
-    "replacing",
-    "save",
-]
-
 LIMIT_BYTES: Final = 512 * 2**20
 """Size limit of a file, compressed and decompressed."""
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 
 from inspector.bounds import TOKENS
 
-__all__ = ["Token", "Tokens"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:

@@ -15,8 +15,6 @@ from inspector.inspection import examine
 from inspector.reading import read
 from inspector.store import LIMIT_BYTES, loads
 
-__all__ = ["FOREIGN_LIMIT", "is_log", "may_be_capture", "most_bytes", "of_content"]
-
 FOREIGN_LIMIT: Final = 64 * 2**20
 """A larger file is treated as a log, even if it begins like JSON or an event stream."""
 _HEAD: Final = 2**16

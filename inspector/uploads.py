@@ -22,8 +22,6 @@ from inspector.capture import Capture, render
 from inspector.errors import InspectorError
 from inspector.store import loads, replacing
 
-__all__ = ["KEPT_BYTES", "KEPT_DAYS", "Shelf", "Upload"]
-
 KEPT_BYTES: Final = 1024 * 2**20
 """Bytes of all sessions together; the sessions that were used longest ago give way."""
 KEPT_DAYS: Final = 7

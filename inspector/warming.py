@@ -9,8 +9,6 @@ from typing import Final
 from inspector.diagnosis import catalogue
 from inspector.harmony.vocab import encoding
 
-__all__ = ["warmed"]
-
 _LATER_S: Final = 8.0
 """The first page of a browser that opens at once is drawn by then."""
 

@@ -25,8 +25,6 @@ from contextlib import ExitStack, suppress
 from queue import SimpleQueue
 from typing import IO, Any, Final, ParamSpec, TypeVar
 
-__all__ = ["WorkerEnded", "Workers", "copy_itself", "serve"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 _Kind = TypeVar("_Kind", "_Process", "_Original")

@@ -5,8 +5,6 @@ from typing import Any
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-__all__ = ["EXTRAS", "Requirements", "listed"]
-
 EXTRAS = ("scan", "ray", "otel")
 """Each has a file of its own, requirements-NAME.txt."""
 

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 
 from inspector.archive.columns import CAPTURES, FINDINGS, Column
 
-__all__ = ["columns_table"]
-
 
 def columns_table(columns: Sequence[Column]) -> str:
     """Column, type and meaning, as a Markdown table."""

@@ -6,8 +6,6 @@ from typing import Final
 from inspector.harmony.states import TRANSITIONS, State
 from inspector.harmony.vocab import Marker
 
-__all__ = ["grammar_table"]
-
 _ELSE: Final = {
     State.BETWEEN: "rejected",
     State.BODY: "text of the body",

@@ -4,8 +4,6 @@ import sys
 
 from inspector.audit.kinds import KINDS
 
-__all__ = ["kinds_table"]
-
 
 def kinds_table() -> str:
     """Key, label, usual severity and when it is found, as a Markdown table."""

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from inspector.diagnosis.catalogue import catalogue
 from inspector.diagnosis.issue import Issue
 
-__all__ = ["table"]
-
 _HEAD = """# Known issues
 
 Generated from `inspector/diagnosis/known_issues.yaml` by `python -m tools.make_known_issues`;

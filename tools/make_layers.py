@@ -5,8 +5,6 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Layer", "layers", "table"]
-
 FILE = Path(__file__).parent.parent / "docs" / "layers.toml"
 
 

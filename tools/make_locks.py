@@ -10,8 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-__all__ = ["LOCKS", "main", "pins"]
-
 ROOT = Path(__file__).parent.parent
 LOCKS = {"requirements.txt": "requirements.lock", "requirements-dev.txt": "requirements-dev.lock"}
 """What is asked for, and where its resolution stands."""

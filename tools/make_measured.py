@@ -33,8 +33,6 @@ from inspector.lab.scripts import load as load_scripts
 from inspector.reading import read
 from inspector.store import FIXTURES
 
-__all__ = ["main", "measured_table"]
-
 _CLASSES: Final = ("any", "calls", "no calls")
 _ENGINES: Final = {"python": DEFAULT.name, "rust": VLLM_RUST.name}
 """Front end of a run to the engine of a reading."""

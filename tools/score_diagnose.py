@@ -14,8 +14,6 @@ from typing import Any, Final
 from inspector.diagnosis import Diagnosis, DiagnosisOutcome, RouteKind, diagnose_text
 from inspector.diagnosis.safe_yaml import read_yaml
 
-__all__ = ["Score", "answer_code", "is_right", "score", "table"]
-
 
 @dataclass(slots=True)
 class Score:

@@ -17,8 +17,6 @@ from typing import Final
 from inspector.capture import Capture
 from inspector.lab.results import Shelf, capture_of, captures_of, load_runs
 
-__all__ = ["main", "share", "stream_digest"]
-
 _IDS: Final = re.compile(
     r"\b((?:chatcmpl|cmpl|resp|msg|rs|fc|ci|ws|call|mcp|tool)(?:-tool)?[-_])[0-9A-Za-z_-]{6,}"
 )

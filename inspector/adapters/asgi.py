@@ -21,8 +21,6 @@ from inspector.client.transport import endpoint_of
 from inspector.tap.folder import FolderSink
 from inspector.tap.recording import Recording
 
-__all__ = ["RecordResponses"]
-
 _LOG: Final = logging.getLogger(__name__)
 _BODY_AT_MOST: Final = 64 * 2**20
 _LEFT: Final = "the client closed the connection"

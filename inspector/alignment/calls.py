@@ -7,8 +7,6 @@ from inspector.deltas import Delta, by_field, tool_arguments, tool_index, tool_n
 from inspector.harmony.text import text_of
 from inspector.reading import ChoiceReading
 
-__all__ = ["arrived", "arrived_by_final", "renumbered"]
-
 _COMPARED_AT_MOST: Final = 200
 """Calls up to which the pairing weighs every pair."""
 

@@ -11,20 +11,6 @@ from inspector.harmony.text import text_of, texts
 from inspector.harmony.vocab import VOCABULARY_SIZE
 from inspector.tokens import Tokens
 
-__all__ = [
-    "FIRST_SPECIAL",
-    "Cell",
-    "Extra",
-    "Fate",
-    "FateState",
-    "Part",
-    "Pool",
-    "Stray",
-    "cells_of",
-    "fates_of",
-    "visible",
-]
-
 FIRST_SPECIAL: Final = 199998
 """First id of o200k_harmony that is a special token."""
 

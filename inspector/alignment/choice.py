@@ -13,8 +13,6 @@ from inspector.harmony.vocab import Marker
 from inspector.reading import ChoiceReading, Reading
 from inspector.wire.stream import token_ids
 
-__all__ = ["align_choice", "alignments"]
-
 
 def alignments(reading: Reading) -> dict[int, Alignment | None]:
     """The alignment of each choice, by its index, of reconstructed tokens where none were sent.

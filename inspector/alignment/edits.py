@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rapidfuzz.distance import Opcodes
 
-__all__ = ["common_prefix", "lcs", "levenshtein"]
-
 
 def common_prefix(a: Sequence[Any], b: Sequence[Any]) -> int:
     """How many items the two have in common at their start."""

@@ -32,8 +32,6 @@ from inspector.harmony.text import text_of
 from inspector.harmony.vocab import MARKERS, join_bytes
 from inspector.reading import ChoiceReading
 
-__all__ = ["Alignment", "Ending", "align", "parts_of", "same_when_joined"]
-
 _BROKEN: Final = "\ufffd"
 _CHARACTER_AT_MOST: Final = 4
 """Bytes, and so tokens, of one character."""

@@ -11,8 +11,6 @@ from inspector.alignment.matching import select
 from inspector.harmony.text import texts
 from inspector.harmony.vocab import MARKERS
 
-__all__ = ["explain"]
-
 _SEARCHES_AT_MOST: Final = 256
 """Texts whose origin is searched over the whole stream; a stream wrong everywhere has thousands."""
 

@@ -14,8 +14,6 @@ from typing import Final, NamedTuple
 from inspector.alignment.cells import Cell, FateState, Pool, Stray
 from inspector.alignment.text import embed_tokens, token_blocks
 
-__all__ = ["Sent", "match_events", "match_field", "select"]
-
 Sent = tuple[int, str, str]
 """Event, field and text of a delivery."""
 

@@ -10,8 +10,6 @@ from inspector.alignment.matching import Sent, match_field
 from inspector.reading import ChoiceReading
 from inspector.tokens import Tokens
 
-__all__ = ["reconstructed_cells"]
-
 
 def reconstructed_cells(choice: ChoiceReading) -> ChoiceReading | None:
     """A choice with its reconstructed tokens, each in the event that brought its text; None without them."""

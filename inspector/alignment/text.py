@@ -12,8 +12,6 @@ from inspector.alignment.edits import common_prefix, lcs, levenshtein
 from inspector.harmony.text import texts
 from inspector.harmony.vocab import encode_plain
 
-__all__ = ["Block", "Gap", "Rest", "blocks", "embed", "embed_or_align", "embed_tokens", "token_blocks"]
-
 _CELLS_AT_MOST: Final = 200_000_000
 """Product of lengths up to which two texts are compared character by character (a bit a cell)."""
 

@@ -14,18 +14,6 @@ from inspector.audit.verdict import Level
 from inspector.capture import Endpoint
 from inspector.reading import Evidence
 
-__all__ = [
-    "CAPTURES",
-    "CAPTURE_COLUMNS",
-    "FINDINGS",
-    "FINDING_COLUMNS",
-    "UNREAD",
-    "Column",
-    "Table",
-    "Type",
-    "version_order",
-]
-
 UNREAD: Final = "unread"
 """The verdict of a file that could not be read."""
 

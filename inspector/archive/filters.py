@@ -16,8 +16,6 @@ from inspector.archive.columns import CAPTURE_COLUMNS, FINDING_COLUMNS, Table, T
 from inspector.errors import InspectorError
 from inspector.formats import clip, listed
 
-__all__ = ["SCHEMA", "Ask", "FilterError", "condition", "is_expression", "narrowed"]
-
 Ask = Callable[[str, Sequence[object]], list[tuple[Any, ...]]]
 """Runs a query with its parameters."""
 

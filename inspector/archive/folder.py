@@ -24,17 +24,6 @@ from inspector.archive.tables import arrow_table, without_items
 from inspector.errors import InspectorError, StoreError
 from inspector.store import replacing
 
-__all__ = [
-    "LOCK",
-    "MANIFEST",
-    "PART_CAPTURES",
-    "Manifest",
-    "ScanFolder",
-    "is_scan",
-    "missing_extra",
-    "read_manifest",
-]
-
 MANIFEST: Final = "scan.json"
 """The list of parts."""
 

@@ -17,8 +17,6 @@ from inspector.archive.rows import Row
 from inspector.archive.tables import arrow_table
 from inspector.errors import StoreError
 
-__all__ = ["Index"]
-
 _SPILL: Final = "scan.spill"
 _MEMORY: Final = "128MB"
 _THREADS: Final = "2"

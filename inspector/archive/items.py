@@ -13,8 +13,6 @@ from inspector.archive.zips import Archive, opened_zip
 from inspector.errors import StoreError
 from inspector.store import LIMIT_BYTES, disk_errors
 
-__all__ = ["Item", "ItemReader", "Key", "as_text", "from_text"]
-
 _FILE_URL: Final = "file://"
 
 Key = tuple[str, str | None]

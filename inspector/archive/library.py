@@ -28,8 +28,6 @@ from inspector.archive.folder import Manifest, missing_extra, read_manifest
 from inspector.audit import Severity
 from inspector.errors import InspectorError, StoreError
 
-__all__ = ["GROUPS", "SORTS", "Counts", "Group", "Library", "Tally"]
-
 _NAMES: Final = (
     "version",
     "front_end",

@@ -15,8 +15,6 @@ from inspector.archive.remote import is_url, remote_files
 from inspector.archive.zips import opened_zip
 from inspector.errors import InspectorError, StoreError
 
-__all__ = ["ENDINGS", "items_at", "whole_place"]
-
 ENDINGS: Final = (".har", ".json", ".jsonl", ".log", ".ndjson", ".out", ".sse", ".txt", ".zip")
 """Files of a folder or an archive that are read, also with `.gz` or `.zst` behind; a file that is named
 itself is always read."""

@@ -8,8 +8,6 @@ import os
 import stat
 from io import BufferedReader
 
-__all__ = ["open_at_once", "read_at_once"]
-
 
 def open_at_once(path: str) -> BufferedReader:
     """A regular file, open for reading; raises OSError for any other, also for a pipe that nobody writes."""

@@ -21,8 +21,6 @@ from inspector.errors import InspectorError, StoreError
 from inspector.runs.registry import FOLDER_VARIABLE
 from inspector.store import loads
 
-__all__ = ["REMOTE_VARIABLE", "SCANS_VARIABLE", "offered_scans", "open_row", "scan_stamp"]
-
 SCANS_VARIABLE: Final = "HARMONY_INSPECTOR_SCANS"
 """Environment variable with folders that the Library page shows, or whose direct subfolders it shows,
 separated as in PATH."""

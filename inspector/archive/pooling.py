@@ -17,8 +17,6 @@ from inspector.errors import InspectorError
 from inspector.harmony.vocab import encoding
 from inspector.workers import WorkerEnded, Workers
 
-__all__ = ["ENDED", "Batch", "Done", "Runner", "Work", "cores", "here", "pooled"]
-
 Batch = Sequence[Item]
 Done = tuple[Batch, Rows]
 """A batch with its rows; an empty one while nothing has ended."""

@@ -6,8 +6,6 @@ from typing import IO, Any, Final
 
 from inspector.errors import InspectorError, StoreError
 
-__all__ = ["download", "is_url", "open_url", "remote_files"]
-
 _URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _KEYED: Final = re.compile(r"://[^/]*@|[?&](?:[^=&]*(?:signature|token|key|sig))=", re.IGNORECASE)
 _STAMPS: Final = (

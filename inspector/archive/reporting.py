@@ -11,24 +11,6 @@ from inspector.diagnosis import Situation, first_step, issues
 from inspector.diagnosis.versions import as_version
 from inspector.formats import count, number
 
-__all__ = [
-    "Summary",
-    "cause_fix",
-    "cause_title",
-    "column_words",
-    "group_cells",
-    "group_lines",
-    "place_words",
-    "row_lines",
-    "share_words",
-    "summarise",
-    "summary_lines",
-    "summary_row",
-    "table_lines",
-    "value_words",
-    "version_words",
-]
-
 _VERSIONS: Final = 3
 _TALLIES: Final = 12
 _UNREAD: Final = 5

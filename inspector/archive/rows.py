@@ -20,8 +20,6 @@ from inspector.formats import clip
 from inspector.inspection import Inspection, channel_of, inspect
 from inspector.store import loads
 
-__all__ = ["Row", "Rows", "capture_key", "digest_of", "release", "rows_of", "rows_of_batch", "unread"]
-
 Row = tuple[Any, ...]
 """The values of a row, in the order of its table's columns."""
 

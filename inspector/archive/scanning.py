@@ -21,8 +21,6 @@ from inspector.audit.verdict import Level
 from inspector.errors import InspectorError
 from inspector.formats import count, duration, number
 
-__all__ = ["Progress", "progress_words", "scan"]
-
 _BATCH_FILES: Final = 64
 _BATCH_BYTES: Final = 2 * 2**20
 _BATCHES_HERE: Final = 1

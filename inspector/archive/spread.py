@@ -14,8 +14,6 @@ from inspector.archive.pooling import ENDED, Batch, Done, Runner, Work, cores
 from inspector.archive.rows import rows_of_batch, unread
 from inspector.errors import ConnectionFailed, InspectorError
 
-__all__ = ["LOCAL", "spread"]
-
 LOCAL: Final = "local"
 """The address that starts a Ray on this machine, for this scan only."""
 

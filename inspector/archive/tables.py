@@ -13,8 +13,6 @@ from typing import Any, Final, assert_never
 from inspector.archive.columns import Column, Type
 from inspector.archive.rows import Row
 
-__all__ = ["arrow_table", "without_items"]
-
 _EPOCH: Final = datetime(1970, 1, 1)
 """Times of rows are UTC without a zone."""
 _MICROSECOND: Final = timedelta(microseconds=1)

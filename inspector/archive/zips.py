@@ -18,8 +18,6 @@ from inspector.archive.remote import download, is_url, open_url
 from inspector.errors import CaptureError, StoreError
 from inspector.store import LIMIT_BYTES
 
-__all__ = ["MEMBERS", "Archive", "opened_zip"]
-
 MEMBERS: Final = 100_000
 """Members of an archive."""
 

@@ -11,8 +11,6 @@ from inspector.harmony.text import text_of
 from inspector.harmony.transcript import Message
 from inspector.reading import ChoiceReading, Evidence, Reading
 
-__all__ = ["no_answer", "special_tokens", "unknown_headers"]
-
 _FIRST_SPECIAL: Final = 199_998
 """Ids from here on are special tokens, named or reserved."""
 _ENDED: Final = frozenset({"stop", "completed"})

@@ -6,8 +6,6 @@ from inspector.audit.words import quote
 from inspector.harmony.text import text_of
 from inspector.harmony.vocab import Marker
 
-__all__ = ["below_limit_words", "ended_words", "special_token_words", "stopped_words"]
-
 
 def special_token_words(finding: Finding) -> str:
     """A special token inside a body, or an ID outside the vocabulary, as a clause."""

@@ -13,15 +13,6 @@ from inspector.harmony.text import text_of
 from inspector.harmony.transcript import Message
 from inspector.reading import ChoiceReading
 
-__all__ = [
-    "broken_arguments",
-    "call_findings",
-    "nameless_calls",
-    "undelivered_calls",
-    "wrong_arguments",
-    "wrong_name",
-]
-
 
 def undelivered_calls(choice: ChoiceReading, alignment: Alignment) -> set[str]:
     """Fields of tool calls of which nothing arrived anywhere, neither name nor arguments."""

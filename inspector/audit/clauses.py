@@ -18,8 +18,6 @@ from inspector.audit.wording import counted_and_sent, sent_as
 from inspector.audit.words import amount, counted, field_words, joined, per_field, quote
 from inspector.deltas import CONTENT, REASONING, tool_index
 
-__all__ = ["LOSSES", "NEUTRAL", "aborted", "loss_clauses", "model_clause", "warning_clause"]
-
 _LOST: Final = {
     Kind.DROPPED: ("lost", "of"),
     Kind.GARBLED: ("garbled", "in"),

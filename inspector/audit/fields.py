@@ -18,8 +18,6 @@ from inspector.deltas import tool_index, tool_name
 from inspector.harmony.text import text_of
 from inspector.reading import ChoiceReading, Reading
 
-__all__ = ["FieldState", "FieldTexts", "field_texts"]
-
 _TEXT: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.TEXT) | {Kind.UNSERVED}
 """Kinds that say of a field that its text is wrong."""
 _HALF: Final = "\ufffd"

@@ -13,8 +13,6 @@ from inspector.audit.words import is_json
 from inspector.deltas import CONTENT, REASONING, Delta, tool_arguments, tool_index, tool_name
 from inspector.reading import ChoiceReading, Reading
 
-__all__ = ["final_findings"]
-
 _MARKER = "<|"
 
 

@@ -6,8 +6,6 @@ from typing import Any, Final
 
 from inspector.audit.kinds import Code, Kind, Severity
 
-__all__ = ["Facts", "Finding", "Implied", "Missing"]
-
 
 class Missing(StrEnum):
     """Whether tokens were lost between the last token sent and the one that the parser rejected."""

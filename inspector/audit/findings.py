@@ -22,8 +22,6 @@ from inspector.audit.stream_checks import end_findings
 from inspector.deltas import tool_index
 from inspector.reading import ChoiceReading, Reading
 
-__all__ = ["audit"]
-
 
 def audit(
     reading: Reading,

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["KINDS", "Code", "Kind", "KindInfo", "Severity", "Side", "kind_and_key", "kind_label"]
-
 
 class Severity(StrEnum):
     """How bad; errors are losses or failures, warnings are things to know."""

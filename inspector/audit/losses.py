@@ -17,8 +17,6 @@ from inspector.harmony.text import text_of
 from inspector.harmony.transcript import Refusal
 from inspector.reading import ChoiceReading, Reading
 
-__all__ = ["lost_findings", "refusal_findings"]
-
 _MARKER = "<|"
 _KINDS = {
     FateState.DROPPED: (Kind.DROPPED, Code.TEXT_LOST),

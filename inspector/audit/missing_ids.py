@@ -6,8 +6,6 @@ from inspector.capture import EventKind
 from inspector.harmony.vocab import Marker
 from inspector.reading import Evidence, Reading
 
-__all__ = ["asks_for_ids", "evidence_hint", "ids_hint", "ids_missing"]
-
 _FIRST = {Marker.CHANNEL, Marker.START}
 """Ids that a completion begins with, but for one that names a recipient first."""
 _HEADER_AT_MOST = 12

@@ -15,8 +15,6 @@ from inspector.deltas import tool_index, tool_name
 from inspector.engines.replays import is_replayed
 from inspector.reading import ChoiceReading, Reading
 
-__all__ = ["unoffered_calls"]
-
 _ASKS: Final = ("messages", "input")
 """Keys of a request that is known."""
 _LISTED_AT_MOST: Final = 64

@@ -15,8 +15,6 @@ from inspector.audit.kinds import Kind
 from inspector.audit.losses import lost_findings, refusal_findings
 from inspector.reading import ChoiceReading, Reading
 
-__all__ = ["reconstructed_findings"]
-
 
 def reconstructed_findings(
     reading: Reading, choice: ChoiceReading, alignment: Alignment | None

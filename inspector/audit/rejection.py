@@ -20,8 +20,6 @@ from inspector.harmony.vocab import MARKERS, Marker
 from inspector.reading import ChoiceReading, Reading
 from inspector.wire.stream import ServerError
 
-__all__ = ["Rejection", "UnsentKind", "culprit", "header_words", "rejection"]
-
 _HeaderReason = Literal[
     Reason.UNKNOWN_ROLE, Reason.NO_ROLE, Reason.NO_CHANNEL, Reason.EXTRA_WORDS, Reason.UNDECODABLE
 ]

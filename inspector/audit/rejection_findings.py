@@ -9,8 +9,6 @@ from inspector.audit.words import events_of
 from inspector.harmony.text import text_of
 from inspector.reading import Reading
 
-__all__ = ["is_rejection", "rejected", "rejection_findings"]
-
 _CODES = frozenset({Code.SERVER_REJECTED_TOKEN, Code.SERVER_REJECTED_HEADER})
 
 

@@ -14,8 +14,6 @@ from inspector.harmony.text import text_of
 from inspector.reading import ChoiceReading, Evidence, Reading
 from inspector.wire.stream import Notice, ServerError, error_in, loads
 
-__all__ = ["end_findings", "server_errors"]
-
 _SLACK_TOKENS: Final = 8
 _SLACK_PART: Final = 20
 _SLACK_WITHOUT_ANSWER: Final = 3

@@ -9,8 +9,6 @@ from typing import Final
 from inspector.harmony.vocab import encode, encode_plain, is_endless
 from inspector.reading import Reading
 
-__all__ = ["explained_tokens"]
-
 _OPENING: Final = 2
 """`<|start|>assistant`, which the prompt gives for the first message."""
 

@@ -26,8 +26,6 @@ from inspector.formats import clip, listed
 from inspector.harmony.reconstruction import Certainty, Reconstruction
 from inspector.reading import Evidence, Reading
 
-__all__ = ["Clause", "Level", "Verdict", "clauses", "verdict"]
-
 
 class Level(StrEnum):
     """The worst that was found; `unknown` when the evidence allows no verdict."""

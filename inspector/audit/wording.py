@@ -12,8 +12,6 @@ from inspector.audit.rejection import Rejection, UnsentKind
 from inspector.audit.words import counted, field_words, quote, tokens_words
 from inspector.formats import listed
 
-__all__ = ["counted_and_sent", "explain", "place", "sent_as", "title", "unended", "unsent_words"]
-
 _OFFERED_NAMED: Final = 4
 """Tools of the request that a sentence names; more are counted."""
 _IMPLIED: Final = {

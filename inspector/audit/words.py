@@ -8,18 +8,6 @@ from inspector.audit.finding import Finding
 from inspector.formats import clip, count, listed
 from inspector.reading import ChoiceReading
 
-__all__ = [
-    "amount",
-    "counted",
-    "events_of",
-    "field_words",
-    "is_json",
-    "joined",
-    "per_field",
-    "quote",
-    "tokens_words",
-]
-
 
 def field_words(field: str | None) -> str:
     """A field as a sentence calls it."""

@@ -11,8 +11,6 @@ import httpx
 from inspector.errors import ConnectionFailed, InspectorError
 from inspector.wire.endpoints import ASKED
 
-__all__ = ["AddressInvalid", "Server", "Settings"]
-
 _ENDPOINTS: Final = re.compile(rf"(?:{'|'.join(spec.path for spec in ASKED)}|/models)/?$")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _HEADER_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")

@@ -28,8 +28,6 @@ from inspector.engines import engine_of
 from inspector.errors import ConnectionFailed
 from inspector.wire.endpoints import spec_of
 
-__all__ = ["ask"]
-
 RESUMES: Final = 3
 """How often a broken background stream is resumed."""
 

@@ -7,8 +7,6 @@ import zlib
 from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["READABLE_CODINGS", "Decoder", "Undecodable", "decoder"]
-
 READABLE_CODINGS: Final = "gzip, deflate"
 """What a recorded request may accept: codings that are decoded here too."""
 

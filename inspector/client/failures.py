@@ -18,8 +18,6 @@ from inspector.formats import clip
 from inspector.wire.endpoints import EndpointSpec
 from inspector.wire.stream import loads
 
-__all__ = ["connection_failure", "is_timeout", "refusal", "said", "unfinished"]
-
 _SAID_AT_MOST: Final = 300
 
 

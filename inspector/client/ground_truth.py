@@ -24,8 +24,6 @@ from inspector.prompt import asked, render
 from inspector.wire.endpoints import spec_of
 from inspector.wire.stream import loads, token_ids
 
-__all__ = ["RenderedPrompt", "answer_room", "render_locally", "rendered_prompt"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderedPrompt:

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from inspector.errors import ConnectionFailed
 
-__all__ = ["Outcome", "OutcomeKind", "Problem", "RequestFailed"]
-
 
 class OutcomeKind(StrEnum):
     """How a live request ended."""

@@ -19,17 +19,6 @@ from inspector.errors import ConnectionFailed
 from inspector.wire.endpoints import spec_of
 from inspector.wire.stream import loads
 
-__all__ = [
-    "get_json",
-    "list_models",
-    "open_client",
-    "owner_in",
-    "timeouts",
-    "transport_to",
-    "trust",
-    "version_and_owner",
-]
-
 
 def open_client(server: Server, inner: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncClient:
     """A plain client for the server's other paths; raises ConnectionFailed for a bad CA file."""

@@ -2,8 +2,6 @@
 
 from typing import Any, Final
 
-__all__ = ["PROMPT", "TOOL_PROMPT", "WEATHER"]
-
 PROMPT: Final = "Think briefly, then answer in one short sentence: what is 17 times 3?"
 TOOL_PROMPT: Final = (
     "Call the function get_weather for Paris now. Do not answer in words: a call is the only correct answer."

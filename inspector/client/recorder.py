@@ -16,8 +16,6 @@ from inspector.client.decoding import Decoder, Undecodable, decoder
 from inspector.wire.endpoints import DONE, TERMINAL_TYPES
 from inspector.wire.sse import SseDecoder, SseItem
 
-__all__ = ["Recorder", "Sink"]
-
 BODY_LIMIT_BYTES: Final = 64 * 2**20
 _LONG_BYTES: Final = 2**20
 """To keep events of more than this takes a turn of its own."""

@@ -10,8 +10,6 @@ import httpx
 
 from inspector.client.address import Server
 
-__all__ = ["Redirected", "checked", "is_redirect", "within_host"]
-
 _WITHOUT_BODY: Final = frozenset((301, 302, 303))
 """Status codes after which a POST is repeated as a GET; 307 and 308 keep method and body."""
 _PORTS: Final = {"http": 80, "https": 443}

@@ -14,8 +14,6 @@ from inspector.engines import DEFAULT, Engine
 from inspector.errors import InspectorError
 from inspector.wire.endpoints import spec_of
 
-__all__ = ["LiveRequest", "body", "parse_messages", "parse_tools"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveRequest:

@@ -9,8 +9,6 @@ from inspector.capture import End, Event, Header
 from inspector.client.recorder import Sink
 from inspector.redaction import is_secret_parameter
 
-__all__ = ["secrets_of", "without_secrets"]
-
 _SECRET: Final = ("auth", "cookie", "credential", "key", "passw", "secret", "session", "signature", "token")
 _SHORTEST: Final = 8
 """Shorter values (`EMPTY`) are no keys, and replacing them would change what the model said."""

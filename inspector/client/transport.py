@@ -28,18 +28,6 @@ from inspector.store import CaptureWriter, open_writer
 from inspector.wire.endpoints import endpoint_of_path
 from inspector.wire.stream import loads
 
-__all__ = [
-    "AsyncRecordingTransport",
-    "FileSink",
-    "RecordingTransport",
-    "async_recording_client",
-    "content_of",
-    "endpoint_of",
-    "header_of",
-    "recording_client",
-    "secrets_in",
-]
-
 CLOSED: Final = "the client closed the stream"
 
 _LOG: Final = logging.getLogger(__name__)

@@ -13,16 +13,6 @@ from inspector.client.request import LiveRequest, parse_messages, parse_tools
 from inspector.errors import InspectorError, StoreError
 from inspector.wire.endpoints import ASKED, spec_of
 
-__all__ = [
-    "add_connection_options",
-    "add_request_options",
-    "add_server_options",
-    "add_usual_options",
-    "request_of",
-    "server_of",
-    "usual_request",
-]
-
 
 def add_request_options(parser: ArgumentParser | _ArgumentGroup, *, required: bool) -> None:
     """Add the options of the request, except the model."""

@@ -30,8 +30,6 @@ from inspector.views.prompt_rows import sentence_with_prompt
 from inspector.views.rows import audit_row, finding_words
 from inspector.views.sarif import audit_sarif
 
-__all__ = ["add_parser"]
-
 _SHOWN = 20
 """Differences of a prompt that are printed."""
 

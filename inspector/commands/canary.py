@@ -17,8 +17,6 @@ from inspector.formats import count
 from inspector.tap import FolderSink
 from inspector.watch.canary import NAME, Canary, usual_requests
 
-__all__ = ["add_parser"]
-
 _EXAMPLE = """example:
   python -m inspector canary --base-url http://localhost:8000/v1 --model openai/gpt-oss-20b \\
       --every 60s --captures canary --keep failing --keep-bytes 500MB --metrics 9464

@@ -8,8 +8,6 @@ from inspector.commands.shared import add_fail_on, aligned, fails, say, whole_nu
 from inspector.formats import number
 from inspector.lint import Advice
 
-__all__ = ["add_options", "exit_code", "report_lines", "say_reports"]
-
 K = TypeVar("K", bound=str)
 
 

@@ -29,8 +29,6 @@ from inspector.views.comparison_rows import (
     timing_rows,
 )
 
-__all__ = ["add_parser"]
-
 _EXAMPLE = """examples:
   python -m inspector compare old.jsonl new.jsonl
   python -m inspector compare reference.jsonl a.jsonl b.jsonl c.jsonl

@@ -22,8 +22,6 @@ from inspector.diagnosis.decompress import HEAD, decompress
 from inspector.errors import StoreError
 from inspector.triage import may_be_capture, most_bytes, of_content
 
-__all__ = ["add_parser"]
-
 _EXAMPLE = """examples:
   python -m inspector diagnose vllm.log
   echo 'Unexpected token 200002 while expecting start token 200006' | python -m inspector diagnose

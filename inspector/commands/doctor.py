@@ -9,8 +9,6 @@ from inspector.doctor import CheckState, Checkup, check_server
 from inspector.errors import ConnectionFailed
 from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows, release_rows
 
-__all__ = ["add_parser"]
-
 _EXAMPLE = """example:
   python -m inspector doctor --base-url http://localhost:8000/v1
 

@@ -18,8 +18,6 @@ from inspector.commands.lab_options import (
 from inspector.commands.shared import Commands
 from inspector.lab.install import NEWEST
 
-__all__ = ["add_parser"]
-
 
 def add_parser(commands: Commands) -> None:
     """Add `lab` and its own commands."""

@@ -9,8 +9,6 @@ from inspector.lab import scripts
 from inspector.lab.exchange import disagreement, fixture_of, fixtures_of
 from inspector.lab.vllm_tests import DATA_FILE, TEST_FILE, write_vllm_tests
 
-__all__ = ["fixtures_command"]
-
 
 def fixtures_command(arguments: Namespace) -> int:
     """Read fixtures of CanIToolCall, and write the scripts as such or as tests of vLLM."""

@@ -14,8 +14,6 @@ from inspector.lab.process import kill_is_interrupt
 from inspector.lab.server import STEP_MS
 from inspector.lab.standin.install import FRONT_END, RUST
 
-__all__ = ["ENDPOINTS", "add_package", "add_release", "add_selection", "add_step_ms", "lab_command"]
-
 ENDPOINTS: Final = [endpoint.value for endpoint in scripts.ENDPOINTS]
 _LONGEST_STEP_MS: Final = 10_000
 

@@ -40,22 +40,6 @@ from inspector.metrics import figures
 from inspector.reading import read
 from inspector.store import save
 
-__all__ = [
-    "adopt_command",
-    "bisect_command",
-    "derender_command",
-    "gate_command",
-    "install_command",
-    "load_command",
-    "matrix_command",
-    "record_command",
-    "scripts_command",
-    "serve_command",
-    "shrink_command",
-    "watch_command",
-]
-
-
 BISECTED_AT_ONCE: Final = 2
 """Front ends that a search starts together; a release with its own engine needs all memory for itself."""
 

@@ -10,8 +10,6 @@ from inspector.commands.scan import scan_folder
 from inspector.commands.shared import Commands, print_json, say, whole_number, write_text
 from inspector.errors import InspectorError
 
-__all__ = ["add_parser"]
-
 _EXAMPLE: Final = """example:
   python -m inspector library scans/evals
   python -m inspector library scans/evals --filter "kind = 'dropped' AND tokens > 500" --rows 20

@@ -11,8 +11,6 @@ from inspector.formats import clip, count, number
 from inspector.lint import RULES, Column, Form, LintReport, Rule, lint
 from inspector.views.sarif import sarif, sarif_result
 
-__all__ = ["add_parser"]
-
 _EXAMPLE = """examples:
   python -m inspector lint fixtures/lint/template-teaches-two-terminators.jsonl
   python -m inspector lint samples_ifeval.jsonl.gz --answer filtered_resps --json

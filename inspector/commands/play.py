@@ -12,8 +12,6 @@ from inspector.errors import InspectorError
 from inspector.playback import FAULTS, Settings, playback_routes
 from inspector.store import builtin, load
 
-__all__ = ["add_parser"]
-
 _FAULTS = "\n".join(f"  {one.example:24} {one.words}" for one in FAULTS.values())
 _EXAMPLE = f"""example:
   python -m inspector play fixtures/*.jsonl --port 8001

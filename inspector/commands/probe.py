@@ -10,8 +10,6 @@ from inspector.commands.redact import add_redact_option
 from inspector.commands.shared import Commands
 from inspector.wire.endpoints import asked_endpoints
 
-__all__ = ["FAIL_ON", "Amount", "add_parser"]
-
 FAIL_ON: Final = ("damaged", "failed", "unknown", "never")
 """What an exit code of 1 stands for; each includes those before it."""
 

@@ -39,8 +39,6 @@ from inspector.probe.reporting import progress_line
 from inspector.runs.registry import FOLDER_VARIABLE
 from inspector.wire.endpoints import asked_endpoints
 
-__all__ = ["run"]
-
 _REPEAT: Final = 20
 _AT_MOST_WITH_RATE: Final = 256
 _TERMINAL_EACH_S: Final = 0.5

@@ -35,8 +35,6 @@ from inspector.probe.proof import (
 )
 from inspector.wire.endpoints import asked_endpoints
 
-__all__ = ["add_parser"]
-
 _COMMAND: Final = "vllm serve {model} --port {port} --enable-auto-tool-choice --tool-call-parser openai"
 _START_AT_LEAST_S: Final = 60.0
 """Seconds that a start may take, however little time is left."""

@@ -13,8 +13,6 @@ from inspector.masking import masked
 from inspector.runs.registry import Registry
 from inspector.store import save
 
-__all__ = ["add_parser"]
-
 _EXAMPLE = """example:
   python -m inspector record --base-url http://localhost:8000/v1 --model openai/gpt-oss-20b \\
       --endpoint chat --prompt "What is the weather in Paris?" --out weather.jsonl

@@ -13,8 +13,6 @@ from inspector.inspection import inspect
 from inspector.masking import Standins, masked
 from inspector.store import save
 
-__all__ = ["add_parser", "add_redact_option", "fresh"]
-
 _EXAMPLE = """examples:
   python -m inspector redact capture.jsonl --out shared.jsonl
   python -m inspector redact captures/*.jsonl --out shared/

@@ -8,8 +8,6 @@ from inspector.errors import InspectorError
 from inspector.inspection import inspect
 from inspector.report import html_report, markdown_report
 
-__all__ = ["add_parser"]
-
 _EXAMPLE = """examples:
   python -m inspector report fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl --html report.html
   python -m inspector report stream.jsonl --markdown - --html report.html --against older.jsonl

@@ -9,8 +9,6 @@ from inspector.formats import clip, count, number
 from inspector.harmony.text import texts
 from inspector.rollout import CAUSES, Cause, RolloutReport, check
 
-__all__ = ["add_parser"]
-
 _EXAMPLE = """examples:
   python -m inspector rollout fixtures/rollout/tool-loops.jsonl
   python -m inspector rollout rollouts.jsonl --group trajectory_id --json

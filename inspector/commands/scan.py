@@ -15,8 +15,6 @@ from inspector.commands.shared import Commands, add_fail_on, print_json, redraw,
 from inspector.formats import count, number
 from inspector.runs.registry import FOLDER_VARIABLE
 
-__all__ = ["add_parser", "default_folder", "scan_folder"]
-
 _EXAMPLE: Final = """example:
   python -m inspector scan captures/ --out scans/canary
   python -m inspector scan 'runs/**/*.jsonl.zst' results.zip s3://bucket/evals/ --out scans/evals

@@ -17,15 +17,6 @@ from inspector.errors import InspectorError
 from inspector.hosts import HOSTS_VARIABLE, TrustedHosts
 from inspector.sockets import without_delay
 
-__all__ = [
-    "add_address_options",
-    "add_host_options",
-    "port_number",
-    "serve",
-    "serving_beside",
-    "uvicorn_server",
-]
-
 
 def add_address_options(parser: ArgumentParser, *, port: int) -> None:
     """Add the options that say where to listen, and to which hosts to answer."""

@@ -17,25 +17,6 @@ from inspector.formats import count
 from inspector.reading import Reading
 from inspector.store import load, loads, replacing
 
-__all__ = [
-    "Commands",
-    "Parser",
-    "add_fail_on",
-    "aligned",
-    "captures",
-    "fails",
-    "one_capture",
-    "print_json",
-    "printable",
-    "redraw",
-    "say",
-    "stdin_bytes",
-    "tell",
-    "tokens_known",
-    "whole_number",
-    "write_text",
-]
-
 
 class Commands(Protocol):
     """The subparsers of the program (`argparse` keeps their type private)."""

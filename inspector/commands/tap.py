@@ -20,8 +20,6 @@ from inspector.tap import FolderSink, Tap, Upstream, tap_mount, tap_routes
 from inspector.watch import Keep
 from inspector.watch.redacting import RedactingSink
 
-__all__ = ["add_parser"]
-
 _EXAMPLE = """example:
   python -m inspector tap --upstream http://localhost:8000/v1 --port 8002 --captures captures
   OPENAI_BASE_URL=http://localhost:8002/v1 python my_program.py

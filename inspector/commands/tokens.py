@@ -14,8 +14,6 @@ from inspector.reading import Reading, read
 from inspector.views.prompt_rows import prompt_token_rows
 from inspector.views.rows import token_rows
 
-__all__ = ["add_parser"]
-
 _NOTE = (
     "reconstructed from the final object: its messages take as many tokens as the server counted. ? stands "
     "where several spellings fit"

@@ -8,8 +8,6 @@ from inspector.errors import InspectorError, StoreError
 from inspector.runs.registry import Registry
 from inspector.runs.trial import Trial
 
-__all__ = ["add_ask_options", "asked", "given_without_ask"]
-
 
 def add_ask_options(parser: ArgumentParser) -> None:
     """Add the options."""

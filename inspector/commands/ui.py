@@ -13,8 +13,6 @@ from inspector.errors import InspectorError
 from inspector.hosts import HOSTS_VARIABLE
 from inspector.store import APP
 
-__all__ = ["add_parser", "command_of"]
-
 _EXAMPLE: Final = """example:
   python -m inspector ui --port 8501
 

@@ -12,8 +12,6 @@ from inspector.commands.serving import port_number, serving_beside
 from inspector.watch import Keep, Keeping, Metrics, Watch, metrics_app
 from inspector.watch.spans import Spans
 
-__all__ = ["Watching", "add_watch_options", "seconds", "watching"]
-
 _SIZE: Final = re.compile(r"(\d{1,12}(?:\.\d{1,3})?)([kMGT]?)B?")
 _UNITS: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _TIME: Final = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)(ms|s|min|h|d)?")

@@ -8,8 +8,6 @@ from inspector.formats import listed
 from inspector.prompt import first_difference, known_ids
 from inspector.reading import Reading
 
-__all__ = ["cause"]
-
 _SAMPLING: Final = frozenset(
     {
         "temperature",

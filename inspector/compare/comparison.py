@@ -14,8 +14,6 @@ from inspector.inspection import Inspection
 from inspector.metrics import Figures
 from inspector.prompt import FirstDifference, first_difference, prompt_ids
 
-__all__ = ["Apart", "ChoiceComparison", "Comparison", "Divergence", "Outcome"]
-
 
 class Outcome(StrEnum):
     """The result of a comparison."""

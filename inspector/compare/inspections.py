@@ -13,8 +13,6 @@ from inspector.inspection import Inspection
 from inspector.metrics import figures
 from inspector.reading import ChoiceReading, Reading
 
-__all__ = ["compare", "compare_all"]
-
 
 def compare(left: Inspection, right: Inspection) -> Comparison:
     """Hold `right` against `left`, by token where both sides have ids."""

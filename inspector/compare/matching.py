@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from inspector.audit import Finding, Kind, Severity
 from inspector.compare.sequences import Sides
 
-__all__ = ["FindingPairs", "match"]
-
 _ABOUT_THE_STREAM = {Kind.DISCONNECTED, Kind.PROTOCOL, Kind.COUNT_MISMATCH}
 """Their texts hold counts and transport words, which differ from run to run."""
 

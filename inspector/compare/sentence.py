@@ -16,8 +16,6 @@ from inspector.formats import listed
 from inspector.harmony.text import text_of
 from inspector.inspection import Inspection
 
-__all__ = ["Judgement", "Pair", "judge", "labels"]
-
 _SERVERS: Final = frozenset(kind for kind, info in KINDS.items() if info.side in {Side.TEXT, Side.ABORT})
 """Kinds that a server causes, whatever the model emitted."""
 

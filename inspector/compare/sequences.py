@@ -13,8 +13,6 @@ from typing import Final, NamedTuple
 
 from inspector.alignment.edits import common_prefix, levenshtein
 
-__all__ = ["Counts", "Fold", "Lane", "Sides", "Stretch", "folds", "lay"]
-
 _CELLS_AT_MOST: Final = 600_000_000
 """Product of lengths that is aligned exactly; about a third of a second (bench/compare.py)."""
 

@@ -8,8 +8,6 @@ from inspector.formats import clip, count
 from inspector.prompt import PromptPlace, first_difference, known_ids
 from inspector.reading import Reading
 
-__all__ = ["Setting", "differing"]
-
 _ROWS_AT_MOST: Final = 200
 _DEPTH_AT_MOST: Final = 6
 _SHOWN: Final = 400

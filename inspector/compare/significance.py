@@ -12,8 +12,6 @@ from typing import Final
 from inspector.audit import Severity
 from inspector.inspection import Inspection
 
-__all__ = ["Repeats", "fisher_exact", "significance"]
-
 TEST: Final = "Fisher's exact test, two-sided"
 _LEVEL: Final = 0.05
 

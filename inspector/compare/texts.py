@@ -11,8 +11,6 @@ from typing import Final, NamedTuple
 
 from inspector.compare.sequences import Lane, Sides, lay
 
-__all__ = ["FieldPair", "Piece", "diff", "pair_fields"]
-
 _WORDS: Final = re.compile(r"\w+|\s+|[^\w\s]", re.UNICODE)
 _FINE_AT_MOST: Final = 1_000_000
 """Product of lengths up to which a replaced stretch is compared by characters."""

@@ -9,8 +9,6 @@ from inspector.diagnosis.issue import Issue, Shown, Side
 from inspector.diagnosis.steps import Situation, first_step
 from inspector.diagnosis.versions import as_version
 
-__all__ = ["first_advice", "known_faults"]
-
 
 def first_advice(findings: Sequence[Finding], situation: Situation) -> str:
     """The first step for the likeliest known issue of some findings; empty when none is known."""

@@ -12,8 +12,6 @@ from typing import Final, NamedTuple
 from inspector.diagnosis.safe_yaml import read_yaml
 from inspector.diagnosis.versions import as_version
 
-__all__ = ["DEFAULT_FILE", "Anchor", "Releases", "releases"]
-
 DEFAULT_FILE: Final = Path(__file__).with_name("releases.yaml")
 
 

@@ -35,14 +35,6 @@ from inspector.harmony.text import text_of
 from inspector.harmony.violations import BETWEEN, Violation
 from inspector.reading import Reading
 
-__all__ = [
-    "answers_of_capture",
-    "answers_of_findings",
-    "diagnose_capture",
-    "match_findings",
-    "named_causes",
-]
-
 _LOOK_BACK: Final = 8
 """Places before a finding that are looked at; several forms of an issue may stand close together."""
 _REFUSALS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)

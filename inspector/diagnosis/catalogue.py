@@ -50,8 +50,6 @@ from inspector.diagnosis.schema import (
 )
 from inspector.errors import InspectorError
 
-__all__ = ["DEFAULT_FILE", "catalogue", "issues", "read_catalogue"]
-
 DEFAULT_FILE: Final = Path(__file__).with_name("known_issues.yaml")
 
 

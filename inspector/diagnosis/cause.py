@@ -17,18 +17,6 @@ from inspector.diagnosis.steps import Situation, beside, first_step, situation_o
 from inspector.engines import DEFAULT
 from inspector.reading import Reading
 
-__all__ = [
-    "SHOWN",
-    "Alternative",
-    "Cause",
-    "cause_of",
-    "leading",
-    "over_all_findings",
-    "server_lost",
-    "situation_among",
-    "together",
-]
-
 T = TypeVar("T")
 
 _EVIDENCE: Final[Mapping[Because, int]] = {

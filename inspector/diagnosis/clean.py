@@ -8,8 +8,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-__all__ = ["apart", "cleaned", "is_altered", "segments", "uncoloured", "unshipped"]
-
 _COLOUR: Final = re.compile(
     r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)?|[()][A-Z0-9]|[=>78cM])"
 )

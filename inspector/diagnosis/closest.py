@@ -17,7 +17,6 @@ from inspector.diagnosis.issue import Issue
 if TYPE_CHECKING:
     import sqlite3
 
-__all__ = ["closest"]
 
 _SHOWN: Final = 3
 _WORD: Final = re.compile(r"[^\W_]{2,40}")

@@ -10,8 +10,6 @@ import zstandard
 from inspector.errors import StoreError
 from inspector.importers import refuse_binary
 
-__all__ = ["HEAD", "decompress"]
-
 HEAD: Final = 65536
 """Bytes that may be looked at ahead."""
 

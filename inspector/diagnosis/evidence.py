@@ -26,8 +26,6 @@ from inspector.harmony.vocab import Marker, encode, encode_plain, is_marker
 from inspector.reading import ChoiceReading, Reading
 from inspector.reading import Evidence as Generated
 
-__all__ = ["Evidence", "ended_of"]
-
 _ENDED: Final[Mapping[str, Ended]] = {
     "length": Ended.LENGTH,
     "max_output_tokens": Ended.LENGTH,

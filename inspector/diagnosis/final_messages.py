@@ -8,8 +8,6 @@ from inspector.reading import ChoiceReading, Reading
 from inspector.wire.final_messages import filled
 from inspector.wire.responses import item_texts
 
-__all__ = ["final_texts", "told_messages"]
-
 
 def told_messages(reading: Reading) -> Iterator[dict[str, str]]:
     """Role, channel, recipient, content type, body and name of each message; what is absent is ''.

@@ -12,8 +12,6 @@ from inspector.formats import clip
 from inspector.harmony.text import text_of
 from inspector.harmony.violations import Violated
 
-__all__ = ["Place", "finding_holds", "request_holds", "token_places", "told_words"]
-
 _REFUSALS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
 
 

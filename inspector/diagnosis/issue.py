@@ -13,20 +13,6 @@ from inspector.diagnosis.versions import Range
 from inspector.engines import DEFAULT, Engine
 from inspector.harmony.violations import Violation
 
-__all__ = [
-    "Asked",
-    "Confidence",
-    "Ended",
-    "FindingForm",
-    "Issue",
-    "Pattern",
-    "Rate",
-    "Side",
-    "Step",
-    "Texts",
-    "TokenForm",
-]
-
 
 class Side(StrEnum):
     """Who is at fault."""

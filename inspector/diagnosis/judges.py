@@ -13,8 +13,6 @@ from openai_harmony import HarmonyError, Message, Role, StreamableParser
 from inspector.formats import clip, count
 from inspector.harmony.vocab import Marker, encoding
 
-__all__ = ["Judgement", "judgements"]
-
 _SHOWN: Final = 60
 
 

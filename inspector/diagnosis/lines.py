@@ -11,20 +11,6 @@ from inspector.engines import ENGINES
 from inspector.engines import versions_in as engine_versions
 from inspector.wire.endpoints import ASKED
 
-__all__ = [
-    "LONGEST",
-    "access_of",
-    "anchor_of",
-    "error_of",
-    "exception_of",
-    "level_of",
-    "lines_of_file",
-    "minute_of",
-    "request_of",
-    "split",
-    "versions_in",
-]
-
 LONGEST: Final = 8192
 """Characters of a line that are looked at; prompts in logs can be far longer."""
 

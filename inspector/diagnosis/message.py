@@ -5,8 +5,6 @@ from typing import NamedTuple
 
 from inspector.diagnosis.anchors import Anchor
 
-__all__ = ["Match", "Message"]
-
 
 @dataclass(slots=True)
 class Message:

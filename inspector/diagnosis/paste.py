@@ -13,8 +13,6 @@ from inspector.diagnosis.lines import Split
 from inspector.diagnosis.message import Match, Message
 from inspector.diagnosis.pieces import Known, Piece, beginning_of, joined
 
-__all__ = ["BREAKS_OFF", "Paste", "messages_of"]
-
 BREAKS_OFF: Final = "a traceback that is cut off: "
 """Begins the message of a traceback without its last line."""
 

@@ -6,8 +6,6 @@ from typing import Final, NamedTuple
 
 from inspector.diagnosis.issue import Pattern
 
-__all__ = ["Known", "Piece", "beginning_of", "joined"]
-
 _LINES: Final = 4
 """Lines that a message is looked for in."""
 _NARROW: Final = 16

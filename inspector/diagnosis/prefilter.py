@@ -7,8 +7,6 @@ can lack.
 import re
 from typing import Final
 
-__all__ = ["LEAST", "needed_literal"]
-
 LEAST: Final = 4
 """Shorter runs would be found in nearly every line."""
 

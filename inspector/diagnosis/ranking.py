@@ -16,8 +16,6 @@ from inspector.diagnosis.versions import as_version
 from inspector.engines import DEFAULT, ENGINES, Engine
 from inspector.formats import listed
 
-__all__ = ["Answer", "Because", "Reason", "of_rejection", "ranked", "sides", "version_reason"]
-
 
 class Because(StrEnum):
     """What an answer rests on."""

@@ -14,8 +14,6 @@ from inspector.diagnosis.versions import Range, as_version
 from inspector.harmony.vocab import Marker
 from inspector.reading import Reading
 
-__all__ = ["Bounds", "release_bounds"]
-
 _FIRST_EVENTS: Final = 64
 _RELEASES: Final = tuple(f"0.{minor}.{patch}" for minor in range(10, 60) for patch in range(3))
 _Pair = tuple[str | None, str | None]

@@ -15,8 +15,6 @@ from inspector.diagnosis.steps import Situation, beside, steps_for
 from inspector.diagnosis.timeline import Count
 from inspector.engines import DEFAULT
 
-__all__ = ["NOTHING", "Diagnosis", "DiagnosisOutcome", "Failure", "paste_next", "sentence"]
-
 NOTHING: Final = "No known issue matches this text."
 _DIAGNOSE_LOG: Final = "docker logs CONTAINER 2>&1 | python -m inspector diagnose"
 _PASTE_NEXT: Final = (

@@ -15,17 +15,6 @@ from inspector.diagnosis.safe_yaml import read_yaml
 from inspector.diagnosis.schema import Fields, anywhere, identifier, several, text, word
 from inspector.engines import DEFAULT, ENGINES
 
-__all__ = [
-    "DEFAULT_FILE",
-    "Case",
-    "Route",
-    "RouteKind",
-    "find_server",
-    "find_startup",
-    "names_ours",
-    "routes",
-]
-
 DEFAULT_FILE: Final = Path(__file__).with_name("routes.yaml")
 
 

@@ -7,8 +7,6 @@ from inspector.diagnosis.ranking import Answer
 from inspector.diagnosis.result import Diagnosis, Failure
 from inspector.diagnosis.routes import Route
 
-__all__ = ["answer_row", "diagnosis_row", "failure_row", "issue_row", "route_row"]
-
 
 def issue_row(issue: Issue) -> dict[str, Any]:
     """What a person needs to know of an entry."""

@@ -4,8 +4,6 @@ from typing import Any, Final
 
 import yaml
 
-__all__ = ["read_yaml"]
-
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 

@@ -34,8 +34,6 @@ from inspector.diagnosis.timeline import Timeline
 from inspector.diagnosis.wanted import Wanted
 from inspector.engines import PACKAGES
 
-__all__ = ["REQUESTS", "Scan", "VersionSeen"]
-
 REQUESTS: Final = "requests"
 """Name of the requests in the timeline."""
 

@@ -13,29 +13,6 @@ from inspector.diagnosis.versions import Range, as_version
 from inspector.engines import ENGINES
 from inspector.harmony.violations import Violation
 
-__all__ = [
-    "PROGRAMS",
-    "Fields",
-    "Wrong",
-    "anywhere",
-    "by_program",
-    "engine",
-    "expression",
-    "flag",
-    "hint",
-    "identifier",
-    "mapping",
-    "message",
-    "pattern",
-    "several",
-    "text",
-    "verbatim",
-    "version",
-    "version_range",
-    "violation",
-    "word",
-]
-
 PROGRAMS: Final = (*(engine.program for engine in ENGINES), "openai-harmony", "oss-harmony", "llamafactory")
 """Programs that `affected` and `fixed_in` may name."""
 

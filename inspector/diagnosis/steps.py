@@ -22,17 +22,6 @@ from inspector.diagnosis.versions import as_version
 from inspector.engines import DEFAULT, Engine
 from inspector.reading import Reading
 
-__all__ = [
-    "MEASURED_FILE",
-    "Measured",
-    "Situation",
-    "beside",
-    "first_step",
-    "measured",
-    "situation_of",
-    "steps_for",
-]
-
 MEASURED_FILE: Final = Path(__file__).with_name("measured.json")
 
 _ANY: Final = "any"

@@ -27,8 +27,6 @@ from inspector.engines import DEFAULT, ENGINES, PACKAGES
 from inspector.harmony.parser_errors import parser_error
 from inspector.wire.endpoints import ASKED
 
-__all__ = ["diagnose_text"]
-
 _HARMONY: Final = tuple(spec.full_path for spec in ASKED if spec.parsed)
 """Paths whose answers a server parses."""
 _ENOUGH: Final = 20

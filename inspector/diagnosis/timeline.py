@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-__all__ = ["Count", "Timeline"]
-
 _WIDTHS: Final = (0, 1, 3, 6)
 """Characters to cut from `11-20 22:47` for minutes, ten minutes, hours, days."""
 _MOST: Final = 20_000

@@ -11,8 +11,6 @@ from functools import lru_cache
 from operator import eq, ge, gt, le, lt
 from typing import Final
 
-__all__ = ["Range", "as_version"]
-
 _VERSION: Final = re.compile(r"v?(\d{1,6}(?:\.\d{1,6}){1,3})(?:\.?(rc|dev|a|b|post)\.?(\d{0,6}))?(?:[+-].*)?")
 _ORDER: Final = {"dev": -4, "a": -3, "b": -2, "rc": -1, None: 0, "post": 1}
 _OPERATORS: Final[dict[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]]] = {

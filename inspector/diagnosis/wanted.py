@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Final
 
-__all__ = ["Wanted"]
-
 _EQUAL: Final = bytes.maketrans(b"123456789", b"000000000")
 _SHAPES: Final = 8192
 _LONGEST: Final = 512

@@ -12,8 +12,6 @@ from inspector.doctor.checks import Check, failed, ok, unknown, warning
 from inspector.engines import DEFAULT, engine_of
 from inspector.wire.stream import loads
 
-__all__ = ["Basics"]
-
 
 class Basics:
     """What the server says without generating."""

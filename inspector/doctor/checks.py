@@ -7,8 +7,6 @@ from typing import NamedTuple
 from inspector.engines import Engine
 from inspector.formats import count
 
-__all__ = ["Check", "CheckState", "Checkup", "KnownFault", "failed", "ok", "unknown", "warning"]
-
 
 class CheckState(StrEnum):
     """How a check went."""

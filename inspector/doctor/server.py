@@ -11,8 +11,6 @@ from inspector.doctor.checks import Check, Checkup, KnownFault
 from inspector.doctor.streams import Streams
 from inspector.runs.registry import Registry
 
-__all__ = ["check_server"]
-
 
 def check_server(server: Server, *, model: str | None = None, registry: Registry | None = None) -> Checkup:
     """Check a server; blocks until its streams have ended. `model` None takes its gpt-oss model."""

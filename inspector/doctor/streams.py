@@ -21,8 +21,6 @@ from inspector.reading import Evidence, Reading
 from inspector.runs.registry import Registry
 from inspector.runs.run import Run
 
-__all__ = ["Streams"]
-
 _MAX_TOKENS: Final = 512
 _ANSWER_WITHIN_S: Final = 120.0
 _TOOLS: Final = "tool calls"

@@ -11,8 +11,6 @@ from inspector.harmony.contract import STANDARD, Contract
 from inspector.harmony.parser_errors import ParserError, parser_error
 from inspector.wire.endpoints import ASKED, EndpointSpec
 
-__all__ = ["Engine"]
-
 _RELEASE = re.compile(r"v?(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?")
 
 

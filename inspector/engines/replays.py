@@ -2,8 +2,6 @@
 
 from typing import Final
 
-__all__ = ["is_replayed", "original_owner", "replayed_from"]
-
 _PLAYBACK: Final = "playback"
 _OF: Final = f"{_PLAYBACK}/"
 """Before the `owned_by` of the server that a capture came from."""

@@ -10,17 +10,6 @@ from inspector.engines.vllm import VLLM
 from inspector.engines.vllm_rust import VLLM_RUST
 from inspector.harmony.contract import Contract
 
-__all__ = [
-    "DEFAULT",
-    "ENGINES",
-    "OWN_IDS",
-    "PACKAGES",
-    "contract_of",
-    "engine_of",
-    "says_engine",
-    "versions_in",
-]
-
 ENGINES: Final = (VLLM, VLLM_RUST)
 
 DEFAULT: Final = VLLM

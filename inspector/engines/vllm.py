@@ -13,8 +13,6 @@ from typing import Final
 from inspector.capture import Endpoint
 from inspector.engines.engine import Engine
 
-__all__ = ["VLLM"]
-
 _NUMBER: Final = r"v?(?P<version>\d+\.\d+\.\d+[\w.]{0,20})"
 _GAP: Final = r"""(?:==|(?:[ _-]?version)?[\s:=|`*"']{1,40})"""
 _MEASURED: Final = r"(?:[%/|×]|(?:ms|s|sec|seconds?|min|minutes?|x|times|tok|tokens?|req|requests?|gi?b)\b)"

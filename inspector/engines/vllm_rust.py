@@ -16,8 +16,6 @@ from inspector.capture import Endpoint
 from inspector.engines.engine import Engine
 from inspector.harmony.contract import STANDARD_FIELDS, Contract
 
-__all__ = ["VLLM_RUST"]
-
 _NO_FLAG: Final = (
     "The Rust front end has no parser flags for gpt-oss; start vLLM's Python front end to compare."
 )

@@ -18,17 +18,6 @@ from inspector.harmony.text import text_of
 from inspector.harmony.transcript import Message, Transcript
 from inspector.harmony.vocab import Marker
 
-__all__ = [
-    "FUNCTIONS",
-    "STANDARD",
-    "STANDARD_FIELDS",
-    "Contract",
-    "Expected",
-    "ExpectedCall",
-    "Segment",
-    "expect",
-]
-
 FUNCTIONS: Final = "functions."
 """What a recipient begins with that is a function of the request."""
 _CONSTRAIN: Final = Marker.CONSTRAIN.text

@@ -8,17 +8,6 @@ from dataclasses import dataclass, replace
 
 from inspector.harmony.states import State
 
-__all__ = [
-    "BodyAdded",
-    "HarmonyEvent",
-    "Header",
-    "HeaderClosed",
-    "HeaderOpened",
-    "MessageClosed",
-    "Refused",
-    "shifted",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Header:

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-__all__ = ["ParserError", "Reason", "parser_error"]
-
 _LOOKED_AT: Final = 20_000
 """Characters of a message that are read: a header is quoted whole, and a model can make it long."""
 

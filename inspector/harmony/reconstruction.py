@@ -17,14 +17,6 @@ from inspector.harmony.spelling import HALF, Ending, Row, Spelling, Told, framin
 from inspector.harmony.text import text_of
 from inspector.harmony.vocab import Marker, is_endless
 
-__all__ = [
-    "Certainty",
-    "Fit",
-    "Reconstruction",
-    "Span",
-    "reconstruct",
-]
-
 _OFFSETS_AT_MOST: Final = 128
 """Lengths of the same messages, spelled otherwise, that are kept while a count is looked for."""
 _TYPE_OF_ANSWERS: Final = (" <|constrain|>json", " json")

@@ -14,8 +14,6 @@ from typing import Final
 
 from inspector.harmony.vocab import Marker, encode, encode_plain
 
-__all__ = ["HALF", "Ending", "Row", "Spelling", "Told", "framing", "has_unread", "spellings"]
-
 HALF: Final = "\ufffd"
 """What stands for a character of which only some bytes were sampled."""
 _HALVES_AT_MOST: Final = 4

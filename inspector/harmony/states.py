@@ -10,8 +10,6 @@ from typing import Final
 
 from inspector.harmony.vocab import Marker
 
-__all__ = ["HEADER_STATES", "LEAVES", "STOPS", "TRANSITIONS", "State", "after"]
-
 
 class State(StrEnum):
     """Where the stream is, before the next token."""

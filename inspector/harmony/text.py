@@ -10,8 +10,6 @@ from collections.abc import Iterable, Sequence
 
 from inspector.harmony.vocab import join_bytes, token_bytes
 
-__all__ = ["text_of", "texts"]
-
 _UTF8 = getincrementaldecoder("utf-8")
 
 

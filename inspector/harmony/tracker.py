@@ -30,8 +30,6 @@ from inspector.harmony.states import LEAVES, TRANSITIONS, State
 from inspector.harmony.transcript import USUAL_PROMPT
 from inspector.harmony.vocab import ASSISTANT, Marker, encoding, marker_places
 
-__all__ = ["HarmonyTracker"]
-
 _HEADER_AT_MOST: Final = 4096
 """Tokens of one header that the judge is asked about: its time grows with the square of them."""
 _KNOWN_AT_MOST: Final = 4096

@@ -15,8 +15,6 @@ from inspector.harmony.events import (
 )
 from inspector.harmony.states import HEADER_STATES, State
 
-__all__ = ["USUAL_PROMPT", "Message", "Refusal", "Transcript"]
-
 USUAL_PROMPT = -2
 """Where a header begins of which the prompt has `<|start|>assistant`."""
 _OPEN = Header(role=None, channel=None, recipient=None, content_type=None, constrained=False)

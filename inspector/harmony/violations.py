@@ -16,20 +16,6 @@ from typing import Final, NamedTuple, assert_never
 from inspector.harmony.parser_errors import ParserError, Reason
 from inspector.harmony.vocab import ASSISTANT, Marker, join_bytes, token_bytes
 
-__all__ = [
-    "BETWEEN",
-    "EXPECTED",
-    "TABLE",
-    "Place",
-    "TokenKind",
-    "Violated",
-    "Violation",
-    "between",
-    "kind_of",
-    "of_body",
-    "of_header",
-]
-
 ENDOFTEXT: Final = 199999
 _FIRST_SPECIAL: Final = 199998
 _ASSISTANT: Final = "assistant"

@@ -15,21 +15,6 @@ from openai_harmony import HarmonyEncoding, HarmonyEncodingName, HarmonyError, l
 
 from inspector.errors import InspectorError
 
-__all__ = [
-    "ASSISTANT",
-    "MARKERS",
-    "VOCABULARY_SIZE",
-    "Marker",
-    "encode",
-    "encode_plain",
-    "encoding",
-    "is_endless",
-    "is_marker",
-    "join_bytes",
-    "marker_places",
-    "token_bytes",
-]
-
 ASSISTANT: Final = 173781
 """The token `assistant`: a completion's prompt ends in `<|start|>` and this."""
 

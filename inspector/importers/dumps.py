@@ -13,8 +13,6 @@ from inspector.capture import ENDPOINT_GUESSED, Capture, Endpoint, Event, EventK
 from inspector.errors import CaptureError
 from inspector.importers.payloads import KINDS, answer
 
-__all__ = ["read_dump"]
-
 _HEADERS: Final = re.compile(rb"HTTP/[0-9.]+ ([0-9]{3})[^\n]*\n(?:[^\r\n]+\r?\n)*(?:\r?\n|\Z)")
 
 

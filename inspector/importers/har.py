@@ -20,8 +20,6 @@ from inspector.importers.payloads import Answer, answer, as_time, shown, told
 from inspector.redaction import redact
 from inspector.wire.endpoints import endpoint_of_path
 
-__all__ = ["is_har", "read_har"]
-
 _NAMELESS: Final = "message"
 """What a browser calls an event without an `event` field."""
 

@@ -14,8 +14,6 @@ from inspector.capture import Capture, Endpoint, Event, Header
 from inspector.errors import CaptureError
 from inspector.importers.payloads import KINDS, shown
 
-__all__ = ["ID_KEYS", "is_id_text", "read_id_list", "read_id_object", "read_id_text"]
-
 ID_KEYS: Final = ("token_ids", "output_token_ids", "tokens")
 """Keys of a JSON object that may contain the IDs."""
 

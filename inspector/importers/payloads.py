@@ -14,18 +14,6 @@ from inspector.errors import CaptureError
 from inspector.wire.endpoints import DONE, endpoint_of_payload
 from inspector.wire.sse import LIMIT_BYTES, SseDecoder, SseItem
 
-__all__ = [
-    "KINDS",
-    "Answer",
-    "answer",
-    "as_time",
-    "is_error",
-    "loads",
-    "shown",
-    "stream_answer",
-    "told",
-]
-
 KINDS: Final = "a capture, curl -N output, a HAR file, a list of token IDs or a vLLM log"
 """The supported formats, for error messages."""
 

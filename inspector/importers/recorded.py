@@ -12,8 +12,6 @@ from inspector.errors import CaptureError
 from inspector.importers.payloads import as_time, shown
 from inspector.wire.endpoints import endpoint_of_path
 
-__all__ = ["is_recorded", "read_recorded"]
-
 _REST: Final = ("id:", "retry:")
 
 

@@ -14,8 +14,6 @@ from inspector.bounds import CAPTURES, TOKENS, over
 from inspector.capture import Capture, Endpoint, Event, Header
 from inspector.errors import CaptureError
 
-__all__ = ["is_server_log", "read_server_log"]
-
 _MARK: Final = "output_token_ids: "
 _START: Final = re.compile(r"Generated response (\S+?)( \(streaming (?:delta|complete)\))?(?: details)?: ")
 _IDS: Final = r"((?:-?[0-9]{1,4000}(?:, ?-?[0-9]{1,4000})*,?)?)"

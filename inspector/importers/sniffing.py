@@ -19,8 +19,6 @@ from inspector.importers.recorded import is_recorded, read_recorded
 from inspector.importers.server_log import is_server_log, read_server_log
 from inspector.wire.endpoints import endpoint_of_payload
 
-__all__ = ["refuse_binary", "sniff_and_read"]
-
 _OWN: Final = re.compile(rb'\s*\{[^\n]{0,1000000}?"harmony_capture"\s*:')
 _DUMP: Final = re.compile(rb"\s*(?:HTTP/[0-9.]+ [0-9]{3}|(?:data|event|id|retry)?:)")
 _LATER_DUMP: Final = re.compile(rb"[\r\n](?:HTTP/[0-9.]+ [0-9]{3}|(?:data|event): ?[\[{a-z])")

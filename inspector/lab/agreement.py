@@ -13,8 +13,6 @@ from inspector.audit import Finding, Kind, Severity
 from inspector.lab.score import Outcome, Score
 from inspector.lab.scripts import Script
 
-__all__ = ["Reason", "disagreement"]
-
 _OF_TOKENS: Final = frozenset({Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER})
 _OF_FAILURE: Final = frozenset({Kind.SERVER_ERROR, Kind.DISCONNECTED})
 

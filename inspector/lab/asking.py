@@ -10,8 +10,6 @@ from inspector.lab.model import SERVED_NAME
 from inspector.lab.scripts import Script
 from inspector.wire.endpoints import spec_of
 
-__all__ = ["body", "function"]
-
 MAX_TOKENS: Final = 2000
 
 _TOOLS: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {

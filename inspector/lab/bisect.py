@@ -36,18 +36,6 @@ from inspector.lab.standin.serving import StandinServer
 from inspector.lab.standin.steps import UNSTREAMED
 from inspector.reading import Reading, read
 
-__all__ = [
-    "Change",
-    "Scorer",
-    "Visit",
-    "asking",
-    "bisect",
-    "endpoint_of",
-    "recorded_scores",
-    "releases",
-    "script_of_capture",
-]
-
 _WORST: Final = (Outcome.WHOLE, Outcome.TOLD, Outcome.SILENT)
 
 Scorer = Callable[[Sequence[str]], Sequence[Score]]

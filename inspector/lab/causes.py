@@ -16,8 +16,6 @@ from inspector.capture import Endpoint
 from inspector.diagnosis.versions import Range
 from inspector.errors import LabError
 
-__all__ = ["DEFAULT_FILE", "NONE", "CauseTable", "Right", "Rule", "load"]
-
 DEFAULT_FILE: Final = Path(__file__).with_name("causes.yaml")
 
 NONE: Final = "none"

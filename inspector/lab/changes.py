@@ -12,8 +12,6 @@ from inspector.lab.results import Run, version_key
 from inspector.lab.score import Outcome
 from inspector.lab.standin.steps import UNSTREAMED
 
-__all__ = ["Shift", "change_sentence", "neighbours", "shifts", "twin_of", "twins"]
-
 _WERE: Final = {
     Outcome.TOLD: ("reported error", "reported errors"),
     Outcome.SILENT: ("silent loss", "silent losses"),

@@ -31,13 +31,6 @@ from inspector.reading import ChoiceReading, Reading, read
 from inspector.wire.event_json import dumps
 from inspector.wire.stream import error_in, loads
 
-__all__ = [
-    "Derendered",
-    "checked",
-    "derender",
-    "scale_out",
-]
-
 _SCALE_OUT: Final = "--enable-scale-out"
 _SCALE_OUT_FROM: Final = version_key("0.30.0")
 

@@ -22,8 +22,6 @@ from inspector.lab.asking import function
 from inspector.lab.scripts import STOPS, Expectation, Piece, Script, ScriptClass, ToolCall
 from inspector.wire.stream import loads
 
-__all__ = ["Fixture", "disagreement", "fixture_of", "fixtures_of", "script_of"]
-
 FAMILY: Final = "gpt-oss"
 SPEC: Final = "0.1"
 _MODELS: Final = ("openai/gpt-oss-20b", "openai/gpt-oss-120b")

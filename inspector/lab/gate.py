@@ -15,8 +15,6 @@ from inspector.lab.score import Outcome, Score
 from inspector.lab.scripts import ENDPOINTS
 from inspector.lab.standin.steps import UNSTREAMED
 
-__all__ = ["Gate", "Worse", "gate", "gate_lines", "gate_markdown", "gate_row", "gate_sentence"]
-
 _ORDER: Final = (Outcome.SILENT, Outcome.TOLD, Outcome.WHOLE)
 _SHOWN: Final = 40
 """Worse cells that the Markdown lists."""

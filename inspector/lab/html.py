@@ -12,8 +12,6 @@ from inspector.lab.results import STAND_IN, Run
 from inspector.lab.score import Outcome, Score
 from inspector.lab.scripts import Script
 
-__all__ = ["SHAPES", "STYLE", "page"]
-
 SHAPES: Final = {Outcome.WHOLE: "●", Outcome.TOLD: "▲", Outcome.SILENT: "✕"}
 """Readable without colour: a disc, a triangle, a cross."""
 

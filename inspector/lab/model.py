@@ -16,15 +16,6 @@ from typing import Any, Final
 
 from inspector.harmony import vocab
 
-__all__ = [
-    "SERVED_NAME",
-    "TEXT_TOKENS",
-    "make_model",
-    "make_vocabulary",
-    "token_bytes_by_rank",
-    "uses_llama_body",
-]
-
 SERVED_NAME: Final = "openai/gpt-oss-tiny"
 TEXT_TOKENS: Final = 199_998
 """IDs below this are text, by rank; special tokens follow up to the end of the vocabulary."""

@@ -19,18 +19,6 @@ from inspector.lab.causes import NONE, CauseTable, Right
 from inspector.lab.results import STAND_IN, Run, captures_of, load_runs
 from inspector.store import load
 
-__all__ = [
-    "Mode",
-    "Named",
-    "as_mode",
-    "dump",
-    "first_finding",
-    "fixture_names",
-    "matrix_names",
-    "of_verdict",
-    "unstreamed_names",
-]
-
 
 class Mode(StrEnum):
     """How much of a capture was kept."""

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-__all__ = ["ENVIRONMENT_VARIABLE", "LabPaths", "default_root"]
-
 ENVIRONMENT_VARIABLE: Final = "HARMONY_INSPECTOR_LAB"
 
 

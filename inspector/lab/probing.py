@@ -8,8 +8,6 @@ from inspector.lab.asking import body
 from inspector.lab.scripts import named
 from inspector.probe import Ask
 
-__all__ = ["script_asks", "script_controls"]
-
 
 def script_asks(names: Sequence[str], endpoints: Sequence[Endpoint]) -> list[Ask]:
     """The requests that make a lab server sample scripts; each endpoint takes its turn.

@@ -19,8 +19,6 @@ from typing import Final, Self
 
 from inspector.errors import LabError
 
-__all__ = ["ServerProcess", "check_port", "free_port", "kill_is_interrupt"]
-
 GRACE_S: Final = 15.0
 """Seconds that a server has to stop by itself before it is killed."""
 

@@ -24,8 +24,6 @@ from inspector.lab.score import Outcome, Score
 from inspector.lab.scripts import ENDPOINTS, Script
 from inspector.store import replacing
 
-__all__ = ["address_of", "publish"]
-
 FORMAT: Final = 1
 
 _TITLE: Final = "Harmony conformance of vLLM releases"

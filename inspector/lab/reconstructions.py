@@ -15,8 +15,6 @@ from inspector.lab.scripts import load as load_scripts
 from inspector.reading import read
 from inspector.wire.final_messages import reconstructed
 
-__all__ = ["Grade", "Measured", "Told", "grade", "matrix_reconstructions", "run_reconstructions"]
-
 
 class Told(StrEnum):
     """What the final object tells of the messages."""

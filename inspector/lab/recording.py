@@ -21,8 +21,6 @@ from inspector.lab.scripts import Script
 from inspector.wire.endpoints import spec_of
 from inspector.wire.sse import SseDecoder
 
-__all__ = ["Target", "ask", "record", "server_version"]
-
 TIMEOUT_S: Final = 180.0
 """Longest silence of a server before a request counts as cut."""
 

@@ -17,19 +17,6 @@ from inspector.lab.scripts import ENDPOINTS, Script
 from inspector.lab.shrink import Shrunk
 from inspector.views.rows import audit_row, finding_row
 
-__all__ = [
-    "change_lines",
-    "change_row",
-    "change_sentence",
-    "derendered_lines",
-    "derendered_row",
-    "score_rows",
-    "script_row",
-    "shrunk_lines",
-    "shrunk_row",
-    "summary",
-]
-
 
 def score_rows(run: Run) -> list[dict[str, Any]]:
     """One row per cell of the matrix."""

@@ -7,8 +7,6 @@ from email.parser import Parser
 from pathlib import Path
 from typing import Final
 
-__all__ = ["front_end_requirements", "plain_requirements", "requirements_of"]
-
 DROPPED: Final = frozenset({"torchvision", "torchaudio", "torchcodec", "triton", "triton-cpu"})
 """Requirements that break here: built for another torch, and importing transformers then fails."""
 

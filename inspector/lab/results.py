@@ -25,22 +25,6 @@ from inspector.lab.score import Outcome, Score
 from inspector.lab.standin.steps import UNSTREAMED
 from inspector.store import FIXTURES, loads, save
 
-__all__ = [
-    "CPU_ENGINE",
-    "FORMAT",
-    "STAND_IN",
-    "Run",
-    "Shelf",
-    "all_runs",
-    "capture_of",
-    "captures_of",
-    "every_run",
-    "load_runs",
-    "named_capture",
-    "one_each",
-    "version_key",
-]
-
 FORMAT: Final = 1
 
 CPU_ENGINE: Final = "cpu"

@@ -19,8 +19,6 @@ from inspector.lab.scripts import Piece, Script
 from inspector.reading import Reading, read
 from inspector.wire.endpoints import spec_of
 
-__all__ = ["Outcome", "Score", "score"]
-
 SHOWN = 160
 """Characters of a text that a difference quotes."""
 

@@ -19,21 +19,6 @@ from inspector.capture import Endpoint
 from inspector.errors import LabError
 from inspector.harmony import vocab
 
-__all__ = [
-    "DEFAULT_FILE",
-    "ENDPOINTS",
-    "STOPS",
-    "Expectation",
-    "Piece",
-    "Script",
-    "ScriptClass",
-    "ToolCall",
-    "load",
-    "named",
-    "tokens_of",
-    "write_for_sampling",
-]
-
 DEFAULT_FILE: Final = Path(__file__).with_name("scripts.yaml")
 
 ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)

@@ -13,8 +13,6 @@ from inspector.lab.model import SERVED_NAME, make_model, make_vocabulary, uses_l
 from inspector.lab.paths import LabPaths
 from inspector.lab.process import ServerProcess, free_port
 
-__all__ = ["STANDALONE", "STEP_MS", "ServerOptions", "server"]
-
 STANDALONE: Final = Path(__file__).with_name("standalone")
 """The folder of the files that run inside a vLLM environment, without this package."""
 

@@ -13,8 +13,6 @@ from inspector.lab.server import STANDALONE, ServerOptions, server
 from inspector.lab.standin.install import FRONT_END, RUST, prepare_official
 from inspector.lab.standin.serving import standin_server
 
-__all__ = ["LabSession"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabSession:

@@ -20,8 +20,6 @@ from inspector.reading import read
 from inspector.report.shrink import minimal
 from inspector.wire.endpoints import spec_of
 
-__all__ = ["Shrunk", "asker", "shrink", "wanted"]
-
 _TOKENS_ALONE: Final = {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER}
 _CONFIRMATIONS: Final = 3
 

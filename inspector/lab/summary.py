@@ -10,8 +10,6 @@ from inspector.lab.results import every_run, one_each
 from inspector.lab.score import Outcome
 from inspector.lab.standin.steps import UNSTREAMED
 
-__all__ = ["CheckupRow", "checkup_rows", "fault_rows", "release_rows", "release_words"]
-
 _FRONT_ENDS: Final = {DEFAULT.name: "python", VLLM_RUST.name: "rust"}
 """The front ends that the lab tests, by the name of their engine."""
 

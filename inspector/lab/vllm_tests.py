@@ -18,8 +18,6 @@ from inspector.lab.server import STANDALONE
 from inspector.lab.standin.steps import RAGGED, schedule_of
 from inspector.store import replacing
 
-__all__ = ["DATA_FILE", "TEST_FILE", "case_of", "write_vllm_tests"]
-
 TEST_FILE: Final = "test_gptoss_streams.py"
 DATA_FILE: Final = "gptoss_streams.json"
 _TEMPLATE: Final = STANDALONE / "vllm_tests.txt"

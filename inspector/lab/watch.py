@@ -17,8 +17,6 @@ from inspector.lab.recording import Target
 from inspector.lab.results import Run, load_runs, version_key
 from inspector.lab.session import LabSession
 
-__all__ = ["Watched", "record_new", "report_lines", "report_markdown", "unrecorded"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watched:

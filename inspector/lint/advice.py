@@ -6,8 +6,6 @@ from typing import TypeVar
 
 from inspector.audit.kinds import Severity
 
-__all__ = ["Advice", "amount", "level"]
-
 K = TypeVar("K")
 
 

@@ -8,8 +8,6 @@ from inspector.lint.rules import Rule
 from inspector.lint.spelled import first_spelled, is_transcript
 from inspector.lint.structure import SHOWN
 
-__all__ = ["check_answer", "check_plain"]
-
 _NO_FINAL = "It has no final answer."
 
 

@@ -11,8 +11,6 @@ from inspector.lint.messages import is_messages
 from inspector.lint.spelled import first_spelled
 from inspector.wire.stream import loads
 
-__all__ = ["Column", "Form", "detect", "is_ids", "values_in"]
-
 
 class Form(StrEnum):
     """What a column holds."""

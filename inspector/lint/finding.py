@@ -8,8 +8,6 @@ from inspector.audit.kinds import Severity
 from inspector.formats import number
 from inspector.lint.rules import RULES, Rule
 
-__all__ = ["Flaw", "LintFinding", "Unit"]
-
 
 class Unit(StrEnum):
     """What a place counts."""

@@ -23,8 +23,6 @@ from inspector.lint.rules import RULES, Rule
 from inspector.lint.spelled import first_spelled
 from inspector.lint.structure import SHOWN, Part
 
-__all__ = ["LintReport", "lint", "lint_table"]
-
 _LOOKED_AT: Final = 32
 """Rows by which columns are recognized."""
 _UNITS: Final = {

@@ -11,8 +11,6 @@ from inspector.lint.rules import Rule
 from inspector.lint.spelled import first_spelled, is_transcript
 from inspector.lint.structure import SHOWN, Part, check_structure
 
-__all__ = ["Chat", "check_messages", "is_messages", "reasoning_of"]
-
 _MESSAGES_AT_MOST: Final = 20_000
 _REASONING: Final = ("thinking", "reasoning", "reasoning_content")
 _SHARE_GPT: Final = {

@@ -5,8 +5,6 @@ from typing import Final
 
 from inspector.harmony.vocab import MARKERS, Marker
 
-__all__ = ["RUN", "SPECIAL_FROM", "is_padded", "unpadded"]
-
 SPECIAL_FROM: Final = 199998
 """All IDs from here on are special tokens."""
 

@@ -26,8 +26,6 @@ from inspector.lint.spelled import first_spelled, spelled
 from inspector.lint.structure import SHOWN, Part, check_structure, conversations
 from inspector.prompt.messages import MessageState, PromptMessage, parse
 
-__all__ = ["Ending", "Rendered", "check_ids", "check_text"]
-
 _CHARACTERS: Final = 4_000_000
 _OPENING: Final = (int(Marker.START), ASSISTANT)
 _HEADER: Final = frozenset({int(Marker.CHANNEL), int(Marker.CONSTRAIN), int(Marker.MESSAGE)})

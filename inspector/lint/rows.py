@@ -21,8 +21,6 @@ from inspector.errors import CaptureError, InspectorError
 from inspector.store import disk_errors
 from inspector.wire.stream import loads
 
-__all__ = ["ROW_BYTES", "Row", "Table", "open_table", "table_of"]
-
 ROW_BYTES: Final = 64 * 2**20
 """Size of one row, and of a file that is one JSON document."""
 

@@ -6,8 +6,6 @@ from typing import Final
 from inspector.audit.kinds import Severity
 from inspector.lint.advice import Advice
 
-__all__ = ["RULES", "Rule"]
-
 
 class Rule(StrEnum):
     """The closed set of rules, public in `lint --json`: rules are added, never renamed."""

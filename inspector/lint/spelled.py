@@ -5,8 +5,6 @@ from typing import Final
 
 from inspector.harmony.vocab import Marker
 
-__all__ = ["first_spelled", "is_transcript", "spelled"]
-
 _MARKER: Final = re.compile("|".join(re.escape(marker.text) for marker in Marker))
 
 _BEGINS: Final = re.compile(r"\s*(?:assistant)?(?:analysis(?=[A-Z“\"'(])|commentary to=\w)")

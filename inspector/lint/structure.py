@@ -9,8 +9,6 @@ from inspector.harmony.vocab import Marker
 from inspector.lint.finding import Flaw
 from inspector.lint.rules import Rule
 
-__all__ = ["SHOWN", "Part", "check_structure", "conversations"]
-
 SHOWN: Final = 60
 """Characters of an excerpt."""
 

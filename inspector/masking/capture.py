@@ -41,8 +41,6 @@ from inspector.reading import ChoiceReading, Reading
 from inspector.wire.endpoints import DONE
 from inspector.wire.stream import loads
 
-__all__ = ["MaskingFailed", "findings_of", "masked"]
-
 _ATTEMPTS: Final = 6
 _ROOT: Final = "response"
 """A name that leads to published names."""

@@ -8,8 +8,6 @@ from typing import Final
 
 from inspector.harmony.vocab import token_bytes
 
-__all__ = ["FIRST_SPECIAL", "LITERALS", "changed_in", "is_free", "of_form", "of_looser_form"]
-
 FIRST_SPECIAL: Final = 199998
 """From this ID on, tokens are special: they hold no text."""
 

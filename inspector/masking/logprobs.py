@@ -10,8 +10,6 @@ from inspector.masking.standins import Standins
 from inspector.masking.words import Words
 from inspector.wire.chat import named_token
 
-__all__ = ["Logprobs", "id_named"]
-
 _ID_PREFIX: Final = "token_id:"
 _UNKNOWN: Final = -1
 """In place of a stand-in: none is known."""

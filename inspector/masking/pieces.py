@@ -6,8 +6,6 @@ from typing import Final
 from inspector.masking.standins import Standins
 from inspector.masking.vocabulary import GRAMMAR
 
-__all__ = ["Known"]
-
 _SEARCHES_AT_MOST: Final = 20_000
 """Pieces that are looked for; a hostile stream has more, and its other text has stand-ins of its own."""
 _PLACES_AT_MOST: Final = 1000

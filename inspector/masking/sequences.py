@@ -10,8 +10,6 @@ from inspector.masking.forms import FIRST_SPECIAL
 from inspector.masking.standins import Standins
 from inspector.masking.vocabulary import GRAMMAR, HEADER, TEMPLATE
 
-__all__ = ["masked_ids", "masked_prompt"]
-
 
 def masked_ids(ids: Sequence[int], transcript: Transcript, standins: Standins) -> list[int]:
     """A stand-in for each token of text; in headers and rejected runs words of the grammar stay."""

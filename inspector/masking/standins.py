@@ -17,8 +17,6 @@ from typing import Final
 from inspector.harmony.vocab import encode_plain, join_bytes, token_bytes
 from inspector.masking.forms import FIRST_SPECIAL, LITERALS, changed_in, is_free, of_form, of_looser_form
 
-__all__ = ["Standins"]
-
 _TRIES: Final = 12
 _SCANNED: Final = 4000
 _WORDS_AT_MOST: Final = 64

@@ -8,22 +8,6 @@ from typing import Final
 
 from inspector.capture import ENDPOINT_GUESSED, STOPPED
 
-__all__ = [
-    "CHOSEN_NAMES",
-    "FIELD_OF_KEY",
-    "FREE",
-    "GRAMMAR",
-    "HEADER",
-    "IDS",
-    "ID_SETS",
-    "KEPT",
-    "KEYS",
-    "NAMES",
-    "PHRASES",
-    "TEMPLATE",
-    "WORDED",
-]
-
 _TABLES: Final = tomllib.loads(Path(__file__).with_name("vocabulary.toml").read_text("utf-8"))
 
 

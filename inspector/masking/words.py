@@ -12,8 +12,6 @@ from inspector.masking.pieces import Known
 from inspector.masking.standins import Standins
 from inspector.masking.vocabulary import GRAMMAR, PHRASES
 
-__all__ = ["Words"]
-
 _QUOTED: Final = re.compile(r"(Unknown role: |unexpected tokens remaining in message header: )([^\n]+)")
 _STRING: Final = re.compile(r'"((?:[^"\\]|\\.)+)"')
 _SOME: Final = re.compile(r"Some(?=\()")

@@ -19,8 +19,6 @@ from inspector.wire.endpoints import DONE, spec_of
 from inspector.wire.event_json import choice_of, dumps, ids_of, payload
 from inspector.wire.strip_ids import without_token_ids
 
-__all__ = ["Answer", "answer", "as_completion"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:

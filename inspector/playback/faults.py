@@ -13,8 +13,6 @@ from typing import Any, Final, NamedTuple
 from inspector.errors import InspectorError
 from inspector.harmony.vocab import encode
 
-__all__ = ["FAULTS", "MIDDLE", "Fault", "Faults", "Stall", "parse_faults"]
-
 MIDDLE: Final = -1
 """Instead of an event's index: the middle of the response."""
 

@@ -14,8 +14,6 @@ from openai_harmony import HarmonyError, Role, StreamableParser
 
 from inspector.harmony.vocab import Marker, encoding, is_marker, token_bytes
 
-__all__ = ["ChatServing", "TextServing"]
-
 _FUNCTIONS: Final = "functions."
 _STOPS: Final = frozenset({Marker.RETURN, Marker.CALL})
 

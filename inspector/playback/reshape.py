@@ -21,8 +21,6 @@ from inspector.playback.responses import reshape_responses
 from inspector.wire.endpoints import DONE, EndpointSpec, spec_of
 from inspector.wire.event_json import choice_of, dumps, ids_of, payload, rewritten, terminal_type
 
-__all__ = ["at_event", "error_events", "reshape", "with_event_faults"]
-
 _GAP_S: Final = 0.01
 """Between added tokens when the capture's own pace is unknown."""
 

@@ -11,8 +11,6 @@ from inspector.errors import InspectorError
 from inspector.playback.faults import Faults
 from inspector.wire.event_json import payload, rewritten
 
-__all__ = ["reshape_responses"]
-
 _DELTA: Final = ".delta"
 
 

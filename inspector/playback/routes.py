@@ -29,8 +29,6 @@ from inspector.playback.sending import Clock, PlayedResponse, Sleep, pieces
 from inspector.wire.endpoints import ASKED
 from inspector.wire.event_json import dumps
 
-__all__ = ["Settings", "playback_routes"]
-
 _BODY_LIMIT_BYTES: Final = 64 * 2**20
 _SETTINGS: Final = ("capture", "speed", "tokens_per_s", "faults")
 _HTML: Final = (

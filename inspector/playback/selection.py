@@ -9,8 +9,6 @@ from typing import Final
 from inspector.capture import Capture, Endpoint, EventKind
 from inspector.errors import InspectorError
 
-__all__ = ["ANY", "UnknownModel", "choose", "fits"]
-
 ANY: Final = "playback"
 """Model name that fits every capture."""
 

@@ -17,8 +17,6 @@ from inspector.playback.faults import Faults
 from inspector.playback.reshape import at_event
 from inspector.wire.event_json import ids_of, payload
 
-__all__ = ["Clock", "Piece", "Played", "PlayedResponse", "Sleep", "due_times", "event_bytes", "pieces"]
-
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[None]]
 

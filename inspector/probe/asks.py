@@ -12,8 +12,6 @@ from inspector.probe.prompts import Prompt
 from inspector.probe.sending import Side
 from inspector.wire.endpoints import spec_of
 
-__all__ = ["asks_of"]
-
 
 async def asks_of(
     prompts: Sequence[Prompt], endpoints: Sequence[Endpoint], side: Side, *, like: LiveRequest | None = None

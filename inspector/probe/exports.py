@@ -12,8 +12,6 @@ from inspector.probe.judging import Result, Row
 from inspector.probe.reporting import worst_rows
 from inspector.views.sarif import RESULTS_AT_MOST, kind_words, sarif, sarif_result
 
-__all__ = ["COLUMNS", "csv_text", "junit_text", "sarif_text"]
-
 _SIDES: Final = (Side.ABORT, Side.TEXT, Side.MODEL, Side.STREAM)
 
 COLUMNS: Final = (

@@ -19,8 +19,6 @@ from inspector.inspection import Inspection, inspect
 from inspector.probe.rates import bucket_of
 from inspector.reading import Reading
 
-__all__ = ["Judged", "Result", "Row", "arrivals", "judged"]
-
 _FRAMING: Final = "framing"
 """The channel of tokens that frame messages."""
 _SENTENCE: Final = 400

@@ -9,8 +9,6 @@ from inspector.errors import InspectorError
 from inspector.probe.judging import Result, Row
 from inspector.probe.rates import proves, rate, streams_needed
 
-__all__ = ["Budget", "Load", "Progress", "Sweep", "levels_of"]
-
 CONCURRENCY_AT_MOST: Final = 1024
 THRESHOLD: Final = 0.01
 

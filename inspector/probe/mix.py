@@ -11,8 +11,6 @@ from typing import Any
 from inspector.capture import Endpoint
 from inspector.errors import InspectorError
 
-__all__ = ["Ask", "Mix"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:

@@ -19,8 +19,6 @@ from inspector.probe.running import Probe
 from inspector.probe.sending import Side, side_of
 from inspector.probe.shelf import ProbeShelf
 
-__all__ = ["SWEEP_WARM_UP", "Plan", "distinct"]
-
 SWEEP_WARM_UP: Final = 5
 """Requests before a sweep: a loss of a server that has just started would decide its first load."""
 _WARM_UP_AT_MOST: Final = 10_000

@@ -10,15 +10,6 @@ from inspector.client.request import parse_messages, parse_tools
 from inspector.errors import InspectorError, StoreError
 from inspector.formats import clip
 
-__all__ = [
-    "PROMPTS_AT_MOST",
-    "PROMPT_FILE_MIB",
-    "Prompt",
-    "prompts_of_bytes",
-    "prompts_of_file",
-    "prompts_of_text",
-]
-
 PROMPTS_AT_MOST: Final = 10_000
 PROMPT_FILE_MIB: Final = 64
 _FILE_BYTES: Final = PROMPT_FILE_MIB * 2**20

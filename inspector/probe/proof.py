@@ -27,19 +27,6 @@ from inspector.probe.reporting import rate_words
 from inspector.probe.summary import failure_words, failures
 from inspector.wire.endpoints import spec_of
 
-__all__ = [
-    "ASKED",
-    "CONDITIONS",
-    "STREAMS",
-    "Cell",
-    "Condition",
-    "Proof",
-    "proof_lines",
-    "proof_markdown",
-    "proof_row",
-    "prove",
-]
-
 STREAMS: Final = (1, 8, 64)
 """Streams at the same time."""
 CELL_AT_LEAST_S: Final = 1.0

@@ -5,18 +5,6 @@ from dataclasses import dataclass
 from math import ceil, exp, inf, log, sqrt
 from typing import Final
 
-__all__ = [
-    "Gaps",
-    "Rate",
-    "bucket_of",
-    "gap_percentile",
-    "percent",
-    "percentile",
-    "proves",
-    "rate",
-    "streams_needed",
-]
-
 _Z: Final = 1.959963984540054
 """Of the 95 % interval."""
 _SPAN: Final = log(1.02)

@@ -11,19 +11,6 @@ from inspector.probe.rates import Rate, percent
 from inspector.probe.running import Probe
 from inspector.probe.summary import FIRST_TOKEN, WHOLE_RESPONSE, Group, Summary, Times, failure_words, summary
 
-__all__ = [
-    "group_cells",
-    "probe_endings",
-    "probe_lines",
-    "probe_row",
-    "progress_line",
-    "rate_words",
-    "summary_of",
-    "time_cells",
-    "time_name",
-    "worst_rows",
-]
-
 _SHOWN = 12
 
 

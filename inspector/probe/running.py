@@ -21,8 +21,6 @@ from inspector.probe.mix import Ask, Mix
 from inspector.probe.sending import BUSY, Gate, Sender, Sent, Side
 from inspector.probe.shelf import ProbeShelf
 
-__all__ = ["Probe"]
-
 REQUESTS_AT_MOST: Final = 1_000_000
 TRIES: Final = 5
 """How often a request is sent that a busy server defers; the last answer counts."""

@@ -30,8 +30,6 @@ from inspector.errors import ConnectionFailed
 from inspector.probe.mix import Ask
 from inspector.wire.endpoints import spec_of
 
-__all__ = ["BUSY", "Gate", "Sender", "Sent", "Side", "retry_after", "side_of"]
-
 BUSY: Final = frozenset({429, 503})
 """Statuses by which a server asks for less."""
 

@@ -18,8 +18,6 @@ from inspector.masking import Standins, masked
 from inspector.probe.judging import Judged, Result, Row, judged
 from inspector.store import load, replacing, save
 
-__all__ = ["ProbeShelf", "row_of", "row_values"]
-
 CAPTURES_AT_MOST: Final = 1000
 """Captures that one probe keeps; the rows say everything of the others."""
 

@@ -11,19 +11,6 @@ from inspector.formats import count, number, plural
 from inspector.probe.judging import Result, Row
 from inspector.probe.rates import Rate, gap_percentile, percent, percentile, proves, rate
 
-__all__ = [
-    "FIRST_TOKEN",
-    "WHOLE_RESPONSE",
-    "Group",
-    "Summary",
-    "Times",
-    "Verdict",
-    "failure_words",
-    "failures",
-    "grouped",
-    "summary",
-]
-
 FIRST_TOKEN: Final = "first token"
 WHOLE_RESPONSE: Final = "whole response"
 _LEVEL: Final = 0.05

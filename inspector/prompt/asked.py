@@ -8,8 +8,6 @@ from typing import Any, Final
 
 from inspector.formats import clip, number
 
-__all__ = ["EFFORTS", "Asked", "Item", "ItemKind", "Tool", "asked", "begin", "dumped", "entries", "text_in"]
-
 EFFORTS: Final = ("low", "medium", "high")
 """Reasoning efforts that a Harmony system message can hold."""
 

@@ -8,8 +8,6 @@ from inspector.formats import clip
 from inspector.prompt.asked import Asked, Item, ItemKind, begin, dumped, entries, text_in
 from inspector.wire.endpoints import spec_of
 
-__all__ = ["asked_input"]
-
 _ANSWER: Final = ("final", "commentary", "analysis")
 """An answer of the history says no channel: what stood beside a call looks like any other."""
 

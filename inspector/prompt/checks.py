@@ -20,8 +20,6 @@ from inspector.prompt.messages import MessageState, PromptMessage
 from inspector.prompt.preamble import Function, Preamble, bare, preamble
 from inspector.prompt.rendering import is_renderable, rendered_tools
 
-__all__ = ["chat_differences", "raw_differences"]
-
 _SHOWN: Final = 300
 _DAY: Final = timedelta(days=1)
 """The server's clock may be in any time zone."""

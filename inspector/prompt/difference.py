@@ -6,8 +6,6 @@ from typing import Final
 
 from inspector.prompt.messages import PromptMessage
 
-__all__ = ["NOTES", "PromptCode", "PromptDifference", "PromptSeverity", "about"]
-
 
 class PromptSeverity(StrEnum):
     """How much a difference matters; none changes the verdict on the response."""

@@ -11,8 +11,6 @@ from inspector.harmony.text import text_of
 from inspector.harmony.vocab import Marker
 from inspector.prompt.messages import MessageState, PromptMessage, parse
 
-__all__ = ["FirstDifference", "PromptPlace", "first_difference", "headline"]
-
 _SHOWN: Final = 24
 """Tokens of a side that are quoted."""
 

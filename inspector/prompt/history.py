@@ -14,8 +14,6 @@ from inspector.prompt.difference import PromptCode, PromptDifference, about
 from inspector.prompt.messages import MessageState, PromptMessage
 from inspector.prompt.preamble import bare
 
-__all__ = ["history", "spells_harmony"]
-
 _TEXT: Final = "text"
 _CALL: Final = "call"
 _RESULT: Final = "result"

@@ -13,8 +13,6 @@ from inspector.harmony.tracker import HarmonyTracker
 from inspector.harmony.transcript import Message, Refusal, Transcript
 from inspector.harmony.vocab import Marker
 
-__all__ = ["MessageState", "PromptMessage", "parse"]
-
 _AUTHOR: Final = re.compile(r"[^\s<]+")
 _NAME_AT_MOST: Final = 256
 _HEADER_AT_MOST: Final = 256

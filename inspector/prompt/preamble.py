@@ -7,8 +7,6 @@ from typing import Final
 
 from inspector.prompt.messages import PromptMessage
 
-__all__ = ["Function", "Preamble", "bare", "preamble"]
-
 _DATE: Final = re.compile(r"^Current date: (\d{4}-\d{2}-\d{2})\s*$", re.MULTILINE)
 _EFFORT: Final = re.compile(r"^Reasoning: (\w{1,20})\s*$", re.MULTILINE)
 _TOOLS: Final = re.compile(r"(?:^|\n)# Tools\s")

@@ -21,8 +21,6 @@ from inspector.prompt.wording import prompt_sentence
 from inspector.reading import Reading
 from inspector.wire.stream import loads
 
-__all__ = ["Prompt", "prompt_of"]
-
 _MESSAGES_AT_MOST: Final = 8_000
 _ORDER: Final = (PromptSeverity.WARNING, PromptSeverity.NOTE)
 

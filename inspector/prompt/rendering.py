@@ -21,8 +21,6 @@ from inspector.harmony.text import text_of
 from inspector.harmony.vocab import Marker, encoding, is_endless
 from inspector.prompt.asked import Asked, Item, ItemKind, Tool
 
-__all__ = ["is_renderable", "render", "rendered_tools"]
-
 _RENDERED_AT_MOST: Final = 2_000_000
 """Characters of a request that is rendered here."""
 

@@ -8,8 +8,6 @@ from inspector.harmony.vocab import Marker, encode
 from inspector.prompt.told_input import told_input
 from inspector.reading import Reading
 
-__all__ = ["PromptIds", "PromptSource", "known_ids", "prompt_ids"]
-
 
 class PromptSource(StrEnum):
     """Who says what the prompt's tokens are."""

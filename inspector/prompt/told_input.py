@@ -13,8 +13,6 @@ from openai_harmony import Conversation, HarmonyError, Message, RenderConversati
 from inspector.harmony.vocab import encoding, is_endless
 from inspector.wire.stream import token_count, token_ids
 
-__all__ = ["ToldInput", "told_input"]
-
 _RENDERED_AT_MOST: Final = 2_000_000
 """Characters of messages that are rendered here."""
 _MESSAGES_AT_MOST: Final = 8_000

@@ -6,8 +6,6 @@ from typing import assert_never
 from inspector.formats import clip, count, number
 from inspector.prompt.difference import PromptCode, PromptDifference
 
-__all__ = ["prompt_sentence", "told"]
-
 _QUOTED = 60
 
 

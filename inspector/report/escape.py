@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from html import escape
 from typing import Final
 
-__all__ = ["code", "fence", "html_text", "masked", "named"]
-
 _KEYS: Final = re.compile(
     r"\b(?:sk|pk|rk|gsk|hf|ghp|gho|ghs|github_pat|glpat|xox[abprs])[-_][A-Za-z0-9_-]{12,}"
     r"|\bAKIA[A-Z0-9]{12,}"

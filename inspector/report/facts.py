@@ -18,8 +18,6 @@ from inspector.report.escape import masked
 from inspector.report.shrink import Reproduction, reproduce
 from inspector.views.rows import field_rows
 
-__all__ = ["Facts", "facts"]
-
 _ISSUES_SHOWN: Final = 5
 _CHOICES_SHOWN: Final = 8
 _REQUEST_SHOWN: Final = 20_000

@@ -17,8 +17,6 @@ from inspector.report.shrink import Reproduction
 from inspector.views.finding_groups import grouped, rest_words
 from inspector.views.rows import finding_words
 
-__all__ = ["markdown"]
-
 _FINDINGS_SHOWN: Final = 20
 _IDS_SHOWN: Final = 2_000
 _TEXT_SHOWN: Final = 8_000

@@ -16,8 +16,6 @@ from inspector.report.style import STYLE
 from inspector.views.comparison_rows import timing_rows
 from inspector.views.rows import finding_words
 
-__all__ = ["page"]
-
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 _FINDINGS_SHOWN: Final = 200
 _TEXT_SHOWN: Final = 60_000

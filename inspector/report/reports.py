@@ -7,8 +7,6 @@ from inspector.report.markdown import markdown
 from inspector.report.page import page
 from inspector.views.strip import strip
 
-__all__ = ["html_report", "markdown_report"]
-
 
 def markdown_report(one: Inspection) -> str:
     """The bug report of a capture."""

@@ -20,8 +20,6 @@ from inspector.harmony.transcript import Message, Transcript
 from inspector.harmony.vocab import MARKERS, Marker
 from inspector.reading import ChoiceReading
 
-__all__ = ["Reproduction", "minimal", "refusal", "reproduce"]
-
 _TOKENS_AT_MOST: Final = 400_000
 """Tokens judged in all while shrinking: some seconds, as the judge reads 30,000 header tokens a second."""
 

@@ -15,8 +15,6 @@ from inspector.formats import count
 from inspector.harmony.vocab import MARKERS
 from inspector.report.escape import html_text
 
-__all__ = ["static_strip"]
-
 _ALL_AT_MOST: Final = 3_000
 _AROUND: Final = 24
 _HEADER: Final = 200

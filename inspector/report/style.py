@@ -2,8 +2,6 @@
 
 from typing import Final
 
-__all__ = ["STYLE"]
-
 STYLE: Final = """
 :root{color-scheme:light dark;--ground:#fff;--ink:#1b1d21;--quiet:#5d636e;--line:#d9dce1;--soft:#f4f5f7;
   --reasoning:#7a4fbf;--content:#00805e;--tool:#0b6fb8;--other:#8a6100;--loss:#c4410c;--losstext:#a63508;

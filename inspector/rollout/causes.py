@@ -6,8 +6,6 @@ from typing import Final
 from inspector.audit.kinds import Severity
 from inspector.lint.advice import Advice
 
-__all__ = ["CAUSES", "Cause"]
-
 
 class Cause(StrEnum):
     """The closed set of causes, public in `rollout --json`: causes are added, never renamed."""

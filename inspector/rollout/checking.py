@@ -24,8 +24,6 @@ from inspector.rollout.drift import Drift, drifts
 from inspector.rollout.turns import GROUPS, Turn, turns_in
 from inspector.store import load
 
-__all__ = ["Break", "RolloutReport", "check"]
-
 _LOOKED_AT: Final = 8
 _OPEN_AT_MOST: Final = 4096
 """Conversations whose last turn is held."""

@@ -19,8 +19,6 @@ from inspector.prompt.messages import MessageState, PromptMessage, parse
 from inspector.rollout.causes import CAUSES, Cause
 from inspector.rollout.turns import Turn
 
-__all__ = ["Drift", "drifts"]
-
 _MESSAGES_AT_MOST: Final = 4000
 _CONTEXT: Final = 16
 """Tokens before a drift that are quoted."""

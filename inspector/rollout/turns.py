@@ -6,8 +6,6 @@ from typing import Any, Final
 
 from inspector.lint.padding import unpadded
 
-__all__ = ["GROUPS", "Turn", "turns_in"]
-
 GROUPS: Final = (
     "conversation_id",
     "session_id",

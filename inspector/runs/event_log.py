@@ -14,8 +14,6 @@ from typing import Any, Final, NoReturn, overload
 
 from inspector.capture import Event, EventKind
 
-__all__ = ["PackedEvents"]
-
 BLOCK: Final = 128
 """Events of one block."""
 

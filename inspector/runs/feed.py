@@ -27,8 +27,6 @@ from inspector.views.payload import Run as StripRun
 from inspector.views.strip_findings import strip_finding
 from inspector.views.strip_unsent import rejected_span
 
-__all__ = ["runs_routes"]
-
 BATCH_S: Final = 0.025
 """Tokens that arrive within this time travel together."""
 

@@ -10,8 +10,6 @@ from inspector.capture import Endpoint
 from inspector.client.address import Server
 from inspector.client.plain import list_models
 
-__all__ = ["ModelLists"]
-
 _KEPT_FOR_S: Final = 20.0
 _FAILURE_KEPT_FOR_S: Final = 5.0
 _KEPT_AT_MOST: Final = 64

@@ -14,8 +14,6 @@ from inspector.errors import InspectorError
 from inspector.probe import Plan, Probe
 from inspector.runs.registry import Registry, registry
 
-__all__ = ["ProbeRun", "Probes", "probes"]
-
 KEPT: Final = 8
 """Probes that can be asked for by id, with all their rows; the oldest that has ended gives way."""
 

@@ -29,8 +29,6 @@ from inspector.runs.run import Look, Run, RunState
 from inspector.runs.trial import AT_ONCE, Trial, checked_runs
 from inspector.wire.endpoints import spec_of
 
-__all__ = ["FOLDER_VARIABLE", "Registry", "registry"]
-
 FOLDER_VARIABLE: Final = "HARMONY_INSPECTOR_CAPTURES"
 """Environment variable that names the folder of live captures; `captures` without it."""
 

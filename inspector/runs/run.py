@@ -30,8 +30,6 @@ from inspector.tokens import Tokens
 from inspector.views.payload import Ribbon
 from inspector.views.strip import ribbon
 
-__all__ = ["TAIL", "FieldText", "Look", "Pace", "Run", "RunState", "Watch"]
-
 TAIL: Final = 3000
 """Characters of a field that are kept at hand while it grows."""
 

@@ -7,8 +7,6 @@ from inspector.client.outcome import OutcomeKind
 from inspector.errors import InspectorError
 from inspector.runs.run import Run, RunState
 
-__all__ = ["AT_ONCE", "RUNS_AT_MOST", "Trial", "checked_runs", "has_output"]
-
 RUNS_AT_MOST: Final = 50
 """Runs of each side."""
 

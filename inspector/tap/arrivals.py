@@ -7,8 +7,6 @@ chunks, leaves several to be passed on: one write for all of them is what keeps 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-__all__ = ["Arrival", "together"]
-
 _ONE_READ_S: Final = 0.0005
 """Chunks that are parsed within this time came in one read of the network."""
 

@@ -7,8 +7,6 @@ on rarely takes a wait, so that begins in the call of the loop, and only what is
 from collections.abc import Coroutine, Generator
 from typing import Any
 
-__all__ = ["Begun"]
-
 
 class Begun:
     """A coroutine, run at once until it waits for something or ends; awaiting it does the rest.

@@ -6,8 +6,6 @@ from typing import Final
 
 from starlette.types import Receive
 
-__all__ = ["ClientLeft", "RequestBody"]
-
 LIMIT_BYTES: Final = 64 * 2**20
 """Longest body that is read as a whole; a longer one passes through, and is not recorded."""
 

@@ -25,8 +25,6 @@ from inspector.hosts import refuse
 from inspector.tap.headers import value
 from inspector.tap.proxy import Tap, Upstream
 
-__all__ = ["PREFIX", "UPSTREAMS_VARIABLE", "DashboardTap", "configured_upstreams", "parse_upstreams"]
-
 PREFIX: Final = "/tap"
 
 METRICS: Final = "/metrics"

@@ -14,8 +14,6 @@ from inspector.capture import End, Event, Header
 from inspector.errors import CaptureError, StoreError
 from inspector.store import CaptureWriter, open_writer
 
-__all__ = ["FolderSink", "file_name"]
-
 
 @dataclass(slots=True)
 class _Open:

@@ -8,8 +8,6 @@ from typing import Final
 
 from inspector.client.decoding import READABLE_CODINGS
 
-__all__ = ["Headers", "end_to_end", "readable_only", "value"]
-
 Headers = Sequence[tuple[bytes, bytes]]
 
 _HOP_BY_HOP: Final = frozenset(

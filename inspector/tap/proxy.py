@@ -37,8 +37,6 @@ from inspector.wire.endpoints import EndpointSpec, endpoint_of_resumed, spec_of
 from inspector.wire.event_json import dumps
 from inspector.wire.stream import loads
 
-__all__ = ["Tap", "Upstream", "tap_mount", "tap_routes"]
-
 CLIENT_LEFT: Final = "the client closed the connection"
 STOPPED: Final = "the tap was stopped"
 

@@ -18,8 +18,6 @@ from inspector.client.transport import header_of
 from inspector.redaction import redact
 from inspector.wire.stream import loads
 
-__all__ = ["Recording"]
-
 _LOG: Final = logging.getLogger(__name__)
 
 

@@ -11,8 +11,6 @@ from typing import Any, Final
 
 from inspector.wire.strip_ids import plain_events_without_ids, without_response_messages, without_token_ids
 
-__all__ = ["EventRewriter", "ask_for_ids", "body_without_ids"]
-
 _BACKGROUND: Final = "background"
 _WAITING_AT_MOST: Final = 64 * 2**20
 _EVENT_END: Final = re.compile(rb"(?>\r\n|\n|\r){2,}")

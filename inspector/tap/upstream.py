@@ -19,8 +19,6 @@ import httpx
 from inspector.tap.arrivals import Arrival
 from inspector.tap.begun import Begun
 
-__all__ = ["WAITING", "Body", "UpstreamTransport"]
-
 WAITING: Final = 64
 """Chunks that wait for a slow client until nothing more is read; one read brings at most 256 KiB."""
 

@@ -12,15 +12,6 @@ from inspector.compare import ChoiceComparison, Comparison, FieldPair, Repeats
 from inspector.inspection import Inspection
 from inspector.views.rows import figure_row, finding_row, finding_words
 
-__all__ = [
-    "comparison_row",
-    "comparison_summary",
-    "difference_rows",
-    "repeats_row",
-    "run_rows",
-    "timing_rows",
-]
-
 _TIMINGS = (
     ("first token", "first_token_s", "s"),
     ("last token", "last_token_s", "s"),

@@ -20,8 +20,6 @@ from inspector.views.placing import event_of_cells
 from inspector.views.strip import strip
 from inspector.views.strip_findings import strip_finding
 
-__all__ = ["ComparedRow", "comparison_strip"]
-
 _Value = TypeVar("_Value")
 
 _SHOWN = 120

@@ -4,8 +4,6 @@ import json
 
 import msgspec
 
-__all__ = ["json_bytes"]
-
 
 def json_bytes(value: object) -> bytes:
     """JSON in UTF-8; a text with lone surrogates, which no UTF-8 has, as escapes in ASCII."""

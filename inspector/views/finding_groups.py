@@ -8,8 +8,6 @@ from inspector.audit.wording import place
 from inspector.audit.words import field_words
 from inspector.formats import count
 
-__all__ = ["grouped", "rest_words"]
-
 _LEAST: Final = 4
 """Findings of a sort that make a group; the strip's list has the same number."""
 

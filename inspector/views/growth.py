@@ -20,8 +20,6 @@ from inspector.views.strip import block, field_block, reconstruction_row
 from inspector.views.strip_unsent import rejected_blocks, unsent
 from inspector.views.strip_vocabulary import vocabulary
 
-__all__ = ["CELLS_AT_MOST", "Growth", "stream_position", "unchanged"]
-
 CELLS_AT_MOST: Final = 4096
 """Cells of one increment; a reader that comes late gets several."""
 

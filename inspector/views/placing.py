@@ -8,8 +8,6 @@ from inspector.alignment import Alignment, FateState
 from inspector.audit import KINDS, Finding, Kind
 from inspector.views.payload import Cells, CellSpan
 
-__all__ = ["event_of_cells", "piece_span", "reconstructed_span"]
-
 _NOWHERE: Final[CellSpan] = {"cell_start": None, "cell_end": None}
 
 

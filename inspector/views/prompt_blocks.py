@@ -16,8 +16,6 @@ from inspector.prompt import (
     told,
 )
 
-__all__ = ["prompt_blocks", "prompt_label"]
-
 _FIRST: Final = 20
 _LAST: Final = 80
 """Messages that are drawn at the start and at the end of a long prompt, besides those that differ."""

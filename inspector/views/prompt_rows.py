@@ -10,14 +10,6 @@ from inspector.harmony.text import texts
 from inspector.harmony.vocab import token_bytes
 from inspector.prompt import MessageState, Prompt, PromptDifference, PromptMessage, PromptSeverity, told
 
-__all__ = [
-    "prompt_difference_row",
-    "prompt_message_row",
-    "prompt_row",
-    "prompt_token_rows",
-    "sentence_with_prompt",
-]
-
 
 def sentence_with_prompt(judged: Verdict, severities: Iterable[PromptSeverity]) -> str:
     """The sentence of a verdict; a clean one names the prompt's warnings, which are listed below it."""

@@ -22,20 +22,6 @@ from inspector.reading import ChoiceReading, Reading
 from inspector.views.payload import IssueRow
 from inspector.views.prompt_rows import prompt_row
 
-__all__ = [
-    "audit_row",
-    "cause_row",
-    "event_rows",
-    "field_rows",
-    "figure_row",
-    "finding_row",
-    "finding_words",
-    "issue_row",
-    "message_rows",
-    "token_rows",
-    "token_state",
-]
-
 
 def cause_row(cause: Cause | None) -> dict[str, Any] | None:
     """The cause of a finding or a verdict; None where none is known."""

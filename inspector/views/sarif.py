@@ -9,8 +9,6 @@ from inspector.audit import Severity, explain
 from inspector.audit.kinds import KINDS, Kind
 from inspector.inspection import Inspection
 
-__all__ = ["RESULTS_AT_MOST", "audit_sarif", "kind_words", "sarif", "sarif_result"]
-
 RESULTS_AT_MOST: Final = 5000
 """Code scanning takes no more of one run."""
 

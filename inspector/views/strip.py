@@ -34,16 +34,6 @@ from inspector.views.strip_logprobs import logprobs
 from inspector.views.strip_unsent import rejected_span, unsent, with_unsent
 from inspector.views.strip_vocabulary import split_texts, vocabulary
 
-__all__ = [
-    "block",
-    "empty_strip",
-    "field_block",
-    "kind_rows",
-    "reconstruction_row",
-    "ribbon",
-    "strip",
-]
-
 
 def strip(
     seen: Examined,

@@ -5,8 +5,6 @@ from inspector.diagnosis import Situation
 from inspector.views.payload import CellSpan, FindingRow
 from inspector.views.rows import finding_words, issue_row
 
-__all__ = ["strip_finding"]
-
 
 def strip_finding(finding: Finding, situation: Situation, span: CellSpan) -> FindingRow:
     """One finding with its words and what to do about its issues in a situation.

@@ -12,8 +12,6 @@ from inspector.views.payload import Cells, LogprobColumns
 from inspector.views.placing import event_of_cells
 from inspector.wire.stream import loads
 
-__all__ = ["logprobs"]
-
 _PROBED: Final = 64
 """Events among which a capture with logprobs has some."""
 _CELLS_AT_MOST: Final = 20_000

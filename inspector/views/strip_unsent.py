@@ -10,8 +10,6 @@ from inspector.harmony.text import text_of
 from inspector.views.payload import Block, Cells, CellSpan, UnsentCell, UnsentColumns
 from inspector.views.strip_vocabulary import vocabulary
 
-__all__ = ["rejected_blocks", "rejected_span", "unsent", "with_unsent"]
-
 _KINDS: Final[Mapping[UnsentKind, Literal["gap", "token", "header"]]] = {
     UnsentKind.GAP: "gap",
     UnsentKind.TOKEN: "token",

@@ -6,8 +6,6 @@ from inspector.harmony.text import texts
 from inspector.harmony.vocab import VOCABULARY_SIZE, token_bytes
 from inspector.views.payload import Entry
 
-__all__ = ["split_texts", "vocabulary"]
-
 
 def vocabulary(ids: Iterable[int]) -> dict[str, Entry]:
     """Text, None for partial UTF-8, and bytes as hex of each distinct id; none for unknown ids."""

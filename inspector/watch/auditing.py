@@ -14,8 +14,6 @@ from inspector.watch.spans import Spans
 from inspector.watch.summary import Summary, of_file, prepare, prepared
 from inspector.workers import Workers
 
-__all__ = ["WAITING_AT_MOST", "Watch"]
-
 WAITING_AT_MOST: Final = 2000
 """Audits that wait; a stream that ends while so many do is counted as `backlog` and stays on disk."""
 

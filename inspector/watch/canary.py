@@ -19,8 +19,6 @@ from inspector.watch.auditing import Watch
 from inspector.watch.metrics import Metrics
 from inspector.watch.redacting import write_redacted
 
-__all__ = ["NAME", "Canary", "usual_requests"]
-
 NAME: Final = "canary"
 """Value of the label `upstream` for all that a canary finds."""
 

@@ -11,8 +11,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final, assert_never
 
-__all__ = ["Keep", "Keeping"]
-
 _OURS: Final = re.compile(r"\d{8}-\d{6}-[a-z]+-[0-9a-f]{6}\.jsonl")
 
 

@@ -13,8 +13,6 @@ from prometheus_client.asgi import make_asgi_app
 from inspector.formats import in_utf8
 from inspector.watch.summary import Summary
 
-__all__ = ["NAMES_AT_MOST", "Metrics", "metrics_app"]
-
 NAMES_AT_MOST: Final = 50
 _NAME_AT_MOST: Final = 100
 _STREAM: Final = ("upstream", "endpoint", "model", "server_version", "front_end")

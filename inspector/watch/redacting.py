@@ -22,8 +22,6 @@ from inspector.store import save
 from inspector.tap.folder import FolderSink, file_name
 from inspector.workers import Workers
 
-__all__ = ["HELD_AT_MOST", "RedactingSink", "write_redacted"]
-
 HELD_AT_MOST: Final = 256 * 2**20
 """Characters of recordings in memory, requests too, those that wait for their redaction included."""
 

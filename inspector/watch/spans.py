@@ -23,7 +23,6 @@ from inspector.wire.stream import token_count
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
-__all__ = ["SPANS_VARIABLE", "SpanEvent", "SpanTold", "Spans", "configured_spans", "emit", "span_of"]
 
 SPANS_VARIABLE: Final = "HARMONY_INSPECTOR_OTEL"
 """Environment variable: where the dashboard's own tap sends spans; see `configured_spans`."""

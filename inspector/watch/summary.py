@@ -11,8 +11,6 @@ from inspector.reading import ChoiceReading
 from inspector.store import load
 from inspector.watch.spans import SpanTold, span_of
 
-__all__ = ["Found", "Summary", "of_file", "prepare", "prepared", "summarise"]
-
 _NICE = 10
 
 

@@ -15,8 +15,6 @@ from inspector.tokens import Tokens
 from inspector.wire.stream import Choice, Stream, brief, error_in, loads, token_ids
 from inspector.wire.usual_chunk import TOOLS, UNUSUAL, usual_chunk
 
-__all__ = ["ChatReader", "named_token", "take_logprobs"]
-
 _delta: Final = tuple.__new__
 """A Delta without its Python-level constructor, which is half its cost."""
 

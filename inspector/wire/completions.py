@@ -12,8 +12,6 @@ from inspector.deltas import TEXT, Delta
 from inspector.wire.chat import take_logprobs
 from inspector.wire.stream import Stream, brief, error_in, loads, token_ids
 
-__all__ = ["CompletionsReader"]
-
 
 class CompletionsReader:
     """Reads the events of one completion into `stream`."""

@@ -17,20 +17,6 @@ from inspector.wire.responses import TERMINAL_TYPES as RESPONSES_ENDS
 from inspector.wire.responses import ResponsesReader
 from inspector.wire.stream import Stream
 
-__all__ = [
-    "ASKED",
-    "DONE",
-    "TERMINAL_TYPES",
-    "Delivery",
-    "EndpointSpec",
-    "WireReader",
-    "asked_endpoints",
-    "endpoint_of_path",
-    "endpoint_of_payload",
-    "endpoint_of_resumed",
-    "spec_of",
-]
-
 DONE: Final = "[DONE]"
 """The last event of a chat or completions stream."""
 

@@ -11,8 +11,6 @@ from inspector.capture import Event, EventKind
 from inspector.wire.endpoints import DONE, TERMINAL_TYPES
 from inspector.wire.stream import loads, token_ids
 
-__all__ = ["choice_of", "dumps", "ids_of", "payload", "rewritten", "terminal_type"]
-
 
 def dumps(value: object) -> str:
     """JSON as vLLM's pydantic models write it."""

@@ -14,8 +14,6 @@ from inspector.harmony.reconstruction import Certainty, Reconstruction, reconstr
 from inspector.harmony.spelling import Ending, Told
 from inspector.wire.stream import loads, token_count
 
-__all__ = ["FinalMessages", "filled", "final_messages", "reconstructed"]
-
 _JSON_TYPE: Final = " <|constrain|>json"
 _CALL_TYPES: Final = (_JSON_TYPE, _JSON_TYPE.strip(), " json", "")
 _CODE_TYPES: Final = (" <|constrain|>code", " code")

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from inspector.capture import Event
 from inspector.wire.stream import Stream, loads, token_ids
 
-__all__ = ["IdsReader"]
-
 
 class IdsReader:
     """Reads lists of IDs into `stream`, as choice 0."""

@@ -8,8 +8,6 @@ from inspector.capture import Event, EventKind
 from inspector.wire.endpoints import DONE
 from inspector.wire.stream import Stream
 
-__all__ = ["repeated_events"]
-
 _SEQUENCE: Final = "sequence"
 """Key of the notice about a `sequence_number` that does not follow the one before."""
 

@@ -12,8 +12,6 @@ from inspector.capture import Event, EventKind
 from inspector.deltas import CONTENT, REASONING, Delta, tool_arguments, tool_name
 from inspector.wire.stream import Stream, brief, error_in, loads, token_ids
 
-__all__ = ["TERMINAL_TYPES", "ResponsesReader", "item_texts"]
-
 _DELTAS: Final = {
     "response.output_text.delta": "message",
     "response.reasoning_text.delta": "reasoning",

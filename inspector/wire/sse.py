@@ -9,8 +9,6 @@ IDs and retry times are ignored: no client of vLLM acts on them.
 
 from typing import Final, NamedTuple
 
-__all__ = ["LIMIT_BYTES", "SseDecoder", "SseItem"]
-
 LIMIT_BYTES: Final = 64 * 2**20
 """Longest line, and most characters of one event; what is longer is cut there and not complete."""
 

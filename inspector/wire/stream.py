@@ -11,19 +11,6 @@ from msgspec.json import Decoder
 from inspector.deltas import Delta
 from inspector.tokens import Tokens
 
-__all__ = [
-    "Choice",
-    "Notice",
-    "ServerError",
-    "Stream",
-    "brief",
-    "error_in",
-    "loads",
-    "token_count",
-    "token_ids",
-]
-
-
 _decode: Final = Decoder().decode
 """Reads what it accepts as `json.loads` does, in a third of the time."""
 

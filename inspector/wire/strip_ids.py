@@ -13,8 +13,6 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-__all__ = ["plain_events_without_ids", "without_response_messages", "without_token_ids"]
-
 # A quote inside a JSON string is escaped, so neither pattern can match text of the model.
 _IDS: Final = re.compile(r'("(?:prompt_)?token_ids"):\s*\[[\d,\s]*\]')
 _IDS_BYTES: Final = re.compile(_IDS.pattern.encode())

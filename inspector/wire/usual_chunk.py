@@ -11,8 +11,6 @@ from typing import Annotated, Final
 from msgspec import Meta, MsgspecError, Struct
 from msgspec.json import Decoder
 
-__all__ = ["TOOLS", "UNUSUAL", "UsualCall", "UsualChunk", "UsualDelta", "usual_chunk"]
-
 TOOLS: Final = 2**17
 """Tool calls that an index may name: an index from outside names a field, and must not run away."""
 

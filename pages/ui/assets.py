@@ -7,8 +7,6 @@ from pathlib import Path
 
 from pages.ui.palette import stylesheet
 
-__all__ = ["inline", "path", "sheet"]
-
 _HERE = Path(__file__).parent
 _FOLDERS = (_HERE, _HERE.parent / "parts")
 

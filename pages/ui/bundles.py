@@ -17,8 +17,6 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit import file_util
 
-__all__ = ["Bundles", "bundles"]
-
 _FOLDER: Final = "static"
 _HASHED: Final = re.compile(r".*\.[\w-]{8}\.(?:js|css|woff2)")
 _TYPES: Final[Mapping[str, str]] = {".js": "text/javascript", ".css": "text/css", ".woff2": "font/woff2"}

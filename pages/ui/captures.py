@@ -18,31 +18,6 @@ from pages.ui.fields import parts
 from pages.ui.state import Opened, Place, Session
 from pages.ui.strip import Payload, pack
 
-__all__ = [
-    "SIGNS",
-    "Chosen",
-    "chosen",
-    "fact_row",
-    "field_parts",
-    "first_place",
-    "inspected",
-    "is_built_in",
-    "keep",
-    "labels",
-    "names",
-    "of_run",
-    "open_file",
-    "opening",
-    "payload",
-    "prompt",
-    "restore",
-    "size",
-    "started",
-    "summary",
-    "take",
-    "title",
-]
-
 SIGNS: Final = {Level.ERROR: "✕", Level.WARNING: "!", Level.CLEAN: "✓", Level.UNKNOWN: "?"}
 """Verdicts in lists, where a word would take the room of the name."""
 

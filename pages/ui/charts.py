@@ -13,8 +13,6 @@ from inspector import Inspection, Reading, dashboard
 from inspector.dashboard import ChoiceReading
 from pages.ui.palette import channel_hue, shade
 
-__all__ = ["both_over_time", "draw_timeline", "timeline"]
-
 _POINTS_AT_MOST: Final = 1500
 _FINDINGS_AT_MOST: Final = 400
 _BOUNDARIES_AT_MOST: Final = 120

@@ -9,8 +9,6 @@ from inspector import InspectorError
 from inspector.dashboard import CaptureError
 from pages.ui.pickers import plain
 
-__all__ = ["sentence_of", "show_error"]
-
 _WORD: Final = re.compile(r"[a-z]+(?=[ ,])")
 
 

@@ -25,8 +25,6 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-__all__ = ["DIGEST", "FILES", "address", "digest", "loader", "module_routes"]
-
 _ROOT: Final = Path(__file__).parents[1]
 _PREFIX: Final = "inspector/modules"
 

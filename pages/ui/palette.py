@@ -7,8 +7,6 @@ prompt have dark shades of their own; the other components keep one shade for bo
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-__all__ = ["PALETTE", "Shade", "channel_hue", "series", "shade", "stylesheet"]
-
 
 class Shade(NamedTuple):
     """A colour in both themes."""

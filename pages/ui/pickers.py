@@ -14,22 +14,6 @@ from inspector import Inspection, dashboard
 from pages.ui import captures
 from pages.ui.state import Place, Session, went_back
 
-__all__ = [
-    "REPORT_WARNING",
-    "bug_report",
-    "capture",
-    "choice",
-    "compare",
-    "compare_with",
-    "diagnosable",
-    "diagnose_log",
-    "downloads",
-    "follow_link",
-    "plain",
-    "report_page",
-    "uploads",
-]
-
 REPORT_WARNING = "API keys are removed; prompts and responses are not. Read it before you publish it."
 
 _KINDS = (

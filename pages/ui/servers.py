@@ -10,17 +10,6 @@ from inspector.dashboard import ModelLists, Server, Settings
 from pages.ui.errors import sentence_of
 from pages.ui.pickers import plain
 
-__all__ = [
-    "ADDRESS_HELP",
-    "Reached",
-    "awaiting",
-    "built_in_address",
-    "faults",
-    "is_built_in",
-    "reached",
-    "server_of",
-]
-
 ADDRESS_HELP: Final = "An OpenAI-compatible address. The default is the built-in server with real captures."
 _FIELDS: Final = Settings(
     key="enter the server's key in the field “API key” of the connection settings",

@@ -19,8 +19,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.ui import assets
 
-__all__ = ["Shell", "dressed", "shell"]
-
 _NAMES: Final = frozenset({"", "replay", "live", "probe", "library", "compare", "diagnose", "matrix"})
 _FIRST: Final = "replay"
 """The first page, which Streamlit has at the root only: by its name it says "Page not found"."""

@@ -11,8 +11,6 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from inspector import Capture, Diagnosis, Level
 
-__all__ = ["OPENED_AT_MOST", "Opened", "Place", "Session", "current", "went_back"]
-
 OPENED_AT_MOST = 24
 """Uploaded captures that a session keeps; the oldest gives way."""
 

@@ -8,7 +8,6 @@ import streamlit as st
 if TYPE_CHECKING:  # a third of the first page's time, and the first page needs only a height
     import pandas as pd
 
-__all__ = ["counts", "table_height"]
 
 _ROW_PX: Final = ceil(2.1875 * 14)
 """Streamlit's height of a row and of the header in whole pixels, at the font size of our configuration."""

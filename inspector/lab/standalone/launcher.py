@@ -12,8 +12,6 @@ import os
 import signal
 import sys
 
-__all__ = ["version"]
-
 _real_version = importlib.metadata.version
 
 

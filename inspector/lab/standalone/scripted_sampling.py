@@ -31,8 +31,6 @@ from typing import Any, Final
 from openai_harmony import HarmonyEncodingName, load_harmony_encoding
 from vllm.v1.sample.logits_processor import LogitsProcessor  # type: ignore[import-not-found]
 
-__all__ = ["ScriptedSampling"]
-
 RETURN: Final = 200002
 MARKER: Final = re.compile(r"\[\[(?:script ([A-Za-z0-9_.-]+)|tokens ([\d\s]+))\]\]")
 NOT_TOOLS: Final = ("assistant", "user", "system", "developer")

@@ -13,8 +13,6 @@ import os
 import socket
 from typing import Any
 
-__all__ = ["observe", "platform"]
-
 
 def platform() -> str:
     """Name the platform class."""

@@ -27,7 +27,6 @@ try:
 except ImportError:
     import mcp_types as types  # type: ignore[import-not-found]
 
-__all__ = ["application"]
 
 TOOLS = {
     "python": {"python": {"code": {"type": "string"}}},

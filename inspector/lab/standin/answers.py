@@ -17,8 +17,6 @@ from inspector.harmony.text import text_of
 from inspector.harmony.vocab import encode
 from inspector.lab.standin.steps import Schedule, schedule_of
 
-__all__ = ["Answer", "answer_to"]
-
 _MARKER: Final = re.compile(r"\[\[(?:script ([A-Za-z0-9_.-]+)|tokens ([\d\s]+))\]\]")
 _STEPS: Final = re.compile(r"\[\[steps ([^\]\s]+)\]\]")
 _NOT_TOOLS: Final = ("assistant", "user", "system", "developer")

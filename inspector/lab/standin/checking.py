@@ -15,8 +15,6 @@ from inspector.lab.standin.steps import schedule_of
 from inspector.reading import read
 from inspector.wire.endpoints import spec_of
 
-__all__ = ["chunking_fault", "request_id_of"]
-
 
 def chunking_fault(engine: EngineProcess, capture: Capture, schedule: str) -> str | None:
     """Why no verdict may rest on a stream; None when its steps were those asked for."""

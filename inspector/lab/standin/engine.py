@@ -25,8 +25,6 @@ from inspector.lab.standin.generation import Generation, generation_of
 from inspector.lab.standin.layouts import Layouts
 from inspector.lab.standin.steps import Schedule, schedule_of
 
-__all__ = ["Engine", "Options"]
-
 UNTAKEN_S: Final = 2.0
 """After this long a step counts as one that the API server will not take, and the rest is sent at once.
 

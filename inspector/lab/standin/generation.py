@@ -14,8 +14,6 @@ from inspector.harmony.vocab import Marker
 from inspector.lab.standin.layouts import Layout
 from inspector.lab.standin.steps import Happening, Schedule
 
-__all__ = ["Finish", "Generation", "Step", "generation_of"]
-
 _DEFAULT_MAX_TOKENS: Final = 16
 _FINAL_ONLY: Final = 2
 

@@ -29,19 +29,6 @@ from inspector.lab.standin.layouts import SOURCE, layouts_of
 from inspector.lab.standin.plugin import plugin_folder
 from inspector.lab.standin.wheel import Parts, parts_of, take_apart
 
-__all__ = [
-    "BYTECODE",
-    "ENGINE_REQUIREMENTS",
-    "FRONT_END",
-    "NEWEST_FRONT_END",
-    "OLDEST_FRONT_END",
-    "RUST",
-    "engine_path",
-    "prepare_official",
-    "use_source",
-    "use_wheel",
-]
-
 FRONT_END: Final = "vllm-frontend"
 """An official wheel's Python API server in an environment without GPU parts."""
 

@@ -11,8 +11,6 @@ from typing import Any, Final
 
 from inspector.errors import LabError
 
-__all__ = ["SOURCE", "Layout", "Layouts", "layouts_of"]
-
 SOURCE: Final = "vllm/v1/engine/__init__.py"
 """The file, inside a wheel."""
 

@@ -6,8 +6,6 @@ from typing import Final
 
 from inspector.lab.paths import LabPaths
 
-__all__ = ["plugin_folder"]
-
 _MODULE: Final = Path(__file__).parents[1] / "standalone" / "standin_plugin.py"
 
 _ENTRY_POINTS: Final = """\

@@ -29,8 +29,6 @@ from inspector.lab.standin.install import BYTECODE, RUST, engine_path
 from inspector.lab.standin.layouts import SOURCE
 from inspector.lab.standin.plugin import plugin_folder
 
-__all__ = ["EngineProcess", "Served", "StandinServer", "is_request", "standin_server"]
-
 ROOT: Final = Path(__file__).parents[3]
 """Where `inspector` is imported from."""
 

@@ -19,17 +19,6 @@ from typing import Final
 
 from inspector.errors import LabError
 
-__all__ = [
-    "CONDITIONS",
-    "RAGGED",
-    "UNSTREAMED",
-    "Happening",
-    "Schedule",
-    "Turn",
-    "check_condition",
-    "schedule_of",
-]
-
 RAGGED: Final = "ragged"
 """The schedule of speculative decoding with the seed that the matrix uses."""
 

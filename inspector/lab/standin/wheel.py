@@ -20,8 +20,6 @@ from typing import Final
 from inspector.errors import LabError
 from inspector.lab.standin.layouts import SOURCE
 
-__all__ = ["Parts", "parts_of", "take_apart"]
-
 RUST_BINARY: Final = "vllm-rs"
 
 _COMPILED: Final = frozenset(

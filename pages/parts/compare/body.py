@@ -18,23 +18,6 @@ from pages.ui.prompt import two_prompts
 from pages.ui.state import Place, Session, went_back
 from pages.ui.strip import Payload, RawEvent, pack, raw_events, strip
 
-__all__ = [
-    "compared",
-    "download",
-    "facts",
-    "findings",
-    "from_servers",
-    "one_side",
-    "pick",
-    "prompts",
-    "receive",
-    "settings",
-    "several",
-    "texts",
-    "timing",
-    "tokens",
-]
-
 _SIDES: Final = ("left", "right")
 _FIRST: Final = ("chat-tool-call-dropped-vllm-0.13.0", "chat-tool-call-leak-vllm-0.14.1")
 """The pair that the page opens with: one script on two versions."""

@@ -11,8 +11,6 @@ from pages.ui import captures
 from pages.ui.banner import sentence_banner
 from pages.ui.state import Session
 
-__all__ = ["RUNS", "rates", "repeats"]
-
 RUNS: Final = {
     "run": st.column_config.NumberColumn(width=50),
     "side": st.column_config.TextColumn(width=60),

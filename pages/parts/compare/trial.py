@@ -10,7 +10,8 @@ from inspector import Endpoint, Inspection, InspectorError, dashboard
 from inspector.dashboard import LiveRequest, LiveRun, Server, Trial
 from pages.parts.compare import body as compare
 from pages.parts.compare import repeats
-from pages.parts.live.asking import PROMPT, TOOLS
+from pages.parts.live.asking import TOOLS
+from pages.parts.live.form import PROMPT
 from pages.ui import captures
 from pages.ui.captures import Chosen
 from pages.ui.errors import show_error
@@ -26,8 +27,6 @@ from pages.ui.servers import (
 )
 from pages.ui.state import Session, went_back
 from pages.ui.tables import table_height
-
-__all__ = ["asking"]
 
 _SIDES: Final = ("left", "right")
 _FIRST: Final = dict(

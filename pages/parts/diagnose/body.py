@@ -19,22 +19,6 @@ from pages.ui.errors import show_error
 from pages.ui.palette import series
 from pages.ui.state import Session
 
-__all__ = [
-    "LOG_LIMIT_MB",
-    "answers",
-    "asked",
-    "closest",
-    "download",
-    "facts",
-    "failures",
-    "found_here",
-    "judges",
-    "level",
-    "over_time",
-    "places",
-    "why",
-]
-
 EXAMPLES: Final = {
     "under a benchmark": "$ vllm bench serve --model openai/gpt-oss-120b --ignore-eos\n"
     "openai.InternalServerError: Error code: 500 - {'error': {'message': "

@@ -10,8 +10,6 @@ from inspector import dashboard
 from inspector.dashboard import Library
 from pages.ui.state import Session, went_back
 
-__all__ = ["Choice", "choose", "clear", "only", "opened"]
-
 _FILTER: Final = "library_filter"
 _WORST: Final = "worst first"
 _ADDRESS: Final = frozenset({"scan", "filter", "group", "sort", "order"})

@@ -9,8 +9,6 @@ from inspector import dashboard
 from inspector.dashboard import LibraryGroup
 from pages.ui.palette import shade
 
-__all__ = ["verdicts"]
-
 _LEVELS: Final = ("error", "warning", "unknown", "clean")
 _STANDING: Final = 40
 _LYING: Final = 14

@@ -16,8 +16,6 @@ from pages.ui.pickers import plain
 from pages.ui.state import Opened, Session
 from pages.ui.tables import counts, table_height
 
-__all__ = ["captures_table", "groups", "kinds_and_causes"]
-
 _ROWS: Final = 200
 _FINDINGS: Final = 20
 _HEIGHT: Final = 300

@@ -17,14 +17,6 @@ from pages.ui.pickers import plain
 from pages.ui.servers import ADDRESS_HELP, awaiting, faults, is_built_in, reached, server_of
 from pages.ui.state import Session
 
-__all__ = [
-    "PROMPT",
-    "TOOLS",
-    "asking",
-    "invitation",
-    "matching",
-]
-
 TOOLS: Final = """[{"type": "function", "function": {
   "name": "get_weather", "description": "Weather of a city.",
   "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}}]"""

@@ -8,8 +8,6 @@ from pages.ui import state
 from pages.ui.errors import show_error
 from pages.ui.pickers import plain
 
-__all__ = ["checkup"]
-
 _SIGNS = {
     CheckState.OK: ":green[:material/check_circle:] ok",
     CheckState.WARNING: ":orange[:material/warning:] warning",

@@ -14,17 +14,6 @@ from inspector import Endpoint
 from pages.ui.servers import built_in_address
 from pages.ui.state import Session
 
-__all__ = [
-    "PACES",
-    "PROMPT",
-    "given",
-    "keep_for",
-    "remember",
-    "restore",
-    "show_of",
-    "value",
-]
-
 PROMPT: Final = "What is the weather in Paris? Think first, then call the tool."
 PACES: Final = {
     "10 tokens/s": "10",

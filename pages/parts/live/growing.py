@@ -20,8 +20,6 @@ from pages.ui.pickers import plain
 from pages.ui.state import Session
 from pages.ui.strip import Payload, pack, strip
 
-__all__ = ["growing"]
-
 _EACH_S: Final = 1.0
 _SILENT_S: Final = 3.0
 _MESSAGES: Final = 24

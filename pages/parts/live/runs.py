@@ -13,8 +13,6 @@ from pages.ui import captures
 from pages.ui.pickers import plain
 from pages.ui.state import Opened, Session, went_back
 
-__all__ = ["open_in_compare", "open_in_replay", "recent", "watch", "watched"]
-
 _SHOWN: Final = 12
 _CHOSEN_FROM: Final = 4
 """Runs from which on they can be filtered and ordered."""

@@ -14,18 +14,6 @@ from pages.ui import captures, pickers, state
 from pages.ui.palette import shade
 from pages.ui.tables import table_height
 
-__all__ = [
-    "Cell",
-    "changes",
-    "comparing",
-    "details",
-    "frame",
-    "grid",
-    "headline",
-    "legend",
-    "picked",
-]
-
 SHAPES: Final = {Outcome.WHOLE: "●", Outcome.TOLD: "▲", Outcome.SILENT: "✕"}
 """Readable without colour: a disc, a triangle, a cross; the words are next to them."""
 

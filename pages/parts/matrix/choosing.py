@@ -8,18 +8,6 @@ import streamlit as st
 from inspector import Endpoint, dashboard
 from inspector.dashboard import MatrixRun, ScriptClass
 
-__all__ = [
-    "BOTH",
-    "CLASSES",
-    "ENDPOINTS",
-    "Choice",
-    "choose",
-    "choose_class",
-    "choose_rows",
-    "columns",
-    "label_of",
-]
-
 ENDPOINTS: Final = (Endpoint.CHAT, Endpoint.RESPONSES, Endpoint.COMPLETIONS)
 
 BOTH: Final = "both"

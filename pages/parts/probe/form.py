@@ -21,8 +21,6 @@ from pages.ui.servers import (
 )
 from pages.ui.state import Session
 
-__all__ = ["form", "invitation"]
-
 _PROMPTS: Final = "What is the weather in Paris? Think first, then call the tool."
 _WORKERS, _RATE, _SWEEP = "Workers", "Fixed rate", "Sweep"
 _LOADS: Final = (_WORKERS, _RATE, _SWEEP)

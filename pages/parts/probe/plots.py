@@ -7,8 +7,6 @@ import plotly.graph_objects as go
 from inspector.dashboard import Group, ProbeSummary, time_name
 from pages.ui.palette import channel_hue, shade
 
-__all__ = ["losses", "times"]
-
 _MARKS = {"p50": "circle", "p90": "diamond", "p99": "triangle-up"}
 
 

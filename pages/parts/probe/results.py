@@ -12,8 +12,6 @@ from pages.ui.pickers import plain
 from pages.ui.state import Opened, Session
 from pages.ui.tables import counts
 
-__all__ = ["progress", "results", "watched"]
-
 _EACH_S: Final = 0.5
 _ROWS: Final = 500
 _WORDS: Final = {

@@ -15,8 +15,6 @@ from pages.ui.state import Place, Session
 from pages.ui.strip import Payload, RawEvent
 from pages.ui.tables import table_height
 
-__all__ = ["as_curl", "events", "opened_event", "raw", "request"]
-
 _PER_PAGE: Final = 25
 _SHOWN_AT_MOST: Final = 60_000
 """Characters of one event or request that are drawn."""

@@ -10,8 +10,6 @@ from pages.ui import captures
 from pages.ui.state import Session
 from pages.ui.tables import table_height
 
-__all__ = ["matching", "overview", "totals"]
-
 _LISTED: Final = 200
 _COLUMNS: Final = {
     "verdict": st.column_config.TextColumn(width=85),
