@@ -6,7 +6,7 @@ import pytest
 
 from inspector.audit import Code
 from inspector.audit.verdict import Level
-from inspector.harmony.vocab import encode
+from inspector.harmony.vocab import VOCABULARY_SIZE, encode
 from inspector.inspection import inspect
 from tests.support.every_code import by_rust
 from tests.support.streams import Step, chat, chat_chunk
@@ -53,3 +53,15 @@ def test_half_character_that_is_all_of_a_fieldless_message_is_said() -> None:
     inspection = inspect(type(capture)(header=capture.header, events=events, end=capture.end))
     assert inspection.verdict.level is Level.WARNING
     assert Code.NO_FIELD in {finding.code for finding in inspection.findings}
+
+
+def test_id_without_text_is_no_text_that_was_lost() -> None:
+    steps = [
+        ("<|channel|>analysis to=python code<|message|>", {}),
+        (NEXT + FINAL + "Yes", {"content": "Yes"}),
+    ]
+    capture = chat(steps)
+    events = list(capture.events)
+    events.insert(1, events[0]._replace(data=chat_chunk([VOCABULARY_SIZE], {})))
+    inspection = inspect(type(capture)(header=capture.header, events=events, end=capture.end))
+    assert Code.NO_FIELD not in {finding.code for finding in inspection.findings}

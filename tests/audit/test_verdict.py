@@ -14,7 +14,7 @@ from inspector.harmony.vocab import encode
 from inspector.inspection import inspect
 from inspector.reading import Reader, read
 from inspector.store import FIXTURES, loads
-from tests.support.every_code import CAPTURES, RESPONSES, answer, item, response
+from tests.support.every_code import CAPTURES, RESPONSES, answer, by_rust, item, response
 from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, Step, aborted, chat, chat_chunk, completion
 
 
@@ -368,3 +368,30 @@ def test_an_unfinished_header_that_was_delivered_as_text_is_not_called_a_loss() 
     judged = inspect(chat([(header, {"content": header})])).verdict
     assert "outside any message body as text in the answer" in judged.sentence
     assert judged.why.startswith("The model's stream ends inside a header, whose text is not for the client.")
+
+
+def test_several_events_that_arrived_twice_are_counted() -> None:
+    capture = chat(GOOD, usage=14)
+    doubled = [event for event in capture.events[:2] for _ in range(2)]
+    verdict = inspect(replace(capture, events=[*doubled, *capture.events[2:]])).verdict
+    assert verdict.sentence == "2 events arrived twice."
+
+
+def test_many_names_with_special_tokens_are_counted() -> None:
+    calls = [
+        {"type": "function_call", "id": str(at), "name": f"<|channel|>{at}", "arguments": ""}
+        for at in range(3)
+    ]
+    sentence = inspect(response(calls, [])).verdict.sentence
+    assert "has 3 calls whose names contain special tokens" in sentence
+
+
+def test_many_calls_that_rust_delivers_as_text_are_counted() -> None:
+    steps = [
+        (f"<|start|>assistant<|channel|>final to=functions.f{at}<|message|>{{}}<|call|>", {"content": "{}"})
+        for at in range(3)
+    ]
+    sentence = inspect(by_rust(steps)).verdict.sentence
+    assert sentence.startswith(
+        "The server delivered 3 tool calls as text in the answer (content), not as tool calls."
+    )
