@@ -125,7 +125,7 @@ def _field_findings(
     for start, end, before, after in gaps:
         text = final[start:end]
         if end == len(final) and not text.strip("\ufffd"):
-            continue  # a character that the end cut off is nobody's loss
+            continue  # a character that the end cut off does not count as lost
         around = [deltas[place].event for place in (before, after) if place is not None]
         # For items of server-side tools no deltas are promised.
         promised = field in {REASONING, CONTENT} or tool_index(field) is not None
@@ -200,11 +200,16 @@ def _done_finding(reading: Reading, choice: ChoiceReading, field: str, done: str
     )
 
 
+def _whole(text: str | None) -> str:
+    """A text without the character that its end cuts off, which deltas leave out."""
+    return (text or "").rstrip("\ufffd")
+
+
 def _pair(lost: list[Finding], extra: list[Finding]) -> Iterator[Finding]:
     """Text lost in one field and surplus in another is misrouted: one finding, not two."""
     left = list(lost)
     for finding in extra:
-        alike = [one for one in left if one.generated == finding.delivered]
+        alike = [one for one in left if _whole(one.generated) == _whole(finding.delivered)]
         alike.sort(key=lambda one: one.field == finding.field)
         pair = alike[0] if alike else None
         if pair is None:

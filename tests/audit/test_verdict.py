@@ -395,3 +395,13 @@ def test_many_calls_that_rust_delivers_as_text_are_counted() -> None:
     assert sentence.startswith(
         "The server delivered 3 tool calls as text in the answer (content), not as tool calls."
     )
+
+
+def test_cut_off_tool_text_that_the_final_object_has_as_reasoning_is_no_loss() -> None:
+    tool = {"type": "code_interpreter_call", "id": "ci_1", "code": ""}
+    code = {"type": "response.code_interpreter_call_code.delta", "output_index": 0, "item_id": "ci_1"}
+    events = [{**code, "delta": "print"}]
+    capture = response([item("reasoning", "print\ufffd")], [], events=events, streamed=[tool])
+    findings = inspect(capture).findings
+    assert findings
+    assert [finding for finding in findings if finding.severity is Severity.ERROR] == []
