@@ -77,7 +77,7 @@ def score(posts: Iterable[Mapping[str, Any]]) -> dict[str, Score]:
 
 
 def table(scores: Mapping[str, Score]) -> str:
-    """A row a kind, and the sums."""
+    """One row per kind, and the sums."""
     rows = [(kind, astuple(numbers)) for kind, numbers in sorted(scores.items())]
     rows.append(("all", tuple(map(sum, zip(*(numbers for _, numbers in rows), strict=True)))))
     lines = [("kind", *_HEADS), *((kind, *map(str, numbers)) for kind, numbers in rows)]

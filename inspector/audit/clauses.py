@@ -63,12 +63,12 @@ def loss_clauses(errors: Sequence[Finding]) -> list[str]:
 
 
 def _texts(findings: Sequence[Finding]) -> list[Finding]:
-    return [one for one in findings if one.code not in _WHOLE_CALLS]
+    return [finding for finding in findings if finding.code not in _WHOLE_CALLS]
 
 
 def _calls(findings: Sequence[Finding]) -> list[str]:
     """The tool calls of which nothing arrived, by number and name, or their count where they are many."""
-    calls = [one for one in findings if one.code in _WHOLE_CALLS]
+    calls = [finding for finding in findings if finding.code in _WHOLE_CALLS]
     if len(calls) > _CALLS_NAMED:
         return [counted(len(calls), "tool call")]
     return [

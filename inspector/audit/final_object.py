@@ -209,8 +209,8 @@ def _pair(lost: list[Finding], extra: list[Finding]) -> Iterator[Finding]:
     """Text lost in one field and surplus in another is misrouted: one finding, not two."""
     left = list(lost)
     for finding in extra:
-        alike = [one for one in left if _whole(one.generated) == _whole(finding.delivered)]
-        alike.sort(key=lambda one: one.field == finding.field)
+        alike = [loss for loss in left if _whole(loss.generated) == _whole(finding.delivered)]
+        alike.sort(key=lambda loss: loss.field == finding.field)
         pair = alike[0] if alike else None
         if pair is None:
             yield finding

@@ -181,9 +181,9 @@ def _errors(reading: Reading, errors: Sequence[Finding]) -> list[Clause]:
         words = aborted(shown, status=refused, code=code, streamed=streamed, parsing=parsing)
         found.append(Clause(f"the server {words}", tuple(told)))
     for neutral, clause_words in NEUTRAL.items():
-        if group := tuple(one for one in errors if one.code is neutral):
+        if group := tuple(error for error in errors if error.code is neutral):
             found.append(Clause(clause_words(group), group))
-    text = [one for one in errors if KINDS[one.kind].side is Side.TEXT and one.code not in NEUTRAL]
+    text = [error for error in errors if KINDS[error.kind].side is Side.TEXT and error.code not in NEUTRAL]
     text = text or [one for one in errors if one.kind is Kind.INVALID_TOOL_ARGUMENTS]
     if lost := loss_clauses(text):
         subject = "it also" if told else "the server"
@@ -346,8 +346,8 @@ def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | Non
             "The server sent no error message, so the cause cannot be determined here; its log has "
             f"the traceback. {checked}"
         )
-    texts = [one for one in findings if KINDS[one.kind].side is Side.TEXT]
-    if texts and all(one.code is Code.EVENT_REPEATED for one in texts):
+    texts = [finding for finding in findings if KINDS[finding.kind].side is Side.TEXT]
+    if texts and all(finding.code is Code.EVENT_REPEATED for finding in texts):
         return f"The server, or a proxy in front of it, sent it again; the model did not. {checked}"
     lost = bool(texts)
     if reading.choice.has_ids:

@@ -155,7 +155,9 @@ def find_startup(content: str, errors: Sequence[str] = (), *, failing: bool) -> 
     `errors` are the lines that fail. Where nothing is `failing`, only what no other program prints counts.
     """
     own = failing and (
-        _runs_ours(content) or names_ours(content) or any(one.search(content) for one in _OURS_UNNAMED)
+        _runs_ours(content)
+        or names_ours(content)
+        or any(expression.search(content) for expression in _OURS_UNNAMED)
     )
     parser = _PARSER.search(content) is not None
     startup = [route for route in routes() if route.kind is RouteKind.STARTUP]

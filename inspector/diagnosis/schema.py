@@ -188,7 +188,7 @@ def anywhere(value: object) -> re.Pattern[str]:
 
 def violation(value: object) -> Violation:
     """A violation of the grammar by its name: `return_after_end`."""
-    names = [one.name.lower() for one in Violation]
+    names = [violation.name.lower() for violation in Violation]
     if value not in names:
         raise Wrong(f"{value!r} is none of: {', '.join(names)}")
     return Violation[str(value).upper()]

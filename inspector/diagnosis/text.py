@@ -236,7 +236,7 @@ class _Diagnosing:
 
     def _notes(self, failures: Sequence[Failure]) -> Iterable[str]:
         frames = self.scan.frames
-        parsed = any(parser_error(one.message) for one in failures)  # not what fails at the start
+        parsed = any(parser_error(failure.message) for failure in failures)  # not what fails at the start
         harmony = parsed and any("HarmonyError" in line for line in self.words)
         if harmony and not self.is_log and frames.isdisjoint(PACKAGES):
             if "openai_harmony" in frames:

@@ -46,8 +46,8 @@ def receive(session: Session, given: Mapping[str, Any], page: str) -> None:
             st.switch_page("replay.py")
         return
     files = given.get("files")
-    received = [_file(one) for one in files[:_FILES_AT_MOST]] if isinstance(files, list) else []
-    troubles = [_open(session, one) for one in received]
+    received = [_file(file) for file in files[:_FILES_AT_MOST]] if isinstance(files, list) else []
+    troubles = [_open(session, file) for file in received]
     match received:
         case [(name, content)] if troubles[0] and dashboard.is_log(content, name):
             pickers.diagnose_log(session, name, content)
