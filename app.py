@@ -29,7 +29,7 @@ FIRST_PAGE: Final = (
     *("pages.ui.anywhere", "pages.ui.banner", "pages.ui.fields", "pages.ui.prompt", "pages.ui.strip"),
     *("pages.parts.replay.overview", "pages.parts.replay.events", "rapidfuzz.distance"),
 )
-_LATER: Final = ("inspector.client.asking", "pandas")
+_LATER: Final = ("inspector.net.client.asking", "pandas")
 """To ask a server; for the tables of most pages."""
 
 # An audit of a long stream may not keep the interpreter for 5 ms at a time while other streams arrive.

@@ -9,9 +9,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from inspector.files.store import FIXTURES
 from inspector.lab.causes import NONE, load
 from inspector.lab.naming import Mode, Named, fixture_names, matrix_names, unstreamed_names
-from inspector.store import FIXTURES
 
 BY: dict[str, Callable[[Named], str]] = {
     "first finding": lambda one: one.by_finding,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from inspector.compare import lay
+from inspector.inspection.compare import lay
 
 LENGTHS = (20_000, 131_072)
 

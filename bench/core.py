@@ -21,13 +21,13 @@ from openai_harmony import Role, StreamableParser
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from inspector.audit import audit
-from inspector.capture import Capture, End, Endpoint, Event, Header
-from inspector.harmony.text import texts
-from inspector.harmony.vocab import MARKERS, Marker, encode, encoding
-from inspector.inspection import inspect
-from inspector.reading import read
-from inspector.store import load, save
+from inspector.analysis.audit import audit
+from inspector.analysis.reading import read
+from inspector.capture.capture import Capture, End, Endpoint, Event, Header
+from inspector.files.store import load, save
+from inspector.inspection.inspection import inspect
+from inspector.protocol.harmony.text import texts
+from inspector.protocol.harmony.vocab import MARKERS, Marker, encode, encoding
 
 SHORT, LONG = 13_107, 131_072
 PROSE = "The quick brown fox jumps over 12 lazy dogs. 今日は良い天気 and def f(x): return x + 1\n"

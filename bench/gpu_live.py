@@ -21,14 +21,14 @@ from datetime import datetime
 from pathlib import Path
 
 from bench.live import follow, lags, serve
-from inspector.capture import Endpoint
-from inspector.client.address import Server
-from inspector.client.request import LiveRequest
-from inspector.metrics import figures, quantile
-from inspector.reading import read
-from inspector.runs.registry import Registry
-from inspector.runs.run import Run
-from inspector.store import load
+from inspector.analysis.metrics import figures, quantile
+from inspector.analysis.reading import read
+from inspector.capture.capture import Endpoint
+from inspector.files.store import load
+from inspector.net.client.address import Server
+from inspector.net.client.request import LiveRequest
+from inspector.net.runs.registry import Registry
+from inspector.net.runs.run import Run
 
 PROMPT = "Count from one upwards, in words, and never stop."
 

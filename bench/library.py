@@ -21,7 +21,7 @@ from playwright.sync_api import Page, sync_playwright
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench.scan import make
-from inspector.archive import Library, scan, summarise
+from inspector.data.scan import Library, scan, summarise
 
 ROOT = Path(__file__).parent.parent
 PORT = 8609

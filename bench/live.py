@@ -26,16 +26,16 @@ import httpx
 import uvicorn
 from starlette.applications import Starlette
 
-from inspector.capture import Capture, End, Endpoint, Event, Header
-from inspector.client.address import Server
-from inspector.client.request import LiveRequest
-from inspector.harmony.vocab import encode
+from inspector.analysis.metrics import quantile
+from inspector.capture.capture import Capture, End, Endpoint, Event, Header
+from inspector.files.store import load, save
 from inspector.lab.process import free_port
-from inspector.metrics import quantile
-from inspector.runs.feed import runs_routes
-from inspector.runs.registry import Registry
-from inspector.runs.run import Run
-from inspector.store import load, save
+from inspector.net.client.address import Server
+from inspector.net.client.request import LiveRequest
+from inspector.net.runs.feed import runs_routes
+from inspector.net.runs.registry import Registry
+from inspector.net.runs.run import Run
+from inspector.protocol.harmony.vocab import encode
 
 WORDS = ["the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "and", "goes", "home", "again"]
 
@@ -79,7 +79,7 @@ async def follow(address: str, run: Run) -> list[tuple[int, float]]:
     seen: list[tuple[int, float]] = []
     async with (
         httpx.AsyncClient(timeout=600, trust_env=False) as client,
-        client.stream("GET", f"{address}/inspector/runs/{run.id}/feed") as answer,
+        client.stream("GET", f"{address}/inspector/net/runs/{run.id}/feed") as answer,
     ):
         name = ""
         async for line in answer.aiter_lines():
@@ -145,7 +145,7 @@ def measure(asked: argparse.Namespace, port: int, folder: Path) -> None:
     registry = Registry(folder / "runs")
     feed = serve(registry)
     with httpx.Client(transport=httpx.HTTPTransport(retries=10)) as client:
-        client.get(f"{feed}/inspector/runs/none/feed", timeout=60)
+        client.get(f"{feed}/inspector/net/runs/none/feed", timeout=60)
     server = Server(base_url=f"http://127.0.0.1:{port}", headers={"X-Playback-Tokens-Per-S": str(asked.rate)})
 
     async def all_runs() -> None:

@@ -21,10 +21,10 @@ import httpx
 from playwright.sync_api import Page, sync_playwright
 
 from bench.live import stream
+from inspector.analysis.metrics import quantile
+from inspector.analysis.reading import read
+from inspector.files.store import load, save
 from inspector.lab.process import free_port
-from inspector.metrics import quantile
-from inspector.reading import read
-from inspector.store import load, save
 
 ROOT = Path(__file__).parent.parent
 WATCH = """() => {

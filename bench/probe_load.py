@@ -14,11 +14,11 @@ from pathlib import Path
 
 import httpx
 
-from inspector.capture import Endpoint
-from inspector.client.address import Server
+from inspector.capture.capture import Endpoint
+from inspector.fleet.probe import Budget, Load, prompts_of_text
+from inspector.fleet.probe.planning import Plan
 from inspector.lab.process import free_port
-from inspector.probe import Budget, Load, prompts_of_text
-from inspector.probe.planning import Plan
+from inspector.net.client.address import Server
 
 MODEL = "chat-whole-vllm-0.14.1"
 

@@ -7,9 +7,9 @@ import argparse
 import random
 import time
 
-from inspector.inspection import inspect
+from inspector.inspection.inspection import inspect
+from inspector.inspection.masking import MaskingFailed, Standins, masked
 from inspector.lab.results import captures_of, every_run
-from inspector.masking import MaskingFailed, Standins, masked
 
 
 def main() -> None:

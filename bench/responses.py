@@ -7,8 +7,8 @@ python -m bench.responses --list      and every script that is not exact, with i
 import argparse
 from collections import Counter, defaultdict
 
+from inspector.files.store import FIXTURES
 from inspector.lab.reconstructions import Grade, Measured, Told, matrix_reconstructions
-from inspector.store import FIXTURES
 
 
 def main() -> None:

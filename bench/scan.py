@@ -27,11 +27,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from bench.core import capture, stream
-from inspector.archive.pooling import cores
-from inspector.audit import audit
-from inspector.inspection import inspect
-from inspector.reading import read
-from inspector.store import builtin, load, save
+from inspector.analysis.audit import audit
+from inspector.analysis.reading import read
+from inspector.data.scan.pooling import cores
+from inspector.files.store import builtin, load, save
+from inspector.inspection.inspection import inspect
 
 FOLDERS = 50
 VERSIONS = ("0.14.1", "0.23.0", "0.32.0", "0.33.0")

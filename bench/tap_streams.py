@@ -21,8 +21,8 @@ from pathlib import Path
 import httpx
 
 from bench.tap import Way, free_port, process
-from inspector.harmony.text import text_of
-from inspector.harmony.vocab import encode
+from inspector.protocol.harmony.text import text_of
+from inspector.protocol.harmony.vocab import encode
 
 _WORDS = " one two three four five six seven eight nine ten"
 _LAG_WAIT_S = 120.0

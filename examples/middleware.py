@@ -16,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.routing import Route
 
-from inspector.adapters.asgi import RecordResponses
+from inspector.net.adapters.asgi import RecordResponses
 
 VLLM = os.environ.get("VLLM", "http://localhost:8000")
 CAPTURES = os.environ.get("CAPTURES", "captures")

@@ -9,17 +9,17 @@
 These names are the library; docs/library.md has an example of each. Modules below may change.
 """
 
-from inspector.audit import Code, Finding, Kind, Severity
-from inspector.audit.verdict import Level, Verdict
-from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
-from inspector.client.transport import async_recording_client, recording_client
-from inspector.compare import Comparison, compare
-from inspector.diagnosis import Diagnosis, diagnose_capture, diagnose_text
-from inspector.errors import InspectorError
-from inspector.inspection import Inspection, inspect
-from inspector.reading import Evidence, Reading
-from inspector.report import html_report, markdown_report
-from inspector.store import load, loads, save
+from inspector.analysis.audit import Code, Finding, Kind, Severity
+from inspector.analysis.audit.verdict import Level, Verdict
+from inspector.analysis.reading import Evidence, Reading
+from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header
+from inspector.capture.errors import InspectorError
+from inspector.files.store import load, loads, save
+from inspector.inspection.compare import Comparison, compare
+from inspector.inspection.inspection import Inspection, inspect
+from inspector.issues import Diagnosis, diagnose_capture, diagnose_text
+from inspector.net.client.transport import async_recording_client, recording_client
+from inspector.views.report import html_report, markdown_report
 
 __all__ = [
     "Capture",

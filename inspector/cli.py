@@ -7,8 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Final
 
+from inspector.capture.errors import InspectorError
 from inspector.commands.shared import Parser, tell
-from inspector.errors import InspectorError
 
 _COMMANDS: Final = (
     "audit",

@@ -7,10 +7,20 @@
 Rows and payloads for the pages, live runs, the routes of the dashboard's own port, results of the lab.
 """
 
-from inspector.archive import GROUPS as LIBRARY_GROUPS
-from inspector.archive import SORTS as LIBRARY_SORTS
-from inspector.archive import Group as LibraryGroup
-from inspector.archive import (
+from inspector.analysis.audit.kinds import kind_and_key, kind_label
+from inspector.analysis.audit.rejection_findings import rejected
+from inspector.analysis.audit.wording import explain
+from inspector.analysis.metrics import figures
+from inspector.analysis.prompt import FirstDifference, Prompt, prompt_of
+from inspector.analysis.reading import ChoiceReading
+from inspector.capture.capture import render
+from inspector.capture.collector import collector_paused
+from inspector.capture.errors import CaptureError
+from inspector.capture.formats import clip, duration, figure, number, plural
+from inspector.data.scan import GROUPS as LIBRARY_GROUPS
+from inspector.data.scan import SORTS as LIBRARY_SORTS
+from inspector.data.scan import Group as LibraryGroup
+from inspector.data.scan import (
     Library,
     cause_fix,
     cause_title,
@@ -19,48 +29,14 @@ from inspector.archive import (
     value_words,
     version_words,
 )
-from inspector.archive import Summary as LibrarySummary
-from inspector.archive import Tally as LibraryTally
-from inspector.archive import summarise as library_summary
-from inspector.archive.offers import SCANS_VARIABLE, offered_scans, open_row, scan_stamp
-from inspector.audit.kinds import kind_and_key, kind_label
-from inspector.audit.rejection_findings import rejected
-from inspector.audit.wording import explain
-from inspector.capture import render
-from inspector.client.address import Server, Settings
-from inspector.client.outcome import OutcomeKind
-from inspector.client.request import LiveRequest, parse_messages, parse_tools
-from inspector.collector import collector_paused
-from inspector.compare import Lane, Piece, Repeats, diff, significance
-from inspector.diagnosis import (
-    Answer,
-    DiagnosisOutcome,
-    Failure,
-    Issue,
-    Route,
-    decompress,
-    diagnosis_row,
-    lines_of_file,
-)
-from inspector.doctor import CheckState, check_server
-from inspector.ending import Ending
-from inspector.errors import CaptureError
-from inspector.formats import clip, duration, figure, number, plural
-from inspector.hosts import trusted_hosts
-from inspector.lab.changes import change_sentence, shifts, twin_of
-from inspector.lab.probing import script_asks, script_controls
-from inspector.lab.results import Run as MatrixRun
-from inspector.lab.results import capture_of as matrix_capture
-from inspector.lab.results import every_run as matrix_runs
-from inspector.lab.results import one_each
-from inspector.lab.score import Outcome
-from inspector.lab.scripts import Script, ScriptClass
-from inspector.lab.scripts import load as lab_scripts
-from inspector.lab.standin.steps import UNSTREAMED
-from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows
-from inspector.metrics import figures
-from inspector.playback import FAULTS, playback_routes
-from inspector.probe import (
+from inspector.data.scan import Summary as LibrarySummary
+from inspector.data.scan import Tally as LibraryTally
+from inspector.data.scan import summarise as library_summary
+from inspector.data.scan.offers import SCANS_VARIABLE, offered_scans, open_row, scan_stamp
+from inspector.files.store import Builtin, builtin
+from inspector.files.uploads import Shelf, Upload
+from inspector.fleet.doctor import CheckState, check_server
+from inspector.fleet.probe import (
     PROMPT_FILE_MIB,
     Budget,
     Group,
@@ -73,26 +49,53 @@ from inspector.probe import (
     prompts_of_bytes,
     prompts_of_text,
 )
-from inspector.probe import Prompt as ProbePrompt
-from inspector.probe import Row as ProbeRow
-from inspector.probe import Summary as ProbeSummary
-from inspector.probe import summary as probe_summary
-from inspector.probe.planning import SWEEP_WARM_UP
-from inspector.probe.reporting import probe_endings, progress_line, rate_words, time_name, worst_rows
-from inspector.prompt import FirstDifference, Prompt, prompt_of
-from inspector.reading import ChoiceReading
-from inspector.runs.feed import runs_routes
-from inspector.runs.model_lists import ModelLists
-from inspector.runs.probing import ProbeRun, probes
-from inspector.runs.registry import Registry, registry
-from inspector.runs.run import Pace, RunState
-from inspector.runs.run import Run as LiveRun
-from inspector.runs.trial import RUNS_AT_MOST, Trial, has_output
-from inspector.sockets import listening_without_delay
-from inspector.store import Builtin, builtin
-from inspector.tap import DashboardTap, Upstream, configured_upstreams
-from inspector.triage import is_log, of_content
-from inspector.uploads import Shelf, Upload
+from inspector.fleet.probe import Prompt as ProbePrompt
+from inspector.fleet.probe import Row as ProbeRow
+from inspector.fleet.probe import Summary as ProbeSummary
+from inspector.fleet.probe import summary as probe_summary
+from inspector.fleet.probe.planning import SWEEP_WARM_UP
+from inspector.fleet.probe.reporting import probe_endings, progress_line, rate_words, time_name, worst_rows
+from inspector.fleet.probing import ProbeRun, probes
+from inspector.fleet.watch import Keeping, Metrics, Watch, metrics_app
+from inspector.fleet.watch.spans import configured_spans
+from inspector.inspection.compare import Lane, Piece, Repeats, diff, significance
+from inspector.inspection.triage import is_log, of_content
+from inspector.issues import (
+    Answer,
+    DiagnosisOutcome,
+    Failure,
+    Issue,
+    Route,
+    decompress,
+    diagnosis_row,
+    lines_of_file,
+)
+from inspector.lab.changes import change_sentence, shifts, twin_of
+from inspector.lab.probing import script_asks, script_controls
+from inspector.lab.results import Run as MatrixRun
+from inspector.lab.results import capture_of as matrix_capture
+from inspector.lab.results import every_run as matrix_runs
+from inspector.lab.results import one_each
+from inspector.lab.score import Outcome
+from inspector.lab.scripts import Script, ScriptClass
+from inspector.lab.scripts import load as lab_scripts
+from inspector.lab.standin.steps import UNSTREAMED
+from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows
+from inspector.net.client.address import Server, Settings
+from inspector.net.client.outcome import OutcomeKind
+from inspector.net.client.request import LiveRequest, parse_messages, parse_tools
+from inspector.net.ending import Ending
+from inspector.net.hosts import trusted_hosts
+from inspector.net.playback import FAULTS, playback_routes
+from inspector.net.runs.feed import runs_routes
+from inspector.net.runs.model_lists import ModelLists
+from inspector.net.runs.registry import Registry, registry
+from inspector.net.runs.run import Pace, RunState
+from inspector.net.runs.run import Run as LiveRun
+from inspector.net.runs.trial import RUNS_AT_MOST, Trial, has_output
+from inspector.net.sockets import listening_without_delay
+from inspector.net.tap import DashboardTap, Upstream, configured_upstreams
+from inspector.protocol.wire.endpoints import asked_endpoints, spec_of
 from inspector.views.comparison_rows import comparison_summary, run_rows, timing_rows
 from inspector.views.comparison_strip import ComparedRow, comparison_strip
 from inspector.views.encoding import json_bytes
@@ -104,9 +107,6 @@ from inspector.views.prompt_rows import sentence_with_prompt
 from inspector.views.rows import audit_row, event_rows, field_rows, finding_row
 from inspector.views.strip import empty_strip, strip
 from inspector.warming import warmed
-from inspector.watch import Keeping, Metrics, Watch, metrics_app
-from inspector.watch.spans import configured_spans
-from inspector.wire.endpoints import asked_endpoints, spec_of
 
 __all__ = [
     "FAULTS",

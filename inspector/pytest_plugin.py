@@ -15,7 +15,7 @@ import pytest
 if TYPE_CHECKING:
     import httpx
 
-    from inspector.capture import Capture
+    from inspector.capture.capture import Capture
     from inspector.testing import HarmonyServer
 
 __all__ = ["Recording"]
@@ -33,20 +33,20 @@ class Recording:
 
     def http_client(self, **options: Any) -> "httpx.Client":
         """For `OpenAI(http_client=...)`; `options` are those of httpx.Client."""
-        from inspector.client.transport import recording_client
+        from inspector.net.client.transport import recording_client
 
         return recording_client(self._folder / "sync.jsonl", **options)
 
     def async_http_client(self, **options: Any) -> "httpx.AsyncClient":
         """For `AsyncOpenAI(http_client=...)`; `options` are those of httpx.AsyncClient."""
-        from inspector.client.transport import async_recording_client
+        from inspector.net.client.transport import async_recording_client
 
         return async_recording_client(self._folder / "async.jsonl", **options)
 
     @property
     def captures(self) -> "list[Capture]":
         """All responses so far, in the order in which they ended."""
-        from inspector.store import load
+        from inspector.files.store import load
 
         files = sorted(self._folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
         return [capture for path in files for capture in load(path)]
@@ -111,7 +111,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     """Keep what a test recorded, with how it went."""
     report: pytest.TestReport = yield  # type: ignore[assignment]
     if call.when == "call" and _RECORDING in item.stash and item.config.getoption("--harmony-report"):
-        from inspector.inspection import inspect
+        from inspector.inspection.inspection import inspect
         from inspector.views.rows import audit_row
 
         rows = [audit_row("", inspect(capture)) for capture in item.stash[_RECORDING].captures]
@@ -129,7 +129,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if handed is not None:
         handed[_WORKER] = json.dumps(rows)
         return
-    from inspector.store import replacing
+    from inspector.files.store import replacing
 
     with replacing(path, private=False) as file:
         file.write(json.dumps({"tests": rows}, indent=1).encode() + b"\n")

@@ -13,15 +13,15 @@ from pathlib import Path
 import httpx
 from starlette.applications import Starlette
 
-from inspector.audit import Finding, Severity, explain, kind_and_key
-from inspector.capture import Capture, Endpoint
+from inspector.analysis.audit import Finding, Severity, explain, kind_and_key
+from inspector.capture.capture import Capture, Endpoint
+from inspector.capture.errors import InspectorError
 from inspector.commands.serving import uvicorn_server
-from inspector.errors import InspectorError
-from inspector.inspection import inspect
+from inspector.files.store import builtin, load
+from inspector.inspection.inspection import inspect
 from inspector.lab.results import named_capture
-from inspector.playback import Settings, playback_routes
-from inspector.sockets import without_delay
-from inspector.store import builtin, load
+from inspector.net.playback import Settings, playback_routes
+from inspector.net.sockets import without_delay
 
 __all__ = ["HarmonyServer", "assert_no_findings", "serving"]
 

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager, suppress
 from importlib import import_module
 from typing import Final
 
-from inspector.diagnosis import catalogue
-from inspector.harmony.vocab import encoding
+from inspector.issues import catalogue
+from inspector.protocol.harmony.vocab import encoding
 
 _LATER_S: Final = 8.0
 """The first page of a browser that opens at once is drawn by then."""

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from starlette.applications import Starlette
 
-from inspector.playback import Settings, playback_routes
+from inspector.net.playback import Settings, playback_routes
 from tests.support.builtin import CAPTURES, TOOL, WHOLE
 from tests.support.command import ROOT
 from tests.support.listening import listening

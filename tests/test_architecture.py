@@ -6,6 +6,7 @@ Each test collects every offender, so that its message is the list of what to ch
 import ast
 import re
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Final
 
@@ -16,13 +17,10 @@ from tools.make_layers import layers, table
 ROOT = Path(__file__).parent.parent
 INSPECTOR, PAGES = ROOT / "inspector", ROOT / "pages"
 
-LAYERS = layers()
-"""Lowest first. A module imports from its own layer's earlier names and from lower layers."""
+LAYERS = {layer.name: layer for layer in layers()}
+"""Lowest first. A module imports from lower layers, and from earlier names of its own where they are listed."""
 
-RANK = {name: (rank, place) for rank, layer in enumerate(LAYERS) for place, name in enumerate(layer.modules)}
-
-PURE = {name for layer in LAYERS if layer.pure for name in layer.modules}
-"""Modules that import the standard library, openai_harmony and msgspec only."""
+RANK = {name: rank for rank, name in enumerate(LAYERS)}
 
 STANDARD = sys.stdlib_module_names
 
@@ -31,8 +29,19 @@ OURS = [path for path in MODULES if "standalone" not in path.parts]
 """Without the files that run inside a vLLM environment, which have this package not beside them."""
 
 
+def place(parts: tuple[str, ...]) -> tuple[str, str]:
+    """The layer of a module and its name there, from its parts below `inspector`."""
+    if parts and parts[0] in LAYERS:
+        return parts[0], parts[1] if len(parts) > 1 else "__init__"
+    return "top", parts[0] if parts else "__init__"
+
+
+def place_of(path: Path) -> tuple[str, str]:
+    return place(path.relative_to(INSPECTOR).with_suffix("").parts)
+
+
 def layer_of(path: Path) -> str:
-    return path.relative_to(INSPECTOR).parts[0].removesuffix(".py")
+    return place_of(path)[0]
 
 
 def named(path: Path) -> str:
@@ -40,8 +49,11 @@ def named(path: Path) -> str:
 
 
 def test_every_module_has_a_layer_and_every_layer_has_its_modules() -> None:
-    assert sum(len(layer.modules) for layer in LAYERS) == len(RANK), "a module has one layer"
-    assert {layer_of(path) for path in MODULES} == set(RANK), "docs/layers.toml names what inspector/ has"
+    for layer in LAYERS.values():
+        if layer.modules:
+            modules = {place_of(path)[1] for path in MODULES if layer_of(path) == layer.name}
+            assert modules | {"__init__"} == {*layer.modules, "__init__"}, layer.name
+    assert {layer_of(path) for path in MODULES} == set(LAYERS), "docs/layers.toml names what inspector/ has"
 
 
 def test_the_layers_in_the_docs_are_those_that_are_tested() -> None:
@@ -60,30 +72,52 @@ def test_imports_are_absolute_and_the_library_knows_no_screen() -> None:
     assert offenders == []
 
 
-def test_values_protocol_and_folding_import_only_the_standard_library_the_judge_and_a_json_decoder() -> None:
+def test_pure_layers_import_only_the_standard_library_openai_harmony_and_msgspec() -> None:
     allowed = {*STANDARD, "inspector", "openai_harmony", "msgspec"}
     offenders = [
         f"{named(path)} imports {name}"
         for path in MODULES
-        if layer_of(path) in PURE
+        if LAYERS[layer_of(path)].pure
         for name in imports(path)
         if name.partition(".")[0] not in allowed
     ]
     assert offenders == []
 
 
+def points_down(source: tuple[str, str], target: tuple[str, str]) -> bool:
+    (layer, module), (below, other) = source, target
+    if layer != below:
+        return RANK[below] < RANK[layer]
+    order = LAYERS[layer].modules
+    return not order or other in {module, "__init__"} or order.index(other) < order.index(module)
+
+
 def test_imports_point_down() -> None:
     offenders = [
         f"{named(path)} imports {name}"
         for path in OURS
+        if place_of(path)[1] != "__init__" or layer_of(path) == "top"
         for name in imports(path)
-        for top, _, rest in [name.partition(".")]
-        for below in [rest.partition(".")[0]]
-        if top == "inspector" and below not in {"", layer_of(path)}
-        # A name without a rank is no module, or one that docs/layers.toml does not name.
-        if below not in RANK or layer_of(path) not in RANK or RANK[below] >= RANK[layer_of(path)]
+        if name.partition(".")[0] == "inspector"
+        if not points_down(place_of(path), place(tuple(name.split(".")[1:])))
     ]
     assert offenders == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """`graphlib` names the circle; an import of a package is one of its `__init__`."""
+    modules = {named(path).removesuffix(".py").replace("/", "."): path for path in OURS}
+
+    def resolve(name: str) -> str:
+        while name not in modules and f"{name}.__init__" not in modules:
+            name = name.rpartition(".")[0]
+        return name if name in modules else f"{name}.__init__"
+
+    graph = {
+        module: {resolve(name) for name in imports(path) if name.partition(".")[0] == "inspector"} - {module}
+        for module, path in modules.items()
+    }
+    assert list(TopologicalSorter(graph).static_order())
 
 
 def test_pages_import_only_streamlit_the_doors_and_their_own_parts() -> None:
@@ -142,7 +176,8 @@ def test_only_runs_starts_threads() -> None:
         # The lab watches server processes from threads of its own, outside the dashboard; a watch and a scan
         # hand audits to processes, each with a thread that waits for it; a command serves metrics beside what
         # it does, and a test's server a test.
-        if layer_of(path) not in {"runs", "lab", "watch", "archive", "workers", "commands", "testing"}
+        if not {*place_of(path)}
+        & {"runs", "probing", "lab", "watch", "scan", "workers", "commands", "testing"}
         if imports(path) & {"threading", "concurrent.futures", "_thread"} and not only_locks(path)
     ]
     assert offenders == []
@@ -150,17 +185,17 @@ def test_only_runs_starts_threads() -> None:
 
 NAMED: Final = re.compile("vllm", re.IGNORECASE)
 SERVERS_BY_NAME: Final = {
-    "inspector/engines/": "the seam itself",
+    "inspector/protocol/engines/": "the seam itself",
     "inspector/lab/": "runs vLLM",
     "inspector/commands/": "examples name built-in captures, logs are vLLM's, and the lab runs vLLM",
     "inspector/cli.py": "what the program is for",
-    "inspector/probe/proof.py": "how vLLM is started",
-    "inspector/lint/rules.py": "which spelling of a call it delivers",
-    "inspector/importers/": "the form of vLLM's logs",
-    "inspector/diagnosis/decompress.py": "what can be given: a vLLM log",
-    "inspector/report/facts.py": "the option --vllm of the lab",
-    "inspector/playback/faults.py": "which release has a fault",
-    "inspector/audit/": "a quirk by release in a sentence",
+    "inspector/fleet/probe/proof.py": "how vLLM is started",
+    "inspector/data/lint/rules.py": "which spelling of a call it delivers",
+    "inspector/files/importers/": "the form of vLLM's logs",
+    "inspector/files/compression.py": "what can be given: a vLLM log",
+    "inspector/views/report/facts.py": "the option --vllm of the lab",
+    "inspector/net/playback/faults.py": "which release has a fault",
+    "inspector/analysis/audit/": "a quirk by release in a sentence",
     "pages/parts/matrix/": "what the lab recorded",
     "pages/parts/compare/": "names of built-in captures",
     "pages/parts/diagnose/": "examples of what to paste, and a vLLM log",
@@ -179,7 +214,7 @@ def listed_endpoints(node: ast.AST) -> set[str]:
 
 
 def test_the_table_of_endpoints_is_the_only_one() -> None:
-    own = ("inspector/wire/endpoints.py", "inspector/engines/", "inspector/lab/")
+    own = ("inspector/protocol/wire/endpoints.py", "inspector/protocol/engines/", "inspector/lab/")
     offenders = [
         f"{named(path)}:{node.lineno} lists endpoints"
         for path in MODULES

@@ -9,8 +9,8 @@ import pytest
 from starlette.applications import Starlette
 
 from inspector.cli import main, parser
-from inspector.playback import Settings, playback_routes
-from inspector.store import builtin, load
+from inspector.files.store import builtin, load
+from inspector.net.playback import Settings, playback_routes
 from tests.support.listening import listening
 
 ROOT = Path(__file__).parent.parent

@@ -30,6 +30,15 @@ def test_tests_at_the_top_are_of_modules_at_the_top_or_of_the_repository() -> No
     assert tested - modules == of_the_repository
 
 
+def test_folders_inside_a_package_are_mirrored() -> None:
+    inside = {path.relative_to(TESTS).parent for path in TESTS.glob("*/*/__init__.py")}
+    packages = {
+        path.relative_to(ROOT / "inspector").parent for path in (ROOT / "inspector").glob("*/*/__init__.py")
+    }
+    outside = {path for path in inside if path.parts[0] in OUTSIDE_INSPECTOR}
+    assert inside - outside <= packages
+
+
 def test_no_test_module_imports_another() -> None:
     offenders = [
         f"{path.relative_to(ROOT)} imports {name}"

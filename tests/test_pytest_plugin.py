@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.errors import InspectorError
+from inspector.capture.errors import InspectorError
 from inspector.testing import assert_no_findings, serving
 from tests.support.builtin import CAPTURES, TOOL, WHOLE
 from tests.support.command import ROOT

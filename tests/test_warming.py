@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from inspector.runs.registry import FOLDER_VARIABLE
+from inspector.net.runs.registry import FOLDER_VARIABLE
 from inspector.warming import warmed
 
 ROOT = Path(__file__).parents[1]

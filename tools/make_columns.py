@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 
-from inspector.archive.columns import CAPTURES, FINDINGS, Column
+from inspector.data.scan.columns import CAPTURES, FINDINGS, Column
 
 
 def columns_table(columns: Sequence[Column]) -> str:

@@ -5,7 +5,7 @@
 
 import sys
 
-from inspector.store import FIXTURES, builtin
+from inspector.files.store import FIXTURES, builtin
 
 START, END = "<!-- from index.toml -->\n", "<!-- end -->"
 

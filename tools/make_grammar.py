@@ -3,8 +3,8 @@
 import sys
 from typing import Final
 
-from inspector.harmony.states import TRANSITIONS, State
-from inspector.harmony.vocab import Marker
+from inspector.protocol.harmony.states import TRANSITIONS, State
+from inspector.protocol.harmony.vocab import Marker
 
 _ELSE: Final = {
     State.BETWEEN: "rejected",

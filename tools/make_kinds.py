@@ -2,7 +2,7 @@
 
 import sys
 
-from inspector.audit.kinds import KINDS
+from inspector.analysis.audit.kinds import KINDS
 
 
 def kinds_table() -> str:

@@ -1,4 +1,4 @@
-"""The layers of docs/layers.toml: `python -m tools.make_layers` prints the table of docs/architecture.md."""
+"""The folders of docs/layers.toml: `python -m tools.make_layers` prints the table of docs/architecture.md."""
 
 import sys
 import tomllib
@@ -10,12 +10,12 @@ FILE = Path(__file__).parent.parent / "docs" / "layers.toml"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """Modules of `inspector` of one rank."""
+    """A folder of `inspector`; the last one, `top`, is what lies beside the folders."""
 
     name: str
-    modules: tuple[str, ...]
-    """In the order in which they may import each other."""
     what: str
+    modules: tuple[str, ...] = ()
+    """In the order in which they may import each other; empty where any order without a circle is allowed."""
     pure: bool = False
     """True where only the standard library, openai_harmony and msgspec are imported."""
     others: tuple[str, ...] = ()
@@ -28,7 +28,7 @@ def layers() -> tuple[Layer, ...]:
     return tuple(
         Layer(
             name=row["name"],
-            modules=tuple(row["modules"]),
+            modules=tuple(row.get("modules", ())),
             what=row["what"],
             pure=row.get("pure", False),
             others=tuple(row.get("others", ())),
@@ -39,7 +39,7 @@ def layers() -> tuple[Layer, ...]:
 
 def table() -> str:
     """The layers as a Markdown table."""
-    lines = ["| layer | modules | what they are |", "|---|---|---|"]
+    lines = ["| folder | modules, in order | what they are |", "|---|---|---|"]
     for layer in layers():
         names = " ".join(f"`{name}`" for name in (*layer.modules, *layer.others))
         lines.append(f"| {layer.name} | {names} | {layer.what} |")

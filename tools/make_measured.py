@@ -16,22 +16,22 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from inspector.capture import Capture, Endpoint, Header
-from inspector.diagnosis import catalogue
-from inspector.diagnosis.evidence import Evidence
-from inspector.diagnosis.forms import token_places
-from inspector.diagnosis.issue import Issue
-from inspector.diagnosis.steps import MEASURED_FILE
-from inspector.engines import DEFAULT
-from inspector.engines.vllm_rust import VLLM_RUST
+from inspector.analysis.reading import read
+from inspector.capture.capture import Capture, Endpoint, Header
+from inspector.files.store import FIXTURES
+from inspector.issues import catalogue
+from inspector.issues.evidence import Evidence
+from inspector.issues.forms import token_places
+from inspector.issues.issue import Issue
+from inspector.issues.steps import MEASURED_FILE
 from inspector.lab.causes import NONE, CauseTable
 from inspector.lab.causes import load as load_causes
 from inspector.lab.results import STAND_IN, Run, load_runs, version_key
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import Script
 from inspector.lab.scripts import load as load_scripts
-from inspector.reading import read
-from inspector.store import FIXTURES
+from inspector.protocol.engines import DEFAULT
+from inspector.protocol.engines.vllm_rust import VLLM_RUST
 
 _CLASSES: Final = ("any", "calls", "no calls")
 _ENGINES: Final = {"python": DEFAULT.name, "rust": VLLM_RUST.name}

@@ -3,8 +3,8 @@
 import sys
 from collections.abc import Iterable, Sequence
 
-from inspector.lint.rules import RULES
-from inspector.rollout.causes import CAUSES
+from inspector.data.lint.rules import RULES
+from inspector.data.rollout.causes import CAUSES
 
 
 def rules_table() -> str:

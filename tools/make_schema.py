@@ -11,13 +11,13 @@ from enum import StrEnum
 from types import NoneType, UnionType
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
-from inspector.audit import Facts, Finding
-from inspector.audit.verdict import Level
-from inspector.capture import Endpoint
-from inspector.diagnosis import Alternative, Cause
-from inspector.harmony.reconstruction import Certainty
-from inspector.prompt import MessageState, PromptDifference, PromptSeverity, PromptSource
-from inspector.reading import Evidence
+from inspector.analysis.audit import Facts, Finding
+from inspector.analysis.audit.verdict import Level
+from inspector.analysis.prompt import MessageState, PromptDifference, PromptSeverity, PromptSource
+from inspector.analysis.reading import Evidence
+from inspector.capture.capture import Endpoint
+from inspector.issues import Alternative, Cause
+from inspector.protocol.harmony.reconstruction import Certainty
 
 VERSION: Final = 1
 

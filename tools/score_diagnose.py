@@ -11,8 +11,8 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from inspector.diagnosis import Diagnosis, DiagnosisOutcome, RouteKind, diagnose_text
-from inspector.diagnosis.safe_yaml import read_yaml
+from inspector.issues import Diagnosis, DiagnosisOutcome, RouteKind, diagnose_text
+from inspector.issues.safe_yaml import read_yaml
 
 
 @dataclass(slots=True)

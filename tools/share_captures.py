@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from inspector.capture import Capture
+from inspector.capture.capture import Capture
 from inspector.lab.results import Shelf, capture_of, captures_of, load_runs
 
 _IDS: Final = re.compile(

@@ -7,11 +7,11 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from inspector.capture import Endpoint
-from inspector.client.address import Server
-from inspector.client.request import LiveRequest, parse_messages, parse_tools
-from inspector.errors import InspectorError, StoreError
-from inspector.wire.endpoints import ASKED, spec_of
+from inspector.capture.capture import Endpoint
+from inspector.capture.errors import InspectorError, StoreError
+from inspector.net.client.address import Server
+from inspector.net.client.request import LiveRequest, parse_messages, parse_tools
+from inspector.protocol.wire.endpoints import ASKED, spec_of
 
 
 def add_request_options(parser: ArgumentParser | _ArgumentGroup, *, required: bool) -> None:

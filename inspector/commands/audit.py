@@ -5,8 +5,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from inspector.audit.verdict import Level
-from inspector.capture import Capture
+from inspector.analysis.audit.verdict import Level
+from inspector.analysis.metrics import figures
+from inspector.analysis.prompt import PromptSeverity
+from inspector.analysis.reading import read
+from inspector.capture.capture import Capture
+from inspector.capture.errors import InspectorError
+from inspector.capture.formats import count, duration
 from inspector.commands.shared import (
     Commands,
     add_fail_on,
@@ -19,12 +24,7 @@ from inspector.commands.shared import (
     tokens_known,
     write_text,
 )
-from inspector.errors import InspectorError
-from inspector.formats import count, duration
-from inspector.inspection import Inspection, inspect
-from inspector.metrics import figures
-from inspector.prompt import PromptSeverity
-from inspector.reading import read
+from inspector.inspection.inspection import Inspection, inspect
 from inspector.views.finding_groups import grouped, rest_words
 from inspector.views.prompt_rows import sentence_with_prompt
 from inspector.views.rows import audit_row, finding_words

@@ -7,15 +7,15 @@ from pathlib import Path
 from threading import Event
 from types import FrameType
 
+from inspector.capture.errors import InspectorError
+from inspector.capture.formats import count
 from inspector.commands.asking import add_request_options, add_server_options, request_of, server_of
 from inspector.commands.redact import add_redact_option
 from inspector.commands.serving import add_host_options
 from inspector.commands.shared import Commands, say, tell
 from inspector.commands.watching import add_watch_options, seconds, watching
-from inspector.errors import InspectorError
-from inspector.formats import count
-from inspector.tap import FolderSink
-from inspector.watch.canary import NAME, Canary, usual_requests
+from inspector.fleet.watch.canary import NAME, Canary, usual_requests
+from inspector.net.tap import FolderSink
 
 _EXAMPLE = """example:
   python -m inspector canary --base-url http://localhost:8000/v1 --model openai/gpt-oss-20b \\

@@ -4,9 +4,9 @@ from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar
 
+from inspector.capture.formats import number
 from inspector.commands.shared import add_fail_on, aligned, fails, say, whole_number
-from inspector.formats import number
-from inspector.lint import Advice
+from inspector.data.lint import Advice
 
 K = TypeVar("K", bound=str)
 

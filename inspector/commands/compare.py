@@ -3,7 +3,8 @@
 from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator
 
-from inspector.client.outcome import OutcomeKind
+from inspector.capture.errors import InspectorError
+from inspector.capture.formats import clip, figure
 from inspector.commands.shared import (
     Commands,
     captures,
@@ -15,11 +16,10 @@ from inspector.commands.shared import (
     tokens_known,
 )
 from inspector.commands.trial import add_ask_options, asked, given_without_ask
-from inspector.compare import Comparison, Lane, compare, compare_all, diff, significance
-from inspector.errors import InspectorError
-from inspector.formats import clip, figure
-from inspector.inspection import Inspection, inspect
-from inspector.runs.trial import has_output
+from inspector.inspection.compare import Comparison, Lane, compare, compare_all, diff, significance
+from inspector.inspection.inspection import Inspection, inspect
+from inspector.net.client.outcome import OutcomeKind
+from inspector.net.runs.trial import has_output
 from inspector.views.comparison_rows import (
     comparison_row,
     comparison_summary,

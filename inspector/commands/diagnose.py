@@ -8,8 +8,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final, cast
 
+from inspector.capture.errors import StoreError
 from inspector.commands.shared import Commands, print_json, say
-from inspector.diagnosis import (
+from inspector.files.compression import HEAD, decompress
+from inspector.inspection.triage import may_be_capture, most_bytes, of_content
+from inspector.issues import (
     Answer,
     Diagnosis,
     DiagnosisOutcome,
@@ -18,9 +21,6 @@ from inspector.diagnosis import (
     diagnosis_row,
     lines_of_file,
 )
-from inspector.diagnosis.decompress import HEAD, decompress
-from inspector.errors import StoreError
-from inspector.triage import may_be_capture, most_bytes, of_content
 
 _EXAMPLE = """examples:
   python -m inspector diagnose vllm.log

@@ -3,10 +3,10 @@
 from argparse import Namespace, RawDescriptionHelpFormatter
 from typing import Any
 
+from inspector.capture.errors import ConnectionFailed
 from inspector.commands.asking import add_server_options, server_of
 from inspector.commands.shared import Commands, print_json, printable, say
-from inspector.doctor import CheckState, Checkup, check_server
-from inspector.errors import ConnectionFailed
+from inspector.fleet.doctor import CheckState, Checkup, check_server
 from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows, release_rows
 
 _EXAMPLE = """example:

@@ -3,8 +3,8 @@
 import json
 from argparse import Namespace
 
+from inspector.capture.errors import LabError
 from inspector.commands.shared import say, write_text
-from inspector.errors import LabError
 from inspector.lab import scripts
 from inspector.lab.exchange import disagreement, fixture_of, fixtures_of
 from inspector.lab.vllm_tests import DATA_FILE, TEST_FILE, write_vllm_tests

@@ -8,10 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from inspector.capture import Endpoint
+from inspector.analysis.metrics import figures
+from inspector.analysis.reading import read
+from inspector.capture.capture import Endpoint
+from inspector.capture.errors import LabError
 from inspector.commands.asking import server_of
 from inspector.commands.shared import one_capture, print_json, say, tell, write_text
-from inspector.errors import LabError
+from inspector.files.store import save
 from inspector.lab import html, matrix, reporting, scripts
 from inspector.lab.bisect import (
     asking,
@@ -36,9 +39,6 @@ from inspector.lab.shrink import asker, shrink, wanted
 from inspector.lab.standin.install import FRONT_END, RUST, use_source, use_wheel
 from inspector.lab.standin.steps import CONDITIONS, UNSTREAMED, check_condition, schedule_of
 from inspector.lab.watch import record_new, report_lines, report_markdown
-from inspector.metrics import figures
-from inspector.reading import read
-from inspector.store import save
 
 BISECTED_AT_ONCE: Final = 2
 """Front ends that a search starts together; a release with its own engine needs all memory for itself."""

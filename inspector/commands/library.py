@@ -5,10 +5,10 @@ import io
 from argparse import Namespace, RawDescriptionHelpFormatter
 from typing import Any, Final
 
-from inspector.archive import GROUPS, SORTS, Library, row_lines, summarise, summary_lines, summary_row
+from inspector.capture.errors import InspectorError
 from inspector.commands.scan import scan_folder
 from inspector.commands.shared import Commands, print_json, say, whole_number, write_text
-from inspector.errors import InspectorError
+from inspector.data.scan import GROUPS, SORTS, Library, row_lines, summarise, summary_lines, summary_row
 
 _EXAMPLE: Final = """example:
   python -m inspector library scans/evals

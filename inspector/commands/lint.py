@@ -3,12 +3,12 @@
 from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator, Sequence
 
-from inspector.audit import Severity
+from inspector.analysis.audit import Severity
+from inspector.capture.errors import InspectorError
+from inspector.capture.formats import clip, count, number
 from inspector.commands.checks import add_options, exit_code, report_lines, say_reports
 from inspector.commands.shared import Commands, print_json, tell, write_text
-from inspector.errors import InspectorError
-from inspector.formats import clip, count, number
-from inspector.lint import RULES, Column, Form, LintReport, Rule, lint
+from inspector.data.lint import RULES, Column, Form, LintReport, Rule, lint
 from inspector.views.sarif import sarif, sarif_result
 
 _EXAMPLE = """examples:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 
-from inspector.capture import Capture
+from inspector.capture.capture import Capture
+from inspector.capture.errors import InspectorError
 from inspector.commands.serving import add_address_options, serve
 from inspector.commands.shared import Commands
-from inspector.errors import InspectorError
-from inspector.playback import FAULTS, Settings, playback_routes
-from inspector.store import builtin, load
+from inspector.files.store import builtin, load
+from inspector.net.playback import FAULTS, Settings, playback_routes
 
 _FAULTS = "\n".join(f"  {one.example:24} {one.words}" for one in FAULTS.values())
 _EXAMPLE = f"""example:

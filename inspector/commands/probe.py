@@ -4,11 +4,11 @@ import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
 from typing import Final, NamedTuple
 
-from inspector.capture import Endpoint
+from inspector.capture.capture import Endpoint
 from inspector.commands.asking import add_connection_options, add_usual_options
 from inspector.commands.redact import add_redact_option
 from inspector.commands.shared import Commands
-from inspector.wire.endpoints import asked_endpoints
+from inspector.protocol.wire.endpoints import asked_endpoints
 
 FAIL_ON: Final = ("damaged", "failed", "unknown", "never")
 """What an exit code of 1 stands for; each includes those before it."""

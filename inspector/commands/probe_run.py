@@ -11,13 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from inspector.capture import Endpoint
-from inspector.client.address import Server
+from inspector.capture.capture import Endpoint
+from inspector.capture.errors import ConnectionFailed, InspectorError, StoreError
 from inspector.commands.asking import server_of, usual_request
 from inspector.commands.shared import print_json, redraw, say, tell, write_text
-from inspector.errors import ConnectionFailed, InspectorError, StoreError
-from inspector.lab.probing import script_asks, script_controls
-from inspector.probe import (
+from inspector.fleet.probe import (
     Budget,
     Load,
     Plan,
@@ -34,10 +32,12 @@ from inspector.probe import (
     prompts_of_text,
     sarif_text,
 )
-from inspector.probe.planning import SWEEP_WARM_UP
-from inspector.probe.reporting import progress_line
-from inspector.runs.registry import FOLDER_VARIABLE
-from inspector.wire.endpoints import asked_endpoints
+from inspector.fleet.probe.planning import SWEEP_WARM_UP
+from inspector.fleet.probe.reporting import progress_line
+from inspector.lab.probing import script_asks, script_controls
+from inspector.net.client.address import Server
+from inspector.net.runs.registry import FOLDER_VARIABLE
+from inspector.protocol.wire.endpoints import asked_endpoints
 
 _REPEAT: Final = 20
 _AT_MOST_WITH_RATE: Final = 256

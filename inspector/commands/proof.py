@@ -13,15 +13,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
-from inspector.capture import Endpoint
-from inspector.client.address import Server
-from inspector.client.plain import list_models, open_client, version_and_owner
+from inspector.capture.capture import Endpoint
+from inspector.capture.errors import ConnectionFailed, InspectorError, LabError, StoreError
 from inspector.commands.asking import add_connection_options, server_of
 from inspector.commands.shared import Commands, print_json, say, tell, write_text
-from inspector.errors import ConnectionFailed, InspectorError, LabError, StoreError
-from inspector.lab.process import ServerProcess, free_port, kill_is_interrupt
-from inspector.probe import prompts_of_file
-from inspector.probe.proof import (
+from inspector.fleet.probe import prompts_of_file
+from inspector.fleet.probe.proof import (
     ASKED,
     CONDITIONS,
     STREAMS,
@@ -33,7 +30,10 @@ from inspector.probe.proof import (
     proof_row,
     prove,
 )
-from inspector.wire.endpoints import asked_endpoints
+from inspector.lab.process import ServerProcess, free_port, kill_is_interrupt
+from inspector.net.client.address import Server
+from inspector.net.client.plain import list_models, open_client, version_and_owner
+from inspector.protocol.wire.endpoints import asked_endpoints
 
 _COMMAND: Final = "vllm serve {model} --port {port} --enable-auto-tool-choice --tool-call-parser openai"
 _START_AT_LEAST_S: Final = 60.0

@@ -4,14 +4,14 @@ from argparse import Namespace, RawDescriptionHelpFormatter
 from contextlib import suppress
 from pathlib import Path
 
+from inspector.capture.errors import ConnectionFailed, StoreError
 from inspector.commands.asking import add_request_options, add_server_options, request_of, server_of
 from inspector.commands.redact import add_redact_option, fresh
 from inspector.commands.shared import Commands, say, tell, tokens_known
-from inspector.errors import ConnectionFailed, StoreError
-from inspector.inspection import inspect
-from inspector.masking import masked
-from inspector.runs.registry import Registry
-from inspector.store import save
+from inspector.files.store import save
+from inspector.inspection.inspection import inspect
+from inspector.inspection.masking import masked
+from inspector.net.runs.registry import Registry
 
 _EXAMPLE = """example:
   python -m inspector record --base-url http://localhost:8000/v1 --model openai/gpt-oss-20b \\

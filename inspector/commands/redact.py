@@ -6,12 +6,12 @@ from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter, _Ar
 from pathlib import Path
 from typing import Final
 
+from inspector.capture.errors import InspectorError, StoreError
+from inspector.capture.formats import count
 from inspector.commands.shared import Commands, captures, say
-from inspector.errors import InspectorError, StoreError
-from inspector.formats import count
-from inspector.inspection import inspect
-from inspector.masking import Standins, masked
-from inspector.store import save
+from inspector.files.store import save
+from inspector.inspection.inspection import inspect
+from inspector.inspection.masking import Standins, masked
 
 _EXAMPLE = """examples:
   python -m inspector redact capture.jsonl --out shared.jsonl

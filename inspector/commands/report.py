@@ -2,11 +2,11 @@
 
 from argparse import Namespace, RawDescriptionHelpFormatter
 
+from inspector.capture.errors import InspectorError
 from inspector.commands.shared import Commands, one_capture, write_text
-from inspector.compare import compare
-from inspector.errors import InspectorError
-from inspector.inspection import inspect
-from inspector.report import html_report, markdown_report
+from inspector.inspection.compare import compare
+from inspector.inspection.inspection import inspect
+from inspector.views.report import html_report, markdown_report
 
 _EXAMPLE = """examples:
   python -m inspector report fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl --html report.html

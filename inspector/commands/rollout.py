@@ -3,11 +3,11 @@
 from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterator, Sequence
 
+from inspector.capture.formats import clip, count, number
 from inspector.commands.checks import add_options, exit_code, report_lines, say_reports
 from inspector.commands.shared import Commands, print_json
-from inspector.formats import clip, count, number
-from inspector.harmony.text import texts
-from inspector.rollout import CAUSES, Cause, RolloutReport, check
+from inspector.data.rollout import CAUSES, Cause, RolloutReport, check
+from inspector.protocol.harmony.text import texts
 
 _EXAMPLE = """examples:
   python -m inspector rollout fixtures/rollout/tool-loops.jsonl

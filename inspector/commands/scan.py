@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from inspector.archive import Library, Progress, progress_words, scan, summarise, summary_lines, summary_row
-from inspector.archive.pooling import Runner
-from inspector.archive.reporting import Summary
+from inspector.capture.formats import count, number
 from inspector.commands.shared import Commands, add_fail_on, print_json, redraw, say, tell
-from inspector.formats import count, number
-from inspector.runs.registry import FOLDER_VARIABLE
+from inspector.data.scan import Library, Progress, progress_words, scan, summarise, summary_lines, summary_row
+from inspector.data.scan.pooling import Runner
+from inspector.data.scan.reporting import Summary
+from inspector.net.runs.registry import FOLDER_VARIABLE
 
 _EXAMPLE: Final = """example:
   python -m inspector scan captures/ --out scans/canary
@@ -98,7 +98,7 @@ def run(arguments: Namespace) -> int:
 
 def _on_ray(address: str, jobs: int | None) -> Runner:
     """What reads on Ray, imported only for this: it takes a second."""
-    from inspector.archive.spread import spread  # noqa: PLC0415 -- see above
+    from inspector.data.scan.spread import spread  # noqa: PLC0415 -- see above
 
     return spread(address, jobs)
 

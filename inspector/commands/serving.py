@@ -12,10 +12,10 @@ from typing import Literal
 import uvicorn
 from starlette.types import ASGIApp
 
+from inspector.capture.errors import InspectorError
 from inspector.commands.shared import say
-from inspector.errors import InspectorError
-from inspector.hosts import HOSTS_VARIABLE, TrustedHosts
-from inspector.sockets import without_delay
+from inspector.net.hosts import HOSTS_VARIABLE, TrustedHosts
+from inspector.net.sockets import without_delay
 
 
 def add_address_options(parser: ArgumentParser, *, port: int) -> None:

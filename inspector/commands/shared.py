@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
-from inspector.audit import Severity
-from inspector.capture import Capture
-from inspector.errors import InspectorError
-from inspector.formats import count
-from inspector.reading import Reading
-from inspector.store import load, loads, replacing
+from inspector.analysis.audit import Severity
+from inspector.analysis.reading import Reading
+from inspector.capture.capture import Capture
+from inspector.capture.errors import InspectorError
+from inspector.capture.formats import count
+from inspector.files.store import load, loads, replacing
 
 
 class Commands(Protocol):

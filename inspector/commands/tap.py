@@ -9,16 +9,16 @@ from secrets import SystemRandom
 
 from starlette.applications import Starlette
 
-from inspector.client.address import Server
-from inspector.client.recorder import Sink
+from inspector.capture.errors import InspectorError
 from inspector.commands.redact import add_redact_option
 from inspector.commands.serving import add_address_options, serve
 from inspector.commands.shared import Commands, tell
 from inspector.commands.watching import Watching, add_watch_options, watching
-from inspector.errors import InspectorError
-from inspector.tap import FolderSink, Tap, Upstream, tap_mount, tap_routes
-from inspector.watch import Keep
-from inspector.watch.redacting import RedactingSink
+from inspector.fleet.watch import Keep
+from inspector.fleet.watch.redacting import RedactingSink
+from inspector.net.client.address import Server
+from inspector.net.client.recorder import Sink
+from inspector.net.tap import FolderSink, Tap, Upstream, tap_mount, tap_routes
 
 _EXAMPLE = """example:
   python -m inspector tap --upstream http://localhost:8000/v1 --port 8002 --captures captures

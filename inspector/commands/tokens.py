@@ -2,15 +2,15 @@
 
 from argparse import Namespace, RawDescriptionHelpFormatter
 
-from inspector.audit.missing_ids import ids_hint
-from inspector.audit.rejection import UnsentKind, rejection
-from inspector.audit.wording import unsent_words
+from inspector.analysis.audit.missing_ids import ids_hint
+from inspector.analysis.audit.rejection import UnsentKind, rejection
+from inspector.analysis.audit.wording import unsent_words
+from inspector.analysis.prompt import prompt_of, told
+from inspector.analysis.reading import Reading, read
+from inspector.capture.errors import InspectorError
+from inspector.capture.formats import count
 from inspector.commands.shared import Commands, one_capture, print_json, say
-from inspector.errors import InspectorError
-from inspector.formats import count
-from inspector.harmony.text import text_of
-from inspector.prompt import prompt_of, told
-from inspector.reading import Reading, read
+from inspector.protocol.harmony.text import text_of
 from inspector.views.prompt_rows import prompt_token_rows
 from inspector.views.rows import token_rows
 

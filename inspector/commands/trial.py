@@ -3,10 +3,10 @@
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
+from inspector.capture.errors import InspectorError, StoreError
 from inspector.commands.asking import add_connection_options, add_request_options, request_of, server_of
-from inspector.errors import InspectorError, StoreError
-from inspector.runs.registry import Registry
-from inspector.runs.trial import Trial
+from inspector.net.runs.registry import Registry
+from inspector.net.runs.trial import Trial
 
 
 def add_ask_options(parser: ArgumentParser) -> None:

@@ -7,11 +7,11 @@ from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from typing import Final
 
+from inspector.capture.errors import InspectorError
 from inspector.commands.serving import port_number
 from inspector.commands.shared import Commands
-from inspector.errors import InspectorError
-from inspector.hosts import HOSTS_VARIABLE
-from inspector.store import APP
+from inspector.files.store import APP
+from inspector.net.hosts import HOSTS_VARIABLE
 
 _EXAMPLE: Final = """example:
   python -m inspector ui --port 8501

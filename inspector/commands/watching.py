@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from inspector.commands.serving import port_number, serving_beside
-from inspector.watch import Keep, Keeping, Metrics, Watch, metrics_app
-from inspector.watch.spans import Spans
+from inspector.fleet.watch import Keep, Keeping, Metrics, Watch, metrics_app
+from inspector.fleet.watch.spans import Spans
 
 _SIZE: Final = re.compile(r"(\d{1,12}(?:\.\d{1,3})?)([kMGT]?)B?")
 _UNITS: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
-from inspector.audit import Finding, Kind, Severity
+from inspector.analysis.audit import Finding, Kind, Severity
 from inspector.lab.score import Outcome, Score
 from inspector.lab.scripts import Script
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from inspector.capture import Endpoint
-from inspector.errors import LabError
-from inspector.harmony import vocab
+from inspector.capture.capture import Endpoint
+from inspector.capture.errors import LabError
 from inspector.lab.model import SERVED_NAME
 from inspector.lab.scripts import Script
-from inspector.wire.endpoints import spec_of
+from inspector.protocol.harmony import vocab
+from inspector.protocol.wire.endpoints import spec_of
 
 MAX_TOKENS: Final = 2000
 

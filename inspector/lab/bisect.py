@@ -19,9 +19,10 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-from inspector.capture import Capture, Endpoint
-from inspector.deltas import CONTENT, REASONING
-from inspector.errors import LabError
+from inspector.analysis.reading import Reading, read
+from inspector.capture.capture import Capture, Endpoint
+from inspector.capture.deltas import CONTENT, REASONING
+from inspector.capture.errors import LabError
 from inspector.lab.install import CPU_PACKAGE, GPU_PACKAGE
 from inspector.lab.process import ServerProcess
 from inspector.lab.recording import Target, record
@@ -34,7 +35,6 @@ from inspector.lab.standin.checking import chunking_fault
 from inspector.lab.standin.install import FRONT_END, OLDEST_FRONT_END, RUST
 from inspector.lab.standin.serving import StandinServer
 from inspector.lab.standin.steps import UNSTREAMED
-from inspector.reading import Reading, read
 
 _WORST: Final = (Outcome.WHOLE, Outcome.TOLD, Outcome.SILENT)
 

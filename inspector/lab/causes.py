@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import yaml
 
-from inspector.capture import Endpoint
-from inspector.diagnosis.versions import Range
-from inspector.errors import LabError
+from inspector.capture.capture import Endpoint
+from inspector.capture.errors import LabError
+from inspector.issues.versions import Range
 
 DEFAULT_FILE: Final = Path(__file__).with_name("causes.yaml")
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from inspector.capture import Endpoint
-from inspector.formats import count, plural
+from inspector.capture.capture import Endpoint
+from inspector.capture.formats import count, plural
 from inspector.lab.results import Run, version_key
 from inspector.lab.score import Outcome
 from inspector.lab.standin.steps import UNSTREAMED

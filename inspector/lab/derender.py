@@ -13,23 +13,23 @@ from typing import Any, Final, NamedTuple
 
 import httpx
 
-from inspector.audit import rejection
-from inspector.audit.finding import Missing
-from inspector.audit.missing_ids import ids_missing
-from inspector.audit.verdict import Level
-from inspector.capture import Capture, End, Endpoint, Event, EventKind
-from inspector.client.address import Server
-from inspector.client.failures import connection_failure
-from inspector.client.plain import trust
-from inspector.errors import LabError
-from inspector.formats import clip
-from inspector.harmony.vocab import Marker
-from inspector.inspection import Inspection, inspect
+from inspector.analysis.audit import rejection
+from inspector.analysis.audit.finding import Missing
+from inspector.analysis.audit.missing_ids import ids_missing
+from inspector.analysis.audit.verdict import Level
+from inspector.analysis.prompt import first_difference
+from inspector.analysis.reading import ChoiceReading, Reading, read
+from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind
+from inspector.capture.errors import LabError
+from inspector.capture.formats import clip
+from inspector.inspection.inspection import Inspection, inspect
 from inspector.lab.results import version_key
-from inspector.prompt import first_difference
-from inspector.reading import ChoiceReading, Reading, read
-from inspector.wire.event_json import dumps
-from inspector.wire.stream import error_in, loads
+from inspector.net.client.address import Server
+from inspector.net.client.failures import connection_failure
+from inspector.net.client.plain import trust
+from inspector.protocol.harmony.vocab import Marker
+from inspector.protocol.wire.event_json import dumps
+from inspector.protocol.wire.stream import error_in, loads
 
 _SCALE_OUT: Final = "--enable-scale-out"
 _SCALE_OUT_FROM: Final = version_key("0.30.0")

@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from inspector.deltas import CONTENT, REASONING
-from inspector.errors import LabError
-from inspector.harmony.contract import expect
-from inspector.harmony.text import text_of
-from inspector.harmony.tracker import HarmonyTracker
-from inspector.harmony.transcript import Transcript
-from inspector.harmony.vocab import Marker, encode
+from inspector.capture.deltas import CONTENT, REASONING
+from inspector.capture.errors import LabError
 from inspector.lab.asking import function
 from inspector.lab.scripts import STOPS, Expectation, Piece, Script, ScriptClass, ToolCall
-from inspector.wire.stream import loads
+from inspector.protocol.harmony.contract import expect
+from inspector.protocol.harmony.text import text_of
+from inspector.protocol.harmony.tracker import HarmonyTracker
+from inspector.protocol.harmony.transcript import Transcript
+from inspector.protocol.harmony.vocab import Marker, encode
+from inspector.protocol.wire.stream import loads
 
 FAMILY: Final = "gpt-oss"
 SPEC: Final = "0.1"

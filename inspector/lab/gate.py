@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from inspector.capture import Endpoint
-from inspector.errors import LabError
-from inspector.formats import count
+from inspector.capture.capture import Endpoint
+from inspector.capture.errors import LabError
+from inspector.capture.formats import count
 from inspector.lab.results import Run
 from inspector.lab.score import Outcome, Score
 from inspector.lab.scripts import ENDPOINTS

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Final
 
-from inspector.capture import Endpoint
+from inspector.capture.capture import Endpoint
 from inspector.lab.results import STAND_IN, Run
 from inspector.lab.score import Outcome, Score
 from inspector.lab.scripts import Script

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from inspector.errors import LabError
+from inspector.capture.errors import LabError
 from inspector.lab.paths import LabPaths
 from inspector.lab.requirements import plain_requirements, requirements_of
 

@@ -11,17 +11,17 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from inspector.capture import Capture
-from inspector.errors import LabError
-from inspector.formats import count, number
+from inspector.analysis.metrics import figures
+from inspector.analysis.reading import read
+from inspector.capture.capture import Capture
+from inspector.capture.errors import LabError
+from inspector.capture.formats import count, number
+from inspector.files.store import save
 from inspector.lab.recording import Target, record
 from inspector.lab.score import Outcome, Score, score
 from inspector.lab.server import STEP_MS, ServerOptions
 from inspector.lab.session import LabSession
 from inspector.lab.standin.serving import StandinServer
-from inspector.metrics import figures
-from inspector.reading import read
-from inspector.store import save
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,9 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from inspector.capture import Capture, Endpoint
-from inspector.engines.vllm_rust import VLLM_RUST
-from inspector.errors import LabError
+from inspector.capture.capture import Capture, Endpoint
+from inspector.capture.errors import LabError
 from inspector.lab.install import Environment
 from inspector.lab.recording import Target, record
 from inspector.lab.results import STAND_IN, Run, Shelf, capture_of
@@ -26,6 +25,7 @@ from inspector.lab.standin.checking import chunking_fault
 from inspector.lab.standin.install import FRONT_END, RUST
 from inspector.lab.standin.serving import StandinServer
 from inspector.lab.standin.steps import UNSTREAMED
+from inspector.protocol.engines.vllm_rust import VLLM_RUST
 
 _ATTEMPTS: Final = 3
 """How often a stream is asked for until its steps are those asked for."""

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from inspector.harmony import vocab
+from inspector.protocol.harmony import vocab
 
 SERVED_NAME: Final = "openai/gpt-oss-tiny"
 TEXT_TOKENS: Final = 199_998

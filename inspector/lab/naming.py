@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from inspector.audit import Severity
-from inspector.audit.verdict import Level
-from inspector.capture import Capture, Event, EventKind
-from inspector.errors import CaptureError
-from inspector.importers import sniff_and_read
-from inspector.inspection import Inspection, inspect
+from inspector.analysis.audit import Severity
+from inspector.analysis.audit.verdict import Level
+from inspector.capture.capture import Capture, Event, EventKind
+from inspector.capture.errors import CaptureError
+from inspector.files.importers import sniff_and_read
+from inspector.files.store import load
+from inspector.inspection.inspection import Inspection, inspect
 from inspector.lab.causes import NONE, CauseTable, Right
 from inspector.lab.results import STAND_IN, Run, captures_of, load_runs
-from inspector.store import load
 
 
 class Mode(StrEnum):

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from inspector.capture import Endpoint
-from inspector.errors import LabError
+from inspector.capture.capture import Endpoint
+from inspector.capture.errors import LabError
+from inspector.fleet.probe import Ask
 from inspector.lab.asking import body
 from inspector.lab.scripts import named
-from inspector.probe import Ask
 
 
 def script_asks(names: Sequence[str], endpoints: Sequence[Endpoint]) -> list[Ask]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Final, Self
 
-from inspector.errors import LabError
+from inspector.capture.errors import LabError
 
 GRACE_S: Final = 15.0
 """Seconds that a server has to stop by itself before it is killed."""

@@ -15,14 +15,14 @@ from html import escape
 from pathlib import Path
 from typing import Any, Final
 
-from inspector.capture import Endpoint
-from inspector.errors import LabError
+from inspector.capture.capture import Endpoint
+from inspector.capture.errors import LabError
+from inspector.files.store import replacing
 from inspector.lab.changes import change_sentence, neighbours, shifts
 from inspector.lab.html import SHAPES, STYLE
 from inspector.lab.results import Run, one_each, version_key
 from inspector.lab.score import Outcome, Score
 from inspector.lab.scripts import ENDPOINTS, Script
-from inspector.store import replacing
 
 FORMAT: Final = 1
 

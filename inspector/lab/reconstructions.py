@@ -6,14 +6,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from inspector.capture import Capture, Endpoint
-from inspector.harmony.reconstruction import Certainty, Reconstruction
+from inspector.analysis.reading import read
+from inspector.capture.capture import Capture, Endpoint
 from inspector.lab.results import Run, captures_of, load_runs
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import Script
 from inspector.lab.scripts import load as load_scripts
-from inspector.reading import read
-from inspector.wire.final_messages import reconstructed
+from inspector.protocol.harmony.reconstruction import Certainty, Reconstruction
+from inspector.protocol.wire.final_messages import reconstructed
 
 
 class Told(StrEnum):

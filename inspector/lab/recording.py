@@ -13,13 +13,13 @@ from typing import Final, NamedTuple
 
 import httpx
 
-from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
-from inspector.errors import LabError
+from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header
+from inspector.capture.errors import LabError
 from inspector.lab.asking import body
 from inspector.lab.model import SERVED_NAME
 from inspector.lab.scripts import Script
-from inspector.wire.endpoints import spec_of
-from inspector.wire.sse import SseDecoder
+from inspector.protocol.wire.endpoints import spec_of
+from inspector.protocol.wire.sse import SseDecoder
 
 TIMEOUT_S: Final = 180.0
 """Longest silence of a server before a request counts as cut."""

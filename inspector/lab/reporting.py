@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from inspector.audit import KINDS, explain
-from inspector.capture import Endpoint
-from inspector.formats import count
-from inspector.harmony.text import text_of
+from inspector.analysis.audit import KINDS, explain
+from inspector.capture.capture import Endpoint
+from inspector.capture.formats import count
 from inspector.lab.bisect import Change
 from inspector.lab.changes import change_sentence as shift_sentence
 from inspector.lab.changes import neighbours, shifts, twins
@@ -15,6 +14,7 @@ from inspector.lab.results import Run, one_each
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import ENDPOINTS, Script
 from inspector.lab.shrink import Shrunk
+from inspector.protocol.harmony.text import text_of
 from inspector.views.rows import audit_row, finding_row
 
 

@@ -18,12 +18,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from inspector.capture import Capture, Endpoint
-from inspector.errors import LabError
+from inspector.capture.capture import Capture, Endpoint
+from inspector.capture.errors import LabError
+from inspector.files.store import FIXTURES, loads, save
 from inspector.lab.paths import default_root
 from inspector.lab.score import Outcome, Score
 from inspector.lab.standin.steps import UNSTREAMED
-from inspector.store import FIXTURES, loads, save
 
 FORMAT: Final = 1
 

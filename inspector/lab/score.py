@@ -9,15 +9,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from inspector.alignment import same_when_joined
-from inspector.audit import audit
-from inspector.capture import Capture
-from inspector.deltas import Texts, ToolText
-from inspector.formats import clip
-from inspector.harmony import vocab
+from inspector.analysis.alignment import same_when_joined
+from inspector.analysis.audit import audit
+from inspector.analysis.reading import Reading, read
+from inspector.capture.capture import Capture
+from inspector.capture.deltas import Texts, ToolText
+from inspector.capture.formats import clip
 from inspector.lab.scripts import Piece, Script
-from inspector.reading import Reading, read
-from inspector.wire.endpoints import spec_of
+from inspector.protocol.harmony import vocab
+from inspector.protocol.wire.endpoints import spec_of
 
 SHOWN = 160
 """Characters of a text that a difference quotes."""

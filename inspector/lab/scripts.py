@@ -15,9 +15,9 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from inspector.capture import Endpoint
-from inspector.errors import LabError
-from inspector.harmony import vocab
+from inspector.capture.capture import Endpoint
+from inspector.capture.errors import LabError
+from inspector.protocol.harmony import vocab
 
 DEFAULT_FILE: Final = Path(__file__).with_name("scripts.yaml")
 

@@ -1,7 +1,7 @@
 """The shortest token list that still fails on a real server: delta debugging, one request a try.
 
 What a server loses depends on the server and on how its engine cuts the tokens into steps, so only the
-server can say whether a part of a stream still fails. `inspector.report` does the same for what tokens
+server can say whether a part of a stream still fails. `inspector.views.report` does the same for what tokens
 alone decide.
 """
 
@@ -9,16 +9,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from inspector.audit import Finding, Kind, Severity, audit, explain
-from inspector.capture import Capture, Endpoint
-from inspector.deltas import tool_index
-from inspector.errors import LabError
-from inspector.harmony.vocab import Marker
+from inspector.analysis.audit import Finding, Kind, Severity, audit, explain
+from inspector.analysis.reading import read
+from inspector.capture.capture import Capture, Endpoint
+from inspector.capture.deltas import tool_index
+from inspector.capture.errors import LabError
 from inspector.lab.recording import Target, ask
 from inspector.lab.scripts import STOPS, Script
-from inspector.reading import read
-from inspector.report.shrink import minimal
-from inspector.wire.endpoints import spec_of
+from inspector.protocol.harmony.vocab import Marker
+from inspector.protocol.wire.endpoints import spec_of
+from inspector.views.report.shrink import minimal
 
 _TOKENS_ALONE: Final = {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER}
 _CONFIRMATIONS: Final = 3

@@ -2,13 +2,13 @@
 
 from typing import Any, Final, NamedTuple
 
-from inspector.doctor import CheckState, Checkup
-from inspector.engines import DEFAULT, Engine
-from inspector.engines.vllm_rust import VLLM_RUST
-from inspector.formats import count
+from inspector.capture.formats import count
+from inspector.fleet.doctor import CheckState, Checkup
 from inspector.lab.results import every_run, one_each
 from inspector.lab.score import Outcome
 from inspector.lab.standin.steps import UNSTREAMED
+from inspector.protocol.engines import DEFAULT, Engine
+from inspector.protocol.engines.vllm_rust import VLLM_RUST
 
 _FRONT_ENDS: Final = {DEFAULT.name: "python", VLLM_RUST.name: "rust"}
 """The front ends that the lab tests, by the name of their engine."""

@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from openai_harmony import HarmonyError, Role, StreamableParser
 
-from inspector.errors import LabError
-from inspector.harmony import vocab
+from inspector.capture.errors import LabError
+from inspector.files.store import replacing
 from inspector.lab.scripts import Piece, Script, load
 from inspector.lab.server import STANDALONE
 from inspector.lab.standin.steps import RAGGED, schedule_of
-from inspector.store import replacing
+from inspector.protocol.harmony import vocab
 
 TEST_FILE: Final = "test_gptoss_streams.py"
 DATA_FILE: Final = "gptoss_streams.json"

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from inspector.capture import Endpoint
-from inspector.errors import LabError
+from inspector.capture.capture import Endpoint
+from inspector.capture.errors import LabError
 from inspector.lab.gate import Gate, gate, gate_lines, gate_markdown
 from inspector.lab.matrix import asked_for, run_matrix
 from inspector.lab.recording import Target

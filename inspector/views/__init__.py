@@ -1,1 +1,1 @@
-"""What faces show: flat rows for tables and `--json`, the token strip's columns, increments of a live one."""
+"""What pages and commands show: rows, the token strip, reports."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from inspector.audit import Severity
-from inspector.compare import ChoiceComparison, Comparison, FieldPair, Repeats
-from inspector.inspection import Inspection
+from inspector.analysis.audit import Severity
+from inspector.inspection.compare import ChoiceComparison, Comparison, FieldPair, Repeats
+from inspector.inspection.inspection import Inspection
 from inspector.views.rows import figure_row, finding_row, finding_words
 
 _TIMINGS = (

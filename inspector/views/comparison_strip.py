@@ -11,10 +11,10 @@ from itertools import accumulate
 from itertools import count as count_from
 from typing import NamedTuple, TypeVar
 
-from inspector.compare import ChoiceComparison, Comparison, Fold, Lane, Stretch, folds
-from inspector.diagnosis import situation_among
-from inspector.formats import count
-from inspector.harmony.text import text_of
+from inspector.capture.formats import count
+from inspector.inspection.compare import ChoiceComparison, Comparison, Fold, Lane, Stretch, folds
+from inspector.issues import situation_among
+from inspector.protocol.harmony.text import text_of
 from inspector.views.payload import Block, CellSpan, Events, FindingRow, Payload, Run, UnsentCell
 from inspector.views.placing import event_of_cells
 from inspector.views.strip import strip

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Final
 
-from inspector.audit import Finding
-from inspector.audit.wording import place
-from inspector.audit.words import field_words
-from inspector.formats import count
+from inspector.analysis.audit import Finding
+from inspector.analysis.audit.wording import place
+from inspector.analysis.audit.words import field_words
+from inspector.capture.formats import count
 
 _LEAST: Final = 4
 """Findings of a sort that make a group; the strip's list has the same number."""

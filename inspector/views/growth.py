@@ -8,13 +8,13 @@ from codecs import getincrementaldecoder
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from inspector.alignment import reconstructed_cells
-from inspector.audit import Rejection
-from inspector.deltas import Delta
-from inspector.harmony.reconstruction import Reconstruction
-from inspector.harmony.transcript import Message, Refusal
-from inspector.harmony.vocab import VOCABULARY_SIZE, token_bytes
-from inspector.reading import ChoiceReading
+from inspector.analysis.alignment import reconstructed_cells
+from inspector.analysis.audit import Rejection
+from inspector.analysis.reading import ChoiceReading
+from inspector.capture.deltas import Delta
+from inspector.protocol.harmony.reconstruction import Reconstruction
+from inspector.protocol.harmony.transcript import Message, Refusal
+from inspector.protocol.harmony.vocab import VOCABULARY_SIZE, token_bytes
 from inspector.views.payload import Block, BlockChange, Events, Increment, StreamState, Unit
 from inspector.views.strip import block, field_block, reconstruction_row
 from inspector.views.strip_unsent import rejected_blocks, unsent

@@ -4,8 +4,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Final
 
-from inspector.alignment import Alignment, FateState
-from inspector.audit import KINDS, Finding, Kind
+from inspector.analysis.alignment import Alignment, FateState
+from inspector.analysis.audit import KINDS, Finding, Kind
 from inspector.views.payload import Cells, CellSpan
 
 _NOWHERE: Final[CellSpan] = {"cell_start": None, "cell_end": None}

@@ -4,9 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, Final
 
-from inspector.formats import count, number
-from inspector.harmony.text import texts
-from inspector.prompt import (
+from inspector.analysis.prompt import (
     MessageState,
     Prompt,
     PromptCode,
@@ -15,6 +13,8 @@ from inspector.prompt import (
     headline,
     told,
 )
+from inspector.capture.formats import count, number
+from inspector.protocol.harmony.text import texts
 
 _FIRST: Final = 20
 _LAST: Final = 80

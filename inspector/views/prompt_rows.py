@@ -4,11 +4,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
-from inspector.audit.verdict import Level, Verdict
-from inspector.formats import count
-from inspector.harmony.text import texts
-from inspector.harmony.vocab import token_bytes
-from inspector.prompt import MessageState, Prompt, PromptDifference, PromptMessage, PromptSeverity, told
+from inspector.analysis.audit.verdict import Level, Verdict
+from inspector.analysis.prompt import (
+    MessageState,
+    Prompt,
+    PromptDifference,
+    PromptMessage,
+    PromptSeverity,
+    told,
+)
+from inspector.capture.formats import count
+from inspector.protocol.harmony.text import texts
+from inspector.protocol.harmony.vocab import token_bytes
 
 
 def sentence_with_prompt(judged: Verdict, severities: Iterable[PromptSeverity]) -> str:

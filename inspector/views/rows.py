@@ -8,17 +8,17 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from inspector.alignment import reconstructed_cells
-from inspector.audit import Finding, explain, field_texts, server_errors, title
-from inspector.deltas import Texts
-from inspector.diagnosis import Cause, Situation, first_step, issues
-from inspector.harmony.reconstruction import Reconstruction
-from inspector.harmony.text import text_of, texts
-from inspector.harmony.vocab import token_bytes
-from inspector.inspection import Examined
-from inspector.metrics import Figures
-from inspector.prompt import prompt_of
-from inspector.reading import ChoiceReading, Reading
+from inspector.analysis.alignment import reconstructed_cells
+from inspector.analysis.audit import Finding, explain, field_texts, server_errors, title
+from inspector.analysis.metrics import Figures
+from inspector.analysis.prompt import prompt_of
+from inspector.analysis.reading import ChoiceReading, Reading
+from inspector.capture.deltas import Texts
+from inspector.inspection.inspection import Examined
+from inspector.issues import Cause, Situation, first_step, issues
+from inspector.protocol.harmony.reconstruction import Reconstruction
+from inspector.protocol.harmony.text import text_of, texts
+from inspector.protocol.harmony.vocab import token_bytes
 from inspector.views.payload import IssueRow
 from inspector.views.prompt_rows import prompt_row
 

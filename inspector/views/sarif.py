@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
-from inspector.audit import Severity, explain
-from inspector.audit.kinds import KINDS, Kind
-from inspector.inspection import Inspection
+from inspector.analysis.audit import Severity, explain
+from inspector.analysis.audit.kinds import KINDS, Kind
+from inspector.inspection.inspection import Inspection
 
 RESULTS_AT_MOST: Final = 5000
 """Code scanning takes no more of one run."""

@@ -7,15 +7,15 @@ between them.
 
 from collections.abc import Sequence
 
-from inspector.alignment import embed_or_align, reconstructed_cells
-from inspector.audit import KINDS, Finding
-from inspector.audit.rejection import culprit
-from inspector.audit.rejection_findings import is_rejection
-from inspector.diagnosis import situation_among
-from inspector.harmony.parser_errors import parser_error
-from inspector.harmony.transcript import Message, Refusal
-from inspector.inspection import Examined
-from inspector.reading import ChoiceReading, Evidence, Reading
+from inspector.analysis.alignment import embed_or_align, reconstructed_cells
+from inspector.analysis.audit import KINDS, Finding
+from inspector.analysis.audit.rejection import culprit
+from inspector.analysis.audit.rejection_findings import is_rejection
+from inspector.analysis.reading import ChoiceReading, Evidence, Reading
+from inspector.inspection.inspection import Examined
+from inspector.issues import situation_among
+from inspector.protocol.harmony.parser_errors import parser_error
+from inspector.protocol.harmony.transcript import Message, Refusal
 from inspector.views.payload import (
     Block,
     Cells,

@@ -1,7 +1,7 @@
 """A finding as the token strip shows it."""
 
-from inspector.audit import Finding, Kind
-from inspector.diagnosis import Situation
+from inspector.analysis.audit import Finding, Kind
+from inspector.issues import Situation
 from inspector.views.payload import CellSpan, FindingRow
 from inspector.views.rows import finding_words, issue_row
 

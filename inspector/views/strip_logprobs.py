@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
-from inspector.harmony.text import text_of
-from inspector.harmony.vocab import VOCABULARY_SIZE
-from inspector.reading import ChoiceReading, Reading
+from inspector.analysis.reading import ChoiceReading, Reading
+from inspector.protocol.harmony.text import text_of
+from inspector.protocol.harmony.vocab import VOCABULARY_SIZE
+from inspector.protocol.wire.stream import loads
 from inspector.views.payload import Cells, LogprobColumns
 from inspector.views.placing import event_of_cells
-from inspector.wire.stream import loads
 
 _PROBED: Final = 64
 """Events among which a capture with logprobs has some."""

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal
 
-from inspector.audit import Rejection
-from inspector.audit.rejection import UnsentKind
-from inspector.audit.wording import unsent_words
-from inspector.harmony.text import text_of
+from inspector.analysis.audit import Rejection
+from inspector.analysis.audit.rejection import UnsentKind
+from inspector.analysis.audit.wording import unsent_words
+from inspector.protocol.harmony.text import text_of
 from inspector.views.payload import Block, Cells, CellSpan, UnsentCell, UnsentColumns
 from inspector.views.strip_vocabulary import vocabulary
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from inspector.harmony.text import texts
-from inspector.harmony.vocab import VOCABULARY_SIZE, token_bytes
+from inspector.protocol.harmony.text import texts
+from inspector.protocol.harmony.vocab import VOCABULARY_SIZE, token_bytes
 from inspector.views.payload import Entry
 
 

@@ -18,7 +18,7 @@ import pytest
 from playwright.sync_api import Browser, Dialog, Error, Locator, Page, Route, expect, sync_playwright
 
 from inspector.dashboard import StripPayload
-from inspector.store import FIXTURES
+from inspector.files.store import FIXTURES
 from pages.ui import modules
 from pages.ui.strip import pack, styles
 from tests.support.archives import scanned

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from inspector import dashboard
-from inspector.harmony.vocab import encode
+from inspector.protocol.harmony.vocab import encode
 from tests.support.streams import chat
 
 pytestmark = pytest.mark.browser

@@ -11,8 +11,8 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from inspector.files.store import load
 from inspector.lab.process import free_port
-from inspector.store import load
 from tests.browser.conftest import pick
 from tests.support.listening import listening
 from tests.support.raw_server import Answer, raw_server, sse, stream

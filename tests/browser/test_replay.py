@@ -11,7 +11,7 @@ from playwright.sync_api import FilePayload, Page, expect
 
 import inspector
 from inspector import Event, dashboard
-from inspector.harmony.vocab import encode
+from inspector.protocol.harmony.vocab import encode
 from tests.browser.conftest import pick
 from tests.support.streams import Step, chat
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.store import save
+from inspector.files.store import save
 from tests.support.streams import GOOD, LEAK, chat
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.store import save
+from inspector.files.store import save
 from tests.support.command import inspector
 from tests.support.streams import LEAK, chat
 

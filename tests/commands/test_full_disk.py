@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.store import FIXTURES
+from inspector.files.store import FIXTURES
 from tests.support.archives import scanned
 from tests.support.command import ROOT
 
@@ -17,8 +17,8 @@ OUTPUTS = (("report", "--html"), ("report", "--markdown"), ("audit", "--sarif"),
 PROBE = """
 import sys
 from pathlib import Path
-from inspector.errors import StoreError
-from inspector.probe.shelf import ProbeShelf
+from inspector.capture.errors import StoreError
+from inspector.fleet.probe.shelf import ProbeShelf
 try:
     ProbeShelf(Path(sys.argv[1]), {"prompts": "x" * 100_000})
 except StoreError as error:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from inspector.cli import main
+from inspector.files.store import FIXTURES
 from inspector.lab.results import Shelf
 from inspector.lab.scripts import load
-from inspector.store import FIXTURES
 from tests.support.results import made_run
 
 NAMES = {
@@ -139,7 +139,7 @@ def test_a_page_that_cannot_be_written_is_told(results: Path, capsys: pytest.Cap
     ("name", "words"),
     [
         ("fixtures/chat-whole-vllm-0.14.1.jsonl", "no server error"),
-        ("tests/importers/foreign/curl-i-responses.txt", "has no token IDs"),
+        ("tests/files/importers/foreign/curl-i-responses.txt", "has no token IDs"),
     ],
 )
 def test_shrink_says_what_it_cannot_do_before_it_starts_a_server(

@@ -14,7 +14,7 @@ import pytest
 from starlette.applications import Starlette
 
 from inspector.cli import main
-from inspector.playback import Settings, playback_routes
+from inspector.net.playback import Settings, playback_routes
 from tests.support.answers import CHAT, counted
 from tests.support.builtin import CAPTURES, TOOL, WHOLE
 from tests.support.listening import listening

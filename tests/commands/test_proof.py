@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from starlette.applications import Starlette
 
-from inspector.capture import Endpoint
+from inspector.capture.capture import Endpoint
 from inspector.cli import main
-from inspector.client.address import Server
 from inspector.commands.proof import gpu_words
-from inspector.playback import Settings, playback_routes
-from inspector.probe.proof import CONDITIONS, Cell, Proof, proof_lines, proof_markdown, prove
+from inspector.fleet.probe.proof import CONDITIONS, Cell, Proof, proof_lines, proof_markdown, prove
+from inspector.net.client.address import Server
+from inspector.net.playback import Settings, playback_routes
 from tests.support.builtin import CAPTURES, TOOL
 from tests.support.listening import listening
 from tests.support.probes import rows

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from inspector.cli import main
+from inspector.files.store import load
 from inspector.lab.process import free_port
-from inspector.store import load
 from tests.support.answers import DONE, SAID, answering
 from tests.support.command import inspector
 from tests.support.raw_server import Answer, raw_server, sse, stream

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from inspector.cli import main
-from inspector.inspection import inspect
-from inspector.masking.capture import findings_of
-from inspector.store import FIXTURES, load
+from inspector.files.store import FIXTURES, load
+from inspector.inspection.inspection import inspect
+from inspector.inspection.masking.capture import findings_of
 from tests.support.answers import DONE, SAID, answering
 from tests.support.builtin import CAPTURES, RESPONSES, TOOL
 from tests.support.command import ROOT

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from inspector.cli import main
-from inspector.inspection import inspect
-from inspector.report import html_report
-from inspector.store import save
+from inspector.files.store import save
+from inspector.inspection.inspection import inspect
+from inspector.views.report import html_report
 from tests.support.streams import LEAK, chat
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from inspector.cli import main
-from inspector.store import FIXTURES
+from inspector.files.store import FIXTURES
 from tests.support.archives import id_lists
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.store import save
+from inspector.files.store import save
 from tests.support.command import ROOT, inspector
 from tests.support.streams import chat
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from inspector.inspection import inspect
-from inspector.store import load
+from inspector.files.store import load
+from inspector.inspection.inspection import inspect
 from tests.support.answers import CHAT, DONE, SAID, answering
 from tests.support.programs import bounded
 from tests.support.raw_server import raw_server

@@ -14,8 +14,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from inspector.cli import main
-from inspector.harmony.vocab import encode
-from inspector.store import builtin
+from inspector.files.store import builtin
+from inspector.protocol.harmony.vocab import encode
 from tests.support.listening import listening
 
 ATTACK = "\x1b]0;owned\x07\x1b[2J\x9b31m\x7f\u202e\u2066\u200f\ufeff\r\b\x00\ud800"

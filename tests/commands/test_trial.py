@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from inspector.cli import main
+from inspector.files.store import load
 from inspector.lab.process import free_port
-from inspector.store import load
 from tests.support.answers import CHAT, DONE, SAID
 from tests.support.programs import bounded
 from tests.support.raw_server import Answer, Asked, RawServer, page, raw_server, stream

@@ -9,7 +9,7 @@ import pytest
 
 from inspector.cli import parser
 from inspector.commands.ui import command_of
-from inspector.store import APP
+from inspector.files.store import APP
 
 PYTHON = """#!{python}
 import os, sys

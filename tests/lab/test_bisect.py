@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from inspector.capture import Capture, Endpoint, Header
-from inspector.errors import LabError
+from inspector.capture.capture import Capture, Endpoint, Header
+from inspector.capture.errors import LabError
 from inspector.lab.bisect import Scorer, bisect, endpoint_of, recorded_scores, script_of_capture
 from inspector.lab.paths import LabPaths
 from inspector.lab.recording import Target

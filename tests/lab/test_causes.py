@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from inspector.audit.verdict import Level
-from inspector.capture import Capture, Endpoint
-from inspector.diagnosis import issues
-from inspector.errors import LabError
-from inspector.inspection import inspect
+from inspector.analysis.audit.verdict import Level
+from inspector.capture.capture import Capture, Endpoint
+from inspector.capture.errors import LabError
+from inspector.files.store import FIXTURES
+from inspector.files.store import load as load_captures
+from inspector.inspection.inspection import inspect
+from inspector.issues import issues
 from inspector.lab.causes import CauseTable, Right, load
 from inspector.lab.naming import Mode, as_mode
 from inspector.lab.results import STAND_IN, Run, capture_of, load_runs
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import load as load_scripts
-from inspector.store import FIXTURES
-from inspector.store import load as load_captures
 
 TABLE = load()
 RUNS = load_runs(FIXTURES / "matrix")

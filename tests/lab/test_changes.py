@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from inspector.capture import Endpoint
+from inspector.capture.capture import Endpoint
 from inspector.lab.changes import Shift, change_sentence, neighbours, shifts, twin_of, twins
 from inspector.lab.reporting import twin_lines
 from inspector.lab.results import Run

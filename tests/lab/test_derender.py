@@ -11,15 +11,15 @@ from typing import Any
 import httpx
 import pytest
 
-from inspector.audit.verdict import Level
-from inspector.capture import Capture, Endpoint, Header
-from inspector.client.address import Server
-from inspector.errors import LabError
-from inspector.harmony.vocab import encode
+from inspector.analysis.audit.verdict import Level
+from inspector.capture.capture import Capture, Endpoint, Header
+from inspector.capture.errors import LabError
+from inspector.files.store import FIXTURES, load
 from inspector.lab.derender import derender, scale_out
 from inspector.lab.reporting import derendered_lines, derendered_row
 from inspector.lab.results import capture_of, load_runs
-from inspector.store import FIXTURES, load
+from inspector.net.client.address import Server
+from inspector.protocol.harmony.vocab import encode
 
 SERVER = Server(base_url="http://server.test")
 PROMPT = encode("<|start|>system<|message|>x<|end|><|start|>user<|message|>Hi<|end|><|start|>assistant")

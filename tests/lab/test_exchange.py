@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from inspector.capture.errors import LabError
 from inspector.cli import main
-from inspector.errors import LabError
-from inspector.harmony.vocab import encode
-from inspector.inspection import inspect
+from inspector.files.store import loads
+from inspector.inspection.inspection import inspect
 from inspector.lab.exchange import disagreement, fixture_of, fixtures_of, script_of
 from inspector.lab.scripts import load
-from inspector.store import loads
+from inspector.protocol.harmony.vocab import encode
 
 SOURCE = "https://example.org/scripts.yaml"
 TAG = re.compile(

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from inspector.capture import Endpoint
-from inspector.harmony.text import text_of
+from inspector.capture.capture import Endpoint
+from inspector.files.store import FIXTURES
 from inspector.lab.results import STAND_IN, Run, load_runs
 from inspector.lab.scripts import load
-from inspector.store import FIXTURES
+from inspector.protocol.harmony.text import text_of
 
 FOLDER = Path(__file__).parents[2] / "docs" / "findings"
 REPORTS = sorted(path for path in FOLDER.glob("*.md") if path.name != "README.md")

@@ -5,9 +5,9 @@ from functools import cache
 
 import pytest
 
+from inspector.files.store import FIXTURES
 from inspector.lab.causes import load
 from inspector.lab.naming import Mode, Named, fixture_names, matrix_names, unstreamed_names
-from inspector.store import FIXTURES
 
 TABLE = load()
 FLOORS = {Mode.WHOLE: 0.98, Mode.UNVERSIONED: 0.975, Mode.DUMP: 0.97}

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from inspector.errors import LabError
+from inspector.capture.errors import LabError
 from inspector.lab.gate import gate, gate_lines, gate_markdown, gate_row, gate_sentence
 from inspector.lab.score import Outcome
 from inspector.lab.standin.steps import UNSTREAMED

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.errors import LabError
+from inspector.capture.errors import LabError
 from inspector.lab.install import CPU_PACKAGE, NEWEST, adopt, installed, installed_versions, prepare
 from inspector.lab.paths import LabPaths, default_root
 from inspector.lab.requirements import plain_requirements, requirements_of

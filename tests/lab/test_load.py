@@ -1,6 +1,6 @@
 """What many streams at once came to, in words and as a row."""
 
-from inspector.capture import Endpoint
+from inspector.capture.capture import Endpoint
 from inspector.lab.load import Load, load_row, load_sentence
 from inspector.lab.recording import Target
 from inspector.lab.score import Outcome, Score

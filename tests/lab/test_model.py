@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from inspector.harmony import vocab
 from inspector.lab.model import TEXT_TOKENS, make_model, make_vocabulary, uses_llama_body
+from inspector.protocol.harmony import vocab
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from inspector.capture import Endpoint
-from inspector.errors import LabError
+from inspector.capture.capture import Endpoint
+from inspector.capture.errors import LabError
 from inspector.lab.probing import script_asks, script_controls
 
 

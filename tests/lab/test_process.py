@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.errors import LabError
+from inspector.capture.errors import LabError
 from inspector.lab.process import ServerProcess, check_port, free_port
 from inspector.lab.server import STANDALONE
 from tests.support.programs import bounded

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from inspector.capture import Endpoint
-from inspector.errors import LabError
+from inspector.capture.capture import Endpoint
+from inspector.capture.errors import LabError
 from inspector.lab.publish import address_of, publish
 from inspector.lab.results import Run
 from inspector.lab.score import Outcome, Score

@@ -11,7 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from inspector.capture import Capture, Endpoint
+from inspector.analysis.reading import read
+from inspector.capture.capture import Capture, Endpoint
 from inspector.lab import scripts
 from inspector.lab.install import CPU_PACKAGE, NEWEST, installed
 from inspector.lab.model import SERVED_NAME
@@ -22,7 +23,6 @@ from inspector.lab.score import Outcome, score
 from inspector.lab.scripts import named
 from inspector.lab.server import ServerOptions
 from inspector.lab.session import LabSession
-from inspector.reading import read
 from tests.support.lab import SLICE
 
 pytestmark = pytest.mark.vllm

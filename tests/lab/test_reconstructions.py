@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
-from inspector.harmony.reconstruction import reconstruct
-from inspector.harmony.spelling import Told as Message
 from inspector.lab.reconstructions import Grade, Told, grade, run_reconstructions
 from inspector.lab.results import all_runs
+from inspector.protocol.harmony.reconstruction import reconstruct
+from inspector.protocol.harmony.spelling import Told as Message
 
 FLOORS = {Told.MESSAGES: 995, Told.ITEMS: 675}
 """Captures whose ids are all right; `python -m bench.responses` counts them."""

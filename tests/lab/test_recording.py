@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from inspector.capture import Capture, Endpoint, EventKind
-from inspector.errors import LabError
+from inspector.capture.capture import Capture, Endpoint, EventKind
+from inspector.capture.errors import LabError
 from inspector.lab.process import free_port
 from inspector.lab.recording import Target, record, server_version
 from inspector.lab.scripts import named

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from inspector.capture import Capture, End, Endpoint, Event, Header
-from inspector.errors import LabError
+from inspector.capture.capture import Capture, End, Endpoint, Event, Header
+from inspector.capture.errors import LabError
 from inspector.lab.matrix import rescore
 from inspector.lab.results import Shelf, captures_of, load_runs
 from inspector.lab.scripts import named

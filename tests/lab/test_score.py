@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
-from inspector.harmony import vocab
+from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.lab.score import Outcome, score
 from inspector.lab.scripts import Script, named
+from inspector.protocol.harmony import vocab
 
 SCRIPT = {script.name: script for script in named([])}
 

@@ -7,11 +7,11 @@ import pytest
 import yaml
 from openai_harmony import HarmonyError, Role, StreamableParser
 
-from inspector.capture import Capture, Endpoint, Header
-from inspector.errors import LabError
-from inspector.harmony import vocab
+from inspector.analysis.reading import read
+from inspector.capture.capture import Capture, Endpoint, Header
+from inspector.capture.errors import LabError
 from inspector.lab.scripts import STOPS, Script, load, named, tokens_of
-from inspector.reading import read
+from inspector.protocol.harmony import vocab
 
 SCRIPTS = [script for script in load() if script.stream]
 WELL_FORMED = [script for script in SCRIPTS if script.well_formed]

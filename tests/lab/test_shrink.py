@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from inspector.audit import Kind
-from inspector.capture import Capture
-from inspector.errors import LabError
-from inspector.harmony.vocab import encode
+from inspector.analysis.audit import Kind
+from inspector.capture.capture import Capture
+from inspector.capture.errors import LabError
 from inspector.lab.shrink import shrink, wanted
+from inspector.protocol.harmony.vocab import encode
 from tests.support.servers import serve
 
 STREAM = encode(

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from inspector.capture import Endpoint
+from inspector.capture.capture import Endpoint
 from inspector.cli import main
-from inspector.harmony.vocab import encode
+from inspector.files.store import FIXTURES
 from inspector.lab.install import installed
 from inspector.lab.model import make_vocabulary
 from inspector.lab.paths import LabPaths, default_root
@@ -22,7 +22,7 @@ from inspector.lab.score import Outcome
 from inspector.lab.scripts import load, named
 from inspector.lab.standin.install import FRONT_END, NEWEST_FRONT_END
 from inspector.lab.vllm_tests import DATA_FILE, TEST_FILE, case_of, write_vllm_tests
-from inspector.store import FIXTURES
+from inspector.protocol.harmony.vocab import encode
 
 _MODULES = ("pytest", "_pytest", "pluggy", "iniconfig", "py", "pygments")
 """What pytest needs beside what every release of vLLM has."""

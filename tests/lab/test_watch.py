@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.capture import Endpoint
+from inspector.capture.capture import Endpoint
 from inspector.lab.gate import gate, gate_lines
 from inspector.lab.install import write_record
 from inspector.lab.matrix import targets_of

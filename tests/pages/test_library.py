@@ -8,8 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from inspector import dashboard
-from inspector.archive import Counts
-from inspector.store import FIXTURES
+from inspector.data.scan import Counts
+from inspector.files.store import FIXTURES
 from pages.parts.library import plots
 from tests.support.archives import id_lists, scanned
 

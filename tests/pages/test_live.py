@@ -12,12 +12,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from inspector import Endpoint, dashboard
-from inspector.capture import End
+from inspector.capture.capture import End
 from inspector.cli import main
-from inspector.client.failures import connection_failure, refusal
-from inspector.client.outcome import Outcome, OutcomeKind
+from inspector.files.store import builtin, load
 from inspector.lab.process import free_port
-from inspector.store import builtin, load
+from inspector.net.client.failures import connection_failure, refusal
+from inspector.net.client.outcome import Outcome, OutcomeKind
 from pages.parts.live.asking import matching
 from pages.ui.servers import server_of
 from tests.support.pages import banner

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from inspector import dashboard
 from inspector.lab.process import free_port
-from inspector.playback import Settings, playback_routes
+from inspector.net.playback import Settings, playback_routes
 from pages.parts.probe import plots
 from pages.ui.state import Session
 from tests.support.answers import counted

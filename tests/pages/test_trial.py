@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 import inspector
 from inspector import dashboard
 from inspector.lab.process import free_port
-from inspector.playback.selection import fits
-from inspector.runs.registry import FOLDER_VARIABLE
+from inspector.net.playback.selection import fits
+from inspector.net.runs.registry import FOLDER_VARIABLE
 from tests.support.listening import listening
 from tests.support.pages import banner, drawn
 from tests.support.strips import unpacked

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from threading import Event
 
-from inspector.harmony.vocab import encode
+from inspector.protocol.harmony.vocab import encode
 from tests.support.raw_server import Answer, Asked, sse, stream
 from tests.support.streams import chat_chunk
 

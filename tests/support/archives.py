@@ -10,13 +10,13 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from inspector.archive import scan
-from inspector.archive.columns import CAPTURES, FINDINGS, Table
-from inspector.archive.folder import read_manifest
-from inspector.archive.index import Index
-from inspector.archive.items import Item
-from inspector.archive.listing import items_at
-from inspector.archive.rows import Rows
+from inspector.data.scan import scan
+from inspector.data.scan.columns import CAPTURES, FINDINGS, Table
+from inspector.data.scan.folder import read_manifest
+from inspector.data.scan.index import Index
+from inspector.data.scan.items import Item
+from inspector.data.scan.listing import items_at
+from inspector.data.scan.rows import Rows
 
 __all__ = ["IDS", "as_dicts", "id_lists", "items_of", "rows_in", "scanned"]
 

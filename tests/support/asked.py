@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from inspector.audit import Kind
-from inspector.capture import Capture
-from inspector.client.address import Server
-from inspector.client.request import LiveRequest
-from inspector.inspection import inspect
-from inspector.runs.registry import Registry
-from inspector.runs.run import Run, RunState
-from inspector.store import load
+from inspector.analysis.audit import Kind
+from inspector.capture.capture import Capture
+from inspector.files.store import load
+from inspector.inspection.inspection import inspect
+from inspector.net.client.address import Server
+from inspector.net.client.request import LiveRequest
+from inspector.net.runs.registry import Registry
+from inspector.net.runs.run import Run, RunState
 
 __all__ = ["REQUEST", "ask", "kinds"]
 

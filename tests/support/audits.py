@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from inspector.audit import Finding, Kind, audit
-from inspector.capture import Capture, Endpoint, Event, Header
-from inspector.reading import read
+from inspector.analysis.audit import Finding, Kind, audit
+from inspector.analysis.reading import read
+from inspector.capture.capture import Capture, Endpoint, Event, Header
 from tests.support.streams import CLOSED, Step
 
 __all__ = [

@@ -1,7 +1,7 @@
 """The built-in captures by name, and the ones that tests speak of."""
 
-from inspector.capture import Endpoint
-from inspector.store import builtin, load
+from inspector.capture.capture import Endpoint
+from inspector.files.store import builtin, load
 
 __all__ = ["CAPTURES", "CHATS", "GROUND", "RESPONSES", "TEXT", "TOOL", "WHOLE"]
 

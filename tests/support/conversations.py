@@ -17,7 +17,7 @@ from openai_harmony import (
     ToolDescription,
 )
 
-from inspector.harmony.vocab import encoding
+from inspector.protocol.harmony.vocab import encoding
 
 __all__ = ["chat_messages", "conversations", "harmony_messages", "rendered", "training"]
 

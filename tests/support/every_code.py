@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from inspector.audit import Code
-from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
-from inspector.harmony.vocab import encode
-from inspector.importers import sniff_and_read
+from inspector.analysis.audit import Code
+from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header
+from inspector.files.importers import sniff_and_read
+from inspector.protocol.harmony.vocab import encode
 from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, Step, aborted, chat, chat_chunk
 
 __all__ = ["CAPTURES", "RESPONSES", "answer", "answer_numbered", "by_rust", "call", "item", "response"]

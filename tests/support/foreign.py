@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from inspector.capture import Capture, Event
-from inspector.errors import CaptureError
-from inspector.importers import sniff_and_read
-from inspector.store import builtin, load
+from inspector.capture.capture import Capture, Event
+from inspector.capture.errors import CaptureError
+from inspector.files.importers import sniff_and_read
+from inspector.files.store import builtin, load
 
 __all__ = [
     "BUILTIN",
@@ -25,7 +25,7 @@ __all__ = [
     "untimed",
 ]
 
-FOREIGN = Path(__file__).parents[1] / "importers" / "foreign"
+FOREIGN = Path(__file__).parents[1] / "files" / "importers" / "foreign"
 BUILTIN = {row.name: row for row in builtin()}
 CHAT, RESPONSES = "chat-tool-call-leak-vllm-0.14.1", "responses-dropped-tokens-vllm-0.13.0"
 

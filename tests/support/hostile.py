@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from inspector.inspection import Inspection, inspect
+from inspector.inspection.inspection import Inspection, inspect
 from tests.support.streams import Step, chat
 
 __all__ = ["hostile"]

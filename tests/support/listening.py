@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from starlette.types import ASGIApp
 
-from inspector.capture import Capture, End, Event, Header
+from inspector.capture.capture import Capture, End, Event, Header
 from inspector.commands.serving import uvicorn_server
 
 __all__ = ["Kept", "listening"]

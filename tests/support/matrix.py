@@ -6,10 +6,10 @@ from functools import cache
 
 import inspector
 from inspector import Endpoint, Finding, dashboard
-from inspector.audit import FieldTexts, Rejection, field_texts, server_errors
-from inspector.audit.verdict import Verdict
+from inspector.analysis.audit import FieldTexts, Rejection, field_texts, server_errors
+from inspector.analysis.audit.verdict import Verdict
 from inspector.dashboard import MatrixRun, Script
-from inspector.inspection import Inspection
+from inspector.inspection.inspection import Inspection
 from inspector.lab.results import captures_of
 from inspector.lab.score import Score
 

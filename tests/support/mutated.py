@@ -10,9 +10,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from inspector.capture import Capture, End, Endpoint, EventKind, Header, render
+from inspector.capture.capture import Capture, End, Endpoint, EventKind, Header, render
+from inspector.files.store import FIXTURES, load
 from inspector.lab.results import all_runs, captures_of
-from inspector.store import FIXTURES, load
 
 __all__ = ["JSON", "File", "Place", "kinds_of_places", "mutated", "mutated_files", "with_value"]
 

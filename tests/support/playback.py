@@ -8,12 +8,12 @@ from typing import Any, cast
 import httpx
 import openai
 
-from inspector.audit import Finding, Kind
-from inspector.capture import Capture
-from inspector.client.recorder import Recorder
-from inspector.client.transport import RecordingTransport, endpoint_of, header_of
-from inspector.inspection import inspect
-from inspector.reading import read
+from inspector.analysis.audit import Finding, Kind
+from inspector.analysis.reading import read
+from inspector.capture.capture import Capture
+from inspector.inspection.inspection import inspect
+from inspector.net.client.recorder import Recorder
+from inspector.net.client.transport import RecordingTransport, endpoint_of, header_of
 from tests.support.builtin import WHOLE
 from tests.support.listening import Kept
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from inspector.capture import Endpoint
-from inspector.client.address import Server
-from inspector.probe import Budget, Load, Probe, Result, Row, prompts_of_text
-from inspector.probe.judging import Judged
-from inspector.probe.planning import Plan
+from inspector.capture.capture import Endpoint
+from inspector.fleet.probe import Budget, Load, Probe, Result, Row, prompts_of_text
+from inspector.fleet.probe.judging import Judged
+from inspector.fleet.probe.planning import Plan
+from inspector.net.client.address import Server
 
 __all__ = ["files", "plan", "probed", "row", "rows"]
 

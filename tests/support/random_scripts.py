@@ -7,7 +7,7 @@ from random import Random
 
 from openai_harmony import HarmonyError, Role, StreamableParser
 
-from inspector.harmony.vocab import Marker, encode, encoding
+from inspector.protocol.harmony.vocab import Marker, encode, encoding
 
 __all__ = ["Parsed", "arguments", "parsed", "plain", "random_script"]
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
-from inspector.capture import Capture, Endpoint, Event, EventKind
+from inspector.capture.capture import Capture, Endpoint, Event, EventKind
 
 __all__ = ["merged", "split"]
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from inspector.capture import Endpoint
+from inspector.capture.capture import Endpoint
 from inspector.lab.results import Run
 from inspector.lab.score import Outcome, Score
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from openai_harmony import HarmonyError, Role, StreamableParser
 
-from inspector.capture import Capture, End, Endpoint, Event, Header
-from inspector.deltas import tool_arguments, tool_index
-from inspector.harmony.vocab import encoding
+from inspector.capture.capture import Capture, End, Endpoint, Event, Header
+from inspector.capture.deltas import tool_arguments, tool_index
+from inspector.protocol.harmony.vocab import encoding
 
 __all__ = ["HABITS", "Served", "serve", "whole"]
 

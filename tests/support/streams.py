@@ -9,10 +9,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from inspector.capture import Capture, End, Endpoint, Event, Header
+from inspector.capture.capture import Capture, End, Endpoint, Event, Header
 from inspector.dashboard import matrix_capture
-from inspector.harmony.vocab import encode
 from inspector.lab.results import all_runs
+from inspector.protocol.harmony.vocab import encode
 
 __all__ = [
     "CLOSED",

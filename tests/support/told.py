@@ -2,7 +2,7 @@
 
 import threading
 
-from inspector.watch import Metrics, Summary
+from inspector.fleet.watch import Metrics, Summary
 
 __all__ = ["Told", "value"]
 

@@ -11,9 +11,9 @@ import httpx
 from starlette.applications import Starlette
 from starlette.types import Receive, Scope, Send
 
-from inspector.client.address import Server
-from inspector.client.recorder import Sink
-from inspector.tap import Tap, Upstream, tap_routes
+from inspector.net.client.address import Server
+from inspector.net.client.recorder import Sink
+from inspector.net.tap import Tap, Upstream, tap_routes
 from tests.support.listening import Kept, listening
 
 __all__ = ["CHUNKS", "SSE", "Echo", "Flood", "ask", "raw", "sent", "tapped"]

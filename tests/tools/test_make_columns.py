@@ -2,7 +2,7 @@
 
 import pytest
 
-from inspector.archive.columns import CAPTURES, FINDINGS, Column
+from inspector.data.scan.columns import CAPTURES, FINDINGS, Column
 from tests.support.command import ROOT
 from tools.make_columns import columns_table
 

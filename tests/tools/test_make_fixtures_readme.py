@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from inspector.store import (
+from inspector.files.store import (
     FIXTURES,
 )
 

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from inspector.diagnosis.catalogue import catalogue
+from inspector.issues.catalogue import catalogue
 from tools.make_known_issues import table
 
 DOCS = Path(__file__).parent.parent.parent / "docs"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.errors import InspectorError
+from inspector.capture.errors import InspectorError
 from tools.make_releases import lines_of, main, read_wheel
 
 SOURCE = """\

@@ -9,13 +9,13 @@ from typing import Any
 import jsonschema
 import pytest
 
-from inspector.audit import Code, Facts, Kind
-from inspector.audit.verdict import Level
-from inspector.capture import Capture
+from inspector.analysis.audit import Code, Facts, Kind
+from inspector.analysis.audit.verdict import Level
+from inspector.capture.capture import Capture
 from inspector.cli import main
-from inspector.inspection import Inspection, inspect
+from inspector.files.store import builtin, load
+from inspector.inspection.inspection import Inspection, inspect
 from inspector.lab.results import all_runs, capture_of
-from inspector.store import builtin, load
 from inspector.views.rows import audit_row
 from tests.support.command import ROOT
 from tools.make_schema import schema, text

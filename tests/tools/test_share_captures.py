@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from inspector.capture import Capture, End, Endpoint, Event, Header
+from inspector.capture.capture import Capture, End, Endpoint, Event, Header
 from inspector.lab.matrix import rescore
 from inspector.lab.results import Shelf, capture_of, captures_of, load_runs
 from inspector.lab.scripts import named

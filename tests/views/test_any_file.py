@@ -9,14 +9,14 @@ import jsonschema
 import pytest
 from hypothesis import given, settings
 
-from inspector.errors import InspectorError
-from inspector.inspection import Inspection, inspect
-from inspector.report import html_report, markdown_report
-from inspector.store import loads
+from inspector.capture.errors import InspectorError
+from inspector.files.store import loads
+from inspector.fleet.watch.spans import span_of
+from inspector.inspection.inspection import Inspection, inspect
 from inspector.views.encoding import json_bytes
+from inspector.views.report import html_report, markdown_report
 from inspector.views.rows import audit_row
 from inspector.views.strip import strip
-from inspector.watch.spans import span_of
 from tests.support.mutated import kinds_of_places, mutated_files, with_value
 from tools.make_schema import schema
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from hypothesis import given, settings
 
-from inspector.capture import Capture, End
-from inspector.compare import compare
-from inspector.harmony.vocab import encode
-from inspector.inspection import inspect
-from inspector.store import builtin, load
+from inspector.capture.capture import Capture, End
+from inspector.files.store import builtin, load
+from inspector.inspection.compare import compare
+from inspector.inspection.inspection import inspect
+from inspector.protocol.harmony.vocab import encode
 from inspector.views.comparison_strip import comparison_strip
 from inspector.views.payload import Payload
 from tests.support.streams import GOOD, LEAK, PIECES, Step, aborted, chat, long_answer

@@ -1,9 +1,9 @@
 """Many findings of one kind are one line, and none is lost by that."""
 
 from inspector import load
-from inspector.audit import Finding
-from inspector.inspection import inspect
-from inspector.store import FIXTURES
+from inspector.analysis.audit import Finding
+from inspector.files.store import FIXTURES
+from inspector.inspection.inspection import inspect
 from inspector.views.finding_groups import grouped, rest_words
 
 LONG = FIXTURES / "responses-dropped-tokens-long-vllm-0.13.0.jsonl.gz"

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.audit import rejection
-from inspector.capture import Capture, Event
-from inspector.harmony.vocab import encode
-from inspector.inspection import examine
-from inspector.reading import Reader, read
+from inspector.analysis.audit import rejection
+from inspector.analysis.reading import Reader, read
+from inspector.capture.capture import Capture, Event
+from inspector.inspection.inspection import examine
+from inspector.protocol.harmony.vocab import encode
 from inspector.views.growth import Growth, stream_position
 from inspector.views.payload import Increment
 from inspector.views.strip import strip

@@ -1,8 +1,8 @@
 import json
 
-from inspector.capture import Capture, Endpoint, Event, Header
-from inspector.inspection import inspect
-from inspector.reading import read
+from inspector.analysis.reading import read
+from inspector.capture.capture import Capture, Endpoint, Event, Header
+from inspector.inspection.inspection import inspect
 from inspector.views.rows import audit_row, field_rows, finding_words, message_rows, token_rows
 from tests.support.streams import CLOSED, GOOD, LEAK, chat, chat_chunk, tool_response
 

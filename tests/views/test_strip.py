@@ -1,9 +1,9 @@
 import json
 from typing import Any
 
-from inspector.capture import Capture, Endpoint, Event, Header
-from inspector.harmony.vocab import encode
-from inspector.inspection import inspect
+from inspector.capture.capture import Capture, Endpoint, Event, Header
+from inspector.inspection.inspection import inspect
+from inspector.protocol.harmony.vocab import encode
 from inspector.views.strip import strip
 from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, aborted, chat, tool_response
 

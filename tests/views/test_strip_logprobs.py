@@ -7,7 +7,7 @@ import pytest
 
 import inspector
 from inspector import dashboard
-from inspector.capture import Capture, Endpoint, Event, Header
+from inspector.capture.capture import Capture, Endpoint, Event, Header
 
 
 def entry(text: str, logprob: float, **others: float) -> dict[str, Any]:

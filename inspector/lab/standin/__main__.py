@@ -5,7 +5,7 @@ import sys
 from argparse import ArgumentParser
 from pathlib import Path
 
-from inspector.errors import LabError
+from inspector.capture.errors import LabError
 from inspector.lab.standin.layouts import layouts_of
 from inspector.lab.standin.steps import schedule_of
 

@@ -12,10 +12,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from inspector.errors import LabError
-from inspector.harmony.text import text_of
-from inspector.harmony.vocab import encode
+from inspector.capture.errors import LabError
 from inspector.lab.standin.steps import Schedule, schedule_of
+from inspector.protocol.harmony.text import text_of
+from inspector.protocol.harmony.vocab import encode
 
 _MARKER: Final = re.compile(r"\[\[(?:script ([A-Za-z0-9_.-]+)|tokens ([\d\s]+))\]\]")
 _STEPS: Final = re.compile(r"\[\[steps ([^\]\s]+)\]\]")

@@ -9,11 +9,11 @@ import json
 from collections.abc import Sequence
 from itertools import islice
 
-from inspector.capture import Capture, EventKind
+from inspector.analysis.reading import read
+from inspector.capture.capture import Capture, EventKind
 from inspector.lab.standin.serving import EngineProcess, Served
 from inspector.lab.standin.steps import schedule_of
-from inspector.reading import read
-from inspector.wire.endpoints import spec_of
+from inspector.protocol.wire.endpoints import spec_of
 
 
 def chunking_fault(engine: EngineProcess, capture: Capture, schedule: str) -> str | None:

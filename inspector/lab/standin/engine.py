@@ -19,7 +19,7 @@ from typing import Any, Final, TextIO
 import msgspec
 import zmq
 
-from inspector.errors import LabError
+from inspector.capture.errors import LabError
 from inspector.lab.standin.answers import answer_to
 from inspector.lab.standin.generation import Generation, generation_of
 from inspector.lab.standin.layouts import Layouts

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Final
 
-from inspector.harmony.vocab import Marker
 from inspector.lab.standin.layouts import Layout
 from inspector.lab.standin.steps import Happening, Schedule
+from inspector.protocol.harmony.vocab import Marker
 
 _DEFAULT_MAX_TOKENS: Final = 16
 _FINAL_ONLY: Final = 2

@@ -21,7 +21,7 @@ from email.parser import Parser
 from pathlib import Path
 from typing import Final
 
-from inspector.errors import LabError
+from inspector.capture.errors import LabError
 from inspector.lab.install import Environment, Say, check_disk, installed, packages_of, run, write_record
 from inspector.lab.paths import LabPaths
 from inspector.lab.requirements import front_end_requirements

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from inspector.errors import LabError
+from inspector.capture.errors import LabError
 
 SOURCE: Final = "vllm/v1/engine/__init__.py"
 """The file, inside a wheel."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from inspector.errors import LabError
+from inspector.capture.errors import LabError
 from inspector.lab import scripts
 from inspector.lab.install import Environment
 from inspector.lab.model import SERVED_NAME, make_model, make_vocabulary, uses_llama_body

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from inspector.errors import LabError
+from inspector.capture.errors import LabError
 
 RAGGED: Final = "ragged"
 """The schedule of speculative decoding with the seed that the matrix uses."""

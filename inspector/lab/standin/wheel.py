@@ -17,7 +17,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from inspector.errors import LabError
+from inspector.capture.errors import LabError
 from inspector.lab.standin.layouts import SOURCE
 
 RUST_BINARY: Final = "vllm-rs"

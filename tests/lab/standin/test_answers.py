@@ -1,8 +1,8 @@
 """What a prompt asks the engine for."""
 
-from inspector.harmony.text import text_of
-from inspector.harmony.vocab import encode
 from inspector.lab.standin.answers import answer_to
+from inspector.protocol.harmony.text import text_of
+from inspector.protocol.harmony.vocab import encode
 
 SCRIPTS = {"plain": [[1, 2]], "turns": [[10], [20], [30]]}
 

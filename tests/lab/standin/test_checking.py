@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from inspector.capture import Capture, End, Endpoint, Event, EventKind, Header
+from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.lab.standin.checking import chunking_fault, request_id_of
 from inspector.lab.standin.serving import EngineProcess, is_request
 

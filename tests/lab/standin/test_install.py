@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.errors import LabError
+from inspector.capture.errors import LabError
 from inspector.lab.install import installed, write_record
 from inspector.lab.paths import LabPaths
 from inspector.lab.standin.install import (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from inspector.errors import LabError
+from inspector.capture.errors import LabError
 from inspector.lab.standin.layouts import layouts_of
 from tests.support.lab import SOURCE
 

@@ -9,8 +9,8 @@ from contextlib import ExitStack
 
 import pytest
 
-from inspector.capture import Capture
-from inspector.engines.vllm_rust import VLLM_RUST
+from inspector.capture.capture import Capture
+from inspector.files.store import FIXTURES
 from inspector.lab.install import installed
 from inspector.lab.paths import LabPaths, default_root
 from inspector.lab.recording import Target, record
@@ -23,7 +23,7 @@ from inspector.lab.standin.checking import chunking_fault
 from inspector.lab.standin.install import FRONT_END, RUST
 from inspector.lab.standin.serving import StandinServer
 from inspector.lab.standin.steps import RAGGED
-from inspector.store import FIXTURES
+from inspector.protocol.engines.vllm_rust import VLLM_RUST
 
 pytestmark = pytest.mark.vllm_releases
 

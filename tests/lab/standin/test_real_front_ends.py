@@ -18,14 +18,13 @@ from typing import Any
 import httpx
 import pytest
 
-from inspector.audit.verdict import Level
-from inspector.capture import Capture, Endpoint
-from inspector.client.address import Server
-from inspector.client.request import LiveRequest
-from inspector.doctor import check_server
-from inspector.engines.vllm_rust import VLLM_RUST
-from inspector.errors import LabError
-from inspector.inspection import inspect
+from inspector.analysis.audit.verdict import Level
+from inspector.analysis.reading import read
+from inspector.capture.capture import Capture, Endpoint
+from inspector.capture.errors import LabError
+from inspector.files.store import FIXTURES
+from inspector.fleet.doctor import check_server
+from inspector.inspection.inspection import inspect
 from inspector.lab import asking
 from inspector.lab.derender import derender, scale_out
 from inspector.lab.install import installed
@@ -43,9 +42,10 @@ from inspector.lab.standin.install import FRONT_END, NEWEST_FRONT_END, RUST, eng
 from inspector.lab.standin.serving import ROOT, StandinServer
 from inspector.lab.standin.steps import RAGGED, UNSTREAMED
 from inspector.lab.summary import release_rows
-from inspector.reading import read
-from inspector.runs.registry import Registry
-from inspector.store import FIXTURES
+from inspector.net.client.address import Server
+from inspector.net.client.request import LiveRequest
+from inspector.net.runs.registry import Registry
+from inspector.protocol.engines.vllm_rust import VLLM_RUST
 from tests.support.lab import SLICE
 from tests.support.random_scripts import arguments, parsed, plain, random_script
 from tests.support.upstreams import tapped

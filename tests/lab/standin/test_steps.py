@@ -4,7 +4,7 @@ from itertools import islice
 
 import pytest
 
-from inspector.errors import LabError
+from inspector.capture.errors import LabError
 from inspector.lab.standin.steps import Happening, Turn, schedule_of
 
 

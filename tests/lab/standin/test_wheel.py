@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.errors import LabError
+from inspector.capture.errors import LabError
 from inspector.lab.requirements import front_end_requirements
 from inspector.lab.standin.wheel import parts_of, take_apart
 

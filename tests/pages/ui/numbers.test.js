@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { count, duration } from "../../../pages/ui/numbers.js";
 
 /**
- * What tests/test_formats.py puts to Python.
+ * What tests/capture/test_formats.py puts to Python.
  * @type {{ duration: [number, string][], count: [number, string, string | null, string][] }}
  */
 const CASES = JSON.parse(readFileSync(new URL("../../formats.json", import.meta.url), "utf-8"));

@@ -8,8 +8,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from inspector import InspectorError
-from inspector.archive.folder import missing_extra
-from inspector.errors import CaptureError
+from inspector.capture.errors import CaptureError
+from inspector.data.scan.folder import missing_extra
 from pages.ui.errors import sentence_of
 
 PAGES = Path(__file__).parents[3] / "pages"

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from inspector.audit import FieldState
+from inspector.analysis.audit import FieldState
 from pages.ui.fields import field_words, parts, sides
 
 TEXTS = st.text(alphabet='ab {}":,\n\u202e👩', max_size=60)

@@ -7,9 +7,9 @@ import pytest
 
 import inspector
 from inspector import dashboard
-from inspector.capture import Capture, Endpoint, Event, Header
-from inspector.importers import sniff_and_read
-from inspector.store import builtin, load
+from inspector.capture.capture import Capture, Endpoint, Event, Header
+from inspector.files.importers import sniff_and_read
+from inspector.files.store import builtin, load
 from pages.ui.strip import Payload, pack
 from tests.support.strips import unpacked
 

@@ -1,0 +1,1 @@
+"""One stream: from its events to a reading, an alignment, findings and a verdict."""

@@ -1,0 +1,42 @@
+"""A reading to findings, and findings to a verdict: generated against delivered."""
+
+from inspector.analysis.audit.fields import FieldState, FieldTexts, field_texts
+from inspector.analysis.audit.finding import Facts, Finding
+from inspector.analysis.audit.findings import audit
+from inspector.analysis.audit.kinds import (
+    KINDS,
+    Code,
+    Kind,
+    KindInfo,
+    Severity,
+    Side,
+    kind_and_key,
+    kind_label,
+)
+from inspector.analysis.audit.missing_ids import ids_missing
+from inspector.analysis.audit.rejection import Rejection, rejection
+from inspector.analysis.audit.stream_checks import server_errors
+from inspector.analysis.audit.wording import explain, title
+
+__all__ = [
+    "KINDS",
+    "Code",
+    "Facts",
+    "FieldState",
+    "FieldTexts",
+    "Finding",
+    "Kind",
+    "KindInfo",
+    "Rejection",
+    "Severity",
+    "Side",
+    "audit",
+    "explain",
+    "field_texts",
+    "ids_missing",
+    "kind_and_key",
+    "kind_label",
+    "rejection",
+    "server_errors",
+    "title",
+]

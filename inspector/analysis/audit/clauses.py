@@ -1,0 +1,257 @@
+"""The clauses of verdicts, from findings: what the server did to the texts, what the model wrote, what is odd.
+
+As in `wording`, nothing decides by reading what this module writes.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from inspector.analysis.audit.answer_words import (
+    below_limit_words,
+    ended_words,
+    special_token_words,
+    stopped_words,
+)
+from inspector.analysis.audit.finding import Finding
+from inspector.analysis.audit.kinds import KINDS, Code, Kind
+from inspector.analysis.audit.wording import counted_and_sent, sent_as
+from inspector.analysis.audit.words import amount, counted, field_words, joined, per_field, quote
+from inspector.capture.deltas import CONTENT, REASONING, tool_index
+
+_LOST: Final = {
+    Kind.DROPPED: ("lost", "of"),
+    Kind.GARBLED: ("garbled", "in"),
+    Kind.REORDERED: ("reordered", "in"),
+    Kind.DUPLICATED: ("repeated or invented", "in"),
+}
+
+_WHOLE_CALLS: Final = frozenset({Code.CALL_LOST, Code.CALL_WITHOUT_EVENTS})
+_CALLS_NAMED: Final = 2
+"""Lost tool calls that a clause names; more are counted."""
+
+LOSSES: Final = (Kind.MISROUTED, *_LOST)
+"""The order in which a clause mentions losses."""
+
+
+def aborted(
+    words: str, *, status: int | None, code: int | None = None, streamed: bool = True, parsing: bool = False
+) -> str:
+    """What the server did with its error, as a clause after "the server".
+
+    `status` is that of an answer with an error status; `code` the one that an error body has, for a capture
+    without status. An error of the server's parser (`parsing`) is no fault of the request, though vLLM sends it
+    with status 400 up to 0.17.
+    """
+    said = f"“{words.rstrip('.')}”"
+    known = code if status is None else status
+    if known is not None:
+        what = "rejected the request" if known < 500 and not parsing else "failed"
+        return f"{what} ({'code' if status is None else 'HTTP'} {known}): {said}"
+    return f"aborted the stream: {said}" if streamed else f"returned an error instead of a response: {said}"
+
+
+def loss_clauses(errors: Sequence[Finding]) -> list[str]:
+    """What a server did to the texts, each a clause after "the server"."""
+    found = _misrouted(errors)
+    for kind, (verb, preposition) in _LOST.items():
+        if group := _of(errors, kind):
+            found.append(f"{verb} {joined([*per_field(_texts(group), preposition), *_calls(group)])}")
+    broken = _of(errors, Kind.INVALID_TOOL_ARGUMENTS)
+    if broken and not found:
+        found.append(f"broke the JSON of {field_words(broken[0].field)}")
+    return found
+
+
+def _texts(findings: Sequence[Finding]) -> list[Finding]:
+    return [finding for finding in findings if finding.code not in _WHOLE_CALLS]
+
+
+def _calls(findings: Sequence[Finding]) -> list[str]:
+    """The tool calls of which nothing arrived, by number and name, or their count where they are many."""
+    calls = [finding for finding in findings if finding.code in _WHOLE_CALLS]
+    if len(calls) > _CALLS_NAMED:
+        return [counted(len(calls), "tool call")]
+    return [
+        f"tool call {(tool_index(one.field or '') or 0) + 1} ({quote(one.facts.name or '')})" for one in calls
+    ]
+
+
+def _misrouted(errors: Sequence[Finding]) -> list[str]:
+    groups: dict[tuple[str | None, str | None], list[Finding]] = {}
+    for one in _of(errors, Kind.MISROUTED):
+        groups.setdefault((one.field, one.delivered_in), []).append(one)
+    words: list[str] = []
+    for (field, where), group in groups.items():
+        if field is None:
+            words.append(
+                f"delivered {amount(group)} outside any message body as text in {field_words(where)}"
+            )
+        elif field == REASONING and where == CONTENT:
+            words.append(f"leaked {amount(group, 'reasoning')} into the answer")
+        else:
+            words.append(f"delivered {amount(group)} of {field_words(field)} in {field_words(where)}")
+    return words
+
+
+def model_clause(rejected: Sequence[Finding]) -> str:
+    """What the model wrote that the parser rejects, a clause after "the model"."""
+    first = rejected[0]
+    what = (
+        "wrote a header that Harmony does not allow"
+        if first.kind is Kind.BAD_HEADER
+        else "emitted a token where only <|start|> is allowed"
+    )
+    more = f", {len(rejected):,} times in total" if len(rejected) > 1 else ""
+    return f"{what} (token {first.token_start:,}{more})" if first.sent else f"{what} (not sent)"
+
+
+def warning_clause(kind: Kind, findings: Sequence[Finding]) -> str:
+    """What the warnings of a kind amount to, a whole clause; `findings` are those of the kind, at least one."""
+    return KINDS[kind].clause or _WRITTEN[kind](findings)
+
+
+def _repeated_events(findings: Sequence[Finding]) -> str:
+    if len(findings) > 1:
+        return f"{counted(len(findings), 'event')} arrived twice"
+    return f"event {(findings[0].event_start or 1) - 1:,} arrived twice"
+
+
+def _no_tool_names(findings: Sequence[Finding]) -> str:
+    names = list(dict.fromkeys(quote(finding.facts.name or "") for finding in findings))
+    if len(names) > _CALLS_NAMED:
+        return f"the response has {counted(len(names), 'call')} whose names contain special tokens"
+    return f"the response has a call of {joined(names)}, which contains a special token"
+
+
+def _unserved(findings: Sequence[Finding]) -> str:
+    calls = [finding for finding in findings if finding.code is Code.CALL_AS_TEXT]
+    if calls:
+        where = field_words(calls[0].delivered_in)
+        return (
+            f"the server delivered {joined(_call_names(calls))} as text in {where}, not as {_a_call(calls)}"
+        )
+    places = {one.delivered_in for one in findings}
+    if None not in places and len(places) == 1:
+        return f"text for which the endpoint has no field was delivered in {field_words(findings[0].delivered_in)}"
+    if all(one.code in {Code.NO_FIELD, Code.NO_FIELD_DELIVERED} for one in findings):
+        return "some generated text was not delivered, because the endpoint has no field for it"
+    return "some generated text was not delivered"
+
+
+def _call_names(findings: Sequence[Finding]) -> list[str]:
+    names = list(dict.fromkeys(quote(finding.facts.name or "") for finding in findings))
+    if len(names) > _CALLS_NAMED:
+        return [counted(len(findings), "tool call")]
+    return [f"the call of {name}" for name in names]
+
+
+def _a_call(findings: Sequence[Finding]) -> str:
+    return "a tool call" if len(findings) == 1 else "tool calls"
+
+
+def _added(findings: Sequence[Finding]) -> str:
+    what = "line feed" if all(one.delivered == "\n" for one in findings) else "separator"
+    groups: dict[str | None, int] = {}
+    for one in findings:
+        groups[one.field] = groups.get(one.field, 0) + 1
+    places = [
+        f"{counted(number, what)} between messages of {field_words(field)}"
+        for field, number in groups.items()
+    ]
+    return f"the server added {joined(places)}"
+
+
+def _truncated(findings: Sequence[Finding]) -> str:
+    first = findings[0]
+    if first.code is Code.INCOMPLETE_BELOW_LIMIT:
+        return below_limit_words(first.facts)
+    if first.code is Code.OPEN_AT_END and first.facts.in_header and first.facts.finish_reason == "stop":
+        return "the response ends inside a header (finish_reason: stop)"
+    if first.code is Code.OPEN_AT_END and first.facts.finish_reason is None:
+        return f"the tokens end inside a {'header' if first.facts.in_header else 'message'}"
+    return "the response was cut short"
+
+
+def _count_mismatch(findings: Sequence[Finding]) -> str:
+    first = findings[0]
+    facts = first.facts
+    match first.code:
+        case Code.COUNT_ABOVE_SENT | Code.COUNT_ABOVE_LOGPROBS:
+            return f"the server sent {facts.seen:,} of {facts.counted:,} {sent_as(facts)}, so losses may be hidden"
+        case Code.COUNT_BELOW_SENT:
+            return f"the server {counted_and_sent(facts)}"
+        case Code.COUNT_UNEXPLAINED if facts.reconstructed:
+            missing = (facts.counted or 0) - (facts.seen or 0)
+            return f"the server counted {counted(missing, 'token')} more than its final object accounts for"
+        case _:
+            seen = facts.seen or 0
+            return (
+                f"the server counted {facts.counted or 0:,} tokens, but its texts account for about {seen:,}"
+            )
+
+
+def _invalid_arguments(findings: Sequence[Finding]) -> str:
+    if findings[0].code is Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN:
+        return "the tool arguments are not valid JSON as delivered"
+    return "the model generated tool arguments that are not valid JSON"
+
+
+def _lost(findings: Sequence[Finding]) -> str:
+    return f"the server {joined(loss_clauses(findings))}"
+
+
+def _rejected(findings: Sequence[Finding]) -> str:
+    return f"the model {model_clause(findings)}"
+
+
+def _no_answer(findings: Sequence[Finding]) -> str:
+    first = findings[0]
+    return f"the response {ended_words(first)} ({stopped_words(first.facts)})"
+
+
+def _unoffered(findings: Sequence[Finding]) -> str:
+    names = list(dict.fromkeys(quote(one.facts.name or "") for one in findings))
+    if len(names) > _CALLS_NAMED:
+        return f"the response calls {counted(len(names), 'tool')} that the request does not offer"
+    those = "a tool" if len(names) == 1 else "tools"
+    return f"the response calls {joined(names)}, {those} that the request does not offer"
+
+
+def _special_token(findings: Sequence[Finding]) -> str:
+    return special_token_words(findings[0])
+
+
+def _server_error(findings: Sequence[Finding]) -> str:
+    return f"the server {aborted(findings[0].delivered or '', status=None)}"
+
+
+_WRITTEN: Final[Mapping[Kind, Callable[[Sequence[Finding]], str]]] = {
+    Kind.UNSERVED: _unserved,
+    Kind.ADDED: _added,
+    Kind.TRUNCATED: _truncated,
+    Kind.COUNT_MISMATCH: _count_mismatch,
+    Kind.INVALID_TOOL_ARGUMENTS: _invalid_arguments,
+    Kind.DROPPED: _lost,
+    Kind.MISROUTED: _lost,
+    Kind.GARBLED: _lost,
+    Kind.REORDERED: _lost,
+    Kind.DUPLICATED: _lost,
+    Kind.UNEXPECTED_TOKEN: _rejected,
+    Kind.BAD_HEADER: _rejected,
+    Kind.NO_ANSWER: _no_answer,
+    Kind.SPECIAL_TOKEN_IN_BODY: _special_token,
+    Kind.SERVER_ERROR: _server_error,
+    Kind.UNOFFERED_CALL: _unoffered,
+}
+"""What is written from the findings of a kind; the other kinds have a clause in `KINDS`."""
+
+
+NEUTRAL: Final[Mapping[Code, Callable[[Sequence[Finding]], str]]] = {
+    Code.EVENT_REPEATED: _repeated_events,
+    Code.FINAL_CALL_OF_SPECIAL_TOKEN: _no_tool_names,
+}
+"""Errors of delivered text for which not only the server can be at fault, with their clauses."""
+
+
+def _of(findings: Sequence[Finding], kind: Kind) -> list[Finding]:
+    return [one for one in findings if one.kind is kind]

@@ -1,0 +1,134 @@
+"""Generated and delivered text of each field, and whether their difference is a fault.
+
+The verdict and the field table both read this, so that one is never green while the other is red. A text may
+differ and be right: a completion leaves out special tokens, a character that was cut in half is not sent, and
+text that has no API field of its own may arrive in another one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, assert_never
+
+from inspector.analysis.alignment import same_when_joined
+from inspector.analysis.audit.finding import Finding
+from inspector.analysis.audit.kinds import KINDS, Kind, Severity, Side
+from inspector.analysis.audit.missing_ids import ids_missing
+from inspector.analysis.reading import ChoiceReading, Reading
+from inspector.capture.deltas import tool_index, tool_name
+from inspector.protocol.harmony.text import text_of
+
+_TEXT: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.TEXT) | {Kind.UNSERVED}
+"""Kinds that say of a field that its text is wrong."""
+_HALF: Final = "\ufffd"
+
+
+class FieldState(StrEnum):
+    """What the audit says of a field's two texts."""
+
+    EQUAL = "equal"
+    NO_FIELD = "text without an API field"
+    """The field also has generated text for which the API has no field. Nothing was lost."""
+    ADDED = "separator added by the server"
+    """The server put something between two messages of the field. Nothing was lost."""
+    REWRITTEN = "same text in another form"
+    """An unstreamed response: messages joined by line feeds, or the JSON of arguments reformatted."""
+    ITEMS_DIFFER = "items of stream and final object differ"
+    """Responses: the one has an item for the text that the other lacks. No text was lost."""
+    LEFT_OUT = "text left out on purpose"
+    """Special tokens, half a character or a stop string, which a server does not send as text."""
+    DIFFERENT = "different"
+    UNKNOWN = "unknown"
+
+    @property
+    def equal(self) -> bool | None:
+        """False for a fault, True without one, None where that is unknown."""
+        return None if self is FieldState.UNKNOWN else self is not FieldState.DIFFERENT
+
+    @property
+    def note(self) -> str:
+        """Why texts that differ are right; empty where they are equal, wrong or unknown."""
+        match self:
+            case FieldState.NO_FIELD:
+                return "complete, with text that has no API field"
+            case FieldState.ADDED:
+                return "complete, with separators that the server added"
+            case FieldState.REWRITTEN:
+                return "complete, in another form because the response is not streamed"
+            case FieldState.ITEMS_DIFFER:
+                return "complete; only the items of the final object differ"
+            case FieldState.LEFT_OUT:
+                return "complete, without what is not sent as text"
+            case FieldState.EQUAL | FieldState.DIFFERENT | FieldState.UNKNOWN:
+                return ""
+            case _:
+                assert_never(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldTexts:
+    """One field with its two texts."""
+
+    field: str
+    generated: str | None
+    """None where it is unknown."""
+    delivered: str | None
+    """None where the capture has no delivered side (a list of token IDs)."""
+    state: FieldState
+
+
+def field_texts(reading: Reading, choice: ChoiceReading, findings: Sequence[Finding]) -> list[FieldTexts]:
+    """Every field of a choice that has text on either side. `findings` are those of the audit.
+
+    Without token ids `generated` is the server's final text.
+    """
+    delivered = choice.delivered().by_field()
+    generated: dict[str, str] = {}
+    if (side := choice.generated()) is not None:
+        generated = side.by_field()
+        if "text" in delivered:
+            generated = {"text": text_of(choice.tokens.ids)}
+    elif choice.has_finals:
+        generated = dict(choice.finals)
+    known = (choice.has_ids or choice.has_finals) and not reading.foreign
+    mine = [one for one in findings if one.choice == choice.index]
+    told = {field for one in mine if one.kind in _TEXT for field in (one.field, one.delivered_in)}
+    added = {one.field for one in mine if one.kind is Kind.ADDED}
+    # A call that is lost whole is one finding, about its arguments.
+    told |= {tool_name(call) for field in told if field and (call := tool_index(field)) is not None}
+    by_final = [one.severity for one in mine if one.facts.by_final] if choice.has_finals else []
+    found = []
+    for field in {**generated, **delivered}:
+        made, got = generated.get(field, ""), delivered.get(field, "")
+        if not made and not got:
+            continue
+        if not known or not reading.spec.delivers:
+            state = FieldState.UNKNOWN
+        elif made == got:
+            state = FieldState.EQUAL
+        elif field in told or Severity.ERROR in by_final:
+            state = FieldState.DIFFERENT
+        elif by_final:
+            state = FieldState.ITEMS_DIFFER
+        elif ids_missing(reading):
+            state = FieldState.UNKNOWN
+        elif field in added:
+            state = FieldState.ADDED
+        elif reading.stream.bodies and same_when_joined(choice.expected.texts(field, choice.tokens.ids), got):
+            state = FieldState.REWRITTEN
+        else:
+            state = FieldState.LEFT_OUT if _shorter(made, got) else FieldState.NO_FIELD
+        found.append(
+            FieldTexts(
+                field=field,
+                generated=made if known else None,
+                delivered=got if reading.spec.delivers else None,
+                state=state,
+            )
+        )
+    return found
+
+
+def _shorter(made: str, got: str) -> bool:
+    """Whether less arrived than was generated; a cut character may stand as U+FFFD on either side."""
+    return len(got.rstrip(_HALF)) <= len(made.rstrip(_HALF))

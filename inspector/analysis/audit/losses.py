@@ -1,0 +1,251 @@
+"""Findings from token ids: what was generated and did not arrive as promised, and what the judge refused."""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from typing import assert_never
+
+from inspector.analysis.alignment import Alignment, Extra, Fate, FateState
+from inspector.analysis.audit.calls import call_findings, undelivered_calls
+from inspector.analysis.audit.finding import Facts, Finding
+from inspector.analysis.audit.kinds import KINDS, Code, Kind, Severity
+from inspector.analysis.audit.words import events_of
+from inspector.analysis.reading import ChoiceReading, Reading
+from inspector.capture.deltas import CONTENT, REASONING
+from inspector.protocol.harmony.contract import FUNCTIONS
+from inspector.protocol.harmony.parser_errors import parser_error
+from inspector.protocol.harmony.states import State
+from inspector.protocol.harmony.text import text_of
+from inspector.protocol.harmony.transcript import Refusal
+
+_MARKER = "<|"
+_KINDS = {
+    FateState.DROPPED: (Kind.DROPPED, Code.TEXT_LOST),
+    FateState.MISROUTED: (Kind.MISROUTED, Code.TEXT_IN_OTHER_FIELD),
+    FateState.REORDERED: (Kind.REORDERED, Code.TEXT_REORDERED),
+    FateState.GARBLED: (Kind.GARBLED, Code.TEXT_CHANGED),
+    FateState.UNSERVED: (Kind.UNSERVED, Code.NO_FIELD),
+}
+
+
+def lost_findings(
+    reading: Reading, choice: ChoiceReading, alignment: Alignment, *, ids_missing: bool = False
+) -> Iterator[Finding]:
+    """Findings for every fate that is not as promised, and for text that nobody generated there.
+
+    With `ids_missing` only loss is a finding: where ids were not sent, headers may be missing, and text
+    without tokens is theirs.
+    """
+    hidden = {REASONING} if reading.header.request.get("include_reasoning") is False else set()
+    parsed = not reading.spec.raw
+    undelivered = undelivered_calls(choice, alignment) if parsed else set()
+
+    def finding_of(fate: Fate) -> Finding | None:
+        match fate.state:
+            case FateState.OK:
+                astray = parsed and not ids_missing and _astray(choice, fate)
+                return _astray_finding(choice, fate) if astray else None
+            case FateState.DROPPED:  # a call that was lost whole is one finding of `call_findings`
+                expected = fate.field in hidden or fate.field in undelivered
+                return None if expected else _fate_finding(choice, fate)
+            case FateState.UNSERVED if fate.message is None:
+                return None  # rejected tokens: `_swallowed` makes one finding of a run
+            case FateState.MISROUTED | FateState.REORDERED | FateState.GARBLED | FateState.UNSERVED:
+                return None if ids_missing else _fate_finding(choice, fate)
+            case _:
+                assert_never(fate.state)
+
+    yield from filter(None, map(finding_of, alignment.fates))
+    if parsed and not ids_missing:
+        yield from _calls_as_text(choice)
+    if parsed:
+        single = reading.header.request.get("parallel_tool_calls") is False
+        yield from call_findings(choice, alignment, undelivered, single=single)
+    if parsed and not ids_missing:
+        yield from _swallowed(choice, alignment, told=bool(reading.stream.errors))
+    for extra in alignment.extras if not ids_missing else ():
+        yield _extra_finding(choice, extra)
+
+
+def _fate_finding(choice: ChoiceReading, fate: Fate) -> Finding:
+    kind, code = _KINDS[fate.state]
+    if kind is Kind.MISROUTED and fate.field is None:
+        code = Code.FRAMING_AS_TEXT
+    start, end = events_of(choice, fate.start, fate.end)
+    return Finding(
+        code=code,
+        kind=kind,
+        severity=KINDS[kind].severity,
+        field=fate.field,
+        token_start=fate.start,
+        token_end=fate.end,
+        event_start=start,
+        event_end=end,
+        generated=fate.generated,
+        delivered=_delivered(kind, fate),
+        delivered_in=fate.delivered_in if kind is Kind.MISROUTED else None,
+        choice=choice.index,
+        facts=_header_facts(choice, fate) if kind is Kind.UNSERVED else Facts(),
+    )
+
+
+def _astray(choice: ChoiceReading, fate: Fate) -> bool:
+    """True for a call's text that a person reads as the answer, or whose header took a marker for a name.
+
+    Calls on the analysis channel to tools of the server may stand in the reasoning; vLLM puts them there.
+    """
+    if fate.field is not None or fate.message is None or fate.delivered_in is None:
+        return False
+    header = choice.transcript.messages[fate.message].header
+    if header.recipient is None and header.role == "assistant":
+        return False
+    return fate.delivered_in == CONTENT or _MARKER in (header.recipient or "")
+
+
+def _astray_finding(choice: ChoiceReading, fate: Fate) -> Finding:
+    start, end = events_of(choice, fate.start, fate.end)
+    return Finding(
+        code=Code.NO_FIELD_DELIVERED,
+        kind=Kind.UNSERVED,
+        severity=Severity.WARNING,
+        facts=_header_facts(choice, fate),
+        token_start=fate.start,
+        token_end=fate.end,
+        event_start=start,
+        event_end=end,
+        generated=fate.generated,
+        delivered=fate.generated,
+        delivered_in=fate.delivered_in,
+        choice=choice.index,
+    )
+
+
+def _calls_as_text(choice: ChoiceReading) -> Iterator[Finding]:
+    """Calls of functions that the server delivers as text on purpose, as its contract says."""
+    for segment in choice.expected.segments:
+        if segment.message is None or segment.field not in {CONTENT, REASONING}:
+            continue
+        message = choice.transcript.messages[segment.message]
+        recipient = message.header.recipient or ""
+        if not recipient.startswith(FUNCTIONS):
+            continue
+        event_start, event_end = events_of(choice, message.start, message.end)
+        yield Finding(
+            code=Code.CALL_AS_TEXT,
+            kind=Kind.UNSERVED,
+            severity=Severity.WARNING,
+            facts=Facts(name=recipient.removeprefix(FUNCTIONS), channel=message.header.channel),
+            token_start=message.start,
+            token_end=message.end,
+            event_start=event_start,
+            event_end=event_end,
+            generated=text_of(choice.tokens.ids[segment.start : segment.end]),
+            delivered_in=segment.field,
+            choice=choice.index,
+        )
+
+
+def _delivered(kind: Kind, fate: Fate) -> str | None:
+    if kind is Kind.GARBLED:
+        return fate.delivered
+    return "" if kind in {Kind.DROPPED, Kind.UNSERVED} else fate.generated
+
+
+def _header_facts(choice: ChoiceReading, fate: Fate) -> Facts:
+    assert fate.message is not None  # noqa: S101 -- the callers keep refused runs apart
+    header = choice.transcript.messages[fate.message].header
+    return Facts(role=header.role, channel=header.channel, recipient=header.recipient)
+
+
+def refusal_findings(choice: ChoiceReading) -> Iterator[Finding]:
+    """What the judge refused: one finding a run."""
+    for refusal in choice.transcript.refusals:
+        if refusal.at < 0:
+            yield _prompt_finding(choice, refusal)
+            continue
+        span = (refusal.start, refusal.at + 1) if refusal.in_header else (refusal.at, refusal.at + 1)
+        event_start, event_end = events_of(choice, *span)
+        yield Finding(
+            code=Code.HEADER_REJECTED if refusal.in_header else Code.TOKEN_REJECTED,
+            kind=Kind.BAD_HEADER if refusal.in_header else Kind.UNEXPECTED_TOKEN,
+            severity=Severity.ERROR,
+            facts=_refusal_facts(choice, refusal),
+            token_start=span[0],
+            token_end=span[1],
+            event_start=event_start,
+            event_end=event_end,
+            generated=text_of(choice.tokens.ids[span[0] : span[1]]),
+            delivered=refusal.words,
+            choice=choice.index,
+        )
+
+
+def _prompt_finding(choice: ChoiceReading, refusal: Refusal) -> Finding:
+    return Finding(
+        code=Code.PROMPT_REJECTED,
+        kind=Kind.BAD_HEADER if refusal.in_header else Kind.UNEXPECTED_TOKEN,
+        severity=Severity.ERROR,
+        facts=Facts(words=refusal.words),
+        delivered=refusal.words,
+        choice=choice.index,
+    )
+
+
+def _refusal_facts(choice: ChoiceReading, refusal: Refusal) -> Facts:
+    ids = choice.tokens.ids
+    error = parser_error(refusal.words)
+    return Facts(
+        words=refusal.words,
+        token_id=None if refusal.in_header else ids[refusal.at],
+        quoted=None if error is None else error.quoted or None,
+        header_sent=True if refusal.in_header else None,
+        ended=True if refusal.in_header else None,
+        between=refusal.state is State.BETWEEN,
+        resumes_at=refusal.end if refusal.end < len(ids) else None,
+    )
+
+
+def _swallowed(choice: ChoiceReading, alignment: Alignment, *, told: bool) -> Iterator[Finding]:
+    """Refused text that no field delivered, when the server told the client of no error."""
+    if told:
+        return
+    ids = choice.tokens.ids
+    loose = [fate for fate in alignment.fates if fate.message is None and fate.state is FateState.UNSERVED]
+    for refusal in choice.transcript.refusals:
+        first = bisect_left(loose, refusal.at, key=lambda fate: fate.start)
+        last = bisect_left(loose, refusal.end, key=lambda fate: fate.start)
+        lost = loose[first:last]
+        if not lost:
+            continue
+        span = (lost[0].start, lost[-1].end)
+        words = text_of(ids[span[0] : span[1]])
+        event_start, event_end = events_of(choice, *span)
+        yield Finding(
+            code=Code.REJECTED_SILENTLY,
+            kind=Kind.UNSERVED,
+            severity=Severity.WARNING,
+            token_start=span[0],
+            token_end=span[1],
+            event_start=event_start,
+            event_end=event_end,
+            generated=words,
+            delivered="",
+            choice=choice.index,
+        )
+
+
+def _extra_finding(choice: ChoiceReading, extra: Extra) -> Finding:
+    repeats = extra.start is not None and extra.end is not None
+    kind = Kind.ADDED if extra.separates else Kind.DUPLICATED
+    code = Code.TEXT_REPEATED if repeats else Code.TEXT_INVENTED
+    return Finding(
+        code=Code.SEPARATOR_ADDED if extra.separates else code,
+        kind=kind,
+        severity=KINDS[kind].severity,
+        field=extra.field,
+        token_start=extra.start,
+        token_end=extra.end,
+        event_start=extra.event,
+        event_end=(extra.event if extra.last_event is None else extra.last_event) + 1,
+        delivered=extra.text,
+        choice=choice.index,
+    )

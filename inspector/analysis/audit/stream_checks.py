@@ -1,0 +1,296 @@
+"""Findings about the stream itself: errors told, connections cut, streams cut short, counts, order."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from inspector.analysis.audit.finding import Facts, Finding
+from inspector.analysis.audit.kinds import Code, Kind, Severity
+from inspector.analysis.audit.token_estimate import explained_tokens
+from inspector.analysis.reading import ChoiceReading, Evidence, Reading
+from inspector.capture.capture import EventKind
+from inspector.protocol.harmony.reconstruction import Certainty, Reconstruction
+from inspector.protocol.harmony.spelling import Ending
+from inspector.protocol.harmony.text import text_of
+from inspector.protocol.wire.stream import Notice, ServerError, error_in, loads
+
+_SLACK_TOKENS: Final = 8
+_SLACK_PART: Final = 20
+_SLACK_WITHOUT_ANSWER: Final = 3
+"""Tokens that texts may leave unexplained before a count is doubted; fewer where no answer came at all."""
+_SLACK_JOINED: Final = 20
+"""The same on chat with an answer: its deltas merge the messages of a field, whose framing takes 6 tokens
+each (`<|end|><|start|>assistant<|channel|>analysis<|message|>`), and up to three are usual before a call."""
+_NOISE_PART: Final = 500
+"""A token in so many may be sampled otherwise than its text is encoded; such a difference is no finding."""
+_ERROR_STATUS: Final = 400
+_BODY_SHOWN: Final = 400
+
+
+def server_errors(reading: Reading) -> list[ServerError]:
+    """Errors that the server told: in the stream, as the final object, or as the HTTP status."""
+    found = list(reading.stream.errors)
+    status = reading.header.status
+    if not found:
+        for number in reading.stream.bodies:
+            if error := error_in(loads(reading.events[number].data), number, status):
+                found.append(error)
+    if not found and reading.stream.final_status == "failed":
+        event = reading.stream.final_event or 0
+        found.append(ServerError(event=event, message="the response has the status failed, and no reason"))
+    if not found and status is not None and status >= 400:
+        body = reading.events[reading.stream.bodies[0]].data if reading.stream.bodies else ""
+        said = " ".join(body[:_BODY_SHOWN].split()) or "no body"
+        found.append(ServerError(event=0, message=f"HTTP {status}: {said}", code=status))
+    return found
+
+
+def end_findings(reading: Reading, *, holes: bool = False) -> Iterator[Finding]:
+    """Findings that rest on no text: how the stream went and ended; `holes` when ids are missing."""
+    errors = server_errors(reading)
+    for error in errors:
+        yield Finding(
+            code=Code.SERVER_ERROR,
+            kind=Kind.SERVER_ERROR,
+            severity=Severity.ERROR,
+            event_start=error.event if reading.events else None,
+            event_end=error.event + 1 if reading.events else None,
+            delivered=error.message,
+        )
+    if reading.ended and not reading.stopped:
+        disconnected = _disconnected(reading, told=bool(errors))
+        if disconnected is not None:
+            yield disconnected
+        elif not errors:
+            for choice in reading.choices:
+                if not (holes and choice.has_ids and choice.finish_reason is not None):
+                    yield from _truncated(reading, choice)
+            yield from _no_done(reading)
+            yield from _counts(reading)
+    yield from _notices(reading)
+    yield from _repeats(reading)
+
+
+def _repeats(reading: Reading) -> Iterator[Finding]:
+    numbered = bool(reading.spec.event_prefix)
+    for event in sorted(reading.repeats):
+        yield Finding(
+            code=Code.EVENT_REPEATED,
+            kind=Kind.DUPLICATED,
+            severity=Severity.ERROR,
+            facts=Facts(notice="sequence" if numbered else None),
+            event_start=event,
+            event_end=event + 1,
+        )
+
+
+def _disconnected(reading: Reading, *, told: bool) -> Finding | None:
+    stream, end = reading.stream, reading.end
+    if not reading.spec.delivers or stream.terminal_event is not None:
+        return None
+    cut = end is not None and end.cut
+    finished = all(choice.finish_reason is not None for choice in reading.choices)
+    if not cut and (told or finished or stream.bodies):
+        return None
+    last = len(reading.events)
+    return Finding(
+        code=Code.CUT_AFTER_ERROR if told else Code.CUT,
+        kind=Kind.DISCONNECTED,
+        severity=Severity.ERROR,
+        facts=Facts(
+            words=end.detail or None if end is not None else None,
+            detail=reading.spec.end,
+        ),
+        event_start=last - 1 if last else None,
+        event_end=last if last else None,
+        delivered=end.detail if end is not None and end.detail else None,
+    )
+
+
+def _truncated(reading: Reading, choice: ChoiceReading) -> Iterator[Finding]:
+    reason = choice.finish_reason
+    if not choice.has_ids:
+        if reading.stream.final_status in {"incomplete", "cancelled"}:
+            below = _below_limit(reading)
+            facts = Facts(reason=reading.stream.incomplete_reason)
+            yield Finding(
+                code=Code.INCOMPLETE if below is None else Code.INCOMPLETE_BELOW_LIMIT,
+                kind=Kind.TRUNCATED,
+                severity=Severity.WARNING,
+                facts=facts if below is None else replace(facts, counted=below[0], limit=below[1]),
+                event_start=reading.stream.final_event,
+                event_end=(reading.stream.final_event or 0) + 1,
+                choice=choice.index,
+            )
+        elif reason == "length":
+            yield Finding(
+                code=Code.LIMIT_REACHED,
+                kind=Kind.TRUNCATED,
+                severity=Severity.WARNING,
+                facts=Facts(finish_reason=reason),
+                choice=choice.index,
+            )
+        elif (limit := _limit_reached(reading)) is not None:
+            yield Finding(
+                code=Code.LIMIT_REACHED_UNREPORTED,
+                kind=Kind.TRUNCATED,
+                severity=Severity.WARNING,
+                facts=Facts(limit=limit),
+                event_start=reading.stream.final_event,
+                event_end=(reading.stream.final_event or 0) + 1,
+                choice=choice.index,
+            )
+        return
+    messages = choice.transcript.messages
+    if not messages or not choice.tokens:
+        return
+    last = messages[-1]
+    open_at_end = not last.complete and last.end >= len(choice.tokens)
+    # A stop string of the request may end a body anywhere; then the finish reason is `stop`. In a header
+    # it means that <|message|> never came: the header took all that followed, <|return|> too. `tool_calls`
+    # says nothing: vLLM 0.23 sends it for calls that the token limit cut off too.
+    if not open_at_end or (last.in_body and reason == "stop"):
+        return
+    yield Finding(
+        code=Code.OPEN_AT_END,
+        kind=Kind.TRUNCATED,
+        severity=Severity.WARNING,
+        facts=Facts(in_header=not last.in_body, channel=last.header.channel, finish_reason=reason),
+        token_start=last.start,
+        token_end=last.end,
+        generated=text_of(choice.tokens.ids[last.body : last.body_end]) if last.in_body else None,
+        choice=choice.index,
+    )
+
+
+def _below_limit(reading: Reading) -> tuple[int, int] | None:
+    """Tokens and limit, where the server blames a limit that was not reached for an empty output."""
+    told = reading.stream.final_object or {}
+    limit, counted = told.get("max_output_tokens"), reading.stream.counted
+    blamed = reading.stream.incomplete_reason == "max_output_tokens"
+    if not blamed or told.get("output") or type(limit) is not int or counted is None:
+        return None
+    return (counted, limit) if counted < limit else None
+
+
+def _limit_reached(reading: Reading) -> int | None:
+    """The limit of a Responses request, when the server used all of it and calls the answer completed."""
+    told = reading.stream.final_object or {}
+    limit = reading.header.request.get("max_output_tokens", told.get("max_output_tokens"))
+    if reading.stream.final_status != "completed" or type(limit) is not int or limit < 1:
+        return None
+    return limit if reading.stream.counted == limit else None
+
+
+def _no_done(reading: Reading) -> Iterator[Finding]:
+    streamed = any(event.kind is EventKind.SSE for event in reading.events)
+    if not reading.spec.delivers or reading.spec.terminal_types or not streamed:
+        return
+    if reading.stream.terminal_event is None:
+        yield Finding(
+            code=Code.NO_DONE,
+            kind=Kind.PROTOCOL,
+            severity=Severity.WARNING,
+            event_start=len(reading.events) - 1,
+            event_end=len(reading.events),
+        )
+
+
+def _counts(reading: Reading) -> Iterator[Finding]:
+    counted = reading.stream.counted
+    if counted is None:
+        return
+    if all(choice.evidence in {Evidence.TOKEN_IDS, Evidence.LOGPROBS} for choice in reading.choices):
+        seen = sum(len(choice.tokens) for choice in reading.choices)
+        if seen != counted:
+            yield Finding(
+                code=_count_code(reading, above=counted > seen),
+                kind=Kind.COUNT_MISMATCH,
+                severity=Severity.WARNING,
+                facts=Facts(counted=counted, seen=seen, logprobs=_by_logprobs(reading) or None),
+                generated=str(counted),
+                delivered=str(seen),
+            )
+        return
+    if any(choice.has_ids for choice in reading.choices) or len(reading.choices) != 1:
+        return
+    if reading.header.request.get("include_reasoning") is False:
+        return
+    told = reading.choice.reconstruction
+    if reading.spec.final_object:
+        if told is not None and told.ending is Ending.STOPPED:
+            yield from _beyond_final(told)
+        return
+    if reading.choice.finish_reason == "length":
+        return  # what the limit cut off was generated, and is in no field
+    explained = explained_tokens(reading)
+    if explained is None:
+        return
+    got = reading.choice.delivered()
+    answered = bool(got.content or got.tool_calls)
+    # Encoding a text again need not give the sampled tokens back, and an empty message leaves no text.
+    slack = max(_SLACK_JOINED, counted // _SLACK_PART) if answered else _SLACK_WITHOUT_ANSWER
+    missing = counted - explained
+    if missing >= slack:
+        yield Finding(
+            code=Code.COUNT_UNEXPLAINED,
+            kind=Kind.COUNT_MISMATCH,
+            severity=Severity.WARNING,
+            facts=Facts(counted=counted, seen=explained),
+            generated=str(counted),
+            delivered=str(explained),
+        )
+
+
+def _beyond_final(told: Reconstruction) -> Iterator[Finding]:
+    """Tokens that the server counted and the messages of its final object do not take."""
+    if told.counted is None or told.missing * _NOISE_PART <= len(told.ids):
+        return
+    if any(fit.untold for fit in told.fits):
+        return  # no more than a header that the output items leave out
+    slack = max(_SLACK_TOKENS, told.counted // _SLACK_PART)
+    if told.certainty is not Certainty.DIFFERS and told.missing < slack:
+        return
+    yield Finding(
+        code=Code.COUNT_UNEXPLAINED,
+        kind=Kind.COUNT_MISMATCH,
+        severity=Severity.WARNING,
+        facts=Facts(
+            counted=told.counted,
+            seen=len(told.ids),
+            reconstructed=True,
+            fits=tuple(dict.fromkeys(fit.what for fit in told.fits)) or None,
+        ),
+        generated=str(told.counted),
+        delivered=str(len(told.ids)),
+    )
+
+
+def _by_logprobs(reading: Reading) -> bool:
+    return reading.choice.evidence is Evidence.LOGPROBS
+
+
+def _count_code(reading: Reading, *, above: bool) -> Code:
+    if not above:
+        return Code.COUNT_BELOW_SENT
+    return Code.COUNT_ABOVE_LOGPROBS if _by_logprobs(reading) else Code.COUNT_ABOVE_SENT
+
+
+def _notices(reading: Reading) -> Iterator[Finding]:
+    # An error page that is no JSON is the server's error told, and no second fault.
+    refused = reading.header.status is not None and reading.header.status >= _ERROR_STATUS
+    for notice in reading.stream.notices.values():
+        if not (refused and notice.key == "not_json"):
+            yield _notice_finding(notice)
+
+
+def _notice_finding(notice: Notice) -> Finding:
+    return Finding(
+        code=Code.OUT_OF_PROTOCOL,
+        kind=Kind.PROTOCOL,
+        severity=Severity.WARNING,
+        facts=Facts(notice=notice.key.partition(":")[0], detail=notice.detail, times=notice.times),
+        field=notice.field,
+        event_start=notice.event,
+        event_end=notice.last + 1,
+    )

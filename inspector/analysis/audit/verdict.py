@@ -1,0 +1,394 @@
+"""The verdict: one sentence that a tired person understands, and one line of why, from findings by rules."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final, NamedTuple, assert_never
+
+from inspector.analysis.audit.clauses import (
+    LOSSES,
+    NEUTRAL,
+    aborted,
+    loss_clauses,
+    model_clause,
+    warning_clause,
+)
+from inspector.analysis.audit.fields import FieldState, field_texts
+from inspector.analysis.audit.finding import Finding, Missing
+from inspector.analysis.audit.kinds import KINDS, Code, Kind, Severity, Side
+from inspector.analysis.audit.missing_ids import evidence_hint, ids_missing
+from inspector.analysis.audit.rejection import Rejection
+from inspector.analysis.audit.stream_checks import server_errors
+from inspector.analysis.audit.wording import unended
+from inspector.analysis.audit.words import counted, field_words, joined
+from inspector.analysis.reading import Evidence, Reading
+from inspector.capture.deltas import REASONING
+from inspector.capture.formats import clip, listed
+from inspector.protocol.harmony.reconstruction import Certainty, Reconstruction
+
+
+class Level(StrEnum):
+    """The worst that was found; `unknown` when the evidence allows no verdict."""
+
+    CLEAN = "clean"
+    WARNING = "warning"
+    ERROR = "error"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What happened, in words."""
+
+    level: Level
+    sentence: str
+    """Who did what."""
+    why: str
+    """What it was checked against, and whose fault it looks like."""
+    known: str = ""
+    """The likeliest known issue and its first step; empty when none is known."""
+
+
+class Clause(NamedTuple):
+    """One statement of a verdict, and the findings that it is about."""
+
+    words: str
+    """A whole sentence without its full stop."""
+    findings: tuple[Finding, ...]
+
+
+_SHOWN: Final = 3
+_MESSAGE_SHOWN: Final = 120
+_OTHER_MODELS: Final = "This program checks the streams of gpt-oss models; other models have other tokens."
+_HTTP_ERROR: Final = 400
+_LOST_ANSWERS: Final = frozenset({Code.TEXT_LOST, Code.CALL_LOST, Code.REJECTED_SILENTLY})
+_BY_PARSER: Final = frozenset({Code.SERVER_REJECTED_TOKEN, Code.SERVER_REJECTED_HEADER})
+_BLIND: Final = frozenset({Evidence.NONE, Evidence.USAGE})
+_STREAMED_SINCE: Final = "0.12"
+"""First release of vLLM whose streams have the messages of the final object with their texts."""
+_WITHOUT_TEXT: Final = "web_search_call"
+"""The item of a tool of the server that does not have what the model wrote to it."""
+_WARNINGS: Final = (
+    Kind.UNSERVED,
+    Kind.TRUNCATED,
+    Kind.COUNT_MISMATCH,
+    Kind.INVALID_TOOL_ARGUMENTS,
+    Kind.SPECIAL_TOKEN_IN_BODY,
+    Kind.UNOFFERED_CALL,
+    Kind.NO_ANSWER,
+    Kind.ADDED,
+    Kind.UNKNOWN_HEADER,
+    Kind.PROTOCOL,
+)
+"""The order in which a verdict mentions warnings."""
+
+
+def verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection | None = None) -> Verdict:
+    """The verdict of a reading with its findings; `stopped` is what the server's error says was rejected."""
+    found = _verdict(reading, findings, stopped)
+    if not reading.stopped or reading.unread:
+        return found
+    count = len(reading.choice.tokens)
+    after = f" after {counted(count, 'token')}" if count else ""
+    if found.level is Level.CLEAN:
+        return replace(found, sentence=f"Stopped by you{after}; nothing was lost until then.")
+    return replace(found, why=f"Stopped by you{after}. {found.why}")
+
+
+def _verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection | None) -> Verdict:
+    if reading.unread:
+        why = "A difference may be in the part that was not read, so there is no verdict."
+        return Verdict(level=Level.UNKNOWN, sentence=reading.unread, why=why)
+    if foreign := reading.foreign:
+        return Verdict(level=Level.UNKNOWN, sentence=foreign, why=_OTHER_MODELS)
+    said = clauses(reading, findings)
+    if said:
+        error = any(one.severity is Severity.ERROR for one in findings)
+        sentence = " ".join(f"{clause.words[0].upper()}{clause.words[1:]}." for clause in said[:_SHOWN])
+        level = Level.ERROR if error else Level.WARNING
+        return Verdict(level=level, sentence=sentence, why=_why(reading, findings, stopped))
+    blind = [one for one in reading.choices if one.evidence in _BLIND]
+    unproven = reading.stream.final_object is not None or reading.choice.evidence is Evidence.FINAL_OBJECT
+    if unproven and not reading.choice.has_ids and reading.choice.rebuilt is None:
+        arrived = reading.stream.final_object is not None
+        return Verdict(
+            level=Level.UNKNOWN,
+            sentence=_unproven(reading, arrived=arrived),
+            why=_open(reading, reading.choice.reconstruction)
+            if arrived
+            else "The final object has not arrived.",
+        )
+    if blind:
+        which = "" if len(blind) == len(reading.choices) else f" for choice {blind[0].index}"
+        return Verdict(
+            level=Level.UNKNOWN,
+            sentence=f"This capture has no token evidence{which}, so lost text cannot be detected.",
+            why=evidence_hint(reading),
+        )
+    if ids_missing(reading):
+        return Verdict(
+            level=Level.UNKNOWN,
+            sentence="No loss found, but the server sent only some of its token IDs.",
+            why=evidence_hint(reading),
+        )
+    return Verdict(level=Level.CLEAN, sentence=_clean(reading), why=_checked(reading))
+
+
+def clauses(reading: Reading, findings: Sequence[Finding]) -> list[Clause]:
+    """What happened, worst first: an error that the client saw, a loss, tokens that break the format."""
+    if not findings:
+        return []
+    errors = [one for one in findings if one.severity is Severity.ERROR]
+    first, *others = _errors(reading, errors) if errors else _warnings(reading, findings)
+    if _nothing_delivered(reading, findings):
+        first = first._replace(words=f"the client received no answer and no tool call: {first.words}")
+    return [first, *others]
+
+
+def _nothing_delivered(reading: Reading, findings: Sequence[Finding]) -> bool:
+    """Whether all that was to be the answer is lost, and no error of the server says so."""
+    kinds = {one.kind for one in findings}
+    lost = any(one.code in _LOST_ANSWERS and one.field != REASONING for one in findings)
+    if not lost or not reading.ended or not kinds.isdisjoint({Kind.SERVER_ERROR, Kind.DISCONNECTED}):
+        return False
+    return not any(
+        got.content.strip()
+        or got.tool_calls
+        or any(got.other.values())
+        or any(field != REASONING for field in one.finals)
+        for one in reading.choices
+        for got in (one.delivered(),)
+    )
+
+
+def _code_of_body(reading: Reading) -> int | None:
+    """The code in an error body: vLLM writes the HTTP status there, which a saved body does not show."""
+    codes = (one.code for one in server_errors(reading))
+    return next((one for one in codes if type(one) is int and _HTTP_ERROR <= one < 600), None)
+
+
+def _errors(reading: Reading, errors: Sequence[Finding]) -> list[Clause]:
+    found: list[Clause] = []
+    told = [one for one in errors if one.kind is Kind.SERVER_ERROR]
+    if told:
+        message = (told[0].delivered or "").strip()
+        shown = clip(message, _MESSAGE_SHOWN)
+        status = reading.header.status
+        refused = status if status is not None and status >= _HTTP_ERROR else None
+        streamed = told[0].event_start not in reading.stream.bodies
+        code = None if streamed else _code_of_body(reading)
+        parsing = any(one.code in _BY_PARSER for one in errors)
+        words = aborted(shown, status=refused, code=code, streamed=streamed, parsing=parsing)
+        found.append(Clause(f"the server {words}", tuple(told)))
+    for neutral, clause_words in NEUTRAL.items():
+        if group := tuple(error for error in errors if error.code is neutral):
+            found.append(Clause(clause_words(group), group))
+    text = [error for error in errors if KINDS[error.kind].side is Side.TEXT and error.code not in NEUTRAL]
+    text = text or [one for one in errors if one.kind is Kind.INVALID_TOOL_ARGUMENTS]
+    if lost := loss_clauses(text):
+        subject = "it also" if told else "the server"
+        text.sort(key=lambda one: LOSSES.index(one.kind) if one.kind in LOSSES else len(LOSSES))
+        found.append(Clause(f"{subject} {joined(lost[:_SHOWN])}", tuple(text)))
+    prompt = [one for one in errors if one.code is Code.PROMPT_REJECTED]
+    if prompt:
+        found.append(Clause("the prompt breaks the format before the completion begins", tuple(prompt)))
+    rejected = [one for one in errors if KINDS[one.kind].side is Side.MODEL and one not in prompt]
+    if rejected:
+        parses = reading.spec.parsed
+        silent = ", and the server did not report it" if parses and not told else ""
+        found.append(Clause(f"the model {model_clause(rejected)}{silent}", tuple(rejected)))
+    cut = [one for one in errors if one.kind is Kind.DISCONNECTED]
+    if cut:
+        found.append(Clause(KINDS[Kind.DISCONNECTED].clause, tuple(cut)))
+    return found or _warnings(reading, errors)
+
+
+def _warnings(reading: Reading, findings: Sequence[Finding]) -> list[Clause]:
+    order = [*_WARNINGS, *(kind for kind in Kind if kind not in _WARNINGS)]
+    groups = {kind: tuple(one for one in findings if one.kind is kind) for kind in order}
+    found = [Clause(warning_clause(kind, group), group) for kind, group in groups.items() if group]
+    only = len(found) == 1 and found[0].findings[0].kind is Kind.PROTOCOL
+    if only and reading.choice.evidence not in _BLIND:
+        return [Clause(f"the texts are complete, but {found[0].words}", found[0].findings)]
+    return found
+
+
+def _unproven(reading: Reading, *, arrived: bool) -> str:
+    if not arrived:
+        return "The response has not ended, so whether it is complete is unknown."
+    if reading.stream.bodies:  # a response that is not streamed has no deltas
+        return "Whether this response is complete is unknown."
+    return "The deltas match the final object, but it is unknown whether that is complete."
+
+
+def _clean(reading: Reading) -> str:
+    choice = reading.choice
+    if not reading.spec.delivers:
+        return f"The tokens are well-formed Harmony: {counted(len(choice.transcript.messages), 'message')}."
+    if choice.evidence is Evidence.FINAL_OBJECT_AND_COUNT:
+        if reading.stream.bodies:
+            return "The response accounts for every token that the server counted."
+        return "The deltas match the final object, which accounts for every token that the server counted."
+    others = [
+        one.field
+        for choice in reading.choices
+        if not choice.has_ids or any(segment.field is None for segment in choice.expected.segments)
+        for one in field_texts(reading, choice, ())
+        if one.state is FieldState.NO_FIELD
+    ]
+    if others:
+        where = listed([field_words(field) for field in dict.fromkeys(others)])
+        return f"Everything that the model generated was delivered; text without an API field arrived in {where}."
+    return "Everything that the model generated was delivered, each text in its field."
+
+
+def _checked(reading: Reading) -> str:
+    """What the verdict was checked against."""
+    evidence, count = reading.choice.evidence, len(reading.choice.tokens)
+    match evidence:
+        case Evidence.TOKEN_IDS:
+            return f"Checked against {counted(count, 'token ID')}."
+        case Evidence.GIVEN_IDS:
+            return f"Checked against {counted(count, 'token ID')} known from outside the stream."
+        case Evidence.LOGPROBS:
+            return f"Checked against {counted(count, 'logprob entry', 'logprob entries')}."
+        case Evidence.FINAL_OBJECT_AND_COUNT:
+            told = reading.choice.reconstruction
+            number = 0 if told is None else told.counted or 0
+            if reading.stream.bodies:
+                return f"Checked against the server's count of {counted(number, 'token')}."
+            return f"Checked against the server's final object and its count of {counted(number, 'token')}."
+        case Evidence.FINAL_OBJECT:
+            return "Checked against the server's final object; text missing there too cannot be detected."
+        case Evidence.USAGE:
+            return "No token IDs: only the delivered text and the server's token counts are known."
+        case Evidence.NONE:
+            only_error = reading.stream.bodies and not reading.choice.deltas and server_errors(reading)
+            if only_error:
+                return "Nothing but the error is known."
+            return "No token IDs: only the delivered text is known."
+        case _:
+            assert_never(evidence)
+
+
+def _open(reading: Reading, told: Reconstruction | None) -> str:
+    """Why a final object that equals the deltas does not settle it, and what would."""
+    if reading.stream.counted is None:
+        return "The final object has no token count (usage) to check it against."
+    if told is None:
+        return _untold_messages(reading)
+    if told.missing and told.certainty is Certainty.DIFFERS:
+        way = "more" if told.missing > 0 else "fewer"
+        untold = next((fit.what for fit in told.fits if fit.untold), None)
+        if untold is not None:
+            return (
+                f"The server counted {counted(told.missing, 'token')} more than its texts encode to. “{untold}” in a "
+                f"header would explain it. {_to_find_out(reading)}"
+            )
+        return (
+            f"The server counted {counted(abs(told.missing), 'token')} {way} than the {len(told.ids):,} that its texts "
+            "encode to; a model may sample other tokens for the same text."
+        )
+    return (
+        "A text contains U+FFFD in place of a truncated character, which takes one to three tokens, so the server's "
+        "count does not rule out that other text is missing. To find out, send the prompt to `/v1/chat/completions` "
+        "with `return_token_ids: true`."
+    )
+
+
+def _untold_messages(reading: Reading) -> str:
+    """Why neither messages nor items say what the model wrote, and what would."""
+    final = reading.stream.final_object or {}
+    output = final.get("output")
+    items = output if isinstance(output, list) else []
+    told = final.get("output_messages")
+    if any(isinstance(one, dict) and one.get("type") == _WITHOUT_TEXT for one in items):
+        omitted = f"the {_WITHOUT_TEXT} item does not have the text that the model wrote to the tool"
+    elif told:
+        omitted = "the items are not the same messages in the same order"
+    else:
+        omitted = "the items do not tell what the model wrote to the tools of the server"
+    if not told:
+        return f"{omitted[0].upper()}{omitted[1:]}. {_to_find_out(reading)}"
+    return f"The messages in `output_messages` have no texts, and {omitted}. {_to_find_out(reading)}"
+
+
+def _to_find_out(reading: Reading) -> str:
+    """What would tell the messages: asked for, and in a form in which the server sends their texts."""
+    messages = (reading.stream.final_object or {}).get("output_messages")
+    if not messages and reading.header.request.get("enable_response_messages") is not True:
+        return "To find out, send the request with `enable_response_messages: true`."
+    if not messages:
+        return (
+            "The request asks for the messages (`enable_response_messages`), but the response has none. To find "
+            "out, send it to a release that returns them."
+        )
+    if reading.stream.bodies:
+        release = reading.engine.or_newer(_STREAMED_SINCE, reading.server_version)
+        return (
+            "vLLM up to 0.19 leaves them empty in responses that are not streamed. To find out, send the request "
+            f"with `stream: true`{f', to {release}' if release else ''}."
+        )
+    return "vLLM up to 0.11 leaves them empty. To find out, send the request to a newer release."
+
+
+def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | None) -> str:
+    kinds = {one.kind for one in findings}
+    checked = _checked(reading)
+    if stopped is not None:
+        return f"{_stopped_words(stopped, streamed=not reading.stream.bodies)} {checked}"
+    if (
+        Kind.DISCONNECTED in kinds
+        and not server_errors(reading)
+        and reading.header.endpoint in reading.engine.silent
+    ):
+        return (
+            "The server sent no error message, so the cause cannot be determined here; its log has "
+            f"the traceback. {checked}"
+        )
+    texts = [finding for finding in findings if KINDS[finding.kind].side is Side.TEXT]
+    if texts and all(finding.code is Code.EVENT_REPEATED for finding in texts):
+        return f"The server, or a proxy in front of it, sent it again; the model did not. {checked}"
+    lost = bool(texts)
+    if reading.choice.has_ids:
+        rejected = next((one for one in findings if KINDS[one.kind].side is Side.MODEL), None)
+        if rejected is not None:
+            breaks = "prompt breaks" if rejected.code is Code.PROMPT_REJECTED else "model's tokens break"
+            return f"The {breaks} the format: {rejected.delivered}. {checked}"
+        if lost:
+            broken = any(one.code is Code.ARGUMENTS_BROKEN for one in findings)
+            json = " The arguments are no longer valid JSON." if broken else ""
+            what = "loss" if kinds & {Kind.DROPPED, Kind.GARBLED} else "fault"
+            if Kind.MISROUTED in kinds and any(one.facts.in_header for one in findings):
+                return f"The model's stream ends inside a header, whose text is not for the client. {checked}"
+            return f"The model's stream is well formed, so the {what} is the server's.{json} {checked}"
+    if any(one.kind is Kind.MISROUTED and one.event_start == reading.stream.final_event for one in findings):
+        return f"The final object has it too: the server misread a header, or the model wrote a malformed one. {checked}"
+    if kinds and kinds <= {Kind.SPECIAL_TOKEN_IN_BODY, Kind.NO_ANSWER, Kind.ADDED}:
+        known = reading.choice.has_ids or reading.choice.evidence is Evidence.FINAL_OBJECT_AND_COUNT
+        return f"Nothing was lost. {checked}" if known else checked
+    if lost and reading.stream.bodies:
+        return f"The items of the response do not agree with the channels of its messages. {checked}"
+    if lost:
+        return f"The final object is complete; only the streamed deltas lost text. {checked}"
+    return checked
+
+
+def _stopped_words(stopped: Rejection, *, streamed: bool) -> str:
+    """Where the rejected token or header is: in the stream or not, which depends on what was rejected."""
+    if not streamed and not stopped.sent:
+        return "The response was not streamed: where its parser fails, the server sends no token of it."
+    if stopped.header is not None:
+        start = stopped.header[0]
+        if stopped.missing is Missing.CERTAIN:
+            return (
+                f"The rejected header starts at token {start:,} of the stream; the rest of it was not sent."
+            )
+        return f"The rejected header starts at token {start:,} of the stream{unended(bool(stopped.unsent))}."
+    what = "header" if stopped.error.reason.in_header else "token"
+    if stopped.missing is Missing.CERTAIN:
+        return (
+            f"The server sends nothing of the step in which its parser fails: the rejected {what} and the "
+            "tokens before it in that step are not in the stream."
+        )
+    return f"The server does not send the {what} that its parser rejects: it is not in the stream."

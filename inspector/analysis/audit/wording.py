@@ -1,0 +1,358 @@
+"""Every sentence about findings, from their codes and facts: explanations and titles.
+
+Nothing decides by reading what this module writes.
+"""
+
+from typing import Final, assert_never
+
+from inspector.analysis.audit.answer_words import ended_words, special_token_words, stopped_words
+from inspector.analysis.audit.finding import Facts, Finding, Implied, Missing
+from inspector.analysis.audit.kinds import KINDS, Code
+from inspector.analysis.audit.rejection import Rejection, UnsentKind
+from inspector.analysis.audit.words import counted, field_words, quote, tokens_words
+from inspector.capture.formats import listed
+
+_OFFERED_NAMED: Final = 4
+"""Tools of the request that a sentence names; more are counted."""
+_IMPLIED: Final = {
+    Implied.MESSAGE: "a whole message",
+    Implied.HEADER_END: "the end of the open header",
+    Implied.MESSAGE_END: "the stop token of the message before it",
+    Implied.HEADER_WORDS: "the rest of the header",
+}
+
+
+def title(finding: Finding) -> str:
+    """Kind and place, e.g. `dropped tokens 3–4`, `server error, event 5`."""
+    label, at = KINDS[finding.kind].label, place(finding)
+    if not at:
+        return label
+    if finding.token_start is None or finding.token_end is None:
+        return f"{label}, {at}"
+    if finding.token_end == finding.token_start + 1:
+        label = label.removesuffix(" token")
+    return f"{label} {at}" + ("" if finding.sent else ", not sent")
+
+
+def place(finding: Finding) -> str:
+    """Where a finding is, e.g. `tokens 3–4`, `event 5`; empty where it has no place."""
+    if finding.token_start is not None and finding.token_end is not None:
+        return _span("token", finding.token_start, finding.token_end)
+    if finding.event_start is not None:
+        return _span("event", finding.event_start, finding.event_end or finding.event_start + 1)
+    return ""
+
+
+def _span(unit: str, start: int, end: int) -> str:
+    return f"{unit} {start:,}" if end - start == 1 else f"{unit}s {start:,}–{end - 1:,}"
+
+
+def explain(finding: Finding) -> str:
+    """What was found, in one or two sentences."""
+    facts = finding.facts
+    text = quote(finding.generated or finding.delivered or "")
+    where = _where(finding)
+    arguments = text if finding.generated else "empty arguments"
+    field, arrived = field_words(finding.field), field_words(finding.delivered_in)
+    match finding.code:
+        case Code.TOKEN_REJECTED | Code.HEADER_REJECTED | Code.PROMPT_REJECTED:
+            return _rejected(finding)
+        case Code.SERVER_REJECTED_TOKEN | Code.SERVER_REJECTED_HEADER:
+            return _rejected_by_server(finding)
+        case Code.TEXT_LOST:
+            return f"{text}{where} was not delivered in {field}."
+        case Code.TEXT_IN_OTHER_FIELD:
+            by = ", according to the final object," if facts.by_final else ""
+            return f"{text}{where} belongs in {field}{by} and was delivered in {arrived}."
+        case Code.FRAMING_AS_TEXT:
+            return f"{text}{where} is outside any message body, but was delivered as text in {arrived}."
+        case Code.TEXT_REORDERED:
+            return f"{text}{where} was delivered in {field} out of order."
+        case Code.TEXT_CHANGED:
+            return f"{text}{where} was delivered as {quote(finding.delivered or '')} in {field}."
+        case Code.TEXT_REPEATED:
+            span = tokens_words(finding.token_start or 0, finding.token_end or 0)
+            return f"{text} was delivered in {field} once more than it was generated; it repeats {span}."
+        case Code.TEXT_INVENTED:
+            return f"{text} was delivered in {field}, but no token generated it there."
+        case Code.EVENT_REPEATED:
+            return _repeated(finding)
+        case Code.SEPARATOR_ADDED:
+            what = "A line feed" if finding.delivered == "\n" else text
+            return (
+                f"{what} was delivered in {field} between two messages. No token generated it: this server adds one "
+                "between messages."
+            )
+        case Code.NO_FIELD:
+            return f"{text}{where} is in {_message(facts)}. The endpoint has no field for it; it was not delivered."
+        case Code.NO_FIELD_DELIVERED:
+            return f"{text}{where} is in {_message(facts)}. The endpoint has no field for it; it was delivered in {arrived}."
+        case Code.REJECTED_SILENTLY:
+            return (
+                f"{text}{where} was rejected by the parser. The server reported no error, and the text was not "
+                "delivered."
+            )
+        case Code.CALL_LOST:
+            return f"The call of {quote(facts.name or '')} with {arguments}{where} was not delivered as a tool call."
+        case Code.CALL_LEFT_OUT:
+            return (
+                f"The call of {quote(facts.name or '')} with {arguments}{where} was left out: the request has "
+                "parallel_tool_calls: false, so the response has no field for a second call."
+            )
+        case Code.CALL_AS_TEXT:
+            return (
+                f"The call of {quote(facts.name or '')} with {arguments}{where} was delivered as text in {arrived}: this "
+                f"server reads no recipient on the {facts.channel} channel."
+            )
+        case Code.CALL_RENAMED:
+            by = " according to the final object" if facts.by_final else ""
+            name = quote(finding.generated or "")
+            return f"Tool call {_number(facts)} is named {name}{by}, but was delivered as {quote(finding.delivered or '')}."
+        case Code.CALL_NAME_LOST:
+            name = quote(finding.generated or "")
+            return f"The name {name} of tool call {_number(facts)} was not delivered, although its arguments were."
+        case Code.CALL_NOT_OFFERED:
+            return f"The response calls {quote(facts.name or '')}, but the request offers {_offered(facts)}."
+        case Code.CALL_INDEX_UNNAMED:
+            return f"Arguments were streamed for tool call index {facts.index}, which was never opened with a name."
+        case Code.CALL_INDEX_OUT_OF_PLACE:
+            return f"Tool call {_number(facts)} was delivered under index {facts.index}, out of sequence."
+        case Code.ARGUMENTS_BROKEN:
+            by = "The final object has valid JSON" if facts.by_final else "The model generated valid JSON"
+            return f"{by}, but {field} arrived as invalid JSON: {quote(finding.delivered or '')}."
+        case Code.ARGUMENTS_GENERATED_INVALID:
+            also = ", in the final object as well" if facts.by_final else ""
+            who = "The arguments are not valid JSON" if facts.by_final else "The model generated invalid JSON"
+            return f"{who}{also}: {text}."
+        case Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN:
+            return f"{_upper(field)} are not valid JSON as delivered: {text}. Without token IDs the origin is unknown."
+        case Code.FINAL_TEXT_NOT_STREAMED:
+            return f"{text} is in the final object, but was not streamed in {field}."
+        case Code.FINAL_LACKS_TEXT:
+            return f"{text} was streamed in {field}, but the final object does not have it there."
+        case Code.FINAL_LACKS_ITEM:
+            return f"{text} was streamed in {field}, but the final object has no such item."
+        case Code.FINAL_DONE_DIFFERS:
+            return f"The .done text of {field} differs from the final object."
+        case Code.FINAL_CALL_OF_SPECIAL_TOKEN:
+            return (
+                f"{quote(facts.detail or '')} was delivered as a call of {quote(facts.name or '')}. A special token is "
+                "not a tool name: the server misread the header, or the model wrote a malformed one."
+            )
+        case Code.FINAL_FUNCTION_AS_MCP:
+            return (
+                f"The call of the function {quote(facts.name or '')} with {quote(facts.detail or '')} was delivered as "
+                "an mcp_call, which no client runs as a function."
+            )
+        case Code.CALL_WITHOUT_EVENTS:
+            return f"The call of {quote(facts.name or '')} is in the final object, but no event of the stream reported it."
+        case Code.SPECIAL_TOKEN_IN_BODY:
+            return f"{_upper(special_token_words(finding))}."
+        case Code.CHANNEL_UNKNOWN:
+            if facts.channel is None:
+                return f"The message{where} has no channel; Harmony defines analysis, commentary and final."
+            named = quote(facts.channel)
+            return f"The message{where} is on channel {named}; Harmony defines only analysis, commentary and final."
+        case Code.ROLE_UNKNOWN:
+            return f"The header of the message{where} begins with {quote(facts.role or '')}, which is neither a role nor a tool."
+        case (
+            Code.ENDED_IN_REASONING
+            | Code.ENDED_WITH_EMPTY_ANSWER
+            | Code.ENDED_WITHOUT_TEXT
+            | Code.ENDED_WITH_UNSHOWN_CALL
+        ):
+            return f"The response {ended_words(finding)} ({stopped_words(facts)})."
+        case Code.INCOMPLETE_BELOW_LIMIT:
+            return (
+                f"The server reports the response as incomplete ({facts.reason}), but it has {facts.counted:,} of "
+                f"{facts.limit:,} tokens and no output item."
+            )
+        case Code.SERVER_ERROR:
+            return f"The server reported an error: {quote((finding.delivered or '').rstrip('.'), 200)}."
+        case Code.CUT:
+            return f"The connection ended before {facts.detail}{_words(facts)}."
+        case Code.CUT_AFTER_ERROR:
+            return f"The connection was closed after the server's error{_words(facts)}."
+        case Code.INCOMPLETE:
+            return f"The server reports the response as incomplete: {facts.reason or 'no reason given'}."
+        case Code.LIMIT_REACHED:
+            return "The response stops at its token limit (finish_reason: length)."
+        case Code.LIMIT_REACHED_UNREPORTED:
+            return (
+                f"The response used all {facts.limit:,} tokens of max_output_tokens, but its status is completed: it was "
+                "most likely cut off (vLLM up to 0.23 does not report that)."
+            )
+        case Code.OPEN_AT_END:
+            return _open_at_end(finding)
+        case Code.NO_DONE:
+            return "The stream has a finish_reason, but no [DONE]."
+        case Code.COUNT_ABOVE_SENT | Code.COUNT_ABOVE_LOGPROBS | Code.COUNT_BELOW_SENT:
+            unknown = "" if finding.code is Code.COUNT_BELOW_SENT else "; the others are unknown"
+            return f"The server {counted_and_sent(facts)}{unknown}."
+        case Code.COUNT_UNEXPLAINED if facts.reconstructed:
+            return _beyond_final(facts)
+        case Code.COUNT_UNEXPLAINED:
+            missing = (facts.counted or 0) - (facts.seen or 0)
+            return (
+                f"The server counted {facts.counted:,} tokens. The delivered texts and their framing account for about "
+                f"{facts.seen:,} (an estimate). The other {missing:,} are lost text, or framing between messages "
+                "that the deltas merge."
+            )
+        case Code.OUT_OF_PROTOCOL:
+            more = f" ({facts.times:,} times)" if facts.times is not None and facts.times > 1 else ""
+            return f"{_upper(facts.detail or '')}{more}."
+        case _:
+            assert_never(finding.code)
+
+
+def _offered(facts: Facts) -> str:
+    names = facts.offered or ()
+    if not names:
+        return "no tools"
+    shown = [quote(name) for name in names[:_OFFERED_NAMED]]
+    more = (facts.times or len(names)) - len(shown)
+    if more:
+        shown.append(counted(more, "other"))
+    return f"only {listed(shown)}"
+
+
+def _beyond_final(facts: Facts) -> str:
+    """What is open between the server's count and the messages of its final object, and where it may be."""
+    missing = (facts.counted or 0) - (facts.seen or 0)
+    amount_open = counted(missing, "token")
+    said = (
+        f"The server counted {facts.counted:,} tokens, but the messages of its final object encode to only "
+        f"{facts.seen:,}. The other {amount_open} may be in a header, or before, between or after the messages."
+    )
+    if not facts.fits:
+        return said
+    return f"{said} This would fit: {' or '.join(quote(one) for one in facts.fits)}."
+
+
+def _where(finding: Finding) -> str:
+    if finding.token_start is None or finding.token_end is None:
+        return ""
+    return f" ({tokens_words(finding.token_start, finding.token_end)})"
+
+
+def _number(facts: Facts) -> int:
+    return (facts.call or 0) + 1
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _words(facts: Facts) -> str:
+    return f" ({facts.words})" if facts.words else ""
+
+
+def sent_as(facts: Facts) -> str:
+    """What the server sent of its tokens."""
+    return "logprob entries" if facts.logprobs else "token IDs"
+
+
+def counted_and_sent(facts: Facts) -> str:
+    """The server's count and what it sent, after "the server"."""
+    return f"counted {facts.counted:,} tokens and sent {facts.seen:,} {sent_as(facts)}"
+
+
+def unended(missing: bool) -> str:
+    """What follows the mention of a rejected header if the token that ends it is missing."""
+    return "; the <|message|> that ends it was not sent" if missing else ""
+
+
+def _message(facts: Facts) -> str:
+    parts = [f"role {quote(facts.role or '')}"] if facts.role not in {None, "assistant"} else []
+    parts.append(f"channel {quote(facts.channel)}" if facts.channel else "no channel")
+    if facts.recipient:
+        parts.append(f"recipient {quote(facts.recipient)}")
+    return f"a message with {listed(parts)}"
+
+
+def _repeated(finding: Finding) -> str:
+    event = finding.event_start or 0
+    proof = (
+        "its sequence_number is the same" if finding.facts.notice else "the server counted its tokens once"
+    )
+    return f"Events {event - 1:,} and {event:,} are one event that arrived twice: {proof}."
+
+
+def _open_at_end(finding: Finding) -> str:
+    facts = finding.facts
+    place = "header" if facts.in_header else "body"
+    inside = f"the {place} of a message on the {facts.channel} channel" if facts.channel else f"a {place}"
+    why = stopped_words(facts)
+    if facts.finish_reason == "length":
+        why = f"the token limit was reached ({why})"
+    return f"The stream ends inside {inside}{_where(finding)}; {why}."
+
+
+def _token(finding: Finding) -> str:
+    return f"token ID {finding.facts.token_id}" + (
+        f" {quote(finding.generated)}" if finding.generated else ""
+    )
+
+
+def _rejected(finding: Finding) -> str:
+    facts = finding.facts
+    if finding.code is Code.PROMPT_REJECTED:
+        return f"The prompt breaks the format before the completion begins: {facts.words}."
+    resumed = (
+        f"Parsing resumes at token {facts.resumes_at:,}."
+        if facts.resumes_at is not None
+        else "No <|start|> follows, so parsing never resumes."
+    )
+    if finding.code is Code.HEADER_REJECTED:
+        blamed = f"{quote(facts.quoted)} in the header" if facts.quoted else "The header"
+        return f"{blamed} {quote(finding.generated or '')}{_where(finding)} is rejected: {facts.words}. {resumed}"
+    expected = "the parser expects <|start|> here" if facts.between else "the parser rejects it here"
+    return (
+        f"Token {finding.token_start:,} {quote(finding.generated or str(facts.token_id))}: {expected} "
+        f"({facts.words}). {resumed}"
+    )
+
+
+def _rejected_by_server(finding: Finding) -> str:
+    facts = finding.facts
+    if facts.header_sent and facts.missing is Missing.CERTAIN:
+        begun = quote(finding.generated or "")
+        return (
+            f"The header that begins at token {finding.token_start:,} is rejected: {facts.words}. Only {begun} of it "
+            "was sent."
+        )
+    if facts.header_sent:
+        blamed = f"{quote(facts.quoted)} in the header" if facts.quoted else "The header"
+        return (
+            f"{blamed} {quote(finding.generated or '')} (from token {finding.token_start:,}) is rejected: "
+            f"{facts.words}. The header is in the stream{unended(not facts.ended)}.{_missing(facts)}"
+        )
+    if facts.header_sent is False:
+        blamed = f" with {quote(facts.quoted)}" if facts.quoted else ""
+        what = f"The parser rejected a header{blamed}, which was not sent"
+    else:
+        what = f"The parser expected <|start|> and got {_token(finding)}, which was not sent"
+    return f"{what}: {facts.words}.{_missing(facts)}"
+
+
+def _missing(facts: Facts) -> str:
+    match facts.missing:
+        case None | Missing.NONE:
+            return ""
+        case Missing.POSSIBLE:
+            return " The server sends several tokens per step, so other tokens of the failing step may be missing too."
+        case Missing.CERTAIN:
+            what = " and ".join(_IMPLIED[one] for one in facts.implied or ())
+            return f" Tokens before it were not sent either: at least {what}."
+        case _:
+            assert_never(facts.missing)
+
+
+def unsent_words(stopped: Rejection) -> dict[UnsentKind, str]:
+    """What the cells of a rejection say when they are pointed at."""
+    between = " and ".join(_IMPLIED[one] for one in stopped.implied)
+    return {
+        UnsentKind.GAP: f"tokens of this step were not sent: at least {between}" if between else "",
+        UnsentKind.TOKEN: "not sent, the parser stopped here",
+        UnsentKind.HEADER: "not sent, the parser rejected this header",
+    }

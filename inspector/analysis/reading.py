@@ -1,0 +1,405 @@
+"""The path: a capture's events to tokens, messages and deltas. Live streams use it as they grow."""
+
+import re
+from collections.abc import Mapping, MutableSequence, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+from inspector.capture.bounds import TOKENS
+from inspector.capture.capture import Capture, End, Event, EventKind, Header
+from inspector.capture.collector import collector_paused
+from inspector.capture.deltas import (
+    CONTENT,
+    REASONING,
+    Delta,
+    Texts,
+    ToolText,
+    by_field,
+    texts_of,
+)
+from inspector.capture.formats import clip
+from inspector.capture.tokens import Token, Tokens
+from inspector.protocol.engines import OWN_IDS, Engine, contract_of, engine_of, says_engine
+from inspector.protocol.harmony.contract import Expected, expect
+from inspector.protocol.harmony.events import shifted
+from inspector.protocol.harmony.reconstruction import Reconstruction
+from inspector.protocol.harmony.text import text_of, texts
+from inspector.protocol.harmony.tracker import HarmonyTracker
+from inspector.protocol.harmony.transcript import Transcript
+from inspector.protocol.harmony.vocab import Marker, encode
+from inspector.protocol.wire.endpoints import EndpointSpec, spec_of
+from inspector.protocol.wire.final_messages import reconstructed
+from inspector.protocol.wire.repeats import repeated_events
+from inspector.protocol.wire.stream import Choice, Stream
+
+_GPT_OSS: Final = re.compile(r"gpt[-_ ]?oss", re.IGNORECASE)
+_MODEL_SHOWN: Final = 80
+_FRAMING: Final = frozenset({Marker.START, Marker.CHANNEL})
+"""Special tokens of which a Harmony completion has one; other models have others under most of these IDs."""
+_WORD_LENGTH: Final = 3
+"""Characters of a token that another vocabulary hardly has in the same text by chance."""
+
+
+class Evidence(StrEnum):
+    """What tells the generated side, strongest first."""
+
+    TOKEN_IDS = "token ids"
+    """Ids in the stream itself (`return_token_ids`)."""
+    GIVEN_IDS = "given ids"
+    """Ids that the caller vouched for: the lab's script, a ground truth run."""
+    LOGPROBS = "logprobs"
+    FINAL_OBJECT_AND_COUNT = "final object and token count"
+    """The server's own final texts, which account for every token that it counted (Responses)."""
+    FINAL_OBJECT = "final object"
+    """Only the server's own final texts against its deltas; no token is known."""
+    USAGE = "usage"
+    """Only the server's token counts."""
+    NONE = "none"
+
+    @property
+    def words(self) -> str:
+        """What users read; the value is what `--json` contains."""
+        match self:
+            case Evidence.TOKEN_IDS:
+                return "token IDs"
+            case Evidence.GIVEN_IDS:
+                return "token IDs from another source"
+            case _:
+                return str(self)
+
+
+@dataclass(slots=True)
+class ChoiceReading:
+    """One completion of the answer: what its tokens say and what was delivered."""
+
+    index: int
+    evidence: Evidence
+    tokens: Tokens
+    transcript: Transcript
+    expected: Expected
+    deltas: Sequence[Delta]
+    finals: dict[str, str]
+    """Whole texts that the server told apart from deltas (Responses)."""
+    finish_reason: str | None
+    reconstruction: Reconstruction | None = None
+    """What the final object says of the tokens, where no ids are known (Responses)."""
+    rebuilt: "ChoiceReading | None" = None
+    """This choice with the reconstructed tokens, where the server's count confirms them."""
+    reconstructed: bool = False
+    """True for `rebuilt` itself: nobody sent its tokens, and they have no events."""
+    _grouped: tuple[int, dict[str, list[Delta]]] = field(default=(0, {}), init=False)
+    """Deltas by field, and how many deltas those are: a live stream gets more."""
+    _delivered: tuple[int, Texts] | None = field(default=None, init=False)
+    """The delivered texts, and of how many deltas."""
+
+    @property
+    def has_ids(self) -> bool:
+        """True when the generated side is known token by token."""
+        known = self.evidence in {Evidence.TOKEN_IDS, Evidence.GIVEN_IDS, Evidence.LOGPROBS}
+        return known or self.reconstructed
+
+    @property
+    def has_finals(self) -> bool:
+        """True when the server's final texts tell the generated side."""
+        return self.evidence in {Evidence.FINAL_OBJECT_AND_COUNT, Evidence.FINAL_OBJECT}
+
+    def generated(self) -> Texts | None:
+        """What the tokens say a client should get; None when no ids are known."""
+        if not self.has_ids:
+            return None
+        ids = self.tokens.ids
+        return Texts(
+            content=self.expected.text(CONTENT, ids),
+            reasoning=self.expected.text(REASONING, ids),
+            tool_calls=tuple(
+                ToolText(call.name, text_of(ids[call.segment.start : call.segment.end]))
+                for call in self.expected.calls
+            ),
+        )
+
+    def deltas_by_field(self) -> Mapping[str, Sequence[Delta]]:
+        """The deltas of each field, in order of arrival."""
+        count = len(self.deltas)
+        if self._grouped[0] != count:
+            self._grouped = count, by_field(self.deltas)
+        return self._grouped[1]
+
+    def delivered(self) -> Texts:
+        """What the client got, from deltas alone."""
+        count = len(self.deltas)
+        if self._delivered is None or self._delivered[0] != count:
+            self._delivered = count, texts_of(self.deltas_by_field())
+        return self._delivered[1]
+
+
+@dataclass(slots=True)
+class Reading:
+    """Everything that a capture says, read once; findings, figures and rows are computed from it."""
+
+    header: Header
+    events: Sequence[Event]
+    end: End | None
+    notes: tuple[str, ...]
+    stream: Stream
+    choices: list[ChoiceReading]
+    ended: bool
+    """False while a live stream is still growing."""
+    repeats: frozenset[int] = frozenset()
+    """Numbers of events that arrived twice; their second copies are not read."""
+
+    @property
+    def stopped(self) -> bool:
+        """True if the user ended the request before the response had ended."""
+        return self.end is not None and self.end.stopped and self.stream.terminal_event is None
+
+    @property
+    def unread(self) -> str:
+        """One sentence on what was not read because of a bound; empty when everything was."""
+        if self.end is not None and self.end.unread:
+            return self.end.unread
+        if any(choice.tokens.cut for choice in self.choices):
+            return f"The response has more than {TOKENS:,} token IDs, the most that is read."
+        if self.stream.unread_choices:
+            return f"Only the first {len(self.choices):,} choices of the response were read."
+        return ""
+
+    @property
+    def foreign(self) -> str:
+        """One sentence if the tokens are not those of a gpt-oss model; empty otherwise."""
+        model = self.header.model or self.stream.model or ""
+        if not self.spec.delivers or _GPT_OSS.search(model) or not all(map(_is_foreign, self.choices)):
+            return ""
+        named = f" of the model {clip(model, _MODEL_SHOWN)!r}" if model else ""
+        return f"The tokens{named} are not Harmony, the format of gpt-oss, so nothing was checked."
+
+    @property
+    def choice(self) -> ChoiceReading:
+        """The first choice."""
+        return self.choices[0]
+
+    @property
+    def spec(self) -> EndpointSpec:
+        """The row of its endpoint."""
+        return spec_of(self.header.endpoint)
+
+    @property
+    def engine(self) -> Engine:
+        """The server or front end that sent it, by its own word; the default where it says nothing."""
+        return engine_of(owned_by=self.header.owned_by, fingerprint=self.stream.fingerprint)
+
+    @property
+    def engine_told(self) -> bool:
+        """False where nothing says which engine it is: `engine` is then the default, a guess."""
+        return says_engine(owned_by=self.header.owned_by, fingerprint=self.stream.fingerprint)
+
+    @property
+    def server_version(self) -> str | None:
+        """The server's version: as /version said it, or from `system_fingerprint` (`vllm-0.32.0-...`)."""
+        return self.header.server_version or self.engine.version_of(self.stream.fingerprint)
+
+    @property
+    def server_label(self) -> str:
+        """The server's name and version, e.g. `vLLM 0.13.0`; a list of token IDs has none."""
+        return self.engine.labelled(self.server_version) if self.spec.delivers else "no server"
+
+    def arrival_s(self, event: int) -> float | None:
+        """Arrival of an event in seconds from the request, if known."""
+        return self.events[event].at_s if 0 <= event < len(self.events) else None
+
+    def arrivals_s(self, events: Sequence[int]) -> list[float] | None:
+        """Arrivals of events in seconds from the request; None unless all of them are known."""
+        known = events and min(events) >= 0 and max(events) < len(self.events)
+        times = [at for event in events if (at := self.events[event].at_s) is not None] if known else []
+        return times if known and len(times) == len(events) else None
+
+    def token(self, index: int, choice: int = 0) -> Token:
+        """One token as a value."""
+        tokens = self.choices[choice].tokens
+        event = tokens.events[index]
+        return Token(index=index, id=tokens.ids[index], event=event, arrival_s=self.arrival_s(event))
+
+
+class _Fold(NamedTuple):
+    """One choice's transcript as it grows, and what it rests on."""
+
+    tokens: Tokens
+    told: Sequence[int] | None
+    """The prompt's ids as the stream told them."""
+    tracker: HarmonyTracker
+    transcript: Transcript
+
+
+class Reader:
+    """Reads events as they come; `reading()` may be asked at any time.
+
+    `truth` are ids known from outside the stream; they take the place of the stream's own. `events` is
+    where the events are kept, a list when it is not given.
+    """
+
+    def __init__(
+        self,
+        header: Header,
+        *,
+        truth: Sequence[int] | None = None,
+        events: MutableSequence[Event] | None = None,
+        repeats: frozenset[int] = frozenset(),
+    ) -> None:
+        self.header = header
+        self._repeats = repeats
+        self.stream = Stream(own_ids=OWN_IDS)
+        self.events: MutableSequence[Event] = [] if events is None else events
+        self._wire = spec_of(header.endpoint).reader(self.stream)
+        self._truth: Tokens | None = None
+        if truth is not None:
+            self._truth = Tokens()
+            self._truth.extend(truth, -1)
+        self._folds: dict[int, _Fold] = {}
+        self._rebuilt: tuple[int, Reconstruction | None, _Fold | None] | None = None
+        """What the final object of an event told of the tokens."""
+
+    def receive(self, events: Sequence[Event]) -> None:
+        """Read some more events."""
+        if self._repeats:
+            read = [
+                event if at not in self._repeats else event._replace(kind=EventKind.COMMENT)
+                for at, event in enumerate(events, len(self.events))
+            ]
+            self._wire.receive(read)
+        else:
+            self._wire.receive(events)
+        self.events.extend(events)
+
+    def reading(self, *, end: End | None = None, notes: tuple[str, ...] = (), ended: bool = False) -> Reading:
+        """What has been read so far."""
+        if ended and not self._repeats and (repeats := repeated_events(self.events, self.stream)):
+            truth = None if self._truth is None else self._truth.ids
+            again = Reader(self.header, truth=truth, repeats=repeats)
+            again.receive(self.events)
+            return again.reading(end=end, notes=notes, ended=True)
+        if not self.stream.choices:
+            self.stream.choice(0)
+        choices = [self._choice(self.stream.choices[index]) for index in sorted(self.stream.choices)]
+        return Reading(
+            header=self.header,
+            events=self.events,
+            end=end,
+            notes=notes,
+            stream=self.stream,
+            choices=choices,
+            ended=ended,
+            repeats=self._repeats,
+        )
+
+    def _choice(self, choice: Choice) -> ChoiceReading:
+        evidence, tokens = self._evidence(choice)
+        known = evidence in {Evidence.TOKEN_IDS, Evidence.GIVEN_IDS, Evidence.LOGPROBS}
+        told, again = (None, None) if known else self._reconstructed()
+        if again is not None:
+            evidence = Evidence.FINAL_OBJECT_AND_COUNT
+        fold = self._folds.get(choice.index)
+        if fold is None or fold.tokens is not tokens or fold.told is not self.stream.prompt_ids:
+            prompt = _prompt(self.header.request, self.stream.prompt_ids, tokens)
+            fold = _Fold(tokens, self.stream.prompt_ids, HarmonyTracker(prompt), Transcript())
+            if tokens:  # before the first token nothing is certain, not even how the prompt ends
+                self._folds[choice.index] = fold
+        transcript = fold.transcript
+        contract = contract_of(owned_by=self.header.owned_by, fingerprint=self.stream.fingerprint)
+        new = tokens.ids[transcript.count :] if transcript.count else tokens.ids
+        if new:
+            transcript.receive(fold.tracker.receive(new), len(tokens.ids))
+        found = ChoiceReading(
+            index=choice.index,
+            evidence=evidence,
+            tokens=tokens,
+            transcript=transcript,
+            expected=expect(transcript, contract),
+            deltas=choice.deltas,
+            finals=choice.item_finals if self.stream.final_event is None else choice.finals,
+            finish_reason=choice.finish_reason,
+            reconstruction=told,
+        )
+        if again is not None:
+            found.rebuilt = replace(
+                found,
+                tokens=again.tokens,
+                transcript=again.transcript,
+                expected=expect(again.transcript),
+                reconstructed=True,
+            )
+        return found
+
+    def _reconstructed(self) -> tuple[Reconstruction | None, "_Fold | None"]:
+        """What the final object says of the tokens, and their messages where the count confirms it."""
+        stream = self.stream
+        if stream.final_object is None or stream.final_event is None or stream.final_status == "failed":
+            return None, None
+        if self._rebuilt is None or self._rebuilt[0] != stream.final_event:
+            found = reconstructed(stream.final_object, limit=self.header.request.get("max_output_tokens"))
+            fold = None if found is None or not found.confirmed else _folded(found)
+            self._rebuilt = stream.final_event, found, fold
+        return self._rebuilt[1:]
+
+    def _evidence(self, choice: Choice) -> tuple[Evidence, Tokens]:
+        if self._truth is not None and choice.index == 0:
+            return Evidence.GIVEN_IDS, self._truth
+        if choice.tokens:
+            return Evidence.TOKEN_IDS, choice.tokens
+        if choice.logprob_tokens and choice.logprobs_whole:
+            return Evidence.LOGPROBS, choice.logprob_tokens
+        # A body is its own final object: compared with itself it proves nothing.
+        ended = self.stream.final_event is not None and not self.stream.bodies
+        if ended or choice.item_finals:
+            return Evidence.FINAL_OBJECT, choice.tokens
+        return (Evidence.NONE if self.stream.counted is None else Evidence.USAGE), choice.tokens
+
+
+def read(capture: Capture, *, truth: Sequence[int] | None = None) -> Reading:
+    """Read a whole capture; `truth` are ids known from outside it (see `Reader`)."""
+    reader = Reader(capture.header, truth=truth)
+    with collector_paused():
+        reader.receive(capture.events)
+        return reader.reading(end=capture.end, notes=capture.notes, ended=True)
+
+
+def _is_foreign(choice: ChoiceReading) -> bool:
+    """Whether tokens that the server sent have no Harmony message and not the text that was delivered."""
+    ids = choice.tokens.ids
+    if choice.evidence not in {Evidence.TOKEN_IDS, Evidence.LOGPROBS} or not ids:
+        return False
+    if any(message.in_body for message in choice.transcript.messages):
+        return False
+    if not _FRAMING.isdisjoint(ids):
+        return False
+    # Logprob entries name tokens by their text, which tokens of any vocabulary have.
+    if choice.evidence is Evidence.LOGPROBS:
+        return True
+    delivered = "".join(delta.text for delta in choice.deltas)
+    words = {text for text in texts(ids) if len(text.strip()) >= _WORD_LENGTH}
+    if not delivered or not words:
+        return bool(delivered) and text_of(ids) != delivered
+    return 2 * sum(word in delivered for word in words) < len(words)
+
+
+def _prompt(request: Any, told: Sequence[int] | None, tokens: Tokens) -> Sequence[int] | None:
+    """Ids that the completion continues, as far as they matter to its grammar; None for the usual."""
+    prompt: Sequence[int] | None = told
+    asked = request.get("prompt")
+    if prompt is None and isinstance(asked, list) and asked and all(type(item) is int for item in asked):
+        prompt = asked
+    if prompt is None and isinstance(asked, str) and Marker.START.text in asked:
+        prompt = encode(asked[asked.rindex(Marker.START.text) :])
+    if prompt is not None and Marker.START in prompt:
+        return prompt
+    # No Harmony prompt known: a stream that opens with <|start|> brings its own role.
+    return () if tokens.ids and tokens.ids[0] == Marker.START else None
+
+
+def _folded(found: Reconstruction) -> _Fold:
+    """The messages of reconstructed tokens, turn by turn: a later turn's prompt has what a tool answered."""
+    tokens, transcript, tracker = Tokens(), Transcript(), HarmonyTracker()
+    tokens.extend(found.ids, -1)
+    for start, end in zip(found.turns, (*found.turns[1:], len(found.ids)), strict=True):
+        tracker = HarmonyTracker()
+        transcript.receive([shifted(one, start) for one in tracker.receive(tokens.ids[start:end])], end)
+    return _Fold(tokens, None, tracker, transcript)

@@ -1,0 +1,1 @@
+"""Many files: archives of captures, training data, rollouts."""

@@ -1,0 +1,354 @@
+"""A table is checked row by row; what is kept is bounded."""
+
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, Final, assert_never
+
+from inspector.analysis.audit.kinds import Severity
+from inspector.capture.bounds import FINDINGS
+from inspector.capture.errors import CaptureError
+from inspector.capture.formats import clip, count, listed, number
+from inspector.data.lint.advice import amount, level
+from inspector.data.lint.answers import check_answer, check_plain
+from inspector.data.lint.columns import Column, Form, detect, values_in
+from inspector.data.lint.finding import Flaw, LintFinding, Unit
+from inspector.data.lint.messages import check_messages, is_messages
+from inspector.data.lint.padding import RUN, is_padded
+from inspector.data.lint.rendered import Ending, Rendered, check_ids, check_text
+from inspector.data.lint.rows import Row, Table, open_table
+from inspector.data.lint.rules import RULES, Rule
+from inspector.data.lint.spelled import first_spelled
+from inspector.data.lint.structure import SHOWN, Part
+
+_LOOKED_AT: Final = 32
+"""Rows by which columns are recognized."""
+_UNITS: Final = {
+    Form.TEXT: Unit.CHARACTER,
+    Form.ANSWER: Unit.CHARACTER,
+    Form.MESSAGES: Unit.CHARACTER,
+    Form.IDS: Unit.TOKEN,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintReport:
+    """What the check of one file came to."""
+
+    name: str
+    format: str
+    columns: tuple[Column, ...]
+    rows: int
+    flawed_rows: int
+    values: int
+    """Values that were checked: a row may have several, or none."""
+    findings: tuple[LintFinding, ...]
+    """The first ones in row order, up to the limit; `counts` has all."""
+    counts: Mapping[Rule, int]
+
+    @property
+    def found(self) -> int:
+        """How many findings there are, listed or not."""
+        return sum(self.counts.values())
+
+    def of(self, severity: Severity) -> int:
+        """How many of a severity."""
+        return amount(self.counts, RULES, severity)
+
+    @property
+    def level(self) -> str:
+        """`error`, `warning`, `unknown` where nothing was checked, else `ok`."""
+        return level(self.counts, RULES, checked=self.values > 0)
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in one sentence."""
+        if not self.counts:
+            return f"No finding in {count(self.rows, 'row')}." if self.values else "Nothing was checked."
+        kinds = [
+            count(many, word)
+            for word, many in (("error", self.of(Severity.ERROR)), ("warning", self.of(Severity.WARNING)))
+            if many
+        ]
+        of = f"{number(self.flawed_rows)} of {count(self.rows, 'row')}"
+        verb = "has" if self.flawed_rows == 1 else "have"
+        return f"{of} {verb} findings: {listed(kinds)}."
+
+    @property
+    def taken(self) -> str:
+        """What was taken as what, in one sentence."""
+        taken = [f"“{column.name}” as {column.form.words}" for column in self.columns]
+        return f"Read as {self.format}: {listed(taken)}."
+
+    @property
+    def as_row(self) -> dict[str, Any]:
+        """All of it for `--json`."""
+        return {
+            "file": self.name,
+            "format": self.format,
+            "level": self.level,
+            "sentence": self.sentence,
+            "rows": self.rows,
+            "rows_with_findings": self.flawed_rows,
+            "values": self.values,
+            "columns": [{"name": one.name, "form": str(one.form)} for one in self.columns],
+            "rules": {str(rule): many for rule, many in self.counts.items()},
+            "findings_count": self.found,
+            "findings": [one.as_row for one in self.findings],
+        }
+
+
+def lint(
+    path: Path | str,
+    *,
+    columns: Sequence[Column] = (),
+    training: bool = False,
+    max_findings: int = FINDINGS,
+) -> LintReport:
+    """Check a file of training data or of an evaluation; `-` is standard input.
+
+    Without `columns` they are recognized. With `training` every row must end its last final answer in
+    `<|return|>`. Raises InspectorError where the file cannot be read or has no column that can be checked.
+    """
+    with open_table(path) as table:
+        return lint_table(table, columns=columns, training=training, max_findings=max_findings)
+
+
+def lint_table(
+    table: Table,
+    *,
+    columns: Sequence[Column] = (),
+    training: bool = False,
+    max_findings: int = FINDINGS,
+) -> LintReport:
+    """Check the rows of a table."""
+    head = list(islice(table.rows, _LOOKED_AT))
+    taken = tuple(columns) or tuple(detect([row.values for row in head if row.values is not None]))
+    if not taken:
+        raise _nothing(table.name, head)
+    run = _Run(taken, training=training, limit=max_findings, padded=_padded(taken, head))
+    for row in chain(head, table.rows):
+        run.row(row)
+    run.end()
+    if missing := [column.name for column in columns if column not in run.filled]:
+        raise CaptureError(
+            table.name, f"no row has a value in {listed(missing)}; its columns are {_keys(head)}"
+        )
+    return LintReport(
+        name=table.name,
+        format=table.format,
+        columns=taken,
+        rows=run.rows,
+        flawed_rows=run.flawed,
+        values=run.values,
+        findings=tuple(sorted(run.findings, key=lambda one: one.row)),
+        counts=dict(run.counts.most_common()),
+    )
+
+
+def _nothing(name: str, head: Sequence[Row]) -> CaptureError:
+    if any(row.values is not None and "harmony_capture" in row.values for row in head):
+        return CaptureError(name, "is a capture; check it with the command audit")
+    if not head:
+        return CaptureError(name, "has no rows")
+    if not (keys := _keys(head)):
+        told = head[0].problem or "it is empty"
+        why = f"has no row that can be read ({told}); pass JSON Lines, JSON or Parquet"
+        return CaptureError(name, why)
+    return CaptureError(
+        name,
+        f"no column was recognized; its columns are {keys}. "
+        "Name one with --text, --messages, --ids or --answer",
+    )
+
+
+def _padded(columns: Sequence[Column], head: Sequence[Row]) -> set[Column]:
+    """The columns whose first rows show that they are padded with `<|return|>`."""
+    rows = [row.values for row in head if row.values is not None]
+    return {
+        column
+        for column in columns
+        if column.form is Form.IDS
+        and any(is_padded(value) for row in rows for value in values_in(row, column))
+    }
+
+
+def _keys(head: Iterable[Row]) -> str:
+    """The columns of the first rows, as a list to read."""
+    keys = dict.fromkeys(key for row in head if row.values is not None for key in row.values)
+    return clip(", ".join(keys), 200)
+
+
+@dataclass(slots=True)
+class _Endings:
+    """How the last final answers of a column end."""
+
+    returns: int = 0
+    ends: int = 0
+    first: LintFinding | None = None
+    """The first that ends in `<|end|>`."""
+    flawed: bool = False
+    """True where the row of `first` has other findings."""
+
+
+@dataclass(slots=True)
+class _Run:
+    columns: Sequence[Column]
+    training: bool = field(kw_only=True)
+    limit: int = field(kw_only=True)
+    padded: Container[Column] = field(kw_only=True)
+    """Columns that are padded with `<|return|>`."""
+    rows: int = 0
+    flawed: int = 0
+    values: int = 0
+    findings: list[LintFinding] = field(default_factory=list)
+    counts: Counter[Rule] = field(default_factory=Counter)
+    endings: dict[str, _Endings] = field(default_factory=dict)
+    filled: set[Column] = field(default_factory=set)
+
+    def row(self, row: Row) -> None:
+        """Check one row."""
+        self.rows += 1
+        if row.values is None:
+            self._add(
+                Flaw(rule=Rule.UNREADABLE_ROW, note=f"Row {number(row.number)}: {row.problem}."), row, None
+            )
+            self.flawed += 1
+            return
+        before = self.counts.total()
+        parts: list[tuple[Column, Sequence[Part]]] = []
+        pending: list[str] = []
+        for column in self.columns:
+            for value in values_in(row.values, column):
+                self.values += 1
+                self.filled.add(column)
+                for flaw in self._value(value, column, row, parts, pending):
+                    self._add(flaw, row, column)
+        for column, found in parts:
+            for flaw in _dropped(found, pending):
+                self._add(flaw, row, column)
+        flawed = self.counts.total() > before
+        self.flawed += flawed
+        for endings in self.endings.values():
+            if endings.first is not None and endings.first.row == row.number:
+                endings.flawed = flawed
+
+    def end(self) -> None:
+        """Say what only the whole column shows."""
+        flawed = set[int]()
+        for endings in self.endings.values():
+            first = endings.first
+            if endings.returns and first is not None:
+                note = f"{number(endings.returns)} end in <|return|>, {number(endings.ends)} in <|end|>."
+                self.counts[Rule.MIXED_ENDINGS] += 1
+                if not endings.flawed and first.row not in flawed:
+                    flawed.add(first.row)
+                    self.flawed += 1
+                self._keep(_as(first, Rule.MIXED_ENDINGS, note))
+
+    def _value(
+        self,
+        value: object,
+        column: Column,
+        row: Row,
+        parts: list[tuple[Column, Sequence[Part]]],
+        pending: list[str],
+    ) -> Iterator[Flaw]:
+        match column.form:
+            case Form.TEXT:
+                if not isinstance(value, str):
+                    yield _wrong(value)
+                elif first_spelled(value) is None:
+                    yield from check_plain(value)
+                else:
+                    yield from self._rendered(check_text(value), column, row, parts)
+            case Form.IDS:
+                if value == []:
+                    return
+                if isinstance(value, list) and all(type(one) is int for one in value):
+                    found = check_ids(value, run=2 if column in self.padded else RUN)
+                    yield from self._rendered(found, column, row, parts)
+                else:
+                    yield _wrong(value)
+            case Form.MESSAGES:
+                if value == []:
+                    return
+                if not isinstance(value, list) or not is_messages(value):
+                    yield _wrong(value)
+                else:
+                    chat = check_messages(value)
+                    pending += chat.pending
+                    yield from chat.flaws
+            case Form.ANSWER:
+                if isinstance(value, str):
+                    yield from check_answer(value)
+                else:
+                    self.values -= 1  # a score, or the parts of a message
+            case _:
+                assert_never(column.form)
+
+    def _rendered(
+        self, found: Rendered, column: Column, row: Row, parts: list[tuple[Column, Sequence[Part]]]
+    ) -> Iterator[Flaw]:
+        parts.append((column, found.parts))
+        yield from found.flaws
+        if found.ending is None:
+            return
+        endings = self.endings.setdefault(column.name, _Endings())
+        if found.ending is Ending.RETURN:
+            endings.returns += 1
+        elif found.last is not None and (self.training or found.completion):
+            yield found.last
+        elif found.last is not None:
+            endings.ends += 1
+            endings.first = endings.first or _finding(found.last, row, column)
+
+    def _add(self, flaw: Flaw, row: Row, column: Column | None) -> None:
+        self.counts[flaw.rule] += 1
+        if len(self.findings) < self.limit:
+            self._keep(_finding(flaw, row, column))
+
+    def _keep(self, finding: LintFinding) -> None:
+        if len(self.findings) < self.limit:
+            self.findings.append(finding)
+
+
+def _finding(flaw: Flaw, row: Row, column: Column | None) -> LintFinding:
+    return LintFinding(
+        rule=flaw.rule,
+        row=row.number,
+        column="" if column is None else column.name,
+        message=flaw.message,
+        unit=None if column is None or flaw.at is None else _UNITS[column.form],
+        at=flaw.at,
+        excerpt=flaw.excerpt,
+        note=flaw.note,
+    )
+
+
+def _as(finding: LintFinding, rule: Rule, note: str) -> LintFinding:
+    return LintFinding(
+        rule=rule,
+        row=finding.row,
+        column=finding.column,
+        message=finding.message,
+        unit=finding.unit,
+        at=finding.at,
+        excerpt=finding.excerpt,
+        note=note,
+    )
+
+
+def _wrong(value: object) -> Flaw:
+    return Flaw(rule=Rule.WRONG_FORM, note=f"It is {type(value).__name__}.")
+
+
+def _dropped(parts: Sequence[Part], pending: Sequence[str]) -> Iterator[Flaw]:
+    """Reasoning that the row's messages have before an unanswered tool call, and its rendering lacks."""
+    held = {part.text.strip() for part in parts if part.is_analysis}
+    call = next((part for part in reversed(parts) if part.is_call), None)
+    lost = [text for text in pending if text not in held]
+    if call is not None and lost:
+        yield Flaw(rule=Rule.ANALYSIS_DROPPED, at=call.at, message=call.message, excerpt=clip(lost[0], SHOWN))

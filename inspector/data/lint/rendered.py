@@ -1,0 +1,266 @@
+"""Rendered Harmony: token IDs, or text that is encoded first, read by the same parser as a prompt."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import pairwise
+from typing import Final
+
+from inspector.analysis.prompt.messages import MessageState, PromptMessage, parse
+from inspector.capture.bounds import TOKENS
+from inspector.capture.formats import clip, count
+from inspector.data.lint.finding import Flaw
+from inspector.data.lint.padding import RUN, SPECIAL_FROM, unpadded
+from inspector.data.lint.rules import Rule
+from inspector.data.lint.spelled import first_spelled, spelled
+from inspector.data.lint.structure import SHOWN, Part, check_structure, conversations
+from inspector.protocol.harmony.states import STOPS
+from inspector.protocol.harmony.text import text_of, texts
+from inspector.protocol.harmony.vocab import (
+    ASSISTANT,
+    MARKERS,
+    VOCABULARY_SIZE,
+    Marker,
+    encode,
+    is_endless,
+    token_bytes,
+)
+
+_CHARACTERS: Final = 4_000_000
+_OPENING: Final = (int(Marker.START), ASSISTANT)
+_HEADER: Final = frozenset({int(Marker.CHANNEL), int(Marker.CONSTRAIN), int(Marker.MESSAGE)})
+"""Special tokens of a header that is open for the response."""
+_CONTINUES: Final = frozenset({Marker.CHANNEL, Marker.MESSAGE, Marker.CONSTRAIN})
+"""What a completion begins with: its prompt ended in `<|start|>assistant`."""
+
+
+class Ending(StrEnum):
+    """How the last final answer of a row ends, where the row ends with one."""
+
+    RETURN = "return"
+    END = "end"
+
+
+@dataclass(slots=True)
+class Rendered:
+    """What one value came to."""
+
+    flaws: list[Flaw] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+    ending: Ending | None = None
+    last: Flaw | None = None
+    """The place of a last final answer that ends in `<|end|>`."""
+    completion: bool = False
+    """True where the value begins within the header of a response, as a completion does."""
+
+
+def check_text(text: str) -> Rendered:
+    """Check rendered text; places are characters."""
+    if len(text) > _CHARACTERS or is_endless(text):
+        return Rendered(flaws=[Flaw(rule=Rule.TOO_LONG)])
+    ids = encode(text)
+    found = check_ids(ids)
+    if any(flaw.at for flaw in [*found.flaws, found.last] if flaw is not None):
+        starts = [0]
+        for shown in texts(ids):
+            starts.append(starts[-1] + len(shown))
+        found.flaws = [_moved(flaw, starts) for flaw in found.flaws]
+        found.last = None if found.last is None else _moved(found.last, starts)
+    return found
+
+
+def _moved(flaw: Flaw, starts: Sequence[int]) -> Flaw:
+    """The flaw with its place as a character."""
+    at = None if flaw.at is None else starts[min(flaw.at, len(starts) - 1)]
+    return Flaw(rule=flaw.rule, at=at, message=flaw.message, excerpt=flaw.excerpt, note=flaw.note)
+
+
+def check_ids(ids: Sequence[int], *, run: int = RUN) -> Rendered:
+    """Check token IDs, of which so many `<|return|>` at the end are padding; places are tokens."""
+    if len(ids) > TOKENS:
+        return Rendered(flaws=[Flaw(rule=Rule.TOO_LONG)])
+    for at, token_id in enumerate(ids):
+        if not 0 <= token_id < VOCABULARY_SIZE:
+            note = f"{token_id} is not a token of gpt-oss."
+            return Rendered(flaws=[Flaw(rule=Rule.WRONG_FORM, at=at, note=note)])
+    first, end = unpadded(ids, run=run)
+    inner = ids[first:end]
+    if not inner:
+        return Rendered()
+    if MARKERS.isdisjoint(inner):
+        return Rendered(flaws=list(_without_markers(inner, first)))
+    completion = inner[0] in _CONTINUES
+    shift = first - len(_OPENING) if completion else first
+    whole = [*_OPENING, *inner] if completion else inner
+    messages = parse(whole)
+    parts = [_part(message, shift) for message in messages]
+    found = Rendered(parts=parts, completion=completion)
+    for message, before in _with_before(messages):
+        found.flaws += _message(message, before, whole, shift)
+    for conversation in conversations(parts):
+        ended = messages[conversation[-1].message].state is not MessageState.OPEN  # else `_message` checks it
+        if complete := conversation if ended else conversation[:-1]:
+            found.flaws += check_structure(complete, ended=ended)
+        last = max((part.message for part in conversation if _is_message(messages[part.message])), default=-1)
+        for part in conversation:
+            found.flaws += _terminator(part, messages[part.message], whole, shift, last=part.message == last)
+        final = conversation[-1]
+        _note_ending(found, final, messages[final.message], whole, shift)
+    found.flaws.sort(key=lambda flaw: flaw.at or 0)
+    return found
+
+
+def _is_message(message: PromptMessage) -> bool:
+    return message.state in {MessageState.COMPLETE, MessageState.OPEN}
+
+
+def _without_markers(ids: Sequence[int], first: int) -> Iterator[Flaw]:
+    """Ordinary tokens only: they spell Harmony, or are something else."""
+    text = text_of(ids)
+    if (found := first_spelled(text)) is None:
+        yield Flaw(
+            rule=Rule.REJECTED_TOKEN, at=first, excerpt=clip(text, SHOWN), note="No special token is here."
+        )
+        return
+    many = count(len(spelled(text)), "special token")
+    yield Flaw(
+        rule=Rule.SPELLED_SPECIAL_TOKEN,
+        at=first + _token_at(ids, found),
+        excerpt=clip(text[found:], SHOWN),
+        note=f"The row spells {many} and has no real one.",
+    )
+
+
+def _token_at(ids: Sequence[int], character: int) -> int:
+    """The token that shows a character of the text."""
+    shown = 0
+    for at, text in enumerate(texts(ids)):
+        shown += len(text)
+        if shown > character:
+            return at
+    return 0
+
+
+def _part(message: PromptMessage, shift: int) -> Part:
+    known = message.state is MessageState.COMPLETE or (
+        message.state is MessageState.OPEN and message.body < message.end
+    )
+    return Part(
+        message=message.index,
+        at=max(message.start + shift, 0),
+        role=message.role,
+        channel=message.channel,
+        recipient=message.recipient,
+        text=message.text,
+        known=known,
+    )
+
+
+def _with_before(
+    messages: Sequence[PromptMessage],
+) -> Iterator[tuple[PromptMessage, PromptMessage | None]]:
+    yield messages[0], None
+    for before, message in pairwise(messages):
+        yield message, before
+
+
+def _message(
+    message: PromptMessage, before: PromptMessage | None, ids: Sequence[int], shift: int
+) -> Iterator[Flaw]:
+    match message.state:
+        case MessageState.CUT | MessageState.REJECTED:
+            yield from _rejected(message, before, ids, shift)
+        case MessageState.OPEN if message.body < message.end:
+            yield _at_end(Rule.TRUNCATED, message, shift)
+            yield from _body(message, shift)
+        case MessageState.OPEN:
+            header = ids[message.start + 1 : message.end]
+            if not MARKERS.isdisjoint(set(header) - _HEADER):
+                yield Flaw(
+                    rule=Rule.REJECTED_HEADER,
+                    at=max(message.start + shift, 0),
+                    message=message.index,
+                    excerpt=clip(text_of(header[:64]), SHOWN),
+                    note="It has no <|message|>.",
+                )
+        case _:
+            yield from _body(message, shift)
+
+
+def _rejected(
+    message: PromptMessage, before: PromptMessage | None, ids: Sequence[int], shift: int
+) -> Iterator[Flaw]:
+    opens = ids[message.start] == Marker.START
+    closed = before is not None and before.state is MessageState.COMPLETE
+    rule = Rule.REJECTED_HEADER if opens else Rule.REJECTED_TOKEN
+    note = f"The parser: {clip(message.words, 200)}."
+    run = ids[message.start : message.end]
+    if closed and run[0] in STOPS:
+        rule = Rule.DOUBLE_TERMINATOR
+        note = f"It is {Marker(ids[message.start - 1]).text}{Marker(run[0]).text}."
+    at = max(message.start + shift, 0)
+    yield Flaw(rule=rule, at=at, message=message.index, excerpt=clip(text_of(run[:64]), SHOWN), note=note)
+
+
+def _body(message: PromptMessage, shift: int) -> Iterator[Flaw]:
+    """Special tokens in a body, real or spelled."""
+    real = [at for at, token_id in enumerate(message.ids) if token_id >= SPECIAL_FROM]
+    if real:
+        shown = token_bytes(message.ids[real[0]]).decode()
+        yield Flaw(
+            rule=Rule.SPECIAL_TOKEN_IN_BODY,
+            at=max(message.body + real[0] + shift, 0),
+            message=message.index,
+            excerpt=clip(text_of(message.ids[real[0] :][:64]), SHOWN),
+            note=f"It is {shown}." if len(real) == 1 else f"There are {len(real):,}; the first is {shown}.",
+        )
+    if "<|" not in message.text:
+        return
+    for at in spelled(message.text):
+        token = _token_at(message.ids, at)
+        if message.ids[token] < SPECIAL_FROM:
+            yield Flaw(
+                rule=Rule.SPELLED_SPECIAL_TOKEN,
+                at=max(message.body + token + shift, 0),
+                message=message.index,
+                excerpt=clip(message.text[at:], SHOWN),
+            )
+            return
+
+
+def _terminator(
+    part: Part, message: PromptMessage, ids: Sequence[int], shift: int, *, last: bool
+) -> Iterator[Flaw]:
+    if message.state is not MessageState.COMPLETE:
+        return
+    stop = ids[message.end - 1]
+    rule = None
+    if stop == Marker.RETURN and not (last and part.is_final):
+        rule = Rule.MISPLACED_RETURN
+    elif stop == Marker.CALL and not part.is_call:
+        rule = Rule.CALL_TOKEN_WITHOUT_CALL
+    elif stop != Marker.CALL and part.is_call and part.channel != "final":
+        rule = Rule.CALL_WITHOUT_CALL_TOKEN
+    if rule is not None:
+        yield _at_end(rule, message, shift)
+
+
+def _note_ending(found: Rendered, part: Part, message: PromptMessage, ids: Sequence[int], shift: int) -> None:
+    """How the conversation ends, where it ends with a final answer."""
+    if not part.is_final or message.state is not MessageState.COMPLETE:
+        return
+    stop = ids[message.end - 1]
+    if stop == Marker.END:
+        found.ending = Ending.END
+        found.last = _at_end(Rule.END_FOR_RETURN, message, shift)
+    elif stop == Marker.RETURN and found.ending is None:
+        found.ending = Ending.RETURN
+
+
+def _at_end(rule: Rule, message: PromptMessage, shift: int) -> Flaw:
+    at = max(message.end - 1 + shift, 0)
+    return Flaw(rule=rule, at=at, message=message.index, excerpt=_tail(message.text))
+
+
+def _tail(text: str) -> str:
+    return text if len(text) <= SHOWN else f"…{text[1 - SHOWN :]}"

@@ -1,0 +1,334 @@
+"""Two turns compared: where the next prompt leaves the tokens of the turn before, and why.
+
+Each cause is decided by what both sides decode to; nothing is guessed from the place alone.
+"""
+
+import json
+import re
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from inspector.analysis.alignment.edits import common_prefix, lcs
+from inspector.analysis.prompt.first import headline
+from inspector.analysis.prompt.messages import MessageState, PromptMessage, parse
+from inspector.capture.formats import clip, count
+from inspector.data.rollout.causes import CAUSES, Cause
+from inspector.data.rollout.turns import Turn
+from inspector.protocol.harmony.states import STOPS
+from inspector.protocol.harmony.text import text_of
+from inspector.protocol.harmony.vocab import Marker
+
+_MESSAGES_AT_MOST: Final = 4000
+_CONTEXT: Final = 16
+"""Tokens before a drift that are quoted."""
+_AFTER: Final = 24
+_IDS: Final = 8
+_SHOWN: Final = 80
+_SETTINGS: Final = {"system": Cause.SYSTEM_CHANGED, "developer": Cause.DEVELOPER_CHANGED}
+_DATE: Final = re.compile(r"Current date: [^\n]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drift:
+    """One place at which the next prompt differs from what the model had seen."""
+
+    cause: Cause
+    token: int
+    """Index in the turn's tokens, prompt and response together."""
+    next_token: int
+    """Index in the next prompt."""
+    generated: bool
+    """True for a token that the model sampled in this turn."""
+    message: str
+    """Whose message it is; empty where the tokens are not Harmony."""
+    before: str
+    """Text before the drift."""
+    seen: str
+    """Text from the drift on, as the model had it."""
+    following: str
+    """Text from the drift on in the next prompt."""
+    seen_ids: tuple[int, ...]
+    """The first tokens of `seen`."""
+    following_ids: tuple[int, ...]
+    note: str = ""
+
+    @property
+    def explanation(self) -> str:
+        """Why, in a sentence or two."""
+        what = CAUSES[self.cause].what
+        return f"{what} {self.note}" if self.note else what
+
+    @property
+    def as_row(self) -> dict[str, Any]:
+        """All of it for `--json`."""
+        info = CAUSES[self.cause]
+        return {
+            "cause": str(self.cause),
+            "expected": info.severity.value == "warning",
+            "severity": str(info.severity),
+            "token": self.token,
+            "next_token": self.next_token,
+            "generated": self.generated,
+            "message": self.message or None,
+            "before": self.before,
+            "seen": self.seen,
+            "following": self.following,
+            "seen_ids": list(self.seen_ids),
+            "following_ids": list(self.following_ids),
+            "explanation": self.explanation,
+            "remedy": info.remedy,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    cause: Cause
+    left: int
+    right: int
+    message: str = ""
+    note: str = ""
+
+
+def drifts(turn: Turn, following: Sequence[int]) -> list[Drift]:
+    """All drifts between a turn and the next prompt, in token order; empty where it extends the turn."""
+    seen = [*turn.prompt, *turn.generated]
+    common = common_prefix(seen, following)
+    if common == len(seen):
+        return []
+    if len(following) == len(turn.prompt) and common == len(following):
+        found = [_Found(Cause.RESAMPLED, common, common)]
+    elif Marker.START not in seen or Marker.START not in following:
+        found = [_plain(seen, following, common)]
+    else:
+        found = sorted(_harmony(seen, following), key=lambda one: (one.left, one.right))
+    # Messages differ from their `<|start|>` on; the first token that differs is usually later.
+    first = found[0] if found else _Found(Cause.MESSAGE_CHANGED, common, common)
+    found = [replace(first, left=common, right=common), *found[1:]]
+    return [_drift(one, turn, seen, following) for one in found]
+
+
+def _drift(found: _Found, turn: Turn, seen: Sequence[int], following: Sequence[int]) -> Drift:
+    left, right = found.left, found.right
+    return Drift(
+        cause=found.cause,
+        token=left,
+        next_token=right,
+        generated=len(turn.prompt) <= left < len(seen),
+        message=found.message,
+        before=_clip_start(text_of(seen[max(left - _CONTEXT, 0) : left])),
+        seen=clip(text_of(seen[left : left + _AFTER]), _SHOWN),
+        following=clip(text_of(following[right : right + _AFTER]), _SHOWN),
+        seen_ids=tuple(seen[left : left + _IDS]),
+        following_ids=tuple(following[right : right + _IDS]),
+        note=found.note,
+    )
+
+
+def _clip_start(text: str) -> str:
+    """The end of a text that is too long to be quoted."""
+    return text if len(text) <= _SHOWN else f"…{text[1 - _SHOWN :]}"
+
+
+def _plain(seen: Sequence[int], following: Sequence[int], common: int) -> _Found:
+    """Tokens that are not Harmony: their texts are compared."""
+    left, right = text_of(seen), text_of(following)
+    if right.startswith(left):
+        return _Found(Cause.RETOKENIZED, common, common)
+    cause = Cause.MESSAGE_TRUNCATED if left.startswith(right) else Cause.MESSAGE_CHANGED
+    return _Found(cause, common, common)
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    ids: Sequence[int]
+    messages: Sequence[PromptMessage]
+
+    def of(self, message: PromptMessage) -> Sequence[int]:
+        return self.ids[message.start : message.end]
+
+
+@dataclass(slots=True)
+class _Gap:
+    """Messages between two that both sides have."""
+
+    left: list[PromptMessage]
+    right: list[PromptMessage]
+    left_end: int
+    """Where the next message of both begins; the end of the tokens where there is none."""
+    right_end: int
+    last: bool
+
+
+def _harmony(seen: Sequence[int], following: Sequence[int]) -> Iterator[_Found]:
+    left = _Side(seen, _without_opening(parse(seen)))
+    right = _Side(following, _without_opening(parse(following)))
+    if max(len(left.messages), len(right.messages)) > _MESSAGES_AT_MOST:
+        at = common_prefix(seen, following)
+        yield _Found(Cause.MESSAGE_CHANGED, at, at, note="There are too many messages to compare.")
+        return
+    gaps: list[_Gap] = []
+    for pair in _aligned(left, right, gaps):
+        yield from _same_message(*pair, left, right)
+    finals = [one.start for one in left.messages if one.role == "assistant" and one.channel == "final"]
+    for gap in gaps:
+        yield from _gap(gap, left, right, last_final=max(finals, default=-1))
+
+
+def _without_opening(messages: Sequence[PromptMessage]) -> Sequence[PromptMessage]:
+    """Without the header that the next response continues."""
+    last = messages[-1] if messages else None
+    opened = last is not None and last.state is MessageState.OPEN and last.body == last.end
+    return messages[:-1] if opened else messages
+
+
+def _aligned(left: _Side, right: _Side, gaps: list[_Gap]) -> Iterator[tuple[PromptMessage, PromptMessage]]:
+    """Pairs of messages with the same text; what is between them goes into `gaps`."""
+    numbers: dict[Hashable, int] = {}
+    mine, other = (
+        [numbers.setdefault(_key(one), len(numbers)) for one in side.messages] for side in (left, right)
+    )
+    gap: _Gap | None = None
+    for code in lcs(mine, other):
+        lefts = left.messages[code.src_start : code.src_end]
+        rights = right.messages[code.dest_start : code.dest_end]
+        if code.tag == "equal":
+            if gap is not None:
+                gap.left_end, gap.right_end, gap.last = lefts[0].start, rights[0].start, False
+            gap = None
+            yield from zip(lefts, rights, strict=True)
+            continue
+        if gap is None:
+            gaps.append(gap := _Gap([], [], len(left.ids), len(right.ids), last=True))
+        gap.left += lefts
+        gap.right += rights
+
+
+def _class(message: PromptMessage) -> Hashable:
+    """What a message is, whatever its text."""
+    author = message.name or message.role
+    return author, message.channel == "analysis", _is_call(message)
+
+
+def _is_call(message: PromptMessage) -> bool:
+    return message.role == "assistant" and message.recipient not in {None, "all"}
+
+
+def _key(message: PromptMessage) -> Hashable:
+    text = _canonical(message.text) if _is_call(message) else message.text
+    return _class(message), text
+
+
+def _canonical(text: str) -> str:
+    """Arguments however they are spelled."""
+    try:
+        return json.dumps(json.loads(text), sort_keys=True, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _same_message(mine: PromptMessage, other: PromptMessage, left: _Side, right: _Side) -> Iterator[_Found]:
+    """Differences in how a message is written that both sides have."""
+    if left.of(mine) == right.of(other):
+        return
+    name = headline(mine)
+    header, theirs = left.ids[mine.start : mine.body], right.ids[other.start : other.body]
+    if header != theirs:
+        at = common_prefix(header, theirs)
+        same = text_of(header) == text_of(theirs)
+        yield _Found(
+            Cause.RETOKENIZED if same else Cause.HEADER_REWRITTEN,
+            mine.start + at,
+            other.start + at,
+            name,
+            "" if same else f"The model wrote “{text_of(header)}”, the prompt has “{text_of(theirs)}”.",
+        )
+    if mine.ids != other.ids:
+        at = common_prefix(mine.ids, other.ids)
+        same = mine.text == other.text
+        yield _Found(
+            Cause.RETOKENIZED if same else Cause.ARGUMENTS_REWRITTEN,
+            mine.body + at,
+            other.body + at,
+            name,
+            f"{count(len(mine.ids), 'token')} became {len(other.ids):,}." if same else "",
+        )
+    stop, their_stop = _stop(mine, left), _stop(other, right)
+    if stop is not None and stop != their_stop:
+        usual = stop == Marker.RETURN and their_stop == Marker.END
+        shown = "no terminator" if their_stop is None else Marker(their_stop).text
+        yield _Found(
+            Cause.RETURN_REPLACED if usual else Cause.TERMINATOR_CHANGED,
+            mine.end - 1,
+            other.end - (their_stop is not None),
+            name,
+            "" if usual else f"{Marker(stop).text} became {shown}.",
+        )
+
+
+def _stop(message: PromptMessage, side: _Side) -> int | None:
+    last = side.ids[message.end - 1]
+    return last if message.state is MessageState.COMPLETE and last in STOPS else None
+
+
+def _gap(gap: _Gap, left: _Side, right: _Side, *, last_final: int) -> Iterator[_Found]:
+    rights = list(gap.right)
+    missing: list[PromptMessage] = []
+    for mine in gap.left:
+        other = next((one for one in rights if _class(one) == _class(mine)), None)
+        if other is None:
+            missing.append(mine)
+        else:
+            rights.remove(other)
+            yield _changed(mine, other, left, right)
+    at = gap.right_end if not gap.right else gap.right[0].start
+    yield from _missing(missing, left, at, last_final=last_final, to_the_end=gap.last)
+    if not gap.last:
+        for other in rights:
+            yield _Found(Cause.MESSAGE_ADDED, gap.left_end, other.start, headline(other))
+
+
+def _changed(mine: PromptMessage, other: PromptMessage, left: _Side, right: _Side) -> _Found:
+    at = common_prefix(left.of(mine), right.of(other))
+    return _Found(
+        _why_changed(mine, other),
+        mine.start + at,
+        other.start + at,
+        headline(mine),
+        "Only white space differs." if "".join(mine.text.split()) == "".join(other.text.split()) else "",
+    )
+
+
+def _why_changed(mine: PromptMessage, other: PromptMessage) -> Cause:
+    match mine.role:
+        case "system":
+            same = _DATE.sub("", mine.text) == _DATE.sub("", other.text)
+            return Cause.DATE_CHANGED if same else Cause.SYSTEM_CHANGED
+        case "developer":
+            return Cause.DEVELOPER_CHANGED
+        case _ if other.text and mine.text.startswith(other.text):
+            return Cause.MESSAGE_TRUNCATED
+        case _:
+            return Cause.MESSAGE_CHANGED
+
+
+def _missing(
+    messages: Sequence[PromptMessage], left: _Side, at: int, *, last_final: int, to_the_end: bool
+) -> Iterator[_Found]:
+    """Messages that the next prompt does not have: reasoning each, others as one run."""
+    others = []
+    for message in messages:
+        if message.role == "assistant" and message.channel == "analysis" and not _is_call(message):
+            finished = message.start < last_final
+            cause = Cause.ANALYSIS_DROPPED if finished else Cause.ANALYSIS_LOST
+            yield _Found(cause, message.start, at, headline(message))
+        elif message.role in _SETTINGS:
+            yield _Found(_SETTINGS[message.role], message.start, at, headline(message), "It is missing.")
+        else:
+            others.append(message)
+    if not others:
+        return
+    oldest = all(one.role in _SETTINGS for one in left.messages[: others[0].index])
+    cause = Cause.HISTORY_TRUNCATED if oldest and not to_the_end else Cause.MESSAGE_MISSING
+    note = "" if len(others) == 1 else f"There are {count(len(others), 'such message')}."
+    yield _Found(cause, others[0].start, at, headline(others[0]), note)

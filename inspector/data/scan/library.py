@@ -1,0 +1,374 @@
+"""Questions to the rows of a scan, answered by DuckDB from the Parquet files, in place.
+
+The connection may read the folder and nothing else, its settings are locked, and a query has limits of time
+and memory. Queries are texts of this program; the condition of a filter is what `filters` made of it.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache, partial
+from pathlib import Path
+from threading import Timer
+from typing import Any, Final, Self
+
+from inspector.analysis.audit import Severity
+from inspector.capture.errors import InspectorError, StoreError
+from inspector.data.scan.columns import (
+    CAPTURE_COLUMNS,
+    CAPTURES,
+    FINDING_COLUMNS,
+    FINDINGS,
+    UNREAD,
+    Column,
+    Table,
+    Type,
+)
+from inspector.data.scan.filters import SCHEMA, FilterError, condition, is_expression, narrowed
+from inspector.data.scan.folder import Manifest, missing_extra, read_manifest
+
+_NAMES: Final = (
+    "version",
+    "front_end",
+    "endpoint",
+    "model",
+    "day",
+    "verdict",
+    "cause",
+    "evidence",
+    "finish_reason",
+    "origin",
+    "tokens_per_event",
+    "kind",
+    "code",
+    "severity",
+    "channel",
+    "field",
+    "finding_cause",
+)
+
+GROUPS: Final[Mapping[str, Column]] = {name: {**CAPTURE_COLUMNS, **FINDING_COLUMNS}[name] for name in _NAMES}
+"""Columns by which captures can be grouped; for a finding's column a capture is in each group of which it
+has a finding."""
+
+SORTS: Final = tuple(column.name for column in CAPTURES if not column.hidden)
+"""Columns by which captures can be sorted."""
+
+_MEMORY: Final = "1GB"
+_SECONDS: Final = 30.0
+_ALL: Final = 2**62
+_HELD_BYTES: Final = 32 * 2**20
+"""Parquet files of a table up to this size are held in memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """Some captures by the level of their verdict."""
+
+    captures: int
+    """Captures that could be read."""
+    clean: int
+    warning: int
+    error: int
+    unknown: int
+    unread: int
+    """Files that could not be read."""
+
+    @property
+    def share(self) -> float | None:
+        """The share of captures that have errors."""
+        return self.error / self.captures if self.captures else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The captures with one value of a column."""
+
+    value: str | int | None
+    counts: Counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """How many captures have a kind of finding or a cause, and with which versions of the server."""
+
+    value: str
+    captures: int
+    findings: int
+    versions: tuple[tuple[str | None, int], ...]
+    """Versions with captures, most first."""
+
+    @property
+    def releases(self) -> tuple[str | None, ...]:
+        """The versions alone."""
+        return tuple(version for version, _ in self.versions)
+
+
+class Library:
+    """The rows of a scan; every question may have a filter. Methods raise InspectorError."""
+
+    def __init__(self, folder: Path, *, hold: bool = True) -> None:
+        """With `hold`, tables that are small enough are held in memory, for many questions."""
+        missing_extra()
+        self._held_bytes = _HELD_BYTES if hold else 0
+        self.folder = folder.resolve()
+        self.manifest: Manifest = read_manifest(folder)
+        self._condition = lru_cache(maxsize=32)(partial(condition, ask=self._rows))
+        """A summary asks several questions with one filter."""
+        while True:
+            try:
+                self._connection = self._opened()
+                return
+            except StoreError:  # a scan may have replaced the parts since the list was read
+                if (now := read_manifest(folder)).parts == self.manifest.parts:
+                    raise
+                self.manifest = now
+
+    def _opened(self) -> Any:
+        """A connection that has both tables."""
+        import duckdb  # noqa: PLC0415 -- an extra
+
+        connection = duckdb.connect(
+            ":memory:",
+            config={
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+                "memory_limit": _MEMORY,
+            },
+        )
+        try:
+            connection.execute("SET allowed_directories = ?", [[str(self.folder)]])
+            connection.execute("SET enable_external_access = false")
+            for table, columns in ((Table.CAPTURES, CAPTURES), (Table.FINDINGS, FINDINGS)):
+                self._view(connection, table, columns)
+            for statement in SCHEMA:
+                connection.execute(statement)
+            connection.execute("SET lock_configuration = true")
+        except (duckdb.Error, OSError, ValueError) as error:
+            connection.close()
+            raise self._unreadable(error) from error
+        return connection
+
+    def close(self) -> None:
+        """Free the memory."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def counts(self, words: str = "") -> Counts:
+        """How many captures there are, by verdict."""
+        [row] = self._rows(f"SELECT {_COUNTS} FROM captures c WHERE {self._condition(words)}")
+        return _counts(row)
+
+    def groups(self, by: str, words: str = "") -> list[Group]:
+        """Captures by the values of a column: versions and days in their order, others by most errors."""
+        column = GROUPS.get(by)
+        if column is None:
+            raise InspectorError(f"cannot group by {by}; choose {', '.join(GROUPS)}")
+        condition = self._condition(words)
+        if column.table is Table.FINDINGS:
+            source = (
+                f"captures c JOIN (SELECT DISTINCT capture, {by} AS g FROM findings) f ON f.capture = c.id"
+            )
+            value = "f.g"
+        else:
+            source, value = "captures c", f"c.{by}"
+        order = _ordered(column, value)
+        rows = self._rows(
+            f"SELECT {value}, {_COUNTS} FROM {source} WHERE {condition} GROUP BY {value} ORDER BY {order}",
+        )
+        return [Group(value=row[0], counts=_counts(row[1:])) for row in rows]
+
+    def tallies(self, column: str, words: str = "") -> list[Tally]:
+        """Kinds of findings, or causes, by the captures that have one; `kind` or `finding_cause`."""
+        if column not in {"kind", "finding_cause"}:
+            raise InspectorError(f"cannot count by {column}")
+        condition = self._condition(words)
+        rows = self._rows(
+            f"""
+            WITH found AS (
+                SELECT f.{column} AS g, c.version AS version, c.id AS id, count(*) AS n
+                FROM captures c JOIN findings f ON f.capture = c.id
+                WHERE f.{column} IS NOT NULL AND {condition}
+                GROUP BY ALL
+            )
+            SELECT g, version, count(*) AS captures, sum(n)::BIGINT AS findings
+            FROM found GROUP BY ALL ORDER BY captures DESC, g, version
+            """,
+        )
+        found: dict[str, list[tuple[str | None, int, int]]] = {}
+        for value, version, captures, findings in rows:
+            found.setdefault(value, []).append((version, captures, findings))
+        tallies = [
+            Tally(
+                value=value,
+                captures=sum(captures for _, captures, _ in some),
+                findings=sum(findings for _, _, findings in some),
+                versions=tuple((version, captures) for version, captures, _ in some),
+            )
+            for value, some in found.items()
+        ]
+        return sorted(tallies, key=lambda one: (-one.captures, one.value))
+
+    def severities(self, words: str = "") -> dict[str, int]:
+        """How many findings there are, by severity."""
+        condition = self._condition(words)
+        rows = self._rows(
+            f"SELECT f.severity, count(*) FROM captures c JOIN findings f ON f.capture = c.id "
+            f"WHERE {condition} GROUP BY f.severity",
+        )
+        found = dict(rows)
+        return {severity.value: found.get(severity.value, 0) for severity in Severity}
+
+    def first_error(self, words: str = "") -> tuple[str | None, int]:
+        """The first day of a capture with errors, and how many captures with errors have no day."""
+        condition = self._condition(words)
+        [row] = self._rows(
+            "SELECT min(c.day), count(*) - count(c.day) FROM captures c "
+            f"WHERE c.verdict = 'error' AND {condition}",
+        )
+        return row[0], row[1]
+
+    def unread(self, words: str = "", *, limit: int) -> list[dict[str, Any]]:
+        """The first files that could not be read, by path."""
+        condition = self._condition(words)
+        return self._captures(f"c.verdict = '{UNREAD}' AND {condition}", _PATHS, limit)
+
+    def rows(
+        self, words: str = "", *, sort: str = "", descending: bool = False, limit: int | None = 100
+    ) -> list[dict[str, Any]]:
+        """Rows of captures, all without `limit`; without `sort` the worst first."""
+        if sort and sort not in SORTS:
+            raise InspectorError(f"cannot sort by {sort}; choose {', '.join(SORTS)}")
+        condition = self._condition(words)
+        if sort:
+            name = f"c.{sort}_order" if CAPTURE_COLUMNS[sort].type is Type.VERSION else f"c.{sort}"
+            order = f"{name} {'DESC' if descending else 'ASC'} NULLS LAST, {_PATHS}"
+        else:
+            order = f"{_WORST}, {_PATHS}"
+        return self._captures(condition, order, limit)
+
+    def _captures(self, condition: str, order: str, limit: int | None) -> list[dict[str, Any]]:
+        names = _listed([column.name for column in CAPTURES])
+        found = self._rows(
+            f"SELECT {names} FROM captures c WHERE {condition} ORDER BY {order} LIMIT ?",
+            [_ALL if limit is None else min(limit, _ALL)],
+        )
+        return [_as_row(CAPTURES, row) for row in found]
+
+    def findings(self, captures: Sequence[str]) -> list[dict[str, Any]]:
+        """The findings of some captures by their keys, in the order of `audit`."""
+        names = _listed([column.name for column in FINDINGS], "f")
+        found = self._rows(
+            f"SELECT {names} FROM findings f WHERE list_contains(?, f.capture) ORDER BY f.capture, f.place",
+            (list(captures),),
+        )
+        return [_as_row(FINDINGS, row) for row in found]
+
+    def capture(self, key: str) -> dict[str, Any] | None:
+        """One row of a capture by its key."""
+        names = _listed([column.name for column in CAPTURES])
+        found = self._rows(f"SELECT {names} FROM captures c WHERE c.id = ?", (key,))
+        return _as_row(CAPTURES, found[0]) if found else None
+
+    def _view(self, connection: Any, table: Table, columns: Sequence[Column]) -> None:
+        files = [str(self.folder / f"{table.value}-{part}.parquet") for part in self.manifest.parts]
+        if files:
+            rows = connection.read_parquet(files)
+            found = dict(zip(rows.columns, map(str, rows.types), strict=True))
+            for column in columns:
+                if found.get(column.name) not in {None, _TYPES[column.type]}:
+                    raise ValueError(f"the column {column.name} of {table.value} is {found[column.name]}")
+            if sum(os.path.getsize(file) for file in files) <= self._held_bytes:
+                rows.create(table.value)
+            else:
+                rows.create_view(table.value)
+        else:
+            types = ", ".join(f"{one.name} {_TYPES[one.type]}" for one in columns)
+            connection.execute(f"CREATE TABLE {table.value} ({types})")
+
+    def is_expression(self, words: str) -> bool:
+        """Whether a filter is an SQL expression; others are searched as words."""
+        return is_expression(words, self._rows)
+
+    def narrowed(self, words: str, column: str, value: str | int | None) -> str:
+        """A filter with one more condition: the captures of one group."""
+        return narrowed(words, column, value, self._rows)
+
+    def _rows(
+        self, sql: str, parameters: Sequence[object] = (), *, seconds: float = _SECONDS
+    ) -> list[tuple[Any, ...]]:
+        import duckdb  # noqa: PLC0415 -- an extra
+
+        # A cursor of its own: sessions of the dashboard share the connection.
+        with self._connection.cursor() as cursor:
+            timer = Timer(seconds, cursor.interrupt)
+            timer.start()
+            try:
+                rows: list[tuple[Any, ...]] = cursor.execute(sql, list(parameters)).fetchall()
+                return rows
+            except duckdb.InterruptException as error:
+                raise FilterError(f"no answer in {seconds:g} seconds; ask for less") from error
+            except duckdb.OutOfMemoryException as error:
+                raise FilterError(f"the answer takes more than {_MEMORY} of memory; ask for less") from error
+            except (duckdb.BinderException, duckdb.ConversionException, duckdb.OutOfRangeException) as error:
+                raise FilterError(str(error).partition(": ")[2].splitlines()[0].partition(". ")[0]) from error
+            except duckdb.Error as error:
+                raise self._unreadable(error) from error
+            finally:
+                timer.cancel()
+
+    def _unreadable(self, error: Exception) -> StoreError:
+        words = " ".join(str(error).split())
+        return StoreError(f"{self.folder}: the rows cannot be read ({words[:200]}); scan again with --again")
+
+
+_LEVELS: Final = ("clean", "warning", "error", "unknown", "unread")
+_COUNTS: Final = ", ".join(f"count(*) FILTER (c.verdict = '{level}')" for level in _LEVELS)
+_PATHS: Final = "c.path, c.member, c.number"
+_WORST: Final = "list_position(['error', 'warning', 'unread', 'unknown', 'clean'], c.verdict)"
+_TYPES: Final = {
+    Type.TEXT: "VARCHAR",
+    Type.VERSION: "VARCHAR",
+    Type.NUMBER: "BIGINT",
+    Type.DECIMAL: "DOUBLE",
+    Type.TIME: "TIMESTAMP",
+}
+
+
+def _counts(row: Sequence[int]) -> Counts:
+    clean, warning, error, unknown, unread = row
+    return Counts(
+        captures=clean + warning + error + unknown,
+        clean=clean,
+        warning=warning,
+        error=error,
+        unknown=unknown,
+        unread=unread,
+    )
+
+
+def _ordered(column: Column, value: str) -> str:
+    if column.type is Type.VERSION:
+        return f"min({value}_order) NULLS LAST"
+    if column.name in {"day", "tokens_per_event"}:
+        return f"{value} NULLS LAST"
+    return f"count(*) FILTER (c.verdict = 'error') DESC, count(*) DESC, {value} NULLS LAST"
+
+
+def _listed(names: Sequence[str], table: str = "c") -> str:
+    return ", ".join(f"{table}.{name}" for name in names)
+
+
+def _as_row(columns: Sequence[Column], values: Sequence[Any]) -> dict[str, Any]:
+    """A row as `--json` has it: times as text, without the columns that only serve others."""
+    return {
+        column.name: f"{value.isoformat()}Z" if isinstance(value, datetime) else value
+        for column, value in zip(columns, values, strict=True)
+        if column.name != "version_order"
+    }

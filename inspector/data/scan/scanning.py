@@ -1,0 +1,158 @@
+"""A scan: list, skip what has rows already, read the rest on all cores, and write parts as rows come."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from math import ceil
+from pathlib import Path
+from typing import Final
+
+from inspector.analysis.audit.verdict import Level
+from inspector.capture.errors import InspectorError
+from inspector.capture.formats import count, duration, number
+from inspector.data.scan.columns import CAPTURES, UNREAD
+from inspector.data.scan.folder import ScanFolder, is_scan, read_manifest
+from inspector.data.scan.index import Index
+from inspector.data.scan.items import Item
+from inspector.data.scan.listing import items_at, whole_place
+from inspector.data.scan.pooling import Batch, Runner, cores, here, pooled
+from inspector.data.scan.rows import Rows
+
+_BATCH_FILES: Final = 64
+_BATCH_BYTES: Final = 2 * 2**20
+_BATCHES_HERE: Final = 1
+"""So many batches are read in this process: others take a second to start."""
+_EACH_S: Final = 30.0
+"""How often rows are written to disk at least: a scan that is killed loses no more."""
+_LEVEL: Final = [column.name for column in CAPTURES].index("verdict")
+_FILE_BYTES: Final = 2000
+"""What a file costs beside its bytes, in bytes, for the time that is left."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a scan is."""
+
+    files: int
+    """Files to read."""
+    skipped: int
+    """Files that have not changed since the scan before."""
+    removed: int
+    """Files of that scan that are no longer there."""
+    size: int
+    done: int = 0
+    done_size: int = 0
+    captures: int = 0
+    errors: int = 0
+    """Captures with the verdict error."""
+    unread: int = 0
+    elapsed_s: float = 0.0
+
+    @property
+    def rate(self) -> float | None:
+        """Files per second."""
+        return self.done / self.elapsed_s if self.done and self.elapsed_s > 0 else None
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds that the rest takes at this rate."""
+        if not self.done_size or not self.done:
+            return None
+        return self.elapsed_s * (self.size - self.done_size) / self.done_size
+
+    def add(self, batch: Batch, rows: Rows) -> None:
+        """Count the rows of a batch."""
+        self.done += len(batch)
+        self.done_size += sum(item.size + _FILE_BYTES for item in batch)
+        levels = [row[_LEVEL] for row in rows.captures]
+        unread = levels.count(UNREAD)
+        self.captures += len(levels) - unread
+        self.unread += unread
+        self.errors += levels.count(Level.ERROR.value)
+
+
+def progress_words(far: Progress) -> str:
+    """One line."""
+    words = [f"{number(far.done)} of {count(far.files, 'file')}", f"{number(far.errors)} with errors"]
+    if far.unread:
+        words.append(f"{number(far.unread)} unreadable")
+    if far.rate is not None:
+        words.append(f"{number(far.rate, 1 if far.rate < 10 else 0)} files/s")
+    if far.left_s is not None and far.done < far.files:
+        words.append(f"{duration(far.left_s)} left")
+    if far.skipped:
+        words.append(f"{number(far.skipped)} unchanged")
+    return " · ".join(words)
+
+
+def scan(
+    places: Sequence[str],
+    out: Path,
+    *,
+    jobs: int | None = None,
+    again: bool = False,
+    runner: Runner | None = None,
+    tell: Callable[[Progress], None] = lambda _: None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Progress:
+    """Read what is at `places` and changed since the last scan into the folder `out`.
+
+    Without places, those of the last scan. `again` reads everything; `runner` reads batches elsewhere. Raises
+    InspectorError for a place that does not exist and for disk errors; a file that cannot be read is a row.
+    """
+    if not places:
+        if not is_scan(out):
+            raise InspectorError(f"nothing to scan; pass a file, folder, glob or URL (no scan in {out} yet)")
+        places = read_manifest(out).places
+    with closing(ScanFolder(out)) as folder, closing(Index(out)) as index:
+        ignored = Counter[str]()
+        index.take(items_at(places, ignored, but=out))
+        index.compare({} if again else folder.files())
+        folder.begin([whole_place(place) for place in places], ignored, discard=again)
+        folder.drop(index.stale)
+        items, files, size, gone = index.sizes()
+        far = Progress(files=files, skipped=items - files, removed=gone, size=size + files * _FILE_BYTES)
+        tell(far)
+        start = written = clock()
+        read = runner or _runner(files, size, jobs)
+        try:
+            with closing(read(_batches(index.wanted()))) as rows_of_batches:  # type: ignore[type-var]
+                for batch, rows in rows_of_batches:
+                    now = clock()
+                    far.add(batch, rows)
+                    far.elapsed_s = now - start
+                    if folder.add(rows):
+                        written = now
+                    elif now - written > _EACH_S:
+                        folder.flush()
+                        written = now
+                    tell(far)
+        except KeyboardInterrupt:
+            folder.flush()
+            raise
+        folder.finish()
+        return far
+
+
+def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:
+    batch: list[Item] = []
+    size = 0
+    for item in items:
+        batch.append(item)
+        size += item.size
+        if len(batch) >= _BATCH_FILES or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _runner(files: int, size: int, jobs: int | None) -> Runner:
+    batches = max(files / _BATCH_FILES, size / _BATCH_BYTES)
+    jobs = min(cores() if jobs is None else jobs, ceil(batches))
+    if jobs <= 1 or batches <= _BATCHES_HERE:
+        return here
+    return partial(pooled, jobs=jobs)

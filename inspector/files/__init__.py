@@ -1,0 +1,1 @@
+"""Captures on disk, and other file formats."""

@@ -1,0 +1,139 @@
+"""Shared by the importers: JSON from outside, the endpoint of a payload, HTTP bodies to events.
+
+Raises only for invalid JSON where JSON is required.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from inspector.capture.bounds import EVENTS, LINES, over
+from inspector.capture.capture import Endpoint, Event, EventKind
+from inspector.capture.errors import CaptureError
+from inspector.protocol.wire.endpoints import DONE, endpoint_of_payload
+from inspector.protocol.wire.sse import LIMIT_BYTES, SseDecoder, SseItem
+
+KINDS: Final = "a capture, curl -N output, a HAR file, a list of token IDs or a vLLM log"
+"""The supported formats, for error messages."""
+
+_SLICE: Final = 2**20
+_STREAM: Final = re.compile(rb"(?:data|event|id|retry)?:")
+_BROKEN: Final = "The last event is not followed by a blank line: the stream or the file is truncated there."
+_LONG: Final = f"An event is longer than {LIMIT_BYTES // 2**20} MiB and was truncated."
+_SHOWN: Final = 40
+
+
+class Answer(NamedTuple):
+    """The body of an HTTP response as events."""
+
+    events: list[Event]
+    endpoint: Endpoint | None
+    """None if no payload shows it."""
+    model: str | None
+    failed: bool
+    """True when a payload is an error."""
+    notes: tuple[str, ...] = ()
+
+
+def shown(value: object) -> str:
+    """A value from outside for an error text: short, one line, ASCII."""
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    words = ascii(value)
+    return words if len(words) <= _SHOWN else words[: _SHOWN - 3] + "..."
+
+
+_ROWS: Final = (
+    "has one JSON value per line, but is not a capture; the command lint checks data sets and logs, rollout "
+    "checks recorded conversations"
+)
+
+
+def loads(text: str | bytes, name: str, what: str = "the JSON") -> Any:
+    """Parse JSON; raises CaptureError with the line of the error."""
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise CaptureError(name, f"{what} is nested too deeply; no server sends that") from error
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data" and error.colno == 1:
+            raise CaptureError(name, _ROWS) from error
+        why = f"{what} is invalid or truncated at column {error.colno} ({error.msg}); save it again"
+        raise CaptureError(name, why, line=error.lineno) from error
+    except UnicodeDecodeError as error:
+        why = f"{what} is damaged: byte {error.start} is not valid UTF-8; save it again"
+        raise CaptureError(name, why) from error
+    except ValueError as error:
+        raise CaptureError(
+            name, f"{what} contains a number with thousands of digits; no server sends that"
+        ) from error
+
+
+def as_time(value: object, *, latest: float = 1e9) -> float | None:
+    """A number from 0 to `latest` as a float; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        seconds = float(value)
+    except OverflowError:
+        return None
+    return seconds if 0 <= seconds < latest else None
+
+
+def is_error(payload: object) -> bool:
+    """True for an error object of vLLM or FastAPI."""
+    if not isinstance(payload, dict):
+        return False
+    if payload.get("error") or payload.get("object") == "error" or payload.get("type") == "error":
+        return True
+    return set(payload) == {"detail"}
+
+
+def answer(body: bytes, name: str) -> Answer:
+    """An HTTP body to events without times: a stream to its events, anything else to one `BODY`.
+
+    Raises CaptureError for a stream of more lines or events than are read; `name` is for that.
+    """
+    if _STREAM.match(body, len(body) - len(body.lstrip(b"\xef\xbb\xbf \t\r\n"))):
+        return stream_answer(body, name)
+    text = body.decode("utf-8", "replace").removeprefix("\ufeff").strip()
+    return told([Event(text, kind=EventKind.BODY)] if text else [])
+
+
+def stream_answer(body: bytes, name: str) -> Answer:
+    """An event stream to events without times; raises CaptureError as `answer` does."""
+    if body.count(b"\n") + body.count(b"\r") > 2 * LINES or body.count(b"\n") > LINES:
+        raise CaptureError(name, over(LINES, "lines"))
+    decoder = SseDecoder()
+    items: list[SseItem] = []
+    for at in range(0, len(body), _SLICE):
+        items += decoder.receive(body[at : at + _SLICE])
+        if len(items) > EVENTS:
+            raise CaptureError(name, over(EVENTS, "events"))
+    notes = [_LONG] if any(not item.complete for item in items) else []
+    rest = decoder.close()
+    if rest:
+        notes.append(_BROKEN)
+    kinds = (EventKind.SSE, EventKind.COMMENT)
+    return told([Event(item.data, None, item.name, kinds[item.comment]) for item in items + rest], notes)
+
+
+def told(events: Sequence[Event], notes: Sequence[str] = ()) -> Answer:
+    """The events with the facts from their payloads, up to the first that shows the endpoint."""
+    failed = False
+    for event in events:
+        if event.kind is EventKind.COMMENT or event.data == DONE:
+            continue
+        try:
+            payload = json.loads(event.data)
+        except (ValueError, RecursionError):
+            continue
+        failed = failed or is_error(payload)
+        endpoint = endpoint_of_payload(payload, event.name)
+        if endpoint is not None:
+            inner = payload.get("response", payload) if isinstance(payload, dict) else None
+            model = inner.get("model") if isinstance(inner, dict) else None
+            words = model if isinstance(model, str) else None
+            return Answer(list(events), endpoint, words, failed, tuple(notes))
+    return Answer(list(events), None, None, failed, tuple(notes))

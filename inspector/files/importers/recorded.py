@@ -1,0 +1,74 @@
+"""The JSON files of the first lab recordings: lines of the stream with their seconds since the request.
+
+An object with `server`, `endpoint` (a path), `request`, `status`, `lines` ([[seconds, line], ...]
+without the blank lines), `error` (the transport's, or null) and `script`.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header
+from inspector.capture.errors import CaptureError
+from inspector.files.importers.payloads import as_time, shown
+from inspector.protocol.wire.endpoints import endpoint_of_path
+
+_REST: Final = ("id:", "retry:")
+
+
+def is_recorded(row: Mapping[str, Any]) -> bool:
+    """True for an object of this kind."""
+    return isinstance(row.get("lines"), list) and isinstance(row.get("endpoint"), str)
+
+
+def read_recorded(row: Mapping[str, Any], name: str) -> Capture:
+    """One recording; raises CaptureError for an invalid line or endpoint."""
+    endpoint = endpoint_of_path(row["endpoint"])
+    if endpoint is None:
+        raise CaptureError(
+            name, f"endpoint is {shown(row['endpoint'])}, not a vLLM endpoint that generates text"
+        )
+    events: list[Event] = []
+    body: list[str] = []
+    event_name, at_s = "", None
+    for at, pair in enumerate(row["lines"]):
+        match pair:
+            case [seconds, str() as line] if (time := as_time(seconds)) is not None:
+                at_s = time
+            case _:
+                raise CaptureError(name, f"lines[{at}] is {shown(pair)}, not [seconds, text]")
+        if line.startswith("event:"):
+            event_name = line[6:].removeprefix(" ")
+        elif line.startswith("data:"):
+            events.append(Event(line[5:].removeprefix(" "), at_s, event_name))
+            event_name = ""
+        elif line.startswith(":"):
+            events.append(Event(line[1:].removeprefix(" "), at_s, kind=EventKind.COMMENT))
+        elif line and not line.startswith(_REST):
+            body.append(line)
+    if body:
+        events.append(Event("\n".join(body), at_s, kind=EventKind.BODY))
+    error = row.get("error")
+    detail = error if isinstance(error, str) else "" if error is None else shown(error)
+    return Capture(
+        header=_header(row, endpoint),
+        events=events,
+        end=End(at_s=at_s, cut=error is not None, detail=detail),
+    )
+
+
+def _header(row: Mapping[str, Any], endpoint: Endpoint) -> Header:
+    server, request, script = row.get("server"), row.get("request"), row.get("script")
+    version = server.get("version") if isinstance(server, dict) else None
+    request = request if isinstance(request, dict) else {}
+    model = request.get("model")
+    ids = tuple(script) if isinstance(script, list) and all(type(item) is int for item in script) else None
+    status = row.get("status")
+    return Header(
+        endpoint=endpoint,
+        request=request,
+        model=model if isinstance(model, str) else None,
+        server_version=version if isinstance(version, str) else None,
+        status=status if type(status) is int else None,
+        source="lab recording",
+        script=ids,
+    )

@@ -1,0 +1,82 @@
+"""A vLLM server log that tells token IDs (`--enable-log-requests --enable-log-outputs`).
+
+Two forms, from vLLM's request logger: one INFO line `Generated response ID: output: '...',
+output_token_ids: [...], finish_reason: stop` (vLLM 0.10 on), and in newer releases a DEBUG line
+`Generated response ID details: output_token_ids: [...]`. Only whole answers are read. For a streamed
+request vLLM logs the IDs of those steps alone that delivered text, not the special tokens between them, and
+`None` at the end: no capture can be made of that, and none is guessed.
+"""
+
+import re
+from typing import Final
+
+from inspector.capture.bounds import CAPTURES, TOKENS, over
+from inspector.capture.capture import Capture, Endpoint, Event, Header
+from inspector.capture.errors import CaptureError
+
+_MARK: Final = "output_token_ids: "
+_START: Final = re.compile(r"Generated response (\S+?)( \(streaming (?:delta|complete)\))?(?: details)?: ")
+_IDS: Final = r"((?:-?[0-9]{1,4000}(?:, ?-?[0-9]{1,4000})*,?)?)"
+_LIST: Final = re.compile(rf"[\[(]{_IDS}[\])](?:, finish_reason: \S+)?\s*(?:\x1b\[[0-9;]*m)?\s*")
+_VERSION: Final = re.compile(r"vLLM API server version ([0-9][\w.+-]*)")
+_BOUND: Final = re.compile(r"'max_log_len': ([0-9]{1,9})")
+_LEFT_OUT: Final = "Skipped {} streamed responses, because vLLM logs only some of their token IDs."
+_BROKEN: Final = "Skipped {} truncated lines with token IDs."
+_BOUNDED: Final = "The server ran with --max-log-len {}: later token IDs are not in the log."
+
+
+def is_server_log(content: bytes) -> bool:
+    """True if a line has the token IDs of a response."""
+    return _MARK.encode() in content and b"Generated response " in content
+
+
+def read_server_log(content: bytes, name: str) -> list[Capture]:
+    """One capture per response, in log order; raises CaptureError if all of them were streamed."""
+    text = content.decode("utf-8", "replace")
+    version = found[1] if (found := _VERSION.search(text)) else None
+    bound = int(found[1]) if (found := _BOUND.search(text)) else None
+    answers: list[tuple[str, list[int]]] = []
+    streamed: set[str] = set()
+    broken = 0
+    for line in text.split("\n"):
+        start = _START.search(line) if _MARK in line else None
+        if start is None:
+            continue
+        # The logged text comes from the model and may hold anything: the last mention is vLLM's own.
+        at = line.rindex(_MARK) + len(_MARK)
+        listed = _LIST.fullmatch(line, at)
+        if start[2]:
+            streamed.add(start[1])
+        elif listed:
+            words = listed[1].replace(",", " ").split()
+            if len(words) > TOKENS or len(answers) >= CAPTURES:
+                what = (TOKENS, "token IDs in one line") if len(words) > TOKENS else (CAPTURES, "responses")
+                raise CaptureError(name, over(*what))
+            answers.append((start[1], [int(word) for word in words]))
+        else:
+            broken += not line.startswith("None", at)
+    if not answers:
+        raise CaptureError(name, _nothing(len(streamed)))
+    notes = [_LEFT_OUT.format(len(streamed))] if streamed else []
+    notes += [_BROKEN.format(broken)] if broken else []
+    captures = []
+    for request_id, ids in answers:
+        notes += [_BOUNDED.format(bound)] if len(ids) == bound else []
+        header = Header(
+            endpoint=Endpoint.TOKENS,
+            server_version=version,
+            source="vLLM server log",
+            extra={"request_id": request_id},
+        )
+        captures.append(Capture(header=header, events=[Event(str(ids))], notes=tuple(notes)))
+        notes = []
+    return captures
+
+
+def _nothing(streamed: int) -> str:
+    if not streamed:
+        return "no output_token_ids line has a complete list; log again, or use another file"
+    return (
+        f"contains only streamed responses ({streamed}), for which vLLM logs only some of the token IDs; "
+        "log with stream: false, or record the stream with return_token_ids"
+    )

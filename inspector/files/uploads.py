@@ -1,0 +1,189 @@
+"""Uploaded captures on disk, a folder for each session, so that a reload of the page finds them again.
+
+Bounded in bytes and age; readable by their owner alone. What cannot be kept is only lost at a reload, so no
+error of the disk reaches the page.
+"""
+
+import json
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from threading import Lock
+from typing import Final
+
+from inspector.capture.capture import Capture, render
+from inspector.capture.errors import InspectorError
+from inspector.files.store import loads, replacing
+
+KEPT_BYTES: Final = 1024 * 2**20
+"""Bytes of all sessions together; the sessions that were used longest ago give way."""
+KEPT_DAYS: Final = 7
+"""Days after which a session that nobody uses is removed."""
+
+_SESSION_BYTES: Final = 256 * 2**20
+_SESSION: Final = re.compile(r"[A-Za-z0-9_-]{22}")
+_CAPTURES_AT_MOST: Final = 64
+_HEAD_AT_MOST: Final = 65_536
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upload:
+    """A capture that a session opened."""
+
+    name: str
+    digest: str
+    capture: Capture
+    vouched: bool = False
+    lines: bytes | None = None
+    """The file as it is, where it already has the form in which captures are kept."""
+
+
+class Shelf:
+    """The folder of all sessions; without one nothing is kept.
+
+    What is held for it is found at once, before and while it is written. Every method may be called from any
+    thread; sessions that share a process share its shelf.
+    """
+
+    def __init__(
+        self, folder: Path | None, *, bytes_at_most: int = KEPT_BYTES, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._folder = folder
+        self._bytes_at_most = bytes_at_most
+        self._clock = clock
+        self._held: dict[tuple[str, str], Upload] = {}
+        """By session and file name: what is not written yet."""
+        self._writing = Lock()
+
+    def session(self) -> str:
+        """The name of a new session, which cannot be guessed."""
+        return secrets.token_urlsafe(16)
+
+    def hold(self, session: str, uploads: Iterable[Upload]) -> None:
+        """Take some more captures of a session, in their order; `keep` writes them."""
+        if self._of(session) is not None:
+            self._held.update({(session, _file_name(one)): one for one in uploads})
+
+    def keep(self) -> None:
+        """Write what is held, also what a session left that ended first; one caller does it for all."""
+        # Looks again after each release: what was taken before it, another caller has left to this one.
+        while self._held and self._writing.acquire(blocking=False):
+            try:
+                self._write_some(list(self._held.items()))
+            finally:
+                self._writing.release()
+
+    def _write_some(self, held: Sequence[tuple[tuple[str, str], Upload]]) -> None:
+        by_session: dict[str, list[Upload]] = {}
+        for (session, _), one in held:
+            by_session.setdefault(session, []).append(one)
+        try:
+            for session, uploads in by_session.items():
+                self._write(session, uploads)
+        finally:
+            for key, one in held:
+                if self._held.get(key) is one:  # else it was opened once more meanwhile
+                    del self._held[key]
+
+    def _write(self, session: str, uploads: Iterable[Upload]) -> None:
+        folder = self._of(session)
+        if folder is None:
+            return
+        with suppress(OSError):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._remove_old()
+            most = min(_SESSION_BYTES, self._bytes_at_most)
+            for one in uploads:
+                with suppress(InspectorError):  # a full disk, or a request that is nested too deeply
+                    if sum(map(len, content := _written(one))) <= most:
+                        _write(folder / _file_name(one), content)
+            _remove_beyond(folder, most)
+
+    def kept(self, session: str) -> list[Upload]:
+        """The captures of a session, oldest first; empty for a session that is not known."""
+        folder = self._of(session)
+        if folder is None:
+            return []
+        # Before the files: what is written meanwhile is then found in one of both places.
+        held = {file: one for (name, file), one in list(self._held.items()) if name == session}
+        found = []
+        with suppress(OSError):
+            if folder.is_dir():
+                os.utime(folder)
+            for path in sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns):
+                with suppress(InspectorError):
+                    if path.name not in held:
+                        found.append(_read(path))
+        return [*found, *held.values()]
+
+    def _of(self, session: str) -> Path | None:
+        """The folder of a session; the name comes from a URL, so it is checked before it becomes a path."""
+        known = self._folder is not None and _SESSION.fullmatch(session) is not None
+        return self._folder / session if self._folder is not None and known else None
+
+    def _remove_old(self) -> None:
+        """Remove what nobody used for days, then the oldest until the rest is small enough."""
+        now, left = self._clock(), self._bytes_at_most
+        for when, size, folder in sorted(self._sessions(), reverse=True):
+            left -= size
+            if left < 0 or now - when > KEPT_DAYS * 86_400:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _sessions(self) -> Iterator[tuple[float, int, Path]]:
+        for folder in self._folder.iterdir() if self._folder is not None else ():
+            if folder.is_dir() and _SESSION.fullmatch(folder.name):
+                size = sum(path.stat().st_size for path in folder.iterdir())
+                yield folder.stat().st_mtime, size, folder
+
+
+def _remove_beyond(folder: Path, bytes_at_most: int) -> None:
+    """Remove the oldest captures of a session until the others are few and small enough."""
+    kept = left = 0
+    for path in sorted(folder.glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns, reverse=True):
+        kept, left = kept + 1, left + path.stat().st_size
+        if kept > _CAPTURES_AT_MOST or left > bytes_at_most:
+            path.unlink()
+
+
+def _file_name(one: Upload) -> str:
+    return (
+        f"{blake2b(f'{one.name} {one.digest}'.encode('utf-8', 'replace'), digest_size=12).hexdigest()}.jsonl"
+    )
+
+
+def _written(one: Upload) -> tuple[bytes, bytes]:
+    """The content of the file: a line that describes the upload, then the capture in our own format.
+
+    Returned in two parts, so that a long capture is not copied.
+    """
+    head = (
+        json.dumps({"name": one.name, "digest": one.digest, "vouched": one.vouched}).encode("ascii") + b"\n"
+    )
+    if one.lines is not None:
+        return head, one.lines
+    return head, "".join(f"{line}\n" for line in render(one.capture)).encode("ascii")
+
+
+def _write(path: Path, content: Iterable[bytes]) -> None:
+    with replacing(path) as file:
+        file.writelines(content)
+
+
+def _read(path: Path) -> Upload:
+    with path.open("rb") as file:
+        first = file.readline(_HEAD_AT_MOST)
+        rest = file.read(_SESSION_BYTES)
+    try:
+        head = json.loads(first)
+        name, digest, vouched = str(head["name"]), str(head["digest"]), head["vouched"] is True
+    except (ValueError, KeyError, TypeError) as error:
+        raise InspectorError(f"{path}: not a kept upload") from error
+    (capture,) = loads(rest, name)[:1]
+    return Upload(name=name, digest=digest, capture=capture, vouched=vouched)

@@ -1,0 +1,109 @@
+"""What a server says without generating: its list of models, its health, its version, its front end."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+
+from inspector.fleet.doctor.checks import Check, failed, ok, unknown, warning
+from inspector.net.client.address import Server
+from inspector.net.client.failures import connection_failure, refusal
+from inspector.net.client.plain import owner_in
+from inspector.protocol.engines import DEFAULT, engine_of
+from inspector.protocol.wire.stream import loads
+
+
+class Basics:
+    """What the server says without generating."""
+
+    def __init__(self, server: Server, client: httpx.Client, model: str | None) -> None:
+        self.server = server
+        self.client = client
+        self.model = model
+        self.version: str | None = None
+        self.reachable = False
+        self.engine = DEFAULT
+
+    def checks(self) -> Iterator[Check]:
+        """Ask, and learn model, version and engine on the way."""
+        found = self._get(f"{self.server.v1}/models", "/models")
+        if isinstance(found, str):
+            yield failed("reachable", found, "Start the server, or correct its address or key.")
+            return
+        self.reachable = True
+        models = self._models(found)
+        owner = owner_in(found, self.model)
+        self.engine = engine_of(owned_by=owner)
+        yield ok("reachable", f"{self.server.v1} responds.")
+        health = self._status(f"{self.server.root}/health")
+        if health == 200:
+            yield ok("health", "/health returned 200.")
+        else:
+            told = f"/health returned {health}" if health else "/health does not answer"
+            change = "Look at the server's log; if a proxy in front hides /health, name the server itself."
+            yield warning("health", f"{told}.", change)
+        yield self._versions()
+        yield self._front_end(owner)
+        yield models
+
+    def _get(self, address: str, path: str) -> dict[str, Any] | str:
+        try:
+            answer = self.client.get(address)
+        except httpx.HTTPError as error:
+            return connection_failure(error, self.server).sentence
+        found = loads(answer.text) if answer.status_code == 200 else None
+        if not isinstance(found, dict):
+            return refusal(answer.status_code, answer.text, self.server, path=path).sentence
+        return found
+
+    def _status(self, address: str) -> int | None:
+        try:
+            return self.client.get(address).status_code
+        except httpx.HTTPError:
+            return None
+
+    def _versions(self) -> Check:
+        told = self._get(f"{self.server.root}/version", "/version")
+        version = told.get("version") if isinstance(told, dict) else None
+        if not isinstance(version, str):
+            return unknown(
+                "version",
+                "/version does not report a release.",
+                f"A proxy may hide it, or this is not {self.engine.label}; name the server itself in "
+                "--base-url.",
+            )
+        self.version = version
+        return ok("version", f"/version reports {version}.")
+
+    def _front_end(self, owner: str | None) -> Check:
+        name, assumed = "front end", f"{DEFAULT.front_end} is assumed."
+        if owner is None:
+            return unknown(name, f"The model list does not say who answers (owned_by); {assumed}")
+        if owner not in self.engine.owners:
+            return unknown(name, f"The model list names no known server (owned_by: {owner}); {assumed}")
+        return ok(name, f"{self.engine.front_end or self.engine.label} answers (owned_by: {owner}).")
+
+    def _models(self, found: dict[str, Any]) -> Check:
+        cards = found.get("data")
+        cards = [card for card in cards if isinstance(card, dict)] if isinstance(cards, list) else []
+        names = [str(card.get("id")) for card in cards]
+        listed = ", ".join(names[:5]) + (" and others" if len(names) > 5 else "")
+        if not names:
+            return failed(
+                "models",
+                "The server lists no model.",
+                engine_of(owned_by=owner_in(found)).start_hint,
+            )
+        if self.model is not None:
+            if self.model in names:
+                return ok("models", f"It serves {self.model}.")
+            return failed("models", f"It does not serve {self.model}.", f"Use one of: {listed}.")
+        own = [str(card.get("id")) for card in cards if "gpt-oss" in f"{card.get('id')} {card.get('root')}"]
+        self.model = (own or names)[0]
+        if own:
+            return ok("models", f"It serves {self.model}.")
+        return warning(
+            "models",
+            f"No model is called gpt-oss; {self.model} was asked.",
+            f"Name the gpt-oss model with --model; there are: {listed}.",
+        )

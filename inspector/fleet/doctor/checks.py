@@ -1,0 +1,98 @@
+"""A check and its result, and all checks of one server."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from inspector.capture.formats import count
+from inspector.protocol.engines import Engine
+
+
+class CheckState(StrEnum):
+    """How a check went."""
+
+    OK = "ok"
+    WARNING = "warning"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    """The server's answer does not show it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One question about a server and its answer."""
+
+    name: str
+    state: CheckState
+    says: str
+    """What was seen, one sentence."""
+    change: str = ""
+    """What to change: a flag, a file, an upgrade; empty when nothing."""
+
+
+class KnownFault(NamedTuple):
+    """A fault of the server's own code that the catalogue knows for its release, and that was not tested."""
+
+    id: str
+    title: str
+    step: str
+    """What to do about it first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkup:
+    """All checks of one server."""
+
+    address: str
+    version: str | None
+    model: str | None
+    engine: Engine
+    checks: tuple[Check, ...]
+    faults: tuple[KnownFault, ...] = ()
+    """Without those that the checks disproved."""
+
+    @property
+    def worst(self) -> CheckState:
+        """The worst state of all checks."""
+        states = {check.state for check in self.checks}
+        order = (CheckState.FAILED, CheckState.WARNING, CheckState.UNKNOWN)
+        return next((state for state in order if state in states), CheckState.OK)
+
+    @property
+    def sentence(self) -> str:
+        """How many of the checks that gave a result passed, and the names of the others."""
+        tested = [one for one in self.checks if one.state is not CheckState.UNKNOWN]
+        passed = sum(one.state is CheckState.OK for one in tested)
+        parts = [f"{passed} of {count(len(tested), 'check')} passed"]
+        for state in (CheckState.FAILED, CheckState.WARNING, CheckState.UNKNOWN):
+            if names := [one.name for one in self.checks if one.state is state]:
+                parts.append(f"{state}: {', '.join(names)}")
+        return f"{'; '.join(parts)}."
+
+    @property
+    def faults_sentence(self) -> str:
+        """How many known faults the release has beyond the checks; empty when there are none."""
+        if not self.faults:
+            return ""
+        known = count(len(self.faults), "known fault")
+        return f"{self.engine.labelled(self.version)} has {known} that these checks do not test."
+
+
+def ok(name: str, says: str) -> Check:
+    """A check that passed."""
+    return Check(name=name, state=CheckState.OK, says=says)
+
+
+def warning(name: str, says: str, change: str) -> Check:
+    """A check that found something to know."""
+    return Check(name=name, state=CheckState.WARNING, says=says, change=change)
+
+
+def unknown(name: str, says: str, change: str = "") -> Check:
+    """A check that the server's answers do not decide."""
+    return Check(name=name, state=CheckState.UNKNOWN, says=says, change=change)
+
+
+def failed(name: str, says: str, change: str) -> Check:
+    """A check that failed."""
+    return Check(name=name, state=CheckState.FAILED, says=says, change=change)

@@ -1,0 +1,237 @@
+"""What a few short streams show: text, a tool call, Responses."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from inspector.analysis.audit import Finding, Severity
+from inspector.analysis.metrics import figures
+from inspector.analysis.reading import Evidence, Reading
+from inspector.capture.capture import Endpoint
+from inspector.fleet.doctor.checks import Check, failed, ok, unknown, warning
+from inspector.issues.advice import first_advice
+from inspector.issues.issue import Shown
+from inspector.issues.steps import Situation, situation_of
+from inspector.net.client.address import Server
+from inspector.net.client.outcome import OutcomeKind
+from inspector.net.client.questions import PROMPT, TOOL_PROMPT, WEATHER
+from inspector.net.client.request import LiveRequest
+from inspector.net.runs.registry import Registry
+from inspector.net.runs.run import Run
+from inspector.protocol.engines import Engine
+from inspector.protocol.harmony.vocab import Marker
+
+_MAX_TOKENS: Final = 512
+_ANSWER_WITHIN_S: Final = 120.0
+_TOOLS: Final = "tool calls"
+_EOS: Final = '"eos_token_id": [200002, 199999, 200012]'
+
+
+class Streams:
+    """The streams of one server, and what they show beside their checks."""
+
+    def __init__(self, server: Server, model: str, registry: Registry, engine: Engine) -> None:
+        self.shown: set[Shown] = set()
+        self.absent: set[Endpoint] = set(engine.lacks)
+        """Endpoints that the server does not have."""
+        self._server = server
+        self._registry = registry
+        self._engine = engine
+        self._text = LiveRequest(
+            model=model, prompt=PROMPT, max_tokens=_MAX_TOKENS, temperature=0.0, reasoning_effort="low"
+        )
+
+    def checks(self) -> Iterator[Check]:
+        """Send the requests, one after another."""
+        run = self._ask(self._text)
+        yield _answers("chat", run)
+        if run.reading().choice.deltas or run.events:
+            yield from _chat_checks(run)
+        self.shown.update(_shown(run))
+        yield self._tool_calls(run)
+        if Endpoint.RESPONSES in self.absent:
+            yield unknown("responses", f"{self._engine.label} has no Responses endpoint.")
+            return
+        responses = self._ask(replace(self._text, endpoint=Endpoint.RESPONSES))
+        if responses.outcome.kind is OutcomeKind.NO_ENDPOINT:
+            self.absent.add(Endpoint.RESPONSES)
+            yield unknown("responses", "The server has no Responses endpoint.")
+            return
+        yield _answers("responses", responses)
+
+    def _tool_calls(self, text: Run) -> Check:
+        """A call is provoked by the prompt, and by `tool_choice` if the model makes none."""
+        asked = replace(self._text, prompt=TOOL_PROMPT, tools=[WEATHER], tool_choice="auto")
+        run = self._ask(asked)
+        if run.outcome.failed and not _came(run):
+            if run.outcome.same_failure(text.outcome):
+                return unknown(_TOOLS, "It failed as the request without tools did, so no call was seen.")
+            known = any(word in run.outcome.words for word in self._engine.tools_words)
+            change = self._engine.tools_hint if known else self._engine.tools_question
+            return failed(_TOOLS, run.outcome.failure, change)
+        if (found := _call(run, self._engine)) is not None:
+            return found
+        forced = self._ask(replace(asked, tool_choice="required"))
+        if forced.outcome.failed and not _came(forced):
+            says = "The model made no tool call with tool_choice: auto, and the server does not take required"
+            return unknown(_TOOLS, f"{says}: {forced.outcome.words or forced.outcome.failure}")
+        if (found := _call(forced, self._engine)) is not None:
+            self.shown.add(Shown.FORCED_CALL)
+            return found
+        return unknown(_TOOLS, "The model made no tool call, not even with tool_choice: required.")
+
+    def _ask(self, request: LiveRequest) -> Run:
+        silence_s = min(self._server.silence_s, _ANSWER_WITHIN_S)
+        run = self._registry.start(replace(self._server, silence_s=silence_s), request)
+        if not self._registry.wait(run, 2 * _ANSWER_WITHIN_S):
+            run.stop()
+            self._registry.wait(run, 5.0)
+        return run
+
+
+def _shown(run: Run) -> Iterator[Shown]:
+    """What an answer disproves by being there."""
+    reading = run.reading()
+    if not _came(run):
+        return
+    yield Shown.ANSWER
+    if reading.choice.evidence is Evidence.TOKEN_IDS and reading.stream.counted == len(reading.choice.tokens):
+        yield Shown.ALL_TOKEN_IDS
+
+
+def _answers(name: str, run: Run) -> Check:
+    """Whether a stream came through, and what the audit says of it."""
+    seen = run.audit().seen
+    findings, judged, situation = seen.findings, seen.verdict, situation_of(seen.reading)
+    errors = [one for one in findings if one.severity is Severity.ERROR]
+    if run.outcome.failed and not errors:
+        return failed(name, run.outcome.failure, "See the server's log for the reason.")
+    if run.outcome.failed:
+        advice = _advice(errors if run.events else (), situation, kept=_came(run))
+        return failed(name, run.outcome.failure, advice)
+    if errors:
+        return failed(name, judged.sentence, _advice(errors, situation))
+    if judged.level == "unknown":
+        return unknown(name, judged.sentence, judged.why)
+    if findings:
+        return warning(name, judged.sentence, _advice(findings, situation))
+    return ok(name, judged.sentence)
+
+
+def _chat_checks(run: Run) -> Iterator[Check]:
+    reading = run.reading()
+    choice = reading.choice
+    ids = choice.tokens.ids
+    if not _came(run):
+        yield unknown("token ids", "No response came, so neither token IDs nor the format were seen.")
+        return
+    if choice.evidence is not Evidence.TOKEN_IDS:
+        yield failed(
+            "token ids",
+            "The stream has no token IDs, so what the model generated is unknown.",
+            reading.engine.evidence_hint(reading.spec, asked=True, version=reading.server_version),
+        )
+        yield unknown("harmony", "Without token IDs the format is not seen.")
+        return
+    yield ok(
+        "token ids",
+        f"{reading.engine.evidence_key(reading.spec)} works: {len(ids)} tokens came with their IDs.",
+    )
+    yield _harmony(reading, ids)
+    yield _reasoning(reading)
+    yield _stops(ids)
+    yield _clock(reading)
+
+
+def _harmony(reading: Reading, ids: Sequence[int]) -> Check:
+    if ids and (ids[0] in {Marker.CHANNEL, Marker.START} or Marker.MESSAGE in ids):
+        return ok("harmony", "The model writes Harmony messages.")
+    return failed(
+        "harmony",
+        "The tokens contain no special tokens of Harmony.",
+        'Serve gpt-oss: its config.json says "model_type": "gpt_oss"; '
+        f"without that {reading.engine.label} neither renders nor parses Harmony.",
+    )
+
+
+def _reasoning(reading: Reading) -> Check:
+    choice = reading.choice
+    made, got = choice.generated(), choice.delivered()
+    if made is None or not made.reasoning:
+        says = "The model wrote no reasoning in this response, so the reasoning parser was not tested."
+        return unknown("reasoning", says)
+    if got.reasoning:
+        return ok("reasoning", "Analysis arrives in the reasoning field.")
+    where = "in content" if made.reasoning[:20] in got.content else "nowhere"
+    return failed(
+        "reasoning",
+        f"The model's analysis arrives {where}, not in the reasoning field.",
+        reading.engine.reasoning_hint,
+    )
+
+
+def _stops(ids: Sequence[int]) -> Check:
+    stop = next((place for place, one in enumerate(ids) if one in {Marker.RETURN, Marker.CALL}), None)
+    if stop is None:
+        return unknown("stop tokens", "No <|return|> or <|call|> came within the token limit.")
+    after = len(ids) - stop - 1
+    if not after:
+        return ok("stop tokens", "Generation ends at the stop token.")
+    return failed(
+        "stop tokens",
+        f"{after} tokens follow <|{Marker(ids[stop]).name.lower()}|>: the server does not stop there.",
+        f"In the model folder's generation_config.json write {_EOS}.",
+    )
+
+
+def _clock(reading: Reading) -> Check:
+    shown = figures(reading)
+    mean = shown.tokens_per_event_mean or 1.0
+    if shown.tokens_per_event_max <= 1:
+        return ok("tokens per event", "Each event carries one token.")
+    says = f"Events carry up to {shown.tokens_per_event_max} tokens ({mean:.1f} on average)."
+    engine = reading.engine
+    if engine.reached(reading.server_version, engine.whole_steps_since) is False:
+        return warning(
+            "tokens per event",
+            f"{says} {reading.server_label} loses text where such an event crosses a message.",
+            f"Upgrade to {engine.label} {engine.whole_steps_since} or newer; "
+            "until then --stream-interval 1 makes it rarer.",
+        )
+    return ok("tokens per event", says)
+
+
+def _call(run: Run, engine: Engine) -> Check | None:
+    """What a stream shows of a tool call; None if the model made none."""
+    seen = run.audit().seen
+    reading, findings = seen.reading, seen.findings
+    made, got = reading.choice.generated(), reading.choice.delivered()
+    if (
+        got.tool_calls
+        and made is not None
+        and [one.arguments for one in made.tool_calls] != [one.arguments for one in got.tool_calls]
+    ):
+        return failed(_TOOLS, seen.verdict.sentence, _advice(findings, situation_of(reading)))
+    if got.tool_calls:
+        return ok(_TOOLS, f"A call of {got.tool_calls[0].name} streams as a tool call.")
+    if made is not None and made.tool_calls:
+        return failed(
+            _TOOLS,
+            f"The model called {made.tool_calls[0].name}, but no tool call arrived.",
+            engine.tools_hint,
+        )
+    return None
+
+
+def _came(run: Run) -> bool:
+    """True when anything of an answer came: a token or a piece of text."""
+    return any(choice.tokens or choice.deltas for choice in run.reading().choices)
+
+
+def _advice(findings: Sequence[Finding], situation: Situation, *, kept: bool = True) -> str:
+    """The first step for the likeliest known issue; `kept` if there is a stream to look at."""
+    if advice := first_advice(findings, situation):
+        return advice
+    if not kept:
+        return "See the server's message and its log for the reason."
+    return "Keep this stream with `python -m inspector record` and look at it on the Replay page."

@@ -1,0 +1,193 @@
+"""One response to a row: what became of it, what was found, and when it arrived. Never raises for content.
+
+A loss is counted only where the stream itself proves it: by its token IDs, its logprobs, or its final object.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+from inspector.analysis.audit import Finding, Severity
+from inspector.analysis.audit.kinds import KINDS, Code, Kind, Side
+from inspector.analysis.audit.verdict import Level
+from inspector.analysis.reading import Reading
+from inspector.capture.capture import Capture, Endpoint
+from inspector.capture.formats import clip
+from inspector.fleet.probe.rates import bucket_of
+from inspector.inspection.inspection import Inspection, inspect
+from inspector.net.client.outcome import OutcomeKind, Problem
+
+_FRAMING: Final = "framing"
+"""The channel of tokens that frame messages."""
+_SENTENCE: Final = 400
+_ALIKE: Final = {"reasoning": "analysis", "content": "final", "text": "text"}
+_SILENT: Final = frozenset({Code.REJECTED_SILENTLY, Code.CALL_LOST})
+"""Codes of warnings by which text is missing without an error."""
+_DOUBT: Final = frozenset({Code.COUNT_ABOVE_SENT, Code.COUNT_ABOVE_LOGPROBS, Code.COUNT_UNEXPLAINED})
+"""Codes by which tokens are missing that nobody can name."""
+
+
+class Result(StrEnum):
+    """What became of a request."""
+
+    OK = "ok"
+    """Checked, and everything was delivered."""
+    FAILED = "failed"
+    """The client could see it: an HTTP status, an error in the stream, a connection that ended early."""
+    DAMAGED = "damaged"
+    """No error, and text was lost, changed or put into another field."""
+    UNKNOWN = "unknown"
+    """No error, and no evidence that decides."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """What a response says of itself."""
+
+    result: Result
+    sentence: str
+    """The verdict, or the failure."""
+    kinds: tuple[str, ...] = ()
+    cause: str = ""
+    """Id of the known issue; empty where none is named."""
+    cause_title: str = ""
+    failure: str = ""
+    """How it failed, in a word or two; empty for one that did not."""
+    status: int | None = None
+    evidence: str = ""
+    tokens: int = 0
+    """Tokens of the response; by the server's own count where it sends no IDs."""
+    events: int = 0
+    tokens_per_event: float | None = None
+    first_token_s: float | None = None
+    """From the request to the first token or text; None where none came."""
+    duration_s: float | None = None
+    first_s: Mapping[str, float] = field(default_factory=dict)
+    """By channel: from the request to its first token."""
+    gaps: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    """By channel: waits before its tokens, in buckets (`rates.bucket_of`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One request of a probe."""
+
+    number: int
+    side: str
+    level: int
+    """Requests in flight at the same time that were allowed; 0 for a fixed rate."""
+    endpoint: Endpoint
+    prompt: str
+    streamed: bool
+    control: bool
+    started_s: float
+    """Since the probe began."""
+    in_flight: int
+    """Requests of this probe that were open when it left or when it ended, the more of the two."""
+    deferred: int
+    """How often the server asked to send it later."""
+    judged: Judged
+    capture: str = ""
+    """The file of its capture, where it was kept."""
+
+    @property
+    def result(self) -> Result:
+        """What became of it."""
+        return self.judged.result
+
+
+def judged(capture: Capture, problem: Problem | None) -> Judged:
+    """Audit a response."""
+    seen = inspect(capture)
+    reading = seen.reading
+    failure = _failure(seen, problem)
+    times, channels = arrivals(reading)
+    waits: dict[str, Counter[int]] = {}
+    first: dict[str, float] = {}
+    for place, (at, channel) in enumerate(zip(times, channels, strict=True)):
+        if channel != _FRAMING:
+            first.setdefault(channel, at)
+        if place and at > times[place - 1]:
+            waits.setdefault(channel, Counter())[bucket_of(at - times[place - 1])] += 1
+    result = _result(seen, failed=bool(failure))
+    tokens, carriers = len(reading.choice.tokens), len(set(reading.choice.tokens.events))
+    return Judged(
+        result=result,
+        sentence=clip(
+            problem.sentence if problem is not None and result is Result.FAILED else seen.verdict.sentence,
+            _SENTENCE,
+        ),
+        kinds=tuple(sorted({finding.kind.value for finding in seen.findings})),
+        cause="" if seen.cause is None else seen.cause.id,
+        cause_title="" if seen.cause is None else seen.cause.title,
+        failure=failure,
+        status=reading.header.status,
+        evidence=reading.choice.evidence.value,
+        tokens=tokens or reading.stream.counted or 0,
+        events=len(reading.events),
+        tokens_per_event=tokens / carriers if carriers else None,
+        first_token_s=times[0] if times else None,
+        duration_s=None if reading.end is None else reading.end.at_s,
+        first_s=first,
+        gaps={channel: dict(counts) for channel, counts in waits.items()},
+    )
+
+
+def _failure(seen: Inspection, problem: Problem | None) -> str:
+    if problem is not None and problem.kind is not OutcomeKind.OK:
+        status = seen.reading.header.status
+        return f"HTTP {status}" if status is not None and status >= 400 else str(problem.kind)
+    if seen.reading.stream.errors or any(KINDS[one.kind].side is Side.ABORT for one in seen.findings):
+        return str(OutcomeKind.STREAM_ERROR)
+    return ""
+
+
+def _result(seen: Inspection, *, failed: bool) -> Result:
+    if failed:
+        return Result.FAILED
+    if any(_is_loss(finding) for finding in seen.findings):
+        return Result.DAMAGED
+    if seen.verdict.level is Level.UNKNOWN or any(finding.code in _DOUBT for finding in seen.findings):
+        return Result.UNKNOWN
+    return Result.OK
+
+
+def _is_loss(finding: Finding) -> bool:
+    if finding.severity is Severity.ERROR:
+        return KINDS[finding.kind].side is Side.TEXT or finding.kind is Kind.INVALID_TOOL_ARGUMENTS
+    return finding.code in _SILENT
+
+
+def arrivals(reading: Reading) -> tuple[list[float], list[str]]:
+    """When tokens or text arrived, and in which channel; by the deltas' fields where no IDs are known."""
+    by_event: dict[int, str] = {}
+    one = reading.choice
+    if one.has_ids and not one.reconstructed and _has_events(one.tokens.events):
+        for message in one.transcript.messages:
+            if message.in_body:
+                name = message.header.channel or "none"
+                for event in one.tokens.events[message.body : message.body_end]:
+                    by_event.setdefault(event, name)
+        for event in one.tokens.events:
+            by_event.setdefault(event, _FRAMING)
+    else:
+        for delta in one.deltas:
+            by_event.setdefault(delta.event, _channel_of(delta.field))
+    times: list[float] = []
+    channels: list[str] = []
+    for event in sorted(by_event):
+        at = reading.arrival_s(event)
+        if at is not None:
+            times.append(at)
+            channels.append(by_event[event])
+    return times, channels
+
+
+def _has_events(events: Sequence[int]) -> bool:
+    return bool(events) and events[0] >= 0
+
+
+def _channel_of(field_name: str) -> str:
+    return "tool call" if field_name.startswith("tool_calls[") else _ALIKE.get(field_name, "other")

@@ -1,0 +1,115 @@
+"""Prompts of a file: one per line, JSONL with texts, message lists or requests, or JSON with messages."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from inspector.capture.errors import InspectorError, StoreError
+from inspector.capture.formats import clip
+from inspector.net.client.request import parse_messages, parse_tools
+
+PROMPTS_AT_MOST: Final = 10_000
+PROMPT_FILE_MIB: Final = 64
+_FILE_BYTES: Final = PROMPT_FILE_MIB * 2**20
+_LABEL: Final = 40
+_OURS: Final = frozenset({"model", "stream", "stream_options", "messages", "tools", "prompt", "tool_choice"})
+"""Keys of a request that the probe sets itself, or reads apart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """What to ask, apart from where."""
+
+    label: str
+    text: str = ""
+    messages: tuple[Mapping[str, Any], ...] = ()
+    tools: tuple[Mapping[str, Any], ...] = ()
+    tool_choice: str | Mapping[str, Any] | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """More keys of the request."""
+
+
+def prompts_of_file(path: Path) -> list[Prompt]:
+    """The prompts of a file; raises InspectorError with file, line and what is wrong."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(_FILE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{path}: cannot be read ({error}); pass a text, JSON or JSONL file") from error
+    return prompts_of_bytes(content, str(path))
+
+
+def prompts_of_bytes(content: bytes, name: str) -> list[Prompt]:
+    """The prompts of a file's content, whose form its name tells; raises InspectorError as for a file."""
+    if len(content) > _FILE_BYTES:
+        raise StoreError(f"{name}: larger than {PROMPT_FILE_MIB} MiB; keep only the prompts you need")
+    try:
+        return prompts_of_text(content.decode("utf-8"), Path(name).suffix.lower())
+    except UnicodeDecodeError as error:
+        raise StoreError(f"{name}: cannot be read ({error}); pass a text, JSON or JSONL file") from error
+    except InspectorError as error:
+        raise InspectorError(f"{name}: {error}") from error
+
+
+def prompts_of_text(text: str, form: str = ".txt") -> list[Prompt]:
+    """Prompts of a text in the form `.txt`, `.jsonl` or `.json`; raises InspectorError if there are none."""
+    if form == ".json":
+        found = [_prompt_of(_json(text, "the file"), 1)]
+    else:
+        lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+        if len(lines) > PROMPTS_AT_MOST:
+            raise InspectorError(f"more than {PROMPTS_AT_MOST:,} prompts; keep fewer")
+        found = [
+            _prompt_of(_json(line, f"line {number}"), number)
+            if form in {".jsonl", ".ndjson"}
+            else Prompt(label=clip(line.strip(), _LABEL), text=line.strip())
+            for number, line in lines
+        ]
+    if not found:
+        raise InspectorError("no prompts; write one per line")
+    return found
+
+
+def _json(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InspectorError(f"invalid JSON in {where}: {error}") from error
+
+
+def _prompt_of(value: object, number: int) -> Prompt:
+    label = f"prompt {number}"
+    match value:
+        case str() if value.strip():
+            return Prompt(label=clip(value, _LABEL), text=value)
+        case {"prompt": str(text)} if isinstance(value, dict):
+            return Prompt(label=clip(text, _LABEL), text=text, extra=_extra(value))
+        case {"messages": messages} if isinstance(value, dict):
+            choice = value.get("tool_choice")
+            return Prompt(
+                label=label,
+                messages=tuple(_messages(messages, number)),
+                tools=tuple(parse_tools(json.dumps(value["tools"]))) if value.get("tools") else (),
+                tool_choice=choice if isinstance(choice, str | dict) else None,
+                extra=_extra(value),
+            )
+        case list():
+            return Prompt(label=label, messages=tuple(_messages(value, number)))
+        case _:
+            raise InspectorError(
+                f"line {number} is not a prompt: expected a text, a list of messages, or an object with "
+                '"prompt" or "messages"'
+            )
+
+
+def _messages(value: object, number: int) -> list[dict[str, Any]]:
+    try:
+        return parse_messages(json.dumps(value))
+    except InspectorError as error:
+        raise InspectorError(f"line {number}: {error}") from error
+
+
+def _extra(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: one for key, one in value.items() if key not in _OURS}

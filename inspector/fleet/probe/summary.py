@@ -1,0 +1,325 @@
+"""What the rows of a probe come to: counts, rates with intervals, times, causes; once for all faces."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Final
+
+from inspector.capture.formats import count, number, plural
+from inspector.fleet.probe.judging import Result, Row
+from inspector.fleet.probe.rates import Rate, gap_percentile, percent, percentile, proves, rate
+from inspector.inspection.compare.significance import fisher_exact
+
+FIRST_TOKEN: Final = "first token"
+WHOLE_RESPONSE: Final = "whole response"
+_LEVEL: Final = 0.05
+_SHARES: Final = (0.5, 0.9, 0.99)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Some of the requests."""
+
+    name: str
+    requests: int
+    ok: int
+    failed: int
+    damaged: int
+    unknown: int
+
+    @property
+    def loss(self) -> Rate:
+        """Damaged of those that were checked and did not fail."""
+        return rate(self.damaged, self.ok + self.damaged)
+
+    @property
+    def failure(self) -> Rate:
+        """Failed of all."""
+        return rate(self.failed, self.requests)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Times:
+    """When tokens came: 50th, 90th and 99th percentile in seconds; None where so many requests had none."""
+
+    name: str
+    """The channel; `first token` and `whole response` for all of them."""
+    what: str
+    """`since the request`, or `gap`."""
+    p50: float | None
+    p90: float | None
+    p99: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Two servers compared."""
+
+    p_value: float | None
+    """Fisher's exact test, two-sided; None where one side has nothing that was checked."""
+    sentence: str
+
+    @property
+    def significant(self) -> bool | None:
+        """True if the rates differ (5 % level); None where no test is possible."""
+        return None if self.p_value is None else self.p_value < _LEVEL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a probe came to."""
+
+    sentence: str
+    """The result, first of all."""
+    notes: tuple[str, ...]
+    """More sentences: failures, unknown ones, the control, what was found by the sweep."""
+    total: Group
+    """All requests but the control's."""
+    control: Group | None
+    sides: tuple[Group, ...]
+    by_endpoint: tuple[Group, ...]
+    by_load: tuple[Group, ...]
+    """By requests in flight."""
+    by_tokens_per_event: tuple[Group, ...]
+    kinds: tuple[tuple[str, int], ...]
+    """Kinds of findings, and the streams that have one."""
+    causes: tuple[tuple[str, str, int], ...]
+    """Id and title of known issues, and how many streams they were named for."""
+    failures: tuple[tuple[str, int, str], ...]
+    """How requests failed, how often, and one of the sentences."""
+    times: tuple[Times, ...]
+    against: Verdict | None
+    smallest_losing: Group | None
+    """Sweep: the smallest load that lost something."""
+    largest_clean: Group | None
+    """Sweep: the largest load below it that lost nothing."""
+
+
+def summary(rows: Sequence[Row], *, swept: bool = False, threshold: float = 0.01) -> Summary:
+    """Sum up rows; `swept` says that their levels are those of a sweep for rates above `threshold`."""
+    counted = [row for row in rows if not row.control]
+    total = _group("all", counted)
+    control = [row for row in rows if row.control]
+    named = sorted({row.side for row in counted} - {""})
+    sides = tuple(_group(name, [row for row in counted if row.side == name]) for name in named)
+    against = _against(sides) if len(sides) == 2 else None
+    levels = grouped(counted, lambda row: row.level) if swept else ()
+    losing = next((one for one in levels if proves(one.loss.count, one.loss.of, threshold)), None)
+    below = [one for one in levels if losing is None or int(one.name) < int(losing.name)]
+    clean = below[-1] if below else None
+    controlled = _group("control", control) if control else None
+    notes = (*_notes(total, counted), *_control_notes(controlled))
+    return Summary(
+        sentence=_swept(losing, clean, threshold) if swept and rows else _sentence(total, against),
+        notes=notes,
+        total=total,
+        control=controlled,
+        sides=sides,
+        by_endpoint=grouped(counted, _endpoint),
+        by_load=levels or _by_in_flight(counted),
+        by_tokens_per_event=grouped(counted, _tokens_per_event),
+        kinds=tuple(Counter(kind for row in counted for kind in row.judged.kinds).most_common()),
+        causes=tuple(
+            (*key, amount)
+            for key, amount in Counter(
+                (row.judged.cause, row.judged.cause_title)
+                for row in counted
+                if row.judged.cause and row.result in {Result.DAMAGED, Result.FAILED}
+            ).most_common()
+        ),
+        failures=failures(counted),
+        times=tuple(_times(counted)),
+        against=against,
+        smallest_losing=losing,
+        largest_clean=clean,
+    )
+
+
+def grouped(rows: Iterable[Row], key: Callable[[Row], int | str | None]) -> tuple[Group, ...]:
+    """Rows by a key, in its order; rows without a key are left out."""
+    found: dict[int | str, list[Row]] = {}
+    for row in rows:
+        if (name := key(row)) is not None:
+            found.setdefault(name, []).append(row)
+    return tuple(
+        _group(str(name), found[name]) for name in sorted(found, key=lambda one: (str(type(one)), one))
+    )
+
+
+def _group(name: str, rows: Sequence[Row]) -> Group:
+    counts = Counter(row.result for row in rows)
+    return Group(
+        name=name,
+        requests=len(rows),
+        ok=counts[Result.OK],
+        failed=counts[Result.FAILED],
+        damaged=counts[Result.DAMAGED],
+        unknown=counts[Result.UNKNOWN],
+    )
+
+
+def _by_in_flight(rows: Sequence[Row]) -> tuple[Group, ...]:
+    """By powers of two, named by their range."""
+    groups = grouped(rows, lambda row: 1 << (max(row.in_flight, 1) - 1).bit_length())
+    return tuple(
+        group if int(group.name) <= 2 else replace(group, name=f"{int(group.name) // 2 + 1}-{group.name}")
+        for group in groups
+    )
+
+
+def _endpoint(row: Row) -> str:
+    return row.endpoint.value if row.streamed else f"{row.endpoint.value}, unstreamed"
+
+
+def _tokens_per_event(row: Row) -> int | None:
+    """The mean of a stream, rounded; None where its tokens are not known by event."""
+    mean = row.judged.tokens_per_event
+    return None if mean is None or not row.streamed else max(1, round(mean))
+
+
+def failures(rows: Sequence[Row]) -> tuple[tuple[str, int, str], ...]:
+    """How requests failed, how often, and one of the sentences; the most frequent first."""
+    failed = [row for row in rows if row.result is Result.FAILED]
+    first = {row.judged.failure: row.judged.sentence for row in reversed(failed)}
+    return tuple(
+        (words, amount, first[words])
+        for words, amount in Counter(row.judged.failure for row in failed).most_common()
+    )
+
+
+def failure_words(failure: tuple[str, int, str]) -> str:
+    """A class of failures in a sentence; of several, one of them is only an example."""
+    words, amount, sentence = failure
+    return f"{words}: {sentence}" if amount == 1 else f"{words}, {amount:,} requests, for example: {sentence}"
+
+
+def _times(rows: Sequence[Row]) -> list[Times]:
+    """Failed requests count as never: they make a percentile worse, they are not left out."""
+    streamed = [row for row in rows if row.streamed]
+    if not streamed:
+        return []
+
+    def of(name: str, values: Sequence[float]) -> Times:
+        p50, p90, p99 = (percentile(values, share) for share in _SHARES)
+        return Times(name=name, what="since the request", p50=p50, p90=p90, p99=p99)
+
+    first = [inf if row.judged.first_token_s is None else row.judged.first_token_s for row in streamed]
+    whole = [
+        inf if row.judged.duration_s is None or row.result is Result.FAILED else row.judged.duration_s
+        for row in streamed
+    ]
+    found = [of(FIRST_TOKEN, first)]
+    channels = sorted({channel for row in streamed for channel in row.judged.first_s})
+    for channel in channels:
+        # Only some responses have a tool call: of a channel those count that have it.
+        found.append(
+            of(channel, [row.judged.first_s[channel] for row in streamed if channel in row.judged.first_s])
+        )
+    found.append(of(WHOLE_RESPONSE, whole))
+    for channel in channels:
+        gaps = [row.judged.gaps[channel] for row in streamed if channel in row.judged.gaps]
+        if gaps:
+            p50, p90, p99 = (gap_percentile(gaps, share) for share in _SHARES)
+            found.append(Times(name=channel, what="gap", p50=p50, p90=p90, p99=p99))
+    return found
+
+
+# --- words ---
+
+
+def _sentence(total: Group, against: Verdict | None) -> str:
+    if total.requests == 0:
+        return "No request has ended."
+    if against is not None:
+        return against.sentence
+    return _lost(total)
+
+
+def _lost(group: Group) -> str:
+    found = group.loss
+    if not found.of:
+        return f"None of {count(group.requests, 'response')} could be checked for losses."
+    if not group.damaged:
+        return (
+            f"No silent loss in {count(found.of, 'checked response')}: the loss rate is at most "
+            f"{percent(found.high)} (95% confidence)."
+        )
+    checked, were = count(found.of, "checked response"), plural(group.damaged, "was", "were")
+    return f"{number(group.damaged)} of {checked} {were} silently damaged: {found.words}."
+
+
+def _swept(losing: Group | None, clean: Group | None, threshold: float) -> str:
+    def load(group: Group) -> str:
+        return count(int(group.name), "stream")
+
+    were = "were" if clean is not None and clean.damaged > 1 else "was"
+    if losing is None:
+        if clean is None:
+            return "No load was finished."
+        if clean.damaged:
+            return (
+                f"No load up to {load(clean)} at once was shown to lose more than {percent(threshold)}: "
+                f"{clean.damaged:,} of {clean.loss.of:,} responses {were} damaged there, {clean.loss.words}."
+            )
+        return (
+            f"No silent loss up to {load(clean)} at once ({clean.loss.of:,} checked there; the loss rate is "
+            f"at most {percent(clean.loss.high)}, 95% confidence)."
+        )
+    some = "none" if clean is None or not clean.damaged else f"{clean.damaged:,}"
+    below = "" if clean is None else f" At {load(clean)}, {some} of {clean.loss.of:,} {were} damaged."
+    return (
+        f"The smallest load that loses is {load(losing)} at once: {losing.damaged:,} of {losing.loss.of:,} "
+        f"checked responses were damaged, {losing.loss.words}.{below}"
+    )
+
+
+def _against(sides: Sequence[Group]) -> Verdict:
+    left, right = sides
+    a, b = left.loss, right.loss
+    both = ", ".join(
+        f"{one.name}: {one.damaged:,} of {one.loss.of:,} silently damaged ({_share(one.loss)}), "
+        f"{one.failed:,} of {one.requests:,} failed"
+        for one in sides
+    )
+    if not (a.of and b.of):
+        return Verdict(
+            p_value=None, sentence=f"{both}. No test is possible: one side has nothing that was checked."
+        )
+    p_value = fisher_exact(a.count, a.of - a.count, b.count, b.of - b.count)
+    shown = f"p = {p_value:.2g}" if p_value >= 0.0001 else "p < 0.0001"
+    words = "is" if p_value < _LEVEL else "is not"
+    sentence = f"{both}. The difference in damaged responses {words} statistically significant ({shown})."
+    return Verdict(p_value=p_value, sentence=sentence)
+
+
+def _share(found: Rate) -> str:
+    return "unknown" if found.share is None else percent(found.share)
+
+
+def _notes(total: Group, rows: Sequence[Row]) -> list[str]:
+    notes = []
+    if total.failed:
+        kinds = Counter(row.judged.failure for row in rows if row.result is Result.FAILED)
+        listed = ", ".join(f"{words} ({amount:,})" for words, amount in kinds.most_common(4))
+        notes.append(
+            f"{total.failed:,} of {count(total.requests, 'request')} failed with an error: "
+            f"{total.failure.words}. {listed[:1].upper()}{listed[1:]}."
+        )
+    if total.unknown:
+        notes.append(
+            f"{count(total.unknown, 'response')} could not be checked, because the stream has no evidence of "
+            "what was generated, or not of all of it."
+        )
+    if deferred := sum(row.deferred for row in rows):
+        notes.append(f"The server asked {count(deferred, 'time')} to send a request later (HTTP 429 or 503).")
+    return notes
+
+
+def _control_notes(control: Group | None) -> list[str]:
+    if control is None:
+        return []
+    return [
+        f"Control on completions: {control.failed:,} of {count(control.requests, 'request')} failed, "
+        f"{control.damaged:,} damaged."
+    ]

@@ -1,0 +1,105 @@
+"""The probes of this process: each goes on while pages come and go, in the event loop of all requests."""
+
+import secrets
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cache
+from threading import Event as Flag
+from threading import Lock
+from typing import Final
+
+from inspector.capture.errors import InspectorError
+from inspector.fleet.probe import Plan, Probe
+from inspector.net.runs.registry import Registry, registry
+
+KEPT: Final = 8
+"""Probes that can be asked for by id, with all their rows; the oldest that has ended gives way."""
+
+
+class ProbeRun:
+    """One probe of a page."""
+
+    def __init__(self, name: str, plan: Plan) -> None:
+        self.id = name
+        self.plan = plan
+        self.probe: Probe | None = None
+        """None while its servers are asked what they are."""
+        self.trouble = ""
+        """Why it never began; empty otherwise."""
+        self._done = Flag()
+        self.stop: Callable[[], None] = lambda: None
+        """End it; what is done stays."""
+
+    @property
+    def ended(self) -> bool:
+        """True once nothing of it runs any more."""
+        return self._done.is_set()
+
+    def wait(self, timeout_s: float | None = None) -> bool:
+        """Block until it has ended; False when it has not in that time."""
+        return self._done.wait(timeout_s)
+
+    @property
+    def resumable(self) -> bool:
+        """Whether the same plan goes on where this one was stopped: its rows are in a folder."""
+        return self.ended and self.probe is not None and self.probe.stopped and self.plan.folder is not None
+
+    async def drive(self) -> None:
+        """Run the plan to its end."""
+        try:
+            self.probe = await self.plan.prepared()
+            await self.probe.run()
+        except InspectorError as error:
+            self.trouble = str(error)
+        finally:
+            self._done.set()
+
+
+class Probes:
+    """Every method may be called from any thread."""
+
+    def __init__(self, runs: Registry) -> None:
+        self._runs = runs
+        self._lock = Lock()
+        self._known: dict[str, ProbeRun] = {}
+
+    def start(self, plan: Plan) -> ProbeRun:
+        """Begin a probe; without a folder in the plan it gets one beside the captures of live runs.
+
+        The plan of a run that was stopped goes on where that was.
+        """
+        moment = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+        name = f"{moment}-{secrets.token_hex(2)}"
+        if plan.folder is None and self._runs.folder is not None:
+            plan = replace(plan, folder=self._runs.folder / f"probe-{name}")
+        run = ProbeRun(name, plan)
+        with self._lock:
+            self._known[run.id] = run
+            ended = [name for name, one in self._known.items() if one.ended]
+            for name in ended[: max(0, len(self._known) - KEPT)]:
+                del self._known[name]
+        future: Future[None] = self._runs.submit(run.drive())
+        run.stop = lambda: _cancel(future)
+        return run
+
+    def get(self, name: str) -> ProbeRun | None:
+        """The probe of that id; None when it is not known (any more)."""
+        with self._lock:
+            return self._known.get(name)
+
+    def latest(self) -> ProbeRun | None:
+        """The probe that began last."""
+        with self._lock:
+            return next(reversed(self._known.values()), None)
+
+
+def _cancel(future: "Future[None]") -> None:
+    future.cancel()
+
+
+@cache
+def probes() -> Probes:
+    """The probes of this process."""
+    return Probes(registry())

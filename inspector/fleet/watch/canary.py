@@ -1,0 +1,121 @@
+"""A few requests to a server, by schedule: what they show goes into the same metrics as a tap's."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from inspector.capture.capture import Endpoint
+from inspector.capture.errors import InspectorError
+from inspector.fleet.watch.auditing import Watch
+from inspector.fleet.watch.metrics import Metrics
+from inspector.fleet.watch.redacting import write_redacted
+from inspector.net.client.address import Server
+from inspector.net.client.outcome import OutcomeKind
+from inspector.net.client.questions import PROMPT, TOOL_PROMPT, WEATHER
+from inspector.net.client.request import LiveRequest
+from inspector.net.runs.registry import Registry
+from inspector.net.runs.run import Run
+from inspector.net.tap.folder import file_name
+
+NAME: Final = "canary"
+"""Value of the label `upstream` for all that a canary finds."""
+
+_NO_RESPONSE: Final = frozenset(
+    {
+        OutcomeKind.KEY_REJECTED,
+        OutcomeKind.NO_API,
+        OutcomeKind.NO_ENDPOINT,
+        OutcomeKind.NO_MODEL,
+        OutcomeKind.NOT_REACHED,
+        OutcomeKind.RATE_LIMITED,
+        OutcomeKind.REDIRECTED,
+    }
+)
+"""How a request ends that says nothing about the parser of the server."""
+_MAX_TOKENS: Final = 512
+_ANSWER_WITHIN_S: Final = 120.0
+
+
+def usual_requests(model: str) -> list[LiveRequest]:
+    """Reasoning with an answer on chat and Responses, and a tool call on chat; temperature 0."""
+    text = LiveRequest(
+        model=model, prompt=PROMPT, max_tokens=_MAX_TOKENS, temperature=0.0, reasoning_effort="low"
+    )
+    call = replace(text, prompt=TOOL_PROMPT, tools=[WEATHER], tool_choice="auto")
+    return [text, call, replace(text, endpoint=Endpoint.RESPONSES)]
+
+
+class Canary:
+    """Sends its requests to one server, one after another, each time it is asked to.
+
+    Recordings go to `folder`, with `redact` without their text; `say` receives a line for each request
+    without a response.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        requests: Sequence[LiveRequest],
+        folder: Path,
+        watch: Watch,
+        metrics: Metrics,
+        *,
+        say: Callable[[str], None] = lambda _: None,
+        redact: bool = False,
+    ) -> None:
+        self._server = replace(server, silence_s=min(server.silence_s, _ANSWER_WITHIN_S))
+        self._requests = list(requests)
+        self._registry = Registry(None if redact else folder)
+        self._folder = folder if redact else None
+        self._watch = watch
+        self._metrics = metrics
+        self._say = say
+        self._running: Run | None = None
+        self._stopped = False
+
+    def once(self) -> None:
+        """One round of requests."""
+        for request in self._requests:
+            if self._stopped:
+                return
+            self._running = run = self._registry.start(self._server, request)
+            if not self._registry.wait(run, 2 * _ANSWER_WITHIN_S):
+                run.stop()
+                self._registry.wait(run)
+            self._ended(run)
+
+    def stop(self) -> None:
+        """End the request that runs, and send no more."""
+        self._stopped = True
+        if self._running is not None:
+            self._running.stop()
+
+    def _ended(self, run: Run) -> None:
+        path, kind = run.path, run.outcome.kind
+        if self._folder is not None:
+            path = self._folder / file_name(run.header)
+        if run.trouble or path is None:
+            self._say(run.trouble)
+            self._metrics.unaudited(NAME, "not recorded")
+        elif kind is OutcomeKind.STOPPED_BY_USER:
+            return
+        elif kind in _NO_RESPONSE or (run.outcome.failed and not run.events):
+            self._say(run.outcome.failure)
+            self._metrics.failed(NAME, str(kind))
+            with suppress(OSError):
+                path.unlink()
+        elif self._folder is None or self._redacted(run, path):
+            self._watch.ended(NAME, path)
+
+    def _redacted(self, run: Run, path: Path) -> bool:
+        """Write a run that was held in memory, without its text; whether that succeeded."""
+        try:
+            write_redacted(run.capture(), path)
+        except InspectorError as error:
+            self._say(str(error))
+            self._metrics.unaudited(NAME, "not redacted")
+            return False
+        self._registry.forget(run)
+        return True

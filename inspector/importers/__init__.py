@@ -1,5 +1,0 @@
-"""Other people's files to captures: what a file is decides its content, never its name."""
-
-from inspector.importers.sniffing import refuse_binary, sniff_and_read
-
-__all__ = ["refuse_binary", "sniff_and_read"]

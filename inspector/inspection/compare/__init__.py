@@ -1,0 +1,39 @@
+"""Two captures side by side: what the models generated, what the servers delivered, and the findings.
+
+The three are compared apart, so that "same tokens, different delivery" (a server's fault) and
+"different tokens" (sampling, template, model) are told from each other. Left is the reference.
+"""
+
+from inspector.inspection.compare.comparison import Apart, ChoiceComparison, Comparison, Divergence, Outcome
+from inspector.inspection.compare.inspections import compare, compare_all
+from inspector.inspection.compare.matching import FindingPairs
+from inspector.inspection.compare.sentence import labels
+from inspector.inspection.compare.sequences import Counts, Fold, Lane, Sides, Stretch, folds, lay
+from inspector.inspection.compare.settings import Setting
+from inspector.inspection.compare.significance import Repeats, significance
+from inspector.inspection.compare.texts import FieldPair, Piece, diff
+
+__all__ = [
+    "Apart",
+    "ChoiceComparison",
+    "Comparison",
+    "Counts",
+    "Divergence",
+    "FieldPair",
+    "FindingPairs",
+    "Fold",
+    "Lane",
+    "Outcome",
+    "Piece",
+    "Repeats",
+    "Setting",
+    "Sides",
+    "Stretch",
+    "compare",
+    "compare_all",
+    "diff",
+    "folds",
+    "labels",
+    "lay",
+    "significance",
+]

@@ -1,0 +1,308 @@
+"""The sentence that sums up a comparison, by rules: which side is at fault, and where it begins."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from inspector.analysis.audit import KINDS, Finding, Kind, Rejection, Severity, Side
+from inspector.analysis.audit.clauses import loss_clauses
+from inspector.analysis.audit.missing_ids import ids_hint
+from inspector.analysis.audit.words import field_words, quote
+from inspector.capture.formats import listed
+from inspector.inspection.compare.causes import cause
+from inspector.inspection.compare.comparison import ChoiceComparison, Divergence, Outcome
+from inspector.inspection.compare.matching import FindingPairs
+from inspector.inspection.compare.settings import Setting
+from inspector.inspection.inspection import Inspection
+from inspector.protocol.harmony.text import text_of
+
+_SERVERS: Final = frozenset(kind for kind, info in KINDS.items() if info.side in {Side.TEXT, Side.ABORT})
+"""Kinds that a server causes, whatever the model emitted."""
+
+_MODELS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
+_BROKEN_OFF: Final = frozenset({Kind.SERVER_ERROR, Kind.DISCONNECTED})
+
+_BY_IDS: Final = "Compared by the token IDs of both sides."
+_BY_FINALS: Final = (
+    "Compared by the final objects. Without token IDs, text missing on both sides cannot be detected."
+)
+
+
+class Judgement(NamedTuple):
+    """What the comparison says."""
+
+    outcome: Outcome
+    sentence: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Everything that the sentence depends on."""
+
+    left: Inspection
+    right: Inspection
+    choices: Sequence[ChoiceComparison]
+    findings: FindingPairs
+    settings: Sequence[Setting]
+
+    @property
+    def by_token(self) -> bool:
+        """True when both sides have ids."""
+        return all(one.tokens is not None for one in self.choices)
+
+    @property
+    def apart(self) -> list[str]:
+        """Fields that were delivered with other texts."""
+        unequal = {pair.field for one in self.choices for pair in one.delivered if pair.equal is False}
+        return [field_words(field) for field in sorted(unequal)]
+
+    @property
+    def shared(self) -> str:
+        """What both servers did wrong."""
+        return _clauses([one for one, _ in self.findings.both if one.severity is Severity.ERROR])
+
+
+def labels(left: Inspection, right: Inspection) -> tuple[str, str]:
+    """Names of the sides: their versions if these differ."""
+    mine, other = left.reading.server_version, right.reading.server_version
+    if mine and other and mine != other:
+        return mine, other
+    return "the left server", "the right server"
+
+
+def judge(pair: Pair) -> Judgement:
+    """The outcome in words."""
+    known = [one.same_generated for one in pair.choices]
+    if (nothing := _nothing(pair)) is not None:
+        return nothing
+    if None in known or (False in known and not pair.by_token):
+        return _untold(pair, known)
+    if False in known:
+        return _gave_up(pair) or _other_tokens(pair)
+    if pair.findings.equal and not pair.apart:
+        return _same(pair)
+    if (both := _stopped_apart(pair)) is not None:
+        return both
+    subject = "The tokens are the same" if pair.by_token else "The servers' final texts are the same"
+    return Judgement(Outcome.DELIVERY, f"{subject}; {_who(pair)}.", _delivery_why(pair))
+
+
+def _same(pair: Pair) -> Judgement:
+    subject = "The tokens are the same" if pair.by_token else "The servers' final texts are the same"
+    if not (pair.left.reading.spec.delivers and pair.right.reading.spec.delivers):
+        return Judgement(
+            Outcome.SAME, f"{subject}.", "A list of token IDs contains no delivered text to compare."
+        )
+    shared = f"; both servers {pair.shared}" if pair.shared else ""
+    why = _BY_IDS if pair.by_token else _BY_FINALS
+    if shared and pair.left.reading.server_version != pair.right.reading.server_version:
+        why = f"The version makes no difference here. {why}"
+    return Judgement(Outcome.SAME, f"{subject}, and so is the delivered text{shared}.", why)
+
+
+def _who(pair: Pair) -> str:
+    """Who lost what; errors of one side only come first."""
+    names = labels(pair.left, pair.right)
+    mine, other = (_clauses(_faults(one)) for one in (pair.findings.errors_left, pair.findings.errors_right))
+    if mine and other:
+        return f"{names[0]} {mine}, and {names[1]} {other}"
+    if mine or other:
+        return f"only {names[0] if mine else names[1]} {mine or other}"
+    if pair.apart:
+        return f"the delivery differs in {listed(pair.apart)}, but neither server lost anything"
+    alone = (*pair.findings.only_left, *pair.findings.only_right)
+    return f"the delivered texts are the same too, and only the findings differ ({_kinds(alone)})"
+
+
+def _faults(errors: Sequence[Finding]) -> list[Finding]:
+    """Errors of the server. Equal tokens contain the model's errors on both sides, reported or not."""
+    return [one for one in errors if one.kind not in _MODELS]
+
+
+def _delivery_why(pair: Pair) -> str:
+    endpoints = [one.reading.header.endpoint for one in (pair.left, pair.right)]
+    if endpoints[0] is not endpoints[1]:
+        return (
+            f"The endpoints ({listed([str(one) for one in endpoints])}) have different fields: compare the "
+            "findings of each side."
+        )
+    mine, other = (_faults(one) for one in (pair.findings.errors_left, pair.findings.errors_right))
+    if mine and other:
+        what = "Each server has its own fault."
+    elif mine or other:
+        what = "The model did the same on both sides, so the fault is the server's."
+    else:
+        what = "The servers handle the same tokens differently."
+    if pair.shared:
+        what += f" Both servers {pair.shared}."
+    return f"{what} {_BY_IDS if pair.by_token else _BY_FINALS}"
+
+
+def _gave_up(pair: Pair) -> Judgement | None:
+    """Streams that agree until one server stops: its later tokens are unknown, not different."""
+    place = next(one.divergence for one in pair.choices if one.divergence is not None)
+    cut = [
+        name
+        for name, one in zip(labels(pair.left, pair.right), (pair.left, pair.right), strict=True)
+        if _token(one, place) is None and any(finding.kind in _BROKEN_OFF for finding in one.findings)
+    ]
+    if len(cut) != 1 or sum(one.same_generated is False for one in pair.choices) != 1:
+        return None
+    why = f"The tokens of {cut[0]} from token {place.token:,} on are unknown, not different."
+    rejected = [
+        next((one.delivered for one in alone if one.kind in _MODELS), None)
+        for alone in (pair.findings.only_left, pair.findings.only_right)
+    ]
+    if None not in rejected and rejected[0] != rejected[1]:
+        left, right = (quote(one or "") for one in rejected)
+        why += (
+            f" The parser errors differ: {left} on the left, {right} on the right. "
+            f"{cause(pair.left.reading, pair.right.reading, pair.settings)}"
+        )
+    elif any(rejected):
+        why += f" The other stream shows the model's format error: {next(filter(None, rejected))}."
+    else:
+        why += f" {_delivery_why(pair)}"
+    return Judgement(
+        Outcome.DELIVERY,
+        f"The tokens are the same up to token {place.token:,}, where {cut[0]} stops; {_who(pair)}.",
+        why,
+    )
+
+
+def _stopped_apart(pair: Pair) -> Judgement | None:
+    """Streams with the same sent tokens that both end at a rejection, but not at the same one."""
+    left, right = pair.left.stopped, pair.right.stopped
+    if left is None or right is None or left.choice != right.choice or _rejected(left) == _rejected(right):
+        return None
+    choice = f" of choice {left.choice}" if left.choice else ""
+    headers = [one.error.reason.in_header for one in (left, right)]
+    what = "headers" if all(headers) else "tokens or headers" if any(headers) else "tokens"
+    sentence = (
+        f"The tokens sent are the same up to token {left.sent:,}{choice}, where both servers stop at "
+        f"different rejected {what}: {_rejected(left)} on the left, {_rejected(right)} on the right"
+    )
+    unsent = f"Neither server sent the rejected {what}." if left.unsent and right.unsent else ""
+    why = (cause(pair.left.reading, pair.right.reading, pair.settings), unsent, _BY_IDS)
+    return Judgement(
+        Outcome.TOKENS,
+        "; ".join([sentence, *_also(pair, _SERVERS - _BROKEN_OFF)]) + ".",
+        " ".join(filter(None, why)),
+    )
+
+
+def _rejected(stopped: Rejection) -> str:
+    token_id = stopped.error.token_id
+    if token_id is not None:
+        return quote(text_of([token_id]) or str(token_id), 24)
+    return (
+        f"a header with {quote(stopped.error.quoted, 24)}" if stopped.error.quoted else quote(stopped.words)
+    )
+
+
+def _also(pair: Pair, kinds: Collection[Kind]) -> list[str]:
+    """What each server did besides, a clause for each that did something."""
+    errors = (pair.findings.errors_left, pair.findings.errors_right)
+    return [
+        f"{name} also {words}"
+        for name, alone in zip(labels(pair.left, pair.right), errors, strict=True)
+        if (words := _clauses([one for one in alone if one.kind in kinds]))
+    ]
+
+
+def _other_tokens(pair: Pair) -> Judgement:
+    place = next(one.divergence for one in pair.choices if one.divergence is not None)
+    names = labels(pair.left, pair.right)
+    sentence = "; ".join([_divergence_words(pair, place), *_also(pair, _SERVERS)])
+    why = [cause(pair.left.reading, pair.right.reading, pair.settings)]
+    for name, one in zip(names, (pair.left, pair.right), strict=True):
+        if any(finding.kind is Kind.COUNT_MISMATCH for finding in one.findings):
+            why.append(
+                f"According to its token count, {name} did not send all token IDs, so some may be unknown."
+            )
+    return Judgement(Outcome.TOKENS, f"{sentence}.", " ".join(why))
+
+
+def _divergence_words(pair: Pair, place: Divergence) -> str:
+    left, right = (_token(one, place) for one in (pair.left, pair.right))
+    where = f"token {place.token:,}" + (f" of choice {place.choice}" if place.choice else "")
+    if left is None or right is None:
+        short, long = ("left", "right") if left is None else ("right", "left")
+        return (
+            f"The tokens are the same, but the {short} stream ends before {where}; the {long} one continues"
+        )
+    return f"The tokens differ from {where} on: {left} on the left, {right} on the right"
+
+
+def _token(one: Inspection, place: Divergence) -> str | None:
+    choice = next((choice for choice in one.reading.choices if choice.index == place.choice), None)
+    if choice is None or place.token >= len(choice.tokens):
+        return None
+    token_id = choice.tokens.ids[place.token]
+    return quote(text_of([token_id]) or str(token_id), 24)
+
+
+def _nothing(pair: Pair) -> Judgement | None:
+    """Responses of which one failed before its first token: there is nothing to compare it with."""
+    names = ("left", "right")
+    empty = [
+        (name, one)
+        for name, one in zip(names, (pair.left, pair.right), strict=True)
+        if any(finding.kind in _BROKEN_OFF for finding in one.findings)
+        and not any(choice.tokens or choice.deltas or choice.finals for choice in one.reading.choices)
+    ]
+    if not empty or any(one.same_generated is not None for one in pair.choices):
+        return None
+    who = "Neither server" if len(empty) == 2 else f"The {empty[0][0]} server"
+    verb = "delivered anything" if len(empty) == 2 else "delivered nothing"
+    return Judgement(
+        Outcome.UNKNOWN,
+        f"{who} {verb}, so there is nothing to compare.",
+        " ".join(f"{name.capitalize()}: {one.verdict.sentence}" for name, one in empty),
+    )
+
+
+def _untold(pair: Pair, known: Sequence[bool | None]) -> Judgement:
+    unequal = [one.field for choice in pair.choices for one in choice.generated if one.equal is False]
+    if len(pair.left.reading.choices) != len(pair.right.reading.choices):
+        subject = "The two responses have different numbers of choices"
+    elif None in known or not unequal:
+        subject = "It is unknown whether the tokens are the same"
+    else:
+        fields = listed([field_words(field) for field in dict.fromkeys(unequal)])
+        subject = f"The final texts differ in {fields}, and it is unknown whether model or server caused this"
+    texts = (
+        f"the delivered texts differ in {listed(pair.apart)}"
+        if pair.apart
+        else "the delivered texts are the same"
+    )
+    blind = {
+        name: one.reading
+        for name, one in (("left", pair.left), ("right", pair.right))
+        if not all(choice.has_ids for choice in one.reading.choices)
+    }
+    why = (
+        f"The {' and the '.join(blind)} capture {'has' if len(blind) == 1 else 'have'} no token IDs. "
+        + " ".join(dict.fromkeys(map(ids_hint, blind.values())))
+        if blind
+        else "Compare responses to the same request."
+    )
+    return Judgement(Outcome.UNKNOWN, f"{subject}; {texts}.", why)
+
+
+def _clauses(errors: Sequence[Finding]) -> str:
+    """Errors as what a server did, e.g. `lost 2 tokens of the reasoning and closed the connection early`."""
+    found = loss_clauses(errors)
+    kinds = {one.kind for one in errors}
+    if Kind.SERVER_ERROR in kinds:
+        found.append("aborted with an error")
+    if Kind.DISCONNECTED in kinds:
+        found.append("closed the connection early")
+    if errors and not found:
+        found.append(f"failed with {_kinds(errors)}")
+    return listed(found)
+
+
+def _kinds(findings: Sequence[Finding]) -> str:
+    return listed(sorted({KINDS[one.kind].label for one in findings}))

@@ -1,0 +1,112 @@
+"""Texts of two sides, field by field, with what differs in them.
+
+Words first, then characters inside small replaced stretches: a lost token is seen as its own letters,
+and a long text costs no more than its words.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from inspector.inspection.compare.sequences import Lane, Sides, lay
+
+_WORDS: Final = re.compile(r"\w+|\s+|[^\w\s]", re.UNICODE)
+_FINE_AT_MOST: Final = 1_000_000
+"""Product of lengths up to which a replaced stretch is compared by characters."""
+
+
+class Piece(NamedTuple):
+    """Neighbouring characters of one lane; a side that lacks them has empty text."""
+
+    lane: Lane
+    left: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldPair:
+    """One field on both sides; None where a side cannot know its text."""
+
+    field: str
+    left: str | None
+    right: str | None
+
+    @property
+    def equal(self) -> bool | None:
+        """None when a side is unknown."""
+        return None if self.left is None or self.right is None else self.left == self.right
+
+    def pieces(self) -> list[Piece]:
+        """What the two texts share and what not; empty when a side is unknown."""
+        return [] if self.left is None or self.right is None else diff(self.left, self.right)
+
+
+def pair_fields(left: Mapping[str, str] | None, right: Mapping[str, str] | None) -> tuple[FieldPair, ...]:
+    """Fields that have text on a side, in the order of their first appearance; None is a side unknown."""
+    mine, other = left or {}, right or {}
+    fields = [field for field in {**mine, **other} if mine.get(field) or other.get(field)]
+    return tuple(
+        FieldPair(
+            field,
+            None if left is None else mine.get(field, ""),
+            None if right is None else other.get(field, ""),
+        )
+        for field in fields
+    )
+
+
+def diff(left: str, right: str) -> list[Piece]:
+    """What two texts share and what not; the left texts joined are `left`, the right ones `right`."""
+    if left == right:
+        return [Piece(Lane.SAME, left, right)] if left else []
+    return list(_joined(_coarse(_WORDS.findall(left), _WORDS.findall(right))))
+
+
+def _coarse(left: list[str], right: list[str]) -> Iterator[Piece]:
+    changed: list[list[str]] = [[], []]
+    for lane, a, b in _by_stretch(lay(left, right), left, right):
+        if lane is Lane.SAME:
+            yield from _fine("".join(changed[0]), "".join(changed[1]))
+            changed = [[], []]
+            yield Piece(lane, a, b)
+        else:  # words lost and words replaced side by side are one change
+            changed[0].append(a)
+            changed[1].append(b)
+    yield from _fine("".join(changed[0]), "".join(changed[1]))
+
+
+def _by_stretch(sides: Sides, left: list[str], right: list[str]) -> Iterator[Piece]:
+    for one in sides.stretches:
+        yield Piece(
+            one.lane,
+            "".join(left[one.left_start : one.left_end]),
+            "".join(right[one.right_start : one.right_end]),
+        )
+
+
+def _fine(left: str, right: str) -> Iterator[Piece]:
+    if not left and not right:
+        return
+    if not left or not right:
+        yield Piece(Lane.ONLY_LEFT if left else Lane.ONLY_RIGHT, left, right)
+        return
+    sides = lay(left, right) if len(left) * len(right) <= _FINE_AT_MOST else None
+    # Letters that happen to be shared tell nothing about two different words.
+    if sides is None or sides.counts.equal * 2 < min(len(left), len(right)):
+        yield Piece(Lane.REPLACED, left, right)
+        return
+    yield from _by_stretch(sides, list(left), list(right))
+
+
+def _joined(found: Iterator[Piece]) -> Iterator[Piece]:
+    open_: Piece | None = None
+    for one in found:
+        if open_ is not None and open_.lane is one.lane:
+            open_ = Piece(one.lane, open_.left + one.left, open_.right + one.right)
+            continue
+        if open_ is not None:
+            yield open_
+        open_ = one
+    if open_ is not None:
+        yield open_

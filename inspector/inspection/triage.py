@@ -1,0 +1,96 @@
+"""Decides whether a file or pasted text is a capture or plain text, and diagnoses it.
+
+The `diagnose` command and the Diagnose page both start here, so they give the same result for the same bytes.
+"""
+
+import io
+import re
+from typing import Final
+
+from inspector.analysis.reading import read
+from inspector.capture.capture import Capture
+from inspector.capture.errors import CaptureError, InspectorError
+from inspector.files.compression import HEAD, decompress
+from inspector.files.store import LIMIT_BYTES, loads
+from inspector.inspection.inspection import examine
+from inspector.issues import Because, Diagnosis, DiagnosisOutcome, diagnose_capture, diagnose_text
+
+FOREIGN_LIMIT: Final = 64 * 2**20
+"""A larger file is treated as a log, even if it begins like JSON or an event stream."""
+_HEAD: Final = 2**16
+_OWN: Final = b'"harmony_capture"'
+_BEGINS: Final = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*"
+    rb"(?:[{\[]|HTTP/[0-9.]+ [0-9]|(?:data|event|id|retry)?: ?|[0-9]{1,6}(?:[\s,]+[0-9]{1,6}){3})"
+)
+"""How captures and other files with a response begin: JSON, an event stream, a list of token IDs."""
+_BESIDE: Final = 64 * 2**10
+"""Up to so many bytes are one response, whose own text may show what no finding explains."""
+
+
+def may_be_capture(head: bytes) -> bool:
+    """True if bytes begin like a capture, or like another file with a response."""
+    return _BEGINS.match(head) is not None
+
+
+def most_bytes(head: bytes) -> int:
+    """How large a file may be to be read as a capture."""
+    return LIMIT_BYTES if _OWN in head[:_HEAD] else FOREIGN_LIMIT
+
+
+def is_log(content: bytes, name: str) -> bool:
+    """True for a text that is no capture, as logs are; also compressed."""
+    try:
+        head = decompress(io.BufferedReader(io.BytesIO(content)), name).peek(HEAD)[:_HEAD]
+    except InspectorError:
+        return False
+    return bool(head.strip()) and b"\0" not in head and not may_be_capture(head)
+
+
+def of_content(content: bytes, name: str) -> tuple[Diagnosis, Capture | None]:
+    """The diagnosis of bytes, and the capture that it rests on, if they are one.
+
+    Raises:
+        CaptureError: for a capture that cannot be read, and for several in one file.
+    """
+    capture = _capture(content, name)
+    if capture is None:
+        return _of_text(content), None
+    reading = read(capture)
+    findings = examine(reading).findings
+    diagnosis = diagnose_capture(findings, reading)
+    events = [event.data for event in reading.events]
+    if not any(choice.tokens or choice.deltas for choice in reading.choices) and not diagnosis.answers:
+        if _OWN not in content[:_HEAD]:
+            return _of_text(content), None  # the error of a server, as somebody saved it
+        return diagnose_text(events) if findings else diagnosis, capture
+    if len(content) <= _BESIDE and not diagnosis.settled:
+        by_text = diagnose_text(events)
+        if by_text.outcome is DiagnosisOutcome.KNOWN and _by_message(by_text):
+            return by_text, capture
+    return diagnosis, capture
+
+
+def _of_text(content: bytes) -> Diagnosis:
+    return diagnose_text(content.decode("utf-8", "replace"))
+
+
+def _by_message(diagnosis: Diagnosis) -> bool:
+    return any(reason.because is Because.MESSAGE for reason in diagnosis.answers[0].reasons)
+
+
+def _capture(content: bytes, name: str) -> Capture | None:
+    """The capture in bytes; None if there is none."""
+    if not may_be_capture(content[:_HEAD]) or len(content) > most_bytes(content):
+        return None
+    try:
+        found = loads(content, name)
+    except CaptureError:
+        if _OWN in content[:_HEAD]:
+            raise
+        return None
+    if len(found) != 1:
+        raise CaptureError(
+            name, f"contains {len(found)} captures, but diagnose takes one; use audit for all of them"
+        )
+    return found[0]

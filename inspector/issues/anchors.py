@@ -1,0 +1,61 @@
+"""Releases by file and line: `serving_chat.py:1305` with line 741 is vLLM 0.13.0.
+
+The table, `releases.yaml`, is made by `python -m tools.make_releases`; this module looks up.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from inspector.issues.safe_yaml import read_yaml
+from inspector.issues.versions import as_version
+
+DEFAULT_FILE: Final = Path(__file__).with_name("releases.yaml")
+
+
+class Anchor(NamedTuple):
+    """A place that a log line or a traceback names."""
+
+    file: str
+    """Path or file name, as far as it is told."""
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Releases:
+    """Lines of Harmony serving by release and file, and the releases whose source has certain texts."""
+
+    lines: Mapping[str, Mapping[str, frozenset[int]]]
+    texts: Mapping[str, frozenset[str]]
+
+    def of(self, places: Iterable[Anchor]) -> tuple[str, ...]:
+        """Releases that have all of the places; places that no release has do not count."""
+        found: set[str] | None = None
+        for place in places:
+            having = {version for version, files in self.lines.items() if _has(files, place)}
+            if having:
+                found = having if found is None else found & having
+        return tuple(sorted(found or (), key=lambda version: as_version(version) or ()))
+
+
+@cache
+def releases() -> Releases:
+    """The table that comes with this package."""
+    loaded = read_yaml(DEFAULT_FILE.read_text(encoding="utf-8"))
+    return Releases(
+        lines={
+            version: {file: frozenset(lines) for file, lines in files.items()}
+            for version, files in loaded["releases"].items()
+        },
+        texts={text: frozenset(versions) for text, versions in loaded["texts"].items()},
+    )
+
+
+def _has(files: Mapping[str, frozenset[int]], place: Anchor) -> bool:
+    return any(
+        place.line in lines
+        for file, lines in files.items()
+        if f"/{place.file}".endswith(f"/{file}") or f"/{file}".endswith(f"/{place.file}")
+    )

@@ -1,0 +1,394 @@
+"""A capture's findings to known issues: ids for each finding, and ranked answers for the whole."""
+
+import dataclasses
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from typing import Final, NamedTuple
+
+from inspector.analysis.audit import KINDS, Finding, Kind, Side, explain
+from inspector.analysis.audit.missing_ids import evidence_hint
+from inspector.analysis.audit.verdict import Level, Verdict, verdict
+from inspector.analysis.reading import Reading
+from inspector.capture.capture import ENDPOINT_GUESSED, Endpoint
+from inspector.issues.catalogue import catalogue
+from inspector.issues.cause import (
+    SHOWN,
+    Cause,
+    cause_of,
+    over_all_findings,
+    server_lost,
+    situation_among,
+    together,
+)
+from inspector.issues.evidence import Evidence
+from inspector.issues.forms import Place, finding_holds, request_holds, token_places, told_words
+from inspector.issues.issue import FindingForm, Issue
+from inspector.issues.issue import Side as IssueSide
+from inspector.issues.judges import Judgement, judgements
+from inspector.issues.ranking import Answer, Because, Reason, of_rejection, ranked, sides, version_reason
+from inspector.issues.release_bounds import Bounds, release_bounds
+from inspector.issues.result import Diagnosis, Failure, sentence
+from inspector.issues.scan import VersionSeen
+from inspector.issues.steps import situation_of
+from inspector.protocol.harmony.parser_errors import parser_error
+from inspector.protocol.harmony.text import text_of
+from inspector.protocol.harmony.violations import BETWEEN, Violation
+
+_LOOK_BACK: Final = 8
+"""Places before a finding that are looked at; several forms of an issue may stand close together."""
+_REFUSALS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
+_WORDS: Final = _REFUSALS | {Kind.SERVER_ERROR}
+"""Kinds whose `delivered` holds the parser's or the server's own words."""
+_BY_FINAL: Final = frozenset(
+    {
+        Kind.MISROUTED,
+        Kind.DROPPED,
+        Kind.GARBLED,
+        Kind.COUNT_MISMATCH,
+        Kind.UNSERVED,
+        Kind.PROTOCOL,
+        Kind.NO_ANSWER,
+    }
+)
+"""Kinds that a header in the final object of Responses can explain."""
+_SERVERS: Final = frozenset(kind for kind, info in KINDS.items() if info.side in {Side.TEXT, Side.ABORT}) | {
+    Kind.SERVER_ERROR
+}
+"""Kinds that are about what the server did."""
+_BY_TOKENS: Final = _REFUSALS | {
+    Kind.UNSERVED,
+    Kind.TRUNCATED,
+    Kind.GARBLED,
+    Kind.DISCONNECTED,
+    Kind.SPECIAL_TOKEN_IN_BODY,
+}
+"""Kinds that a token form alone can explain."""
+_OF_HEADERS: Final = frozenset({Kind.UNKNOWN_HEADER, Kind.UNOFFERED_CALL, Kind.NO_ANSWER})
+"""Kinds that a form of a header or a message can explain besides."""
+_BESIDE: Final = frozenset({Kind.UNOFFERED_CALL})
+"""Kinds that say what a token form says, where no tokens are known; they do not limit an entry."""
+
+
+def match_findings(
+    findings: Sequence[Finding], reading: Reading, issues: Sequence[Issue] | None = None
+) -> list[tuple[str, ...]]:
+    """Ids of known issues for each finding, best first, at most three each."""
+    return [
+        tuple(answer.issue.id for answer in answers[:SHOWN])
+        for answers in answers_of_findings(findings, reading, issues)
+    ]
+
+
+def named_causes(findings: Sequence[Finding], reading: Reading) -> tuple[list[Finding], list[Cause | None]]:
+    """The findings with their `known_issues`, and the cause of each; None where none is known."""
+    answers = answers_of_findings(findings, reading)
+    named = [
+        dataclasses.replace(finding, known_issues=tuple(one.issue.id for one in found[:SHOWN]))
+        for finding, found in zip(findings, answers, strict=True)
+    ]
+    situation = situation_among(named, reading)
+    return named, [cause_of(found, situation) for found in answers]
+
+
+def answers_of_findings(
+    findings: Sequence[Finding], reading: Reading, issues: Sequence[Issue] | None = None
+) -> list[list[Answer]]:
+    """Ranked answers for each finding."""
+    if not findings:
+        return []
+    by_choice = {(choice.index, False): Evidence(reading, choice) for choice in reading.choices}
+    if any(finding.facts.reconstructed for finding in findings):
+        rebuilt = (choice.rebuilt for choice in reading.choices)
+        by_choice |= {(one.index, True): Evidence(reading, one) for one in rebuilt if one is not None}
+    kinds = frozenset(finding.kind for finding in findings)
+    listed = _catalogue() if issues is None else list(map(_listed, issues))
+    known = _candidates(listed, reading, list(by_choice.values()), kinds)
+    found: list[list[Answer]] = []
+    for finding in findings:
+        key = (finding.choice, bool(finding.facts.reconstructed))
+        evidence = by_choice.get(key, by_choice[reading.choice.index, False])
+        answers = (_answer(one, finding, evidence) for one in known if finding.kind in one.kinds)
+        found.append(ranked(answer for answer in answers if answer is not None))
+    rejected = next((place for place, one in enumerate(findings) if one.kind in _REFUSALS), None)
+    for place, finding in enumerate(findings):
+        if (
+            finding.kind is Kind.SERVER_ERROR
+            and rejected is not None
+            and parser_error(finding.delivered or "") is not None
+        ):
+            found[place] = of_rejection(found[place], found[rejected])
+    return over_all_findings(findings, found)
+
+
+def answers_of_capture(
+    findings: Sequence[Finding], reading: Reading, issues: Sequence[Issue] | None = None
+) -> list[Answer]:
+    """Ranked answers for a capture: the verdict's first; of equals the one that explains more findings."""
+    return together(findings, answers_of_findings(findings, reading, issues), reading)
+
+
+def diagnose_capture(findings: Sequence[Finding], reading: Reading) -> Diagnosis:
+    """The findings of a capture as a diagnosis: a failure each, ranked answers over all."""
+    found = answers_of_findings(findings, reading)
+    failures = tuple(
+        Failure(message=explain(finding), count=1, answers=tuple(answers[:SHOWN]))
+        for finding, answers in zip(findings, found, strict=True)
+    )
+    answers = tuple(together(findings, found, reading))
+    version = reading.server_version
+    judged = None if failures else verdict(reading, findings)
+    blame = sides(answers, raw=reading.spec.raw)
+    proven = blame == (IssueSide.SERVER,) and server_lost(findings, reading)
+    return Diagnosis(
+        sentence=sentence(answers, failures, blame=blame, proven=proven)
+        if judged is None
+        else judged.sentence,
+        sides=blame,
+        answers=answers,
+        failures=failures,
+        version=version,
+        server=reading.engine.label,
+        versions=(VersionSeen(version, "the capture", 0),) if version else (),
+        situation=situation_of(reading),
+        judges=_judges(findings, reading),
+        paste_next=_ask_for(reading, judged),
+        proven=judged is not None and judged.level is Level.CLEAN,
+    )
+
+
+def _ask_for(reading: Reading, judged: Verdict | None) -> str:
+    """How to get the evidence that a capture lacks; empty where it lacks none."""
+    if judged is not None:
+        return judged.why if judged.level is Level.UNKNOWN else ""
+    if all(choice.has_ids for choice in reading.choices):
+        return ""
+    return evidence_hint(reading)
+
+
+class _Listed(NamedTuple):
+    """An issue with what is the same for all captures."""
+
+    issue: Issue
+    possible: frozenset[Kind]
+    """Kinds of finding that it can explain if its token form holds."""
+    without: frozenset[Kind]
+    """Those that it can explain without that."""
+    by_message: bool
+    """Whether a message of the final object can show it."""
+
+
+@cache
+def _catalogue() -> Sequence[_Listed]:
+    return tuple(map(_listed, catalogue()))
+
+
+def _listed(issue: Issue) -> _Listed:
+    by_message = bool(issue.tokens)
+    return _Listed(issue, _kinds(issue, bool(issue.tokens)), _kinds(issue, False), by_message)
+
+
+class _Candidate(NamedTuple):
+    """An issue that the endpoint and the request allow, with what is the same for all findings."""
+
+    issue: Issue
+    kinds: frozenset[Kind]
+    """Kinds of finding that it can explain at all."""
+    places: Mapping[tuple[int, bool], Sequence[Place]]
+    """Where its token forms hold, by choice and whether its tokens were reconstructed."""
+    asked: Reason | None
+    released: Callable[[Issue], Reason | None]
+    """What the server's release says about an issue."""
+
+
+def _candidates(
+    known: Sequence[_Listed], reading: Reading, by_choice: Sequence[Evidence], wanted: frozenset[Kind]
+) -> list[_Candidate]:
+    """The issues that can explain findings of the kinds that are wanted."""
+    found = []
+    told = _BY_FINAL if any(one.told_messages for one in by_choice) else frozenset[Kind]()
+    guessed = ENDPOINT_GUESSED in reading.notes
+    endpoint, engine, request = reading.header.endpoint, reading.engine, reading.header.request
+    version = reading.server_version
+    released = partial(
+        version_reason,
+        version=version,
+        engine=engine if reading.engine_told else None,
+        bounds=release_bounds(reading) if version is None else Bounds(),
+    )
+    for issue, possible, without, by_message in known:
+        if wanted.isdisjoint(possible) and not (by_message and not wanted.isdisjoint(told)):
+            continue
+        if issue.endpoints and endpoint not in issue.endpoints and not guessed:
+            continue
+        if issue.engines and engine.name not in issue.engines:
+            continue
+        asked = request_holds(issue, request)
+        if asked is False or (asked is None and issue.request and not (issue.patterns or issue.may_match)):
+            continue
+        places = {_key(one): token_places(issue, one) for one in by_choice} if issue.tokens else {}
+        kinds = possible if any(places.values()) else without
+        if by_message:
+            kinds |= told
+        if wanted.isdisjoint(kinds):
+            continue
+        words = ", ".join(f"{key} {wanted}" for key, wanted in issue.request.items())
+        reason = Reason(Because.REQUEST, f"the request has {words}") if asked else None
+        found.append(_Candidate(issue, kinds, places, reason, released))
+    return found
+
+
+def _key(evidence: Evidence) -> tuple[int, bool]:
+    return evidence.choice.index, evidence.choice.reconstructed
+
+
+def _kinds(issue: Issue, shown: bool) -> frozenset[Kind]:
+    """Kinds that an issue can explain; `shown` where its token form holds somewhere."""
+    kinds = frozenset[Kind]().union(*(form.kinds for form in issue.findings))
+    by_form = shown and not _limited(issue)
+    if by_form:
+        kinds |= _BY_TOKENS
+        if any(form.message or form.violations - BETWEEN for form in issue.tokens):
+            kinds |= _OF_HEADERS
+    return kinds | _WORDS if by_form or issue.patterns or issue.may_match else kinds
+
+
+def _limited(issue: Issue) -> bool:
+    """Whether an entry explains the kinds of its findings only."""
+    return any(form.kinds - _BESIDE for form in issue.findings)
+
+
+def _judges(findings: Sequence[Finding], reading: Reading) -> tuple[Judgement, ...]:
+    refused = {finding.choice for finding in findings if finding.kind in _REFUSALS}
+    choice = next((one for one in reading.choices if one.index in refused), None)
+    return () if choice is None else judgements(choice.tokens.ids)
+
+
+def _answer(one: _Candidate, finding: Finding, evidence: Evidence) -> Answer | None:
+    near = _near(one.places.get(_key(evidence), ()), finding, evidence)
+    reasons = _reasons(one.issue, finding, evidence, near)
+    if not reasons:
+        return None
+    release = one.released(one.issue) if _release_counts(one.issue, finding, evidence) else None
+    if release is not None:
+        did = one.issue.sides[0] is IssueSide.SERVER and finding.kind in _SERVERS
+        if release.because is Because.OUTSIDE and (did or not _by_tokens(reasons)):
+            return None
+        reasons.append(release)
+    if one.asked is not None:
+        reasons.append(one.asked)
+    return Answer(issue=one.issue, reasons=tuple(reasons))
+
+
+def _by_tokens(reasons: Sequence[Reason]) -> bool:
+    return not {Because.TOKENS, Because.SUPPOSED}.isdisjoint(reason.because for reason in reasons)
+
+
+def _release_counts(issue: Issue, finding: Finding, evidence: Evidence) -> bool:
+    """Whether the server's release can speak for or against an issue.
+
+    It says what a server did, and nothing about what the model wrote; plain completions are not parsed.
+    """
+    if evidence.reading.header.endpoint is Endpoint.COMPLETIONS:
+        return False
+    if issue.sides[0] is IssueSide.SERVER:
+        return not (finding.kind in _REFUSALS and finding.sent)
+    return finding.kind in _SERVERS
+
+
+def _reasons(issue: Issue, finding: Finding, evidence: Evidence, near: Place | None) -> list[Reason]:
+    reasons: list[Reason] = []
+    by_ids = finding.kind in _REFUSALS and bool(evidence.ids) and evidence.has_all(finding)
+    if issue.tokens_lost and finding.kind in _REFUSALS and evidence.ids and finding.sent:
+        return []  # what was rejected is in the stream as the message quotes it
+    told = told_words(issue, finding, evidence)
+    held = [form for form in issue.findings if finding_holds(form, finding, evidence)]
+    if held:
+        reasons.append(
+            Reason(_held(held, finding, evidence), f"the finding {KINDS[finding.kind].label} matches it")
+        )
+    elif _limited(issue) and finding.kind not in _WORDS and not told:
+        return []
+    supposed = _supposed(issue, finding, evidence)
+    if near is not None and finding.kind in _BY_TOKENS | _OF_HEADERS:
+        reasons.append(Reason(Because.TOKENS, near.words))
+    elif told:
+        reasons.append(Reason(Because.TOKENS, told))
+    elif by_ids and not issue.patterns:
+        return reasons
+    elif by_ids and issue.tokens:
+        return []  # the ids are known and have another form: the words alone would mislead
+    elif supposed is not None:
+        if not supposed:
+            return []  # no token that the format allows before the rejected one makes the form
+        reasons.append(supposed[0])
+    elif finding.kind in _REFUSALS and evidence.opened and _opens(issue):
+        return []
+    if finding.kind in _WORDS:
+        words = finding.delivered or ""
+        for patterns, because in (
+            (issue.patterns, Because.MESSAGE),
+            (issue.may_match, Because.PART_OF_MESSAGE),
+        ):
+            if any(pattern.expression.search(words) for pattern in patterns):
+                reasons.append(Reason(because, f"the message is “{words}”"))
+                break
+    return reasons
+
+
+def _held(forms: Sequence[FindingForm], finding: Finding, evidence: Evidence) -> Because:
+    """How much it says that a finding has one of an issue's forms."""
+    if evidence.has_several_causes(finding):
+        return Because.OPEN_FINDING
+    exact = any(form.codes or form.message for form in forms)
+    return Because.EXACT_FINDING if exact else Because.FINDING
+
+
+def _supposed(issue: Issue, finding: Finding, evidence: Evidence) -> list[Reason] | None:
+    """Whether the rejected token makes the issue's form after a stop token that the format allows before it.
+
+    None where that says nothing: the tokens are known, or the issue's form is not one between messages.
+    """
+    if (
+        not any(form.violations & BETWEEN for form in issue.tokens)
+        or not evidence.supposed
+        or finding.kind not in _REFUSALS
+        or finding.sent
+    ):
+        return None
+    found: list[Reason] = []
+    for number, one in enumerate(evidence.supposed):
+        for place in token_places(issue, one):
+            if place.end == len(one.ids):
+                stop = text_of([one.ids[-2]])
+                said = f"{text_of([one.ids[-1]])} was rejected, and the open message ends in {stop}"
+                found.append(
+                    Reason(Because.SUPPOSED, said)
+                    if number == 0
+                    else Reason(Because.PART_OF_MESSAGE, f"{said}, if it was closed so")
+                )
+    return found
+
+
+def _opens(issue: Issue) -> bool:
+    """True for an issue that shows at the beginning of a completion only."""
+    return bool(issue.tokens) and all(form.violations == {Violation.NO_HEADER} for form in issue.tokens)
+
+
+def _near(places: Sequence[Place], finding: Finding, evidence: Evidence) -> Place | None:
+    """Where a token form stands at a finding, or next to it; a broken connection is at what broke it."""
+    if finding.kind is Kind.DISCONNECTED:
+        reading = evidence.reading
+        if reading.header.endpoint not in reading.engine.silent:
+            return None  # an error of the parser does not break this connection
+        refused = [one.at for one in evidence.choice.transcript.refusals[:1]]
+        refused.append(len(evidence.ids) - 1)
+        return next((place for place in places if any(place.start <= at < place.end for at in refused)), None)
+    if finding.token_start is None or finding.token_end is None:
+        return None
+    after = bisect_right(places, finding.token_end, key=lambda place: place.start)
+    # Forms are short, but for whole messages and headers; those of one form do not overlap.
+    close = places[max(after - _LOOK_BACK, 0) : after]
+    # A message that ends where a token is rejected does not explain why it was sampled.
+    begin = finding.token_start + (finding.kind is Kind.UNEXPECTED_TOKEN)
+    return next((place for place in close if begin <= place.end), None)

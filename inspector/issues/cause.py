@@ -1,0 +1,265 @@
+"""The cause named for a finding: what it rests on, how sure the match is, and what looks the same.
+
+The confidence is that of the match on this stream, not of the catalogue's entry.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+from inspector.analysis.audit import KINDS, Code, Finding, Severity
+from inspector.analysis.audit import Side as FindingSide
+from inspector.analysis.audit.verdict import clauses
+from inspector.analysis.reading import Reading
+from inspector.issues.catalogue import issues
+from inspector.issues.issue import Confidence, Issue, Side
+from inspector.issues.ranking import Answer, Because, Reason, ranked
+from inspector.issues.steps import Situation, beside, first_step, situation_of
+from inspector.protocol.engines import DEFAULT
+
+T = TypeVar("T")
+
+_EVIDENCE: Final[Mapping[Because, int]] = {
+    Because.TOKENS: 4,
+    Because.MESSAGE: 3,
+    Because.SUPPOSED: 2,
+    Because.EXACT_FINDING: 3,
+    Because.FINDING: 2,
+    Because.OPEN_FINDING: 1,
+    Because.PART_OF_MESSAGE: 1,
+}
+"""What can lead to an answer, by strength."""
+_ASIDE: Final = frozenset({Because.RATE, Because.NOT_RATE, Because.HINT, Because.INSIDE})
+_OF_A_MESSAGE: Final = frozenset(
+    {
+        Because.TOKENS,
+        Because.SUPPOSED,
+        Because.MESSAGE,
+        Because.PART_OF_MESSAGE,
+        Because.OPEN_FINDING,
+        Because.INSIDE,
+        Because.OUTSIDE,
+    }
+)
+"""What one message of a capture shows: its tokens and the parser's words about them."""
+_FINDINGS: Final = frozenset({Because.FINDING, Because.EXACT_FINDING})
+_ONE_MESSAGE: Final = Reason(Because.ONE_MESSAGE, "nothing but one message speaks for it")
+_DISPLACED: Final = frozenset({Code.CALL_INDEX_UNNAMED, Code.CALL_INDEX_OUT_OF_PLACE})
+_ALTERNATIVES: Final = 2
+_ORDER: Final = (Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH)
+SHOWN: Final = 3
+"""Issues of one finding."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternative:
+    """A cause that looks the same on this stream."""
+
+    id: str
+    sentence: str
+    experiment: str
+    """A command whose result tells it from the cause."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """An issue of the catalogue named for a finding."""
+
+    id: str
+    title: str
+    sentence: str
+    """The issue, what else it may be, and the first step."""
+    evidence: tuple[str, ...]
+    """Each ends the sentence "This matches because ..."."""
+    confidence: Confidence
+    first_step: str
+    alternatives: tuple[Alternative, ...] = ()
+
+
+def cause_of(answers: Sequence[Answer], situation: Situation) -> Cause | None:
+    """The first answer with what to do in a situation, or None."""
+    if not answers:
+        return None
+    best = answers[0]
+    others = tuple(_alternatives(best, answers[1:]))
+    issue = best.issue
+    sure = _confidence(best, alone=not others)
+    step = first_step(issue, situation)
+    return Cause(
+        id=issue.id,
+        title=issue.title,
+        sentence=_sentence(issue, step, sure, others),
+        evidence=tuple(reason.words for reason in best.reasons),
+        confidence=sure,
+        first_step=step,
+        alternatives=others,
+    )
+
+
+def leading(named: Sequence[T | None], findings: Sequence[Finding], reading: Reading) -> T | None:
+    """What is named for the first clause of the verdict for which something is, by its first such finding.
+
+    All that gives advice for a capture begins with this: verdict, report and diagnosis.
+    """
+    if not any(named):
+        return None
+    by_finding = {id(finding): one for finding, one in zip(findings, named, strict=True)}
+    for clause in clauses(reading, findings):
+        for finding in clause.findings:
+            if (found := by_finding[id(finding)]) is not None:
+                return found
+    return None
+
+
+def situation_among(findings: Sequence[Finding], reading: Reading) -> Situation:
+    """The situation of several findings: the issue that the verdict names decides the release."""
+    named = [finding.known_issues[0] if finding.known_issues else None for finding in findings]
+    issue = issues().get(leading(named, findings, reading) or "")
+    situation = situation_of(reading)
+    return situation if issue is None else beside(issue, situation)
+
+
+def server_lost(findings: Sequence[Finding], reading: Reading) -> bool:
+    """Whether token IDs show that the server delivered other text than was generated."""
+    ids = {choice.index for choice in reading.choices if choice.has_ids}
+    return any(KINDS[one.kind].side is FindingSide.TEXT and one.choice in ids for one in findings)
+
+
+def together(
+    findings: Sequence[Finding], found: Sequence[Sequence[Answer]], reading: Reading
+) -> list[Answer]:
+    """The answers to all findings of a capture, that of the verdict first; see `answers_of_capture`."""
+    found = [_settled(answers[:SHOWN]) for answers in found]
+    first = leading([answers[0] if answers else None for answers in found], findings, reading)
+    best: dict[str, Answer] = {}
+    explained: dict[str, int] = {}
+    errors: set[str] = set()
+    for finding, answers in zip(findings, found, strict=True):
+        if finding.severity is Severity.ERROR:
+            errors |= {answer.issue.id for answer in answers}
+        for answer in answers:
+            name = answer.issue.id
+            explained[name] = explained.get(name, 0) + 1
+            if name not in best or answer.weight > best[name].weight:
+                best[name] = answer
+    if first is not None:
+        best[first.issue.id] = first
+    return sorted(
+        best.values(),
+        key=lambda one: (
+            one is not first,
+            one.issue.id not in errors,
+            -one.weight,
+            -explained[one.issue.id],
+        ),
+    )
+
+
+def over_all_findings(findings: Sequence[Finding], found: Sequence[Sequence[Answer]]) -> list[list[Answer]]:
+    """The answers to each finding, in the light of the other findings."""
+    displaced = next(
+        (answers for one, answers in zip(findings, found, strict=True) if one.code in _DISPLACED), ()
+    )
+    moved = {answer.issue.id for answer in displaced}
+    found = [
+        ranked([*displaced, *(answer for answer in answers if answer.issue.id not in moved)])
+        if one.code is Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN
+        else answers
+        for one, answers in zip(findings, found, strict=True)
+    ]
+    choices: dict[str, set[int]] = {}
+    for finding, answers in zip(findings, found, strict=True):
+        for answer in answers:
+            choices.setdefault(answer.issue.id, set()).add(finding.choice)
+    rejected = (one for one in reversed(findings) if KINDS[one.kind].side is FindingSide.MODEL)
+    malformed_at = {one.choice: one.token_start or 0 for one in rejected}
+    settled = []
+    for finding, answers in zip(findings, found, strict=True):
+        at = malformed_at.get(finding.choice)
+        malformed = at is not None and (finding.token_start is None or finding.token_start >= at)
+        shown = _OF_A_MESSAGE | _FINDINGS if malformed else _OF_A_MESSAGE
+        doubted = [
+            replace(answer, reasons=(*answer.reasons, _ONE_MESSAGE))
+            if answer.issue.accuses
+            and len(choices[answer.issue.id]) == 1
+            and {reason.because for reason in answer.reasons} <= shown
+            else answer
+            for answer in answers
+        ]
+        any_other = any(_ONE_MESSAGE not in answer.reasons for answer in doubted)
+        settled.append(ranked(doubted) if any_other else [])
+    return settled
+
+
+def _settled(answers: Sequence[Answer]) -> list[Answer]:
+    """The answers to one finding with the confidence of their match, less behind the first."""
+    if not answers:
+        return []
+    first = _confidence(answers[0], alone=not _alternatives(answers[0], answers[1:]))
+    below = Confidence.MEDIUM if first is Confidence.HIGH else Confidence.LOW
+    rest = [
+        replace(one, sure=min(below, _confidence(one, alone=True), key=_ORDER.index)) for one in answers[1:]
+    ]
+    return [replace(answers[0], sure=first), *rest]
+
+
+def _sentence(issue: Issue, step: str, sure: Confidence, others: Sequence[Alternative]) -> str:
+    if not others:
+        opening = "Looks like" if sure is Confidence.LOW else "Known issue"
+        return f"{opening}: {issue.title}. {step}"
+    other = others[0]
+    return f"Looks like: {issue.title}. {step} Or: {other.sentence} To tell them apart: `{other.experiment}`"
+
+
+def _strength(answer: Answer) -> int:
+    return max((_EVIDENCE.get(reason.because, 0) for reason in answer.reasons), default=0)
+
+
+def _confidence(best: Answer, *, alone: bool) -> Confidence:
+    kinds = {reason.because for reason in best.reasons}
+    strength = _strength(best)
+    released = best.issue.sides[0] is Side.SERVER and DEFAULT.program in best.issue.affected
+    if Because.ONE_MESSAGE in kinds:
+        return Confidence.LOW
+    if best.issue.general or (Because.OUTSIDE in kinds and Because.TOKENS not in kinds):
+        open_release = Because.EXACT_FINDING in kinds and released and Because.INSIDE not in kinds
+        sure = Confidence.MEDIUM if strength >= 2 and not open_release else Confidence.LOW
+    elif strength >= 3:
+        sure = Confidence.HIGH
+    elif strength == 2:
+        sure = Confidence.MEDIUM if not released or Because.INSIDE in kinds else Confidence.LOW
+    else:
+        sure = Confidence.LOW
+    if alone:
+        return sure
+    return Confidence.MEDIUM if sure is Confidence.HIGH else Confidence.LOW
+
+
+def _alternatives(best: Answer, answers: Sequence[Answer]) -> list[Alternative]:
+    """Answers that rest on the same evidence, where an experiment tells them from the best."""
+    found: list[Alternative] = []
+    kinds = {reason.because for reason in best.reasons} - _ASIDE
+    for one in answers:
+        if {reason.because for reason in one.reasons} - _ASIDE != kinds:
+            continue
+        if one.issue.general and not best.issue.general:
+            continue
+        experiment = _experiment(best, one)
+        if experiment:
+            found.append(Alternative(id=one.issue.id, sentence=f"{one.issue.title}.", experiment=experiment))
+    return found[:_ALTERNATIVES]
+
+
+def _experiment(first: Answer, second: Answer) -> str:
+    """A command that separates two answers: the release where it tells, else what the catalogue knows."""
+    released = {Because.INSIDE, Because.OUTSIDE}
+    decided = any(reason.because in released for reason in (*first.reasons, *second.reasons))
+    texts = [
+        one.issue.affected[DEFAULT.program].text
+        for one in (first, second)
+        if DEFAULT.program in one.issue.affected
+    ]
+    if not decided and len(set(texts)) == 2:
+        releases = f"{texts[0]} means the first, {texts[1]} the second"
+        return f"curl -s http://localhost:8000/version  # {releases}"
+    return second.issue.experiment or first.issue.experiment

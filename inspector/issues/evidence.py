@@ -1,0 +1,391 @@
+"""What the forms ask of a reading, computed once: states, headers, events, what a loss looks like."""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import islice
+from math import isqrt
+from typing import Final
+
+from inspector.analysis.alignment import embed_or_align
+from inspector.analysis.audit import KINDS, Finding, Rejection, Side, rejection, server_errors
+from inspector.analysis.audit.finding import Missing
+from inspector.analysis.audit.kinds import Code, Kind
+from inspector.analysis.audit.missing_ids import ids_missing
+from inspector.analysis.reading import ChoiceReading, Reading
+from inspector.analysis.reading import Evidence as Generated
+from inspector.capture.capture import EventKind
+from inspector.capture.deltas import CONTENT, tool_index
+from inspector.issues.final_messages import final_texts, told_messages
+from inspector.issues.issue import Ended
+from inspector.protocol.harmony.parser_errors import Reason, parser_error
+from inspector.protocol.harmony.states import State, after
+from inspector.protocol.harmony.text import text_of
+from inspector.protocol.harmony.transcript import Message, Refusal
+from inspector.protocol.harmony.violations import Violated, Violation, between, of_body, of_header
+from inspector.protocol.harmony.vocab import Marker, encode, encode_plain, is_marker
+
+_ENDED: Final[Mapping[str, Ended]] = {
+    "length": Ended.LENGTH,
+    "max_output_tokens": Ended.LENGTH,
+    "stop": Ended.STOP,
+    "tool_calls": Ended.STOP,
+    "completed": Ended.STOP,
+}
+"""What `finish_reason` of chat and completions, and the status of Responses, say of the end."""
+
+
+def ended_of(choice: ChoiceReading) -> Ended:
+    """How a response ended, as the server told it."""
+    return _ENDED.get(choice.finish_reason or "", Ended.UNKNOWN)
+
+
+_WHOLE: Final = frozenset({Kind.COUNT_MISMATCH, Kind.TRUNCATED, Kind.NO_ANSWER})
+"""Kinds that are about the response as a whole."""
+_TWO_TOKENS: Final = 300
+"""Characters of which no single token of the vocabulary has so many."""
+_TOLD_AT_MOST: Final = 200
+"""Messages of a final object that are looked at; each is compared with each finding, for each issue."""
+_HEADER_TOKENS: Final = 400
+_HEADER_TEXT: Final = 2000
+"""What of a header is searched; a header that a model loops in shows its form there."""
+_REFUSALS: Final = frozenset(kind for kind, info in KINDS.items() if info.side is Side.MODEL)
+
+
+class Evidence:
+    """A reading with what the forms ask of it, computed once."""
+
+    def __init__(
+        self,
+        reading: Reading,
+        choice: ChoiceReading | None = None,
+        *,
+        supposed: Sequence[int] | None = None,
+        stopped: Rejection | None = None,
+    ) -> None:
+        self.reading = reading
+        self.choice = choice or reading.choice
+        self._supposed = supposed
+        found = rejection(reading) if stopped is None else stopped
+        self.rejection = found if found is not None and found.choice == self.choice.index else None
+        """What the server's error says that its parser rejected, if it is of this choice."""
+        self.holes = ids_missing(reading)
+        """True when ids are missing inside the stream: then no form of tokens can be judged."""
+        self.ids: Sequence[int] = self.choice.tokens.ids if self.choice.has_ids and not self.holes else ()
+        """The ids sent, and the rejected one where nothing but it can be missing."""
+        if supposed is not None:
+            self.ids = supposed
+        elif (
+            self.rejected_at is not None
+            and self.rejection is not None
+            and self.rejection.token_id is not None
+        ):
+            self.ids = [*self.ids, self.rejection.token_id]
+        self._parts: dict[int, dict[str, str]] = {}  # by first token of the message
+        self._mixtures: dict[int, bool] = {}  # by first token of the event
+
+    @cached_property
+    def told(self) -> bool:
+        """True when the server told the client of an error."""
+        return bool(server_errors(self.reading))
+
+    @cached_property
+    def rejected_at(self) -> int | None:
+        """Where the rejected token stands after the ids sent; None when others are missing before it."""
+        if self._supposed is not None:
+            return len(self._supposed) - 1
+        stopped = self.rejection
+        if stopped is None or not stopped.sent or stopped.token_id is None or self.holes:
+            return None
+        # Words of a header may be missing before its end; between messages nothing but the token is rejected.
+        next_one = stopped.missing is Missing.NONE or (
+            stopped.missing is Missing.POSSIBLE and not stopped.error.reason.in_header
+        )
+        return stopped.sent if next_one else None
+
+    def has_all(self, finding: Finding) -> bool:
+        """True when the ids hold all that a finding is about."""
+        return self.rejection is None or finding.kind not in _REFUSALS or self.rejected_at is not None
+
+    def has_several_causes(self, finding: Finding) -> bool:
+        """Whether a finding is about delivered text alone, which model and server can both have made so."""
+        if finding.code is Code.ARGUMENTS_INVALID_ORIGIN_UNKNOWN:
+            return True
+        choice = self.choice
+        known = choice.has_ids or choice.evidence is Generated.FINAL_OBJECT_AND_COUNT
+        return finding.kind is Kind.NO_ANSWER and not known
+
+    @cached_property
+    def supposed(self) -> tuple["Evidence", ...]:
+        """The rejected token after each stop token that can have closed the open message, usual one first.
+
+        Empty if the rejected token and the tokens before it are known, or where a header was rejected.
+        """
+        stopped = self.rejection
+        if stopped is None or stopped.error.reason is not Reason.NOT_START or stopped.token_id is None:
+            return ()
+        if self._supposed is not None or self.rejected_at is not None:
+            return ()
+        last = stopped.token_id
+        return tuple(
+            Evidence(self.reading, self.choice, supposed=(Marker.MESSAGE, stop, last), stopped=stopped)
+            for stop in self._stops()
+        )
+
+    def _stops(self) -> tuple[int, ...]:
+        """How the message that was open can have ended, by its header or by the field of its text."""
+        last = next(reversed(self.choice.transcript.messages), None) if self.ids else None
+        header = None if last is None else last.header
+        if last is not None and header is not None and (last.in_body or header.channel or header.recipient):
+            called, final = header.recipient is not None, header.channel == "final"
+        elif self.choice.deltas:
+            field = self.choice.deltas[-1].field
+            called, final = tool_index(field) is not None, field == CONTENT
+        else:
+            return (Marker.END, Marker.RETURN, Marker.CALL)
+        if called:
+            return (Marker.CALL, Marker.END)
+        return (Marker.RETURN, Marker.END) if final else (Marker.END, Marker.RETURN)
+
+    @cached_property
+    def opened(self) -> bool:
+        """True when the completion began with a header, so that a rejected one is not its first."""
+        first = next(iter(self.choice.tokens.ids), None) if self.choice.has_ids else None
+        return bool(self.choice.deltas) or first in (Marker.CHANNEL, Marker.START)
+
+    @cached_property
+    def told_messages(self) -> list[dict[str, str]]:
+        """Messages as the final object of Responses has them, the first ones, with `parts` and a name."""
+        return [] if self.ids else list(islice(told_messages(self.reading), _TOLD_AT_MOST))
+
+    def told_at(self, finding: Finding) -> list[dict[str, str]]:
+        """Those of them that a finding is about; all, for a finding about the response as a whole."""
+        if finding.kind in _WHOLE:
+            return self.told_messages
+        text = (finding.generated or finding.delivered or "").strip()
+        if not text:
+            return []
+        # A gap may be laid a character off where texts begin and end alike: a rotation of the same text.
+        return [
+            one
+            for one in self.told_messages
+            if text == one["name"] or (one["body"] and (text in one["body"] or one["body"] in text * 2))
+        ]
+
+    def repeated_at(self, finding: Finding) -> list[dict[str, str]]:
+        """The messages whose text a finding says was delivered once more; such a finding has no tokens."""
+        text = (finding.delivered or "").strip()
+        if finding.kind is not Kind.DUPLICATED or not text or not self.ids:
+            return []
+        bodies = (self.parts(one) for one in self.choice.transcript.messages if one.in_body)
+        return [one for one in bodies if one["body"].strip() == text]
+
+    @cached_property
+    def inner(self) -> bool:
+        """True when text is missing inside a message that goes on after it."""
+        if self.ids:
+            return False
+        return any(
+            _inside(final, [delta.text for delta in self.choice.deltas if delta.field == field], ends)
+            for field, final, ends in final_texts(self.reading, self.choice)
+        )
+
+    @cached_property
+    def whole_step(self) -> bool:
+        """True when one delta brought the text of several tokens.
+
+        Only ASCII counts: a character of several tokens comes as one delta with the last of them.
+        """
+        return any(
+            delta.text.isascii() and len(delta.text) > 1 and len(encode_plain(delta.text[:_TWO_TOKENS])) > 1
+            for delta in self.choice.deltas
+            if not delta.field.endswith(".name")
+        )
+
+    def second_copy(self, finding: Finding) -> bool:
+        """True if a finding's text was delivered in another field, or appears twice in the final object."""
+        text = finding.generated or ""
+        if not text or self.ids:
+            return False
+        return any(
+            fields - {finding.field}
+            for size in _divisors(len(text))
+            if (fields := self._copies.get(text[:size])) and text[:size] * (len(text) // size) == text
+        )
+
+    @cached_property
+    def _copies(self) -> dict[str, set[str | None]]:
+        """The texts of which there is another copy, with the fields that have it ("": repeated)."""
+        found: dict[str, set[str | None]] = {}
+        for field, body in self.choice.delivered().other.items():
+            found.setdefault(body, set()).add(field)
+        called = Counter(one["body"] for one in self.told_messages if one["recipient"])
+        for body, times in called.items():
+            if times > 1:
+                found.setdefault(body, set()).add("")
+        return found
+
+    @cached_property
+    def streamed(self) -> bool:
+        """True when the answer came as server-sent events."""
+        return any(event.kind is EventKind.SSE for event in self.reading.events)
+
+    @cached_property
+    def cut(self) -> bool:
+        """True when the connection broke off without an end."""
+        reading = self.reading
+        return reading.stream.terminal_event is None and reading.end is not None and reading.end.cut
+
+    @cached_property
+    def states(self) -> list[State]:
+        """The state before each token, and the one after the last."""
+        refused: set[int | None] = {refusal.at for refusal in self.choice.transcript.refusals}
+        refused.add(self.rejected_at)
+        # A completion that brings its own <|start|> begins between messages.
+        state = State.BETWEEN if self.ids and self.ids[0] == Marker.START else State.ROLE
+        found = [state]
+        for place, token_id in enumerate(self.ids):
+            state = State.REFUSED if place in refused else after(state, token_id)
+            found.append(state)
+        if self.rejection is not None and self.rejected_at is None:
+            found[-1] = State.REFUSED
+        return found
+
+    @cached_property
+    def violations(self) -> list[tuple[int, int, Violated]]:
+        """Violations of the grammar, with the first token and past the last of what each is about."""
+        if not self.ids:
+            return []
+        ids, transcript = self.ids, self.choice.transcript
+        rejected = None if self.rejection is None or self._supposed is not None else self.rejection.header
+        found: list[tuple[int, int, Violated | None]] = []
+        if self._supposed is not None:
+            return [(len(ids) - 2, len(ids), violated)] if (violated := between(ids, len(ids) - 1)) else []
+        for refusal in transcript.refusals:
+            if refusal.at >= 0:
+                found.append(self._refused(refusal))
+        if (
+            self.rejected_at is not None
+            and self.rejection is not None
+            and not self.rejection.error.reason.in_header
+        ):
+            at = self.rejected_at
+            found.append((max(at - 1, 0), at + 1, between(ids, at)))
+        for message in transcript.messages:
+            start, end = message.start, min(message.body, message.start + _HEADER_TOKENS)
+            if rejected is not None and start == rejected[0] and self.rejection is not None:
+                error, in_prompt = self.rejection.error, message.in_prompt
+                found.append((start, len(ids), of_header(ids, start, len(ids), error, in_prompt=in_prompt)))
+            elif message.in_body:
+                violated = of_header(ids, start, end, accepted=True, in_prompt=message.in_prompt)
+                found.append((start, message.body, violated))
+                violated = of_body(ids, message.body, message.body_end)
+                if violated is not None and violated.at is not None:
+                    found.append((violated.at, violated.at + 1, violated))
+            else:
+                violated = of_header(ids, start, end, in_prompt=message.in_prompt)
+                found.append((start, message.end, violated))
+        return sorted(
+            ((start, end, violated) for start, end, violated in found if violated is not None),
+            key=lambda span: span[:2],
+        )
+
+    def _refused(self, refusal: Refusal) -> tuple[int, int, Violated | None]:
+        if not refusal.in_header:
+            return max(refusal.at - 1, 0), refusal.at + 1, between(self.ids, refusal.at)
+        end = min(refusal.at + 1, refusal.start + _HEADER_TOKENS)
+        error = parser_error(refusal.words)
+        violated = of_header(self.ids, refusal.start, end, error, in_prompt=refusal.in_prompt)
+        return refusal.start, refusal.at + 1, violated
+
+    def told_violation(self, told: Mapping[str, str]) -> Violation | None:
+        """What is wrong with a header that the final object tells, as far as its recipient shows it."""
+        recipient = told["recipient"][:_HEADER_TEXT]
+        repeated = recipient.startswith(Marker.START.text)  # read where the role of the prompt was known
+        before = "" if repeated else f"{Marker.START.text}assistant{Marker.CHANNEL.text}commentary "
+        addressed = "" if recipient.startswith("<|") else "to="
+        ids = encode(f"{before}{addressed}{recipient}{Marker.MESSAGE.text}")
+        violated = of_header(ids, 0, len(ids), accepted=True, in_prompt=repeated)
+        return None if violated is None else violated.violation
+
+    def message_at(self, token: int | None) -> Message | None:
+        """The message that a token belongs to."""
+        if token is None:
+            return None
+        messages = self.choice.transcript.messages
+        before = bisect_right(messages, token, key=lambda one: one.start) - 1
+        return messages[before] if before >= 0 and token < messages[before].end else None
+
+    def parts(self, message: Message) -> dict[str, str]:
+        """Role, channel, recipient, content type and body of a message; what is absent is ''."""
+        if message.start in self._parts:
+            return self._parts[message.start]
+        header = message.header
+        self._parts[message.start] = {
+            "role": header.role or "",
+            "channel": header.channel or "",
+            "recipient": header.recipient or "",
+            "content_type": header.content_type or "",
+            "body": text_of(self.ids[message.body : message.body_end]),
+            "name": "",
+        }
+        return self._parts[message.start]
+
+    @cached_property
+    def tokens_by_event(self) -> dict[int, list[int]]:
+        """Tokens that came in each event."""
+        found: dict[int, list[int]] = {}
+        if self.ids:
+            for place, event in enumerate(self.choice.tokens.events):
+                if event >= 0:
+                    found.setdefault(event, []).append(place)
+        return found
+
+    def crowded(self, finding: Finding) -> bool | None:
+        """Whether an event at the finding brought several tokens; None when that is not known."""
+        counts = [len(places) for places in self._events(finding)]
+        return any(count > 1 for count in counts) if counts else None
+
+    def boundary(self, finding: Finding) -> bool | None:
+        """Whether such an event holds body tokens and framing; None when that is not known."""
+        groups = self._events(finding)
+        return any(self._mixed(places) for places in groups) if groups else None
+
+    def _mixed(self, places: list[int]) -> bool:
+        """Whether the tokens of an event are of body and framing both."""
+        known = self._mixtures.get(places[0])
+        if known is None:
+            known = len({self.states[place] is State.BODY for place in places}) > 1 or (
+                len(places) > 1 and any(is_marker(self.ids[place]) for place in places)
+            )
+            self._mixtures[places[0]] = known
+        return known
+
+    def _events(self, finding: Finding) -> list[list[int]]:
+        if finding.event_start is None or finding.event_end is None:
+            return []
+        by_event = self.tokens_by_event
+        return [
+            by_event[event] for event in range(finding.event_start, finding.event_end) if event in by_event
+        ]
+
+
+def _inside(final: str, deltas: Sequence[str], ends: frozenset[int]) -> bool:
+    """Whether a gap of the deltas against a final text ends inside one of its messages."""
+    if "".join(deltas) == final:
+        return False
+    gaps, _ = embed_or_align(final, deltas)
+    return any(not _reaches(final, start, end, ends) for start, end, _before, _after in gaps)
+
+
+def _reaches(final: str, start: int, end: int, ends: frozenset[int]) -> bool:
+    """Whether a gap ends with a message, laid further on while its two edges have the same characters."""
+    while end < len(final) and end not in ends and final[start] == final[end]:
+        start, end = start + 1, end + 1
+    return end >= len(final) or end in ends
+
+
+def _divisors(size: int) -> set[int]:
+    low = [one for one in range(1, isqrt(size) + 1) if size % one == 0]
+    return {*low, *(size // one for one in low)}

@@ -1,0 +1,191 @@
+"""Answers: issues with the reasons that lead to them, best first. The weights stand in one table.
+
+Rules of thumb behind the weights: the text or the tokens of an issue come first, then what was asked,
+then the version; a general entry yields to a precise one; between entries that make the same text the
+likelier one wins until a hint, a rate, a version or the tokens speak for another.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from inspector.capture.formats import listed
+from inspector.issues.issue import Asked, Confidence, Issue, Side
+from inspector.issues.release_bounds import Bounds
+from inspector.issues.versions import as_version
+from inspector.protocol.engines import DEFAULT, ENGINES, Engine
+
+
+class Because(StrEnum):
+    """What an answer rests on."""
+
+    MESSAGE = "message"
+    PART_OF_MESSAGE = "message of several issues"
+    TOKENS = "tokens"
+    SUPPOSED = "tokens that were not sent"
+    """Tokens that the format puts before the rejected one, in the place of those that were not sent."""
+    FINDING = "finding"
+    EXACT_FINDING = "finding by code or message"
+    OPEN_FINDING = "finding that several causes have"
+    """What was delivered, where nothing tells whether the model wrote it so."""
+    REQUEST = "request"
+    BEGINNING = "beginning of the message"
+    HINT = "hint"
+    ENDPOINT = "endpoint against"
+    RATE = "rate"
+    NOT_RATE = "rate against"
+    INSIDE = "version"
+    OUTSIDE = "version against"
+    ONE_MESSAGE = "one message against"
+    """An entry that accuses, and nothing but one message leads to it."""
+
+
+_WEIGHTS: Final = {
+    Because.MESSAGE: 40,
+    Because.TOKENS: 40,
+    Because.EXACT_FINDING: 40,
+    Because.FINDING: 30,
+    Because.OPEN_FINDING: 30,
+    Because.SUPPOSED: 30,
+    Because.RATE: 20,
+    Because.REQUEST: 15,
+    Because.HINT: 14,
+    Because.PART_OF_MESSAGE: 12,
+    Because.BEGINNING: 12,
+    Because.INSIDE: 8,
+    Because.NOT_RATE: -10,
+    Because.ENDPOINT: -20,
+    Because.OUTSIDE: -30,
+    Because.ONE_MESSAGE: -100,
+}
+_GENERAL: Final = -25
+_ASKED_FOR: Final = 30
+"""More for a request that is known to make what the tokens show."""
+_ALL_THAT_IS_KNOWN: Final = 25
+"""More for what a request asks for where the tokens before the rejected one were not sent."""
+_LESS_LIKELY: Final = -6
+"""For each entry that shares the text and is likelier."""
+_SUPPORT: Final = frozenset({Because.TOKENS, Because.REQUEST, Because.HINT, Because.RATE, Because.INSIDE})
+"""What tells entries of one text apart."""
+_AGAINST: Final = frozenset({Because.NOT_RATE, Because.ENDPOINT, Because.OUTSIDE, Because.ONE_MESSAGE})
+_OPEN: Final = Bounds()
+_CONFIDENCE: Final = {Confidence.HIGH: 2, Confidence.MEDIUM: 1, Confidence.LOW: 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One thing that speaks for an answer, or against it."""
+
+    because: Because
+    words: str
+    """Ends the sentence "This matches because ..."."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One issue that may explain a failure."""
+
+    issue: Issue
+    reasons: tuple[Reason, ...]
+    contested: bool = False
+    """Other entries make the same text."""
+    sure: Confidence | None = None
+    """How sure the match is among the answers to one finding; None where no finding leads here."""
+
+    @property
+    def match(self) -> Confidence:
+        """How sure it is that this entry is what happened here; `issue.confidence` is of the entry itself."""
+        if self.sure is not None:
+            return self.sure
+        kinds = {reason.because for reason in self.reasons}
+        if kinds & _AGAINST:
+            return Confidence.LOW
+        if Because.TOKENS in kinds:
+            return Confidence.HIGH
+        supported = bool(kinds & _SUPPORT)
+        if kinds & {Because.MESSAGE, Because.EXACT_FINDING}:
+            return Confidence.HIGH if supported or not self.contested else Confidence.MEDIUM
+        if kinds & {Because.FINDING, Because.PART_OF_MESSAGE}:
+            return Confidence.MEDIUM if supported else Confidence.LOW
+        return Confidence.LOW
+
+    @property
+    def weight(self) -> float:
+        """How much speaks for it; only good for comparing answers on the same failure."""
+        kinds = {reason.because for reason in self.reasons}
+        weight = sum(_WEIGHTS[kind] for kind in kinds)
+        if sum(reason.because is Because.HINT for reason in self.reasons) > 1:
+            weight += _WEIGHTS[Because.HINT]
+        if Because.OUTSIDE in kinds and Because.TOKENS in kinds:
+            # The tokens are there whatever the server's release makes of them.
+            weight -= _WEIGHTS[Because.OUTSIDE]
+        shown = {Because.TOKENS, Because.SUPPOSED, Because.MESSAGE, Because.PART_OF_MESSAGE}
+        if Because.REQUEST in kinds and kinds & shown and not self.issue.general:
+            weight += _ASKED_FOR
+            if Because.TOKENS not in kinds and Asked.SET in self.issue.request.values():
+                weight += _ALL_THAT_IS_KNOWN
+        if self.issue.general:
+            weight += _GENERAL
+            if {Because.TOKENS, Because.MESSAGE} <= kinds:  # one thing, told twice
+                weight -= _WEIGHTS[Because.MESSAGE]
+        weight += _LESS_LIKELY * len(self.issue.shares_text_with)
+        return weight + _CONFIDENCE[self.issue.confidence]
+
+
+def ranked(answers: Iterable[Answer]) -> list[Answer]:
+    """Best first; what weighs the same stays in the order of the catalogue."""
+    return sorted(answers, key=lambda answer: -answer.weight)
+
+
+def of_rejection(told: Sequence[Answer], rejected: Sequence[Answer]) -> list[Answer]:
+    """Answers to a parser's error: those to what it rejected, whose tokens decide; its words alone do not."""
+    named = {answer.issue.id for answer in rejected}
+    by_form = [
+        answer
+        for answer in told
+        if answer.issue.id not in named
+        and not {Because.FINDING, Because.EXACT_FINDING}.isdisjoint(one.because for one in answer.reasons)
+    ]
+    return ranked([*rejected, *by_form]) if rejected else list(told)
+
+
+def sides(answers: Sequence[Answer], *, raw: bool = False) -> tuple[Side, ...]:
+    """The sides at fault: those of the best answer, likeliest first.
+
+    On a `raw` endpoint, whose output no server parses, another one than its parser, if there is one.
+    """
+    found = answers[0].issue.sides if answers else ()
+    others = tuple(side for side in found if side is not Side.SERVER)
+    return others if raw and others else found
+
+
+def version_reason(
+    issue: Issue,
+    version: str | None,
+    source: str = "",
+    engine: Engine | None = None,
+    bounds: Bounds = _OPEN,
+) -> Reason | None:
+    """What the server and its version say about an issue; None when they say nothing.
+
+    Without `engine` the default is meant, and an issue of another one is not ruled out. `bounds` are those of
+    a release that is not known.
+    """
+    server = DEFAULT if engine is None else engine
+    affected = issue.affected.get(server.program)
+    others = [one.label for one in ENGINES if one.program in issue.affected]
+    if affected is None and engine is not None and others:
+        return Reason(Because.OUTSIDE, f"it is an issue of {listed(others)}, and this is {server.label}")
+    if affected is None:
+        return None
+    if version is None or as_version(version) is None:
+        inside, said = bounds.within(affected), f"{server.label} {bounds.words} (according to the stream)"
+    else:
+        inside = version in affected
+        said = f"{server.labelled(version)}{f' ({source})' if source else ''}"
+    if inside is None:
+        return None
+    if inside:
+        return Reason(Because.INSIDE, f"{said} is inside the affected versions {affected.text}")
+    return Reason(Because.OUTSIDE, f"{said} is outside the affected versions {affected.text}")

@@ -1,0 +1,192 @@
+"""What a diagnosis is: failures with their answers, the side at fault, and one sentence that says it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final, assert_never
+
+from inspector.issues.issue import Confidence, Issue, Side
+from inspector.issues.judges import Judgement
+from inspector.issues.paste import BREAKS_OFF
+from inspector.issues.ranking import Answer
+from inspector.issues.routes import Route
+from inspector.issues.scan import VersionSeen
+from inspector.issues.steps import Situation, beside, steps_for
+from inspector.issues.timeline import Count
+from inspector.protocol.engines import DEFAULT
+
+NOTHING: Final = "No known issue matches this text."
+_DIAGNOSE_LOG: Final = "docker logs CONTAINER 2>&1 | python -m inspector diagnose"
+_PASTE_NEXT: Final = (
+    "Paste the error line, the traceback down to its last line, or the server's log; "
+    "for missing text record the response with `python -m inspector record`."
+)
+
+
+class DiagnosisOutcome(StrEnum):
+    """What came out of a diagnosis."""
+
+    KNOWN = "known"
+    """A message of a program, or the findings of a capture, lead to an entry."""
+    ROUTED = "routed"
+    """The text is about another server, or about a server that does not start."""
+    UNKNOWN = "unknown"
+    """Something fails, and no entry knows it."""
+    NOTHING = "nothing"
+    """No failure and no entry."""
+
+
+_SURE: Final = 20
+"""Weight from which an answer is more than a possibility."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """One failure's text in the input, with what it may be."""
+
+    message: str
+    count: int
+    first_line: int | None = None
+    """Line number, from 1; None in a capture."""
+    answers: tuple[Answer, ...]
+    """Best first; empty when the catalogue does not know the text."""
+    around: tuple[tuple[str, ...], ...] = ()
+    """Lines around its first occurrences."""
+    share: float | None = None
+    """Of the requests to chat and Responses, where a log tells them."""
+    by_version: dict[str, int] = field(default_factory=dict)
+    cut: bool = False
+    """Whether the text ends within the message."""
+
+    @property
+    def general(self) -> bool:
+        """True when the text only carries other failures."""
+        return bool(self.answers) and all(answer.issue.general for answer in self.answers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """What a text says is wrong."""
+
+    sentence: str
+    """The side at fault first."""
+    sides: tuple[Side, ...]
+    """Likeliest first; empty when nothing is known."""
+    answers: tuple[Answer, ...]
+    """Ranked, over all failures."""
+    failures: tuple[Failure, ...]
+    notes: tuple[str, ...] = ()
+    version: str | None = None
+    """The server's version, when the evidence agrees on one."""
+    server: str = DEFAULT.label
+    """What the server is called that the versions are of."""
+    versions: tuple[VersionSeen, ...] = ()
+    lines: int = 0
+    characters: int = 0
+    requests: dict[str, int] = field(default_factory=dict)
+    """Requests by path, from an access log."""
+    timeline: tuple[Count, ...] = ()
+    """Failures by message, and requests under the name `requests`, by time and version."""
+    is_log: bool = False
+    situation: Situation = field(default_factory=Situation)
+    """What the steps of an answer depend on."""
+    judges: tuple[Judgement, ...] = ()
+    """For a capture with tokens that the format rejects: the results of strict and lenient parsing."""
+    route: Route | None = None
+    """Where the text belongs, if not to Harmony in vLLM."""
+    closest: tuple[Issue, ...] = ()
+    """Without an answer: the entries in the most similar words. None of them is said to be the cause."""
+    paste_next: str = ""
+    """Without an answer: what else to give."""
+    proven: bool = False
+    """Whether a capture without findings has evidence that nothing was lost; a text never has."""
+
+    def steps_for(self, issue: Issue) -> tuple[str, ...]:
+        """What to do about one issue on this server, best first; at least one step."""
+        first = self.answers[0].issue if self.answers else issue
+        return steps_for(issue, beside(first, self.situation))
+
+    def settles(self, issue: Issue) -> str:
+        """The one thing to run or do that shows whether it is this issue."""
+        return issue.settle or issue.experiment or self.steps_for(issue)[0]
+
+    @property
+    def outcome(self) -> DiagnosisOutcome:
+        """What came out, as a code."""
+        if self.route is not None:
+            return DiagnosisOutcome.ROUTED
+        if self.answers and self.sides:
+            return DiagnosisOutcome.KNOWN
+        return DiagnosisOutcome.UNKNOWN if self.failures else DiagnosisOutcome.NOTHING
+
+    @property
+    def settled(self) -> bool:
+        """True when an entry explains what was found, or when it is proven that nothing was lost."""
+        return self.outcome is DiagnosisOutcome.KNOWN or (
+            self.outcome is DiagnosisOutcome.NOTHING and self.proven
+        )
+
+    @property
+    def next_step(self) -> str:
+        """The first thing to do; empty where there is nothing to do."""
+        match self.outcome:
+            case DiagnosisOutcome.KNOWN:
+                return self.steps_for(self.answers[0].issue)[0]
+            case DiagnosisOutcome.ROUTED:
+                return self.route.steps[0] if self.route is not None else ""
+            case DiagnosisOutcome.UNKNOWN | DiagnosisOutcome.NOTHING:
+                return self.paste_next
+            case _:
+                assert_never(self.outcome)
+
+
+def sentence(
+    certain: Sequence[Answer],
+    failures: Sequence[Failure],
+    *,
+    blame: Sequence[Side] = (),
+    proven: bool = False,
+) -> str:
+    """One or two sentences: the side at fault first. `certain` are the answers to known failures.
+
+    `blame` is those sides of the first answer's issue that are possible here, if not all of them; `proven` is
+    true where tokens show that it is that side, whatever the issue is.
+    """
+    if not certain:
+        if failures:
+            first = failures[0]
+            if first.first_line is None:
+                return f"Unknown: no known issue explains the findings. {first.message}"
+            return f"Unknown: no known issue produces “{first.message}”."
+        return NOTHING
+    issue = certain[0].issue
+    blamed = _either([f"the {side}" for side in (blame or issue.sides)])
+    kinds = {failure.answers[0].issue.id for failure in failures if failure.answers and not failure.general}
+    more = f" Failures of other kinds: {len(kinds) - 1}." if len(kinds) > 1 else ""
+    told = certain[0].sure
+    sure = certain[0].weight >= _SURE if told is None else told is not Confidence.LOW
+    fault = "At fault" if sure or proven else "Possibly at fault"
+    looks = "" if sure or not proven else "Looks like: "
+    return f"{fault}: {blamed}. {looks}{issue.title}.{more}"
+
+
+def _either(words: Sequence[str]) -> str:
+    """`a`, `a or b`, `a, b or c`."""
+    return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else "".join(words)
+
+
+def paste_next(failures: Sequence[Failure], *, of_ours: bool, of_server: bool) -> str:
+    """What to give next for a text that no entry knows."""
+    if not failures:
+        return _PASTE_NEXT
+    message = failures[0].message
+    if failures[0].cut or message.startswith(BREAKS_OFF):
+        return "The message is cut off: paste the traceback down to its last line."
+    if of_server:
+        return "Paste the lines above it too: the first error of the server's log is the cause of later ones."
+    if of_ours:
+        return f"Paste the server's log for the same time: {_DIAGNOSE_LOG}"
+    return (
+        f"Nothing in this text is from {DEFAULT.label} or gpt-oss. If the request went to such a server, "
+        f"paste its log for the same time: {_DIAGNOSE_LOG}"
+    )

@@ -1,0 +1,190 @@
+"""What a text is about when it is not about Harmony in vLLM: another server, or a server that does not start.
+
+The table is `routes.yaml`: a new server needs no code. A route is no known issue and names no side at fault.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from inspector.issues.safe_yaml import read_yaml
+from inspector.issues.schema import Fields, anywhere, identifier, several, text, word
+from inspector.protocol.engines import DEFAULT, ENGINES
+
+DEFAULT_FILE: Final = Path(__file__).with_name("routes.yaml")
+
+
+class RouteKind(StrEnum):
+    """Where a text belongs."""
+
+    SERVER = "server"
+    """Another server, whose parser is its own."""
+    STARTUP = "startup"
+    """vLLM does not start, or its engine fails on the device."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """What a failure says more exactly than its route does."""
+
+    when: re.Pattern[str]
+    """Of the lines that fail; of the text where none does."""
+    sentence: str
+    step: str
+    """What to do first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Route:
+    """One place to send a reader to."""
+
+    id: str
+    kind: RouteKind
+    name: str
+    """The server's name, or what happens."""
+    sentence: str
+    steps: tuple[str, ...]
+    """What to do, best first."""
+    marks: tuple[re.Pattern[str], ...]
+    """What only this server, or this failure, prints."""
+    words: tuple[re.Pattern[str], ...] = ()
+    """Of a server its name, which counts where vLLM is not named; of a failure what other programs print too,
+    which counts beside words of vLLM only."""
+    errors: tuple[re.Pattern[str], ...] = ()
+    """Of a failure what its error lines name: they count beside words of vLLM, and elsewhere in a text not at
+    all."""
+    needs: tuple[re.Pattern[str], ...] = ()
+    """`marks` and `words` count only where one of these is found too."""
+    links: tuple[str, ...] = ()
+    cases: tuple[Case, ...] = ()
+    """The first that holds gives the sentence and the first step."""
+
+
+@cache
+def routes() -> tuple[Route, ...]:
+    """The table that comes with this package."""
+    return tuple(_route(entry) for entry in read_yaml(DEFAULT_FILE.read_text(encoding="utf-8")))
+
+
+def _route(entry: object) -> Route:
+    fields = Fields(entry, "the route")
+    kind = fields.take("kind", word(RouteKind))
+    name = fields.take("name", text)
+    route = Route(
+        id=fields.take("id", identifier),
+        kind=kind,
+        name=name,
+        sentence=fields.take(
+            "sentence",
+            text,
+            f"This is {name}: it has its own parser, and the known issues of {DEFAULT.label} do not apply.",
+        ),
+        steps=fields.take("steps", several(text)),
+        marks=fields.take("marks", several(anywhere)),
+        words=fields.take("words", several(anywhere), ()),
+        errors=fields.take("errors", several(anywhere), ()),
+        needs=fields.take("needs", several(anywhere), ()),
+        links=fields.take("links", several(text), ()),
+        cases=fields.take("cases", several(_case), ()),
+    )
+    fields.done()
+    return route
+
+
+def _case(entry: object) -> Case:
+    fields = Fields(entry, "the case")
+    case = Case(
+        when=fields.take("when", anywhere),
+        sentence=fields.take("sentence", text),
+        step=fields.take("step", text),
+    )
+    fields.done()
+    return case
+
+
+_OURS_UNNAMED: Final = (
+    re.compile(r"(?i)\b(?:serv(?:e|ed|es|ing)|deploy(?:s|ed|ing)?)\b[^.\n]{0,40}\bgpt[-_ ]?oss"),
+    re.compile(r"\b(?:INFO|WARNING|ERROR) \d\d-\d\d \d\d:\d\d:\d\d \[?[\w/.]{1,60}\.py:\d{1,5}\]"),
+)
+"""The model on a server that nobody names, and the form of our log: ours, where no other is named."""
+
+
+_PARSER: Final = re.compile(r"\b\w*(?:tool|reasoning)_?parser\w*\.py\b")
+"""The file of a parser, whose failure is none of the device and none of the start."""
+
+
+def _runs_ours(content: str) -> bool:
+    """Whether a text has what one of our engines prints itself, or what starts it."""
+    return any(engine.printed is not None and engine.printed.search(content) for engine in ENGINES)
+
+
+def names_ours(content: str) -> bool:
+    """Whether a text names one of our engines."""
+    return any(engine.named is not None and engine.named.search(content) for engine in ENGINES)
+
+
+def _times_ours(content: str) -> int:
+    return sum(len(engine.printed.findall(content)) for engine in ENGINES if engine.printed is not None)
+
+
+def find_server(content: str) -> Route | None:
+    """The other server that a text is about; None where it is about vLLM, or about no server."""
+    known = [
+        route
+        for route in routes()
+        if route.kind is RouteKind.SERVER
+        and (not route.needs or any(expression.search(content) for expression in route.needs))
+    ]
+    own = _runs_ours(content)
+    if marked := _most(known, content, marks=True):
+        # A log of ours that only names a path or a model of another program stays ours.
+        theirs = sum(len(mark.findall(content)) for mark in marked.marks)
+        return None if own and theirs <= _times_ours(content) else marked
+    if own or names_ours(content):
+        return None
+    return _most(known, content, marks=False)
+
+
+def find_startup(content: str, errors: Sequence[str] = (), *, failing: bool) -> Route | None:
+    """What keeps the server from starting, or stops its engine; None where nothing says so.
+
+    `errors` are the lines that fail. Where nothing is `failing`, only what no other program prints counts.
+    """
+    own = failing and (
+        _runs_ours(content)
+        or names_ours(content)
+        or any(expression.search(content) for expression in _OURS_UNNAMED)
+    )
+    parser = _PARSER.search(content) is not None
+    startup = [route for route in routes() if route.kind is RouteKind.STARTUP]
+    for route in startup:
+        expressions = (*route.marks, *(route.words if own and not parser else ()))
+        if any(expression.search(content) for expression in expressions):
+            return _exact(route, "\n".join(errors) or content)
+    if own:
+        for route in startup:
+            if any(one.search(line) for one in route.errors for line in errors):
+                return _exact(route, "\n".join(errors) or content)
+    return None
+
+
+def _exact(route: Route, content: str) -> Route:
+    """A route with the sentence and the first step of its first case that holds."""
+    for case in route.cases:
+        if case.when.search(content):
+            return replace(route, sentence=case.sentence, steps=(case.step, *route.steps))
+    return route
+
+
+def _most(known: Sequence[Route], content: str, *, marks: bool) -> Route | None:
+    """The server with the most of its expressions in a text; the first of several."""
+    counted = [
+        (sum(one.search(content) is not None for one in (route.marks if marks else route.words)), route)
+        for route in known
+    ]
+    best = max((count for count, _ in counted), default=0)
+    return next((route for count, route in counted if count == best), None) if best else None

@@ -1,0 +1,102 @@
+"""A diagnosis as plain values for `--json`, tables and plots; the keys are the command's contract."""
+
+from typing import Any
+
+from inspector.issues.issue import Issue
+from inspector.issues.ranking import Answer
+from inspector.issues.result import Diagnosis, Failure
+from inspector.issues.routes import Route
+
+
+def issue_row(issue: Issue) -> dict[str, Any]:
+    """What a person needs to know of an entry."""
+    return {
+        "id": issue.id,
+        "title": issue.title,
+        "sides": [str(side) for side in issue.sides],
+        "cause": issue.cause,
+        "steps": [step.text for step in issue.steps],
+        "affected": {program: versions.text for program, versions in issue.affected.items()},
+        "fixed_in": dict(issue.fixed_in),
+        "endpoints": sorted(str(endpoint) for endpoint in issue.endpoints),
+        "confidence": str(issue.confidence),
+        "basis": issue.basis,
+        "links": list(issue.links),
+    }
+
+
+def answer_row(answer: Answer, diagnosis: Diagnosis) -> dict[str, Any]:
+    """An entry with the reasons that led to it, and the steps for this server."""
+    because = [{"kind": str(one.because), "words": one.words} for one in answer.reasons]
+    return {
+        **issue_row(answer.issue),
+        "steps": list(diagnosis.steps_for(answer.issue)),
+        "settle": answer.issue.settle,
+        "weight": answer.weight,
+        "match": str(answer.match),
+        "because": because,
+    }
+
+
+def route_row(route: Route) -> dict[str, Any]:
+    """Where a text belongs that is not about Harmony in vLLM."""
+    return {
+        "id": route.id,
+        "kind": str(route.kind),
+        "name": route.name,
+        "steps": list(route.steps),
+        "links": list(route.links),
+    }
+
+
+def failure_row(failure: Failure) -> dict[str, Any]:
+    """One failure; its issues as ids, best first."""
+    return {
+        "message": failure.message,
+        "count": failure.count,
+        "share": failure.share,
+        "first_line": failure.first_line,
+        "by_version": failure.by_version,
+        "issues": [answer.issue.id for answer in failure.answers],
+        "nearest": [],  # `closest` of the whole diagnosis stands for it
+        "general": failure.general,
+        "cut": failure.cut,
+        "around": [list(lines) for lines in failure.around],
+    }
+
+
+def diagnosis_row(name: str, diagnosis: Diagnosis) -> dict[str, Any]:
+    """What `diagnose --json` prints for one input."""
+    return {
+        "file": name,
+        "outcome": str(diagnosis.outcome),
+        "sentence": diagnosis.sentence,
+        "next_step": diagnosis.next_step,
+        "route": None if diagnosis.route is None else route_row(diagnosis.route),
+        "sides": [str(side) for side in diagnosis.sides],
+        "server_version": diagnosis.version,
+        "versions": [seen._asdict() for seen in diagnosis.versions],
+        "notes": list(diagnosis.notes),
+        "answers": [answer_row(answer, diagnosis) for answer in diagnosis.answers],
+        "judges": [
+            {
+                "judge": one.judge,
+                "refused_at": one.refused_at,
+                "words": one.words,
+                "messages": list(one.messages),
+            }
+            for one in diagnosis.judges
+        ],
+        "failures": [failure_row(failure) for failure in diagnosis.failures],
+        "closest": [
+            {"id": issue.id, "title": issue.title, "settle": diagnosis.settles(issue)}
+            for issue in diagnosis.closest
+        ],
+        "log": {
+            "lines": diagnosis.lines,
+            "requests": diagnosis.requests,
+            "timeline": [count._asdict() for count in diagnosis.timeline],
+        }
+        if diagnosis.is_log
+        else None,
+    }

@@ -1,0 +1,368 @@
+"""One pass over a text or log: failures counted by message, with their surroundings, in bounded memory.
+
+Nothing is judged here: which lines are failures, what they match, how often and when, and what tells the
+server's version. `text` makes answers of it.
+"""
+
+import re
+from collections import deque
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
+from itertools import islice
+from typing import Final, NamedTuple
+
+from inspector.issues.anchors import Anchor
+from inspector.issues.clean import cleaned, is_altered, segments
+from inspector.issues.issue import Issue
+from inspector.issues.lines import (
+    LONGEST,
+    Split,
+    access_of,
+    anchor_of,
+    error_of,
+    exception_of,
+    level_of,
+    minute_of,
+    request_of,
+    split,
+    versions_in,
+)
+from inspector.issues.message import Match, Message
+from inspector.issues.paste import BREAKS_OFF, Paste, messages_of
+from inspector.issues.pieces import Known, Piece
+from inspector.issues.timeline import Timeline
+from inspector.issues.wanted import Wanted
+from inspector.protocol.engines import PACKAGES
+
+REQUESTS: Final = "requests"
+"""Name of the requests in the timeline."""
+
+_BEFORE: Final = 8
+_AFTER: Final = 3
+_SHOWN: Final = 3
+"""Occurrences of each message whose surrounding lines are kept."""
+_MESSAGES: Final = 300
+"""Different messages that are told apart; the rest is counted together."""
+_HEAD_LINES: Final = 2000
+_HEAD_CHARACTERS: Final = 400_000
+_KEY: Final = 300
+_ANCHORS: Final = 40
+_VERSIONS: Final = 50
+_AT_ONCE: Final = 256
+_START_UP: Final = ("server version ", "  version ", "LLM engine (v")
+"""What a server says of itself when it starts; a log may hold several starts."""
+_ALWAYS: Final = (
+    *('File "', "Traceback", "Error", "ERROR", "CRITICAL", "FATAL", "Exception", "Interrupt", "Exit"),
+    *("rror:", "rror code", "fatal", "panic"),
+)
+"""What lines of tracebacks and of failures that no issue makes contain."""
+_IN_A_PASTE: Final = (
+    *("rror", "ERR!", "Failure", "ailed", "efused", "tatus", "imed out", "nsupported", "nexpected"),
+    *("nvalid", "E]", " 40", " 42", " 50", "(40", "not ", "ncaught", "nhandled", "ad request", "ad Request"),
+    *("prematurely", "restarting", "crash", "fault", "memory", "annot", "issing finish", "illed", "ould not"),
+    *("No such", "o module", "does not exist", "core dumped", "nable to", " | 5", " | 4", "File /", "File ~"),
+    *("[E", "build ", "isconnected"),
+)
+"""Words of any program's errors, which are also frequent in healthy lines: looked for in a paste only."""
+_QUIET: Final = frozenset({"DEBUG", "INFO", "WARNING", "WARN"})
+_LOUD: Final = frozenset({"ERROR", "CRITICAL", "FATAL"})
+_FRONT: Final = 6144
+_BACK: Final = LONGEST - _FRONT
+_KEPT_LINES: Final = 4096
+_KEPT_AT_MOST: Final = 512
+"""Lines whose parts are remembered, and their length: 2 MiB at most."""
+_PASTED: Final = 600
+"""A text of so many lines was pasted by a person: wrapped and broken-off messages are looked for in it."""
+_STATUSES: Final = 40
+_PAYLOAD: Final = re.compile(
+    r"[\"']object[\"']: ?[\"']error[\"']"
+    r"|[\"']type[\"']: ?[\"']\w{1,40}Error[\"'], ?[\"']param[\"']: ?(?:null|None)"
+    r"|[\"']type[\"']: ?[\"'](?:Internal Server Error|InternalServerError|BadRequestError"
+    r"|NotImplementedError)[\"']"
+)
+"""An error as vLLM's server words it to its client."""
+
+
+_CELL: Final = re.compile(r"[\w.]{3,80}\s{2,}Traceback \(most recent call last\)")
+"""How a notebook begins a traceback: with the exception's name."""
+
+
+class VersionSeen(NamedTuple):
+    """A version that a line tells."""
+
+    version: str
+    source: str
+    """What tells it: start-up line, system_fingerprint, /version, the text."""
+    line: int
+    """Line number, from 1."""
+
+
+class Scan:
+    """Takes lines; all it keeps is bounded."""
+
+    def __init__(self, issues: Sequence[Issue]) -> None:
+        self.messages: dict[str, Message] = {}
+        """Failures by text, in order of appearance."""
+        self.timeline = Timeline()
+        self.versions: list[VersionSeen] = []
+        """Versions told, each new one and each change."""
+        self.lines = 0
+        self.characters = 0
+        self.requests: dict[str, int] = {}
+        """Requests by path, from the access log."""
+        self.refused = 0
+        """Requests with an HTTP status of 400 or more."""
+        self.stamped = 0
+        """Lines with a time."""
+        self.head: list[str] = []
+        """The first lines."""
+        self.frames: set[str] = set()
+        """Packages that tracebacks go through: vllm, openai_harmony, other."""
+        self.minutes: tuple[str, str] = ("", "")
+        """First and last time."""
+        self.other_messages = 0
+        """Failures beyond the number of messages that are told apart."""
+        self.access: dict[str, tuple[int, int]] = {}
+        """Requests of any path that were refused, as the access log has them: first line and how many."""
+        self._known = [Known(issue.id, text, own) for issue in issues for text, own in messages_of(issue)]
+        self._patterns = [
+            (pattern, issue.id, own)
+            for issue in issues
+            for patterns, own in ((issue.patterns, True), (issue.may_match, False))
+            for pattern in patterns
+        ]
+        words = _fewest((*_ALWAYS, *(pattern.literal for pattern, _, _ in self._patterns)))
+        self._wanted = Wanted(words)
+        self._wanted_in_a_paste = Wanted((*words, *_IN_A_PASTE))
+        self._match = lru_cache(4096)(self._match_uncached)
+        self._before: deque[str] = deque(maxlen=_BEFORE)
+        self._waiting: list[tuple[list[str], int]] = []
+        self._head_characters = 0
+        self._minute = ""
+        self._version = ""
+        self._traceback: set[Anchor] | None = None
+        self._frame: deque[str] = deque(maxlen=_BEFORE)
+
+    def receive(self, lines: Iterable[str]) -> None:
+        """Take more lines, with or without their line feeds."""
+        left = iter(lines)
+        while some := list(islice(left, _AT_ONCE)):
+            sizes = [len(line) for line in some]
+            some = [_shortened(line) for line in some]
+            block = "\n".join(some)
+            if is_altered(block):
+                some = [_cleaned_once(line) if len(line) <= _KEPT_AT_MOST else cleaned(line) for line in some]
+                block = "\n".join(some)
+            wanted = self._wanted if self.lines >= _PASTED else self._wanted_in_a_paste
+            starts = [word for word in _START_UP if word in block]
+            for line, size, said in zip(some, sizes, wanted.said_in(some, block), strict=True):
+                self.characters += size
+                self._receive(line, said=said, starts=starts)
+
+    def finish(self) -> None:
+        """No more lines come: look at what a person's paste may have wrapped or broken off."""
+        if self.lines <= _PASTED:
+            paste = Paste(self.messages, self._patterns, self._known, self._match, self._fail)
+            paste.look_at([Piece(number, split(line).rest) for number, line in enumerate(self.head, 1)])
+        if self._traceback and not self.messages and self._frame:
+            # A traceback without its last line: the last line of code may say what was called.
+            called = self._frame[-1]
+            match = self._match(called)
+            text = match.text if match.issues else f"{BREAKS_OFF}{called.strip()[:_KEY]}"
+            self._fail(Match(text, match.issues), Split("", "", None), called)
+        if not self.messages:
+            for line, (first, times) in self.access.items():
+                match = self._match(line)
+                text = match.text if match.issues else line
+                self._fail(Match(text, match.issues), Split("", "", None), line)
+                self.messages[text].first_line, self.messages[text].count = first, times
+
+    def _receive(self, line: str, *, said: bool, starts: Sequence[str]) -> None:
+        self.lines += 1
+        line = line.rstrip("\r\n")
+        if self.lines <= _HEAD_LINES and self._head_characters < _HEAD_CHARACTERS:
+            self.head.append(line)
+            self._head_characters += len(line)
+            self._see_versions(line)
+        else:
+            for word in starts:
+                if word in line:
+                    self._see_versions(line)
+                    break
+        if minute := minute_of(line):
+            self._minute = minute
+            self.stamped += 1
+            self.minutes = (self.minutes[0] or minute, minute)
+        for kept, _ in self._waiting:
+            kept.append(line)
+        if self._waiting:
+            self._waiting = [(kept, left - 1) for kept, left in self._waiting if left > 1]
+        request = request_of(line)
+        if request is not None:
+            path, status = request
+            self.requests[path] = self.requests.get(path, 0) + 1
+            if status >= 400:
+                self.refused += 1
+                self._see_access(line)
+            self.timeline.add(self._minute, REQUESTS, self._version)
+        elif not self._see_access(line) and said:
+            self._look_at(line)
+        self._before.append(line)
+
+    def _see_access(self, line: str) -> bool:
+        """Take a line of an access log; a refused request is a failure only where nothing says more."""
+        access = access_of(line)
+        if access is None:
+            return False
+        verb, path, status = access
+        if status >= 400:
+            text = f'"{verb} {path} HTTP/1.1" {status}'
+            if text in self.access or len(self.access) < _STATUSES:
+                first, times = self.access.get(text, (self.lines, 0))
+                self.access[text] = (first, times + 1)
+        return True
+
+    def _look_at(self, line: str) -> None:
+        """Take a line that belongs to a failure, or may."""
+        parts, place = _parted_once(line) if len(line) <= _KEPT_AT_MOST else _parted(line)
+        if self._in_traceback(parts, place):
+            return
+        match = self._match(parts.rest)
+        if not match.issues:
+            match = Match(self._unknown(parts, line), ())
+        if match.text:
+            self._fail(match, parts, line)
+            self._traceback = None
+
+    def _see_versions(self, line: str) -> None:
+        for version, source in versions_in(line):
+            seen = {(one.version, one.source) for one in self.versions}
+            if (version, source) not in seen and len(seen) < _VERSIONS:
+                self.versions.append(VersionSeen(version, source, self.lines))
+            if source != "the text":
+                self._version = version
+            return
+
+    def _in_traceback(self, parts: Split, place: Anchor | None) -> bool:
+        """Take a line of a traceback; True when the line says nothing but the way."""
+        if parts.rest.startswith("Traceback") or _CELL.match(parts.rest):
+            self._traceback = set()
+            if not parts.rest.startswith("Traceback"):
+                self._frame.append(parts.rest)
+            if parts.anchor is not None:
+                self._traceback.add(parts.anchor)
+            return True
+        if place is not None:
+            if self._traceback is None:
+                self._traceback = set()
+            self._frame.clear()
+            self._frame.append(parts.rest)
+            if len(self._traceback) < _ANCHORS:
+                self._traceback.add(place)
+            path = place.file.replace("\\", "/")
+            for package in ("openai_harmony", *PACKAGES):
+                if f"/{package}/" in path:
+                    self.frames.add(package)
+                    break
+            else:
+                self.frames.add("other")
+            return True
+        within = self._traceback is not None and parts.rest[:1] in {" ", "\t", ""}
+        if within and parts.rest.strip(" ^~\t"):
+            self._frame.append(parts.rest)
+        return within
+
+    def _unknown(self, parts: Split, line: str) -> str:
+        """The text of a failure that no issue makes: an exception's line, an error of a log or a client."""
+        if text := exception_of(parts.rest):
+            return text[:_KEY]
+        if self._traceback is not None and parts.level in _LOUD:
+            return ""
+        level = parts.level or level_of(line)
+        if level in _LOUD and parts.rest.strip():
+            return _worded(parts.rest)[:_KEY]
+        if level in _QUIET:
+            return ""
+        for piece in reversed(list(segments(parts.rest))):
+            if text := exception_of(piece):
+                return text[:_KEY]
+        return _error_once(parts.rest)[:_KEY]
+
+    def _match_uncached(self, rest: str) -> Match:
+        """The issues that make a line, and the part of it that they match."""
+        found: dict[str, bool] = {}
+        text = ""
+        for pattern, issue, own in self._patterns:
+            if pattern.literal not in rest:
+                continue
+            match = pattern.expression.search(rest)
+            if match is None:
+                continue
+            found[issue] = found.get(issue, False) or own
+            if len(match[0]) > len(text):
+                text = match[0]
+        return Match(" ".join(text.split())[:_KEY], tuple(found.items()))
+
+    def _fail(self, match: Match, parts: Split, line: str) -> None:
+        message = self.messages.get(match.text)
+        if message is None:
+            if len(self.messages) >= _MESSAGES:
+                self.other_messages += 1
+                return
+            message = self.messages[match.text] = Message(match.text, self.lines, dict(match.issues))
+        message.count += 1
+        message.last_line = self.lines
+        message.by_version[self._version] = message.by_version.get(self._version, 0) + 1
+        places = self._traceback or set()
+        if parts.anchor is not None:
+            places.add(parts.anchor)
+        if len(message.anchors) < _ANCHORS:
+            message.anchors |= places
+        message.of_server = (
+            message.of_server
+            or parts.of_server
+            or _PAYLOAD.search(line) is not None
+            or any(_is_ours(place.file) for place in places)
+        )
+        if message.count <= _SHOWN:
+            around = [*self._before, line]
+            message.around.append(around)
+            self._waiting.append((around, _AFTER))
+        self.timeline.add(self._minute, message.text, self._version)
+
+
+def _parted(line: str) -> tuple[Split, Anchor | None]:
+    """A line without its prefix, and the place that it names as a frame of a traceback."""
+    parts = split(line)
+    return parts, anchor_of(parts.rest)
+
+
+# Failures repeat themselves: the same frames of the same tracebacks, without a time in them.
+_parted_once = lru_cache(_KEPT_LINES)(_parted)
+_cleaned_once = lru_cache(_KEPT_LINES)(cleaned)
+_error_once = lru_cache(512)(error_of)
+
+
+def _is_ours(file: str) -> bool:
+    path = file.replace("\\", "/")
+    return any(f"/{package}/" in path for package in PACKAGES)
+
+
+def _shortened(line: str) -> str:
+    """A line that is not too long to be looked at: what the error is stands in front, or at the end."""
+    return line if len(line) <= LONGEST else f"{line[:_FRONT]} … {line[-_BACK:]}"
+
+
+def _worded(rest: str) -> str:
+    """A log's error without the marks of its logger."""
+    return _error_once(rest) or rest.strip()
+
+
+@cache
+def _fewest(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words without those that contain another one."""
+    kept: list[str] = []
+    for word in sorted(set(words), key=len):
+        if not any(short in word for short in kept):
+            kept.append(word)
+    return tuple(kept)

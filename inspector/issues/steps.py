@@ -1,0 +1,236 @@
+"""What to do about a known issue on one server: the catalogue's steps, with measured upgrades.
+
+An upgrade names the first release of the lab's matrix that delivers this class of stream completely on this
+endpoint and front end, and never one that the server has reached. Where the matrix has nothing for an issue,
+the upgrade says so.
+`measured.json` is generated from fixtures/matrix by `python -m tools.make_measured`.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from inspector.analysis.audit.missing_ids import asks_for_ids
+from inspector.analysis.reading import Reading
+from inspector.capture.capture import Endpoint
+from inspector.issues.evidence import ended_of
+from inspector.issues.issue import Ended, Issue, Side, Step
+from inspector.issues.release_bounds import release_bounds
+from inspector.issues.versions import as_version
+from inspector.protocol.engines import DEFAULT, Engine
+
+MEASURED_FILE: Final = Path(__file__).with_name("measured.json")
+
+_ANY: Final = "any"
+_FIRST_RIGHT: Final = "the first release measured that delivers such streams completely"
+_UNMEASURED: Final = " (from the source code, not measured)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What is known of a server and its stream when a step is chosen."""
+
+    version: str | None = None
+    """The server's release, or the oldest that it can be."""
+    endpoint: Endpoint | None = None
+    calls: bool | None = None
+    """Whether the model called functions; None where that is not known."""
+    engine: Engine = DEFAULT
+    ended: Ended = Ended.UNKNOWN
+    token_ids: bool = False
+    """Whether the token IDs of the response are known."""
+    ids_asked: bool = False
+    """Whether the request asks for them."""
+    captured: bool = False
+    """Whether the response itself is known, not only words about it."""
+    tools: bool | None = None
+    """Whether the request offers tools; None where the request is not known."""
+    needed: str | None = None
+    """The release that the first of several issues asks for; no other is advised that is older."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What the lab's matrix says of the streams that show an issue."""
+
+    first_right: str | None
+    """The first release from which on all of them are delivered whole; None where the newest still fails."""
+    releases: tuple[str, ...]
+    """The releases measured of the engine, oldest first."""
+    streams: int
+    """Scripts of the class."""
+
+    @property
+    def oldest(self) -> str:
+        """The oldest release measured."""
+        return self.releases[0]
+
+    @property
+    def newest(self) -> str:
+        """The newest one."""
+        return self.releases[-1]
+
+
+def situation_of(reading: Reading) -> Situation:
+    """What a reading tells; without a version the oldest release that its events allow."""
+    called = any(choice.expected.calls or choice.delivered().tool_calls for choice in reading.choices)
+    settled = called or reading.ended  # a stream that goes on may still call
+    return Situation(
+        version=reading.server_version or release_bounds(reading).at_least,
+        endpoint=reading.header.endpoint,
+        calls=called if settled and not reading.spec.raw else None,
+        engine=reading.engine,
+        ended=ended_of(reading.choice),
+        token_ids=reading.choice.has_ids,
+        ids_asked=asks_for_ids(reading),
+        captured=True,
+        tools=_offers_tools(reading),
+    )
+
+
+def steps_for(issue: Issue, situation: Situation) -> tuple[str, ...]:
+    """What to do, best first; at least one step."""
+    release = situation.engine.labelled(situation.version)
+    return tuple(step.text for step in _steps(issue, situation)) or (
+        f"{release} already has the known fix: report this stream to its developers.",
+    )
+
+
+def first_step(issue: Issue, situation: Situation) -> str:
+    """The first thing to do."""
+    return steps_for(issue, situation)[0]
+
+
+def beside(first: Issue, situation: Situation) -> Situation:
+    """The situation for what is named beside `first`: the release that its first step asks for is needed."""
+    step = next(iter(_steps(first, situation)), None)
+    return situation if step is None or not step.upgrade else replace(situation, needed=step.upgrade)
+
+
+def _steps(issue: Issue, situation: Situation) -> list[Step]:
+    """The steps that make sense, best first, with the measured upgrade in place of the catalogue's."""
+    seen = measured(issue.measured_as or issue.id, situation)
+    sensible = [step for step in issue.steps if _fits(step, situation)]
+    if situation.endpoint is Endpoint.COMPLETIONS and situation.endpoint not in issue.endpoints:
+        # No release parses completions, so none repairs what is in them.
+        sensible = [step for step in sensible if not step.upgrade] or sensible
+    if seen is not None and issue.sides[0] is Side.SERVER and not issue.general:
+        rest = [step for step in sensible if not step.upgrade]
+        sensible = [*_measured_upgrade(issue, seen, situation.engine), *rest]
+        if seen.first_right is None:
+            newest = situation.engine.labelled(seen.newest)
+            sensible.append(
+                Step(text=f"No release measured delivers such streams completely, up to {newest}.")
+            )
+    else:
+        sensible = [_with_basis(step, seen) for step in sensible]
+    left = [step for step in sensible if not (step.upgrade and _reached(step.upgrade, situation.version))]
+    upgraded = any(step.upgrade for step in left)
+    return [_not_below(step, situation) for step in left if upgraded or not step.until]
+
+
+def _reached(release: str, version: str | None) -> bool:
+    """Whether a version, where it is known, is a release or newer."""
+    number, asked = as_version(version or ""), as_version(release)
+    return number is not None and asked is not None and asked <= number
+
+
+def _not_below(step: Step, situation: Situation) -> Step:
+    """A step, with the release that another issue needs where it asks for an older one."""
+    needed = situation.needed
+    if needed is None or not step.upgrade or _reached(needed, step.upgrade):
+        return step
+    return Step.to_release(needed, "which another issue here needs", engine=situation.engine)
+
+
+def measured(issue: str, situation: Situation) -> Measured | None:
+    """The matrix's answer for the streams of an issue; None where no script of the endpoint shows it.
+
+    Where the endpoint is not known, every endpoint that has the issue must deliver them.
+    """
+    engine = situation.engine.name
+    by_class = _table().get(issue, {})
+    if situation.endpoint is not None:
+        place = situation.endpoint.value
+        found = [
+            by_class.get((engine, place, _class(situation.calls))) or by_class.get((engine, place, _ANY))
+        ]
+    else:
+        found = [seen for (one, _, kind), seen in by_class.items() if (one, kind) == (engine, _ANY)]
+    known = [seen for seen in found if seen is not None]
+    if not known:
+        return None
+    rights = [as_version(seen.first_right or "") for seen in known]
+    if None in rights:
+        return next(seen for seen in known if seen.first_right is None)
+    return max(known, key=lambda seen: as_version(seen.first_right or "") or ())
+
+
+def _measured_upgrade(issue: Issue, seen: Measured, engine: Engine) -> list[Step]:
+    """The upgrade that the matrix bears out, if any; it explains a fix that the sources have earlier."""
+    if seen.first_right is None or seen.first_right == seen.oldest:
+        return []  # what every release measured delivers needs no upgrade
+    fixed = issue.fixed_in.get(engine.program)
+    still_wrong = fixed is not None and any(
+        _reached(fixed, release) and not _reached(seen.first_right, release) for release in seen.releases
+    )
+    why = f"{_FIRST_RIGHT} ({fixed} fixes only some of them)" if still_wrong else _FIRST_RIGHT
+    return [Step.to_release(seen.first_right, why, engine=engine)]
+
+
+def _with_basis(step: Step, seen: Measured | None) -> Step:
+    """A step, with what an upgrade rests on where the matrix does not bear it out."""
+    first = seen.first_right if seen is not None else None
+    if step.measured or not step.upgrade or (first is not None and _reached(first, step.upgrade)):
+        return step
+    return replace(step, text=f"{step.text.rstrip('.')}{_UNMEASURED}.")
+
+
+def _offers_tools(reading: Reading) -> bool | None:
+    """Whether the request offers tools; None where it is not known, or only the server has all of it."""
+    request = reading.header.request
+    offered = bool(request.get("tools"))
+    unknown = not request or any(map(request.get, reading.spec.elsewhere))
+    return None if unknown and not offered else offered
+
+
+def _fits(step: Step, situation: Situation) -> bool:
+    """Whether a step makes sense in a situation."""
+    if step.ended and situation.ended not in step.ended:
+        return False
+    for asked, value in (
+        (step.token_ids, situation.token_ids),
+        (step.ids_asked, situation.ids_asked),
+        (step.captured, situation.captured),
+    ):
+        if asked is not None and asked is not value:
+            return False
+    if None not in (step.tools, situation.tools) and step.tools is not situation.tools:
+        return False
+    return not step.endpoints or situation.endpoint is None or situation.endpoint in step.endpoints
+
+
+def _class(calls: bool | None) -> str:
+    return _ANY if calls is None else "calls" if calls else "no calls"
+
+
+@cache
+def _table() -> Mapping[str, Mapping[tuple[str, str, str], Measured]]:
+    """By issue, then by engine, endpoint and class of stream."""
+    value = json.loads(MEASURED_FILE.read_text(encoding="utf-8"))
+    return {
+        issue: {
+            (engine, endpoint, kind): Measured(
+                first_right=seen["first_right"],
+                releases=tuple(value["releases"][engine]),
+                streams=seen["streams"],
+            )
+            for endpoint, by_engine in by_endpoint.items()
+            for engine, classes in by_engine.items()
+            for kind, seen in classes.items()
+        }
+        for issue, by_endpoint in value["issues"].items()
+    }

@@ -1,0 +1,291 @@
+"""An error message, a traceback, client output or a server's log to ranked known issues.
+
+Reads lines once and keeps little of them (`scan`), so a log may have any size. Where several entries make
+the same text they are told apart by what else is there: words around it, the server's version, the endpoint
+that a traceback goes through, and the share of the requests that fail. A text without a message that an entry
+knows has no cause here; it gets the closest entries (`closest`), which claim nothing.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from inspector.capture.capture import Endpoint
+from inspector.issues.anchors import Anchor, releases
+from inspector.issues.catalogue import catalogue
+from inspector.issues.clean import apart, uncoloured
+from inspector.issues.closest import closest
+from inspector.issues.issue import Issue, Rate, Side, Texts
+from inspector.issues.message import Message
+from inspector.issues.paste import BREAKS_OFF
+from inspector.issues.ranking import Answer, Because, Reason, ranked, sides, version_reason
+from inspector.issues.result import Diagnosis, Failure, paste_next, sentence
+from inspector.issues.routes import Route, find_server, find_startup, names_ours
+from inspector.issues.scan import Scan, VersionSeen
+from inspector.issues.steps import Situation
+from inspector.protocol.engines import DEFAULT, ENGINES, PACKAGES
+from inspector.protocol.harmony.parser_errors import parser_error
+from inspector.protocol.wire.endpoints import ASKED
+
+_HARMONY: Final = tuple(spec.full_path for spec in ASKED if spec.parsed)
+"""Paths whose answers a server parses."""
+_ENOUGH: Final = 20
+"""Requests from which a share says something."""
+_MOST: Final = 0.5
+_FEW: Final = 0.05
+_WHOLE: Final = 100_000
+"""Characters in which words are looked for that rule an entry out or name another server."""
+_SUBJECT: Final = re.compile(r"(?i)gpt[-_ ]?oss|harmony|<\|\w+\|>")
+_LIBRARY: Final = re.compile(
+    r"while expecting start token|tokens remaining in message header"
+    r"|channel marker present but no channel value"
+    r"|message header did not contain a role|waiting for message header|Unknown role: |vocab file"
+    r"|Harmony encoding|HarmonyError"
+    r"|Could not parse header: too many tokens"
+)
+"""Messages of openai_harmony, which other servers use too."""
+
+
+def diagnose_text(text: str | Iterable[str], issues: Sequence[Issue] | None = None) -> Diagnosis:
+    """Diagnose a text, or the lines of one of any size; takes anything and raises nothing of its own."""
+    known = catalogue() if issues is None else issues
+    scan = Scan(known)
+    scan.receive(text.splitlines(keepends=True) if isinstance(text, str) else text)
+    scan.finish()
+    return _Diagnosing(scan, known).diagnosis()
+
+
+class _Diagnosing:
+    """What the answers need to know of one scan."""
+
+    def __init__(self, scan: Scan, known: Sequence[Issue]) -> None:
+        self.scan = scan
+        self.issues = known
+        self.known = {issue.id: issue for issue in known}
+        self.is_log = bool(scan.requests) or scan.stamped > 1
+        self.asked = sum(scan.requests.get(path, 0) for path in _HARMONY)
+        self.versions = _versions(scan)
+        around = [line for message in scan.messages.values() for lines in message.around for line in lines]
+        self.words = [*scan.head, *around]
+        self.lower = "\n".join(self.words).lower()
+        self.whole = apart("\n".join((*around, *scan.head))[:_WHOLE])
+        self.hints = {issue.id: self._hints(issue) for issue in known if issue.hints}
+
+    def diagnosis(self) -> Diagnosis:
+        """Everything."""
+        failures = [self._failure(message) for message in self.scan.messages.values()]
+        order = {id(failure): place for place, failure in enumerate(failures)}
+        failures.sort(key=lambda failure: self._place(failure, order[id(failure)]))
+        answers = self._merged(failures)
+        route = self._route(failures, answers)
+        if route is not None:
+            answers = ()
+        told = {seen.version for seen in self.versions}
+        version = told.pop() if len(told) == 1 else None
+        served = _endpoint(place for message in self.scan.messages.values() for place in message.anchors)
+        return Diagnosis(
+            sentence=route.sentence if route is not None else sentence(answers, failures),
+            sides=sides(answers),
+            answers=answers,
+            failures=tuple(failures),
+            notes=tuple(self._notes(failures)),
+            version=version,
+            versions=tuple(self.versions),
+            situation=Situation(version=version, endpoint=served),
+            lines=self.scan.lines,
+            characters=self.scan.characters,
+            requests=dict(self.scan.requests),
+            timeline=tuple(self.scan.timeline),
+            is_log=self.is_log,
+            route=route,
+            closest=() if answers or route else self._closest(failures),
+            paste_next=paste_next(
+                failures,
+                of_ours=names_ours(self.whole) or _SUBJECT.search(self.whole) is not None,
+                of_server=any(message.of_server for message in self.scan.messages.values()),
+            ),
+        )
+
+    def _place(self, failure: Failure, place: int) -> tuple[bool, bool, bool, int]:
+        """What failures are sorted by: in a text, the parser's message comes before a client's crash."""
+        vague = failure.general, not failure.answers
+        if self.is_log:
+            return *vague, False, -failure.count
+        return *vague, _LIBRARY.search(failure.message) is None, place
+
+    def _route(self, failures: Sequence[Failure], answers: Sequence[Answer]) -> Route | None:
+        """Where the text belongs, if not to its first answer.
+
+        A message that means the same whatever the server beats everything; a program that the text names
+        beats what else may be said of vLLM; an engine that died beats a request that was refused.
+        """
+        if self.is_log and not failures:
+            return None
+        issue = answers[0].issue if answers else None
+        if issue is not None and (issue.any_server or _LIBRARY.search(failures[0].message)):
+            return None
+        server = find_server(self.whole)
+        if server is not None and (failures or _SUBJECT.search(self.whole)):
+            return server
+        refused = issue is not None and issue.sides == (Side.CLIENT,)
+        if issue is not None and not issue.general and not refused:
+            return None
+        unknown = [
+            failure.message
+            for failure in failures
+            if not (failure.answers or failure.message.startswith(BREAKS_OFF))
+        ]
+        return find_startup(self.whole, unknown, failing=bool(failures) and not refused)
+
+    def _closest(self, failures: Sequence[Failure]) -> tuple[Issue, ...]:
+        """Entries in words like these; none for a log in which nothing fails."""
+        if self.is_log and not failures:
+            return ()
+        messages = [failure.message for failure in failures]
+        return closest("\n".join(messages if self.is_log else (*messages, *self.scan.head)), self.issues)
+
+    def _may(self, issue: Issue) -> bool:
+        """Whether no word of the text rules an entry out."""
+        return not any(expression.search(self.whole) for expression in issue.unless)
+
+    def _counts(self, issue: Issue, message: Message, own: bool) -> bool:
+        """Whether a message counts for an entry: in vLLM, beside the words that it needs, and no others."""
+        if not message.of_server and (
+            issue.in_server is Texts.ALL or (issue.in_server is not None and not own)
+        ):
+            return False
+        if issue.needs and not any(expression.search(self.whole) for expression in issue.needs):
+            return False
+        return self._may(issue)
+
+    def _failure(self, message: Message) -> Failure:
+        share = message.count / self.asked if self.asked >= _ENOUGH else None
+        matched = [
+            (self.known[name], own)
+            for name, own in message.matched.items()
+            if self._counts(self.known[name], message, own)
+        ]
+        contested = sum(not issue.general for issue, _ in matched) > 1
+        answers = ranked(
+            self._answer(issue, message, own, share, contested=contested) for issue, own in matched
+        )
+        return Failure(
+            message=message.text,
+            count=message.count,
+            first_line=message.first_line,
+            answers=tuple(answers),
+            around=tuple(tuple(map(uncoloured, lines)) for lines in message.around),
+            share=share,
+            by_version=dict(message.by_version),
+            cut=message.cut,
+        )
+
+    def _answer(
+        self, issue: Issue, message: Message, own: bool, share: float | None, *, contested: bool
+    ) -> Answer:
+        because = Because.MESSAGE if own else Because.PART_OF_MESSAGE
+        said = Reason(because, f"the text says “{message.text}”")
+        if message.cut:
+            said = Reason(
+                Because.BEGINNING, f"the text is cut off at “{message.text}”, the beginning of its message"
+            )
+        reasons = [said, *self.hints.get(issue.id, ())]
+        versions = [version for version in message.by_version if version] or [
+            seen.version for seen in self.versions[:1]
+        ]
+        source = next((seen.source for seen in self.versions if seen.version in versions), "")
+        if len(versions) == 1 and (reason := version_reason(issue, versions[0], source)) is not None:
+            reasons.append(reason)
+        if issue.endpoints and (endpoint := _endpoint(message.anchors)) and endpoint not in issue.endpoints:
+            reasons.append(
+                Reason(Because.ENDPOINT, f"the traceback goes through {endpoint}, where it does not exist")
+            )
+        if share is not None and issue.rate is not None:
+            reasons += self._rate(issue.rate, share, message.count)
+        return Answer(issue=issue, reasons=tuple(reasons), contested=contested)
+
+    def _rate(self, rate: Rate, share: float, count: int) -> list[Reason]:
+        words = f"{count:,} of {self.asked:,} requests to chat and Responses ({share:.1%}) failed this way"
+        if (rate is Rate.MOST and share >= _MOST) or (rate is Rate.FEW and share <= _FEW):
+            return [Reason(Because.RATE, words)]
+        if (rate is Rate.MOST and share <= _FEW) or (rate is Rate.FEW and share >= _MOST):
+            return [Reason(Because.NOT_RATE, words)]
+        return []
+
+    def _hints(self, issue: Issue) -> list[Reason]:
+        reasons = []
+        for hint in issue.hints:
+            if hint.literal not in self.lower:
+                continue
+            found = next((match for line in self.words if (match := hint.expression.search(line))), None)
+            if found is not None:
+                reasons.append(Reason(Because.HINT, f"the text contains “{found[0][:80]}”"))
+        return reasons
+
+    def _merged(self, failures: Sequence[Failure]) -> tuple[Answer, ...]:
+        """The best answer of each failure in their order, then the others by weight."""
+        first = {one.answers[0].issue.id: one.answers[0] for one in reversed(failures) if one.answers}
+        leading = [one.answers[0].issue.id for one in failures if one.answers]
+        rest: dict[str, Answer] = {}
+        for failure in failures:
+            for answer in failure.answers[1:]:
+                name = answer.issue.id
+                if name not in first and (name not in rest or answer.weight > rest[name].weight):
+                    rest[name] = answer
+        return (*(first[name] for name in dict.fromkeys(leading)), *ranked(rest.values()))
+
+    def _notes(self, failures: Sequence[Failure]) -> Iterable[str]:
+        frames = self.scan.frames
+        parsed = any(parser_error(failure.message) for failure in failures)  # not what fails at the start
+        harmony = parsed and any("HarmonyError" in line for line in self.words)
+        if harmony and not self.is_log and frames.isdisjoint(PACKAGES):
+            if "openai_harmony" in frames:
+                yield (
+                    f"The traceback goes through openai_harmony and not through {DEFAULT.label}: the parser "
+                    "ran in this program, not in the server."
+                )
+            else:
+                yield (
+                    "openai_harmony.HarmonyError comes from the server; the client only repeats what it was "
+                    "told. The traceback is in the server's log."
+                )
+        if self.scan.other_messages:
+            yield f"{self.scan.other_messages:,} more failures have different texts and are not listed."
+        if self.is_log and failures and not self.asked:
+            yield "The log has no lines of requests (the access log is off), so shares are not known."
+        versions = {seen.version for seen in self.versions}
+        if len(versions) > 1:
+            yield f"The evidence names several versions of {DEFAULT.label}: {', '.join(sorted(versions))}."
+
+
+def _versions(scan: Scan) -> list[VersionSeen]:
+    """Versions by strength of evidence: what the server says of itself, then its lines, then the text."""
+    told = [seen for seen in scan.versions if seen.source != "the text"]
+    if told:
+        return told
+    places = {place for message in scan.messages.values() for place in message.anchors}
+    by_lines = releases().of(sorted(places))
+    if by_lines:
+        line = min(message.first_line for message in scan.messages.values() if message.anchors)
+        lines = ", ".join(
+            sorted(
+                {
+                    f"{place.file.rsplit('/', 1)[-1]}:{place.line}"
+                    for place in places
+                    if releases().of([place])
+                }
+            )[:3]
+        )
+        return [VersionSeen(version, f"file and line: {lines}", line) for version in reversed(by_lines)]
+    return scan.versions
+
+
+def _endpoint(places: Iterable[Anchor]) -> Endpoint | None:
+    found = {
+        endpoint
+        for place in places
+        for engine in ENGINES
+        for part, endpoint in engine.source_files.items()
+        if part in place.file
+    }
+    return found.pop() if len(found) == 1 else None

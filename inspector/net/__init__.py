@@ -1,0 +1,1 @@
+"""Everything that uses HTTP: clients, live runs, the player, the tap."""

@@ -1,0 +1,196 @@
+"""A capture as the answer to one request: what the client asked for of it, streamed or whole.
+
+Token ids, usage and the stream itself are sent only to who asked for them, as vLLM does. The prompt,
+tools and sampling of the request change nothing: what comes was recorded.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from inspector.analysis.reading import ChoiceReading, Reading, read
+from inspector.capture.capture import Capture, Endpoint, Event, EventKind
+from inspector.capture.errors import InspectorError
+from inspector.net.playback.faults import Faults
+from inspector.net.playback.imitation import TextServing
+from inspector.net.playback.reshape import reshape, with_event_faults
+from inspector.protocol.engines import engine_of
+from inspector.protocol.wire.endpoints import DONE, spec_of
+from inspector.protocol.wire.event_json import choice_of, dumps, ids_of, payload
+from inspector.protocol.wire.strip_ids import without_token_ids
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What is going to be sent."""
+
+    status: int
+    events: Sequence[Event]
+    """Of a stream; one `body` event for a whole answer."""
+    cut: bool = False
+    """The connection breaks after the last event, as it did when this was recorded."""
+
+    @property
+    def streams(self) -> bool:
+        """True for an event stream."""
+        return not any(event.kind is EventKind.BODY for event in self.events)
+
+
+def answer(capture: Capture, endpoint: Endpoint, request: Mapping[str, Any], faults: Faults) -> Answer:
+    """The answer of a server that had this capture to give, to a request at `endpoint`.
+
+    Raises InspectorError when the capture cannot be given in the form asked for, or cannot show a fault.
+    """
+    status = capture.header.status or 200
+    cut = capture.end is not None and capture.end.cut
+    if any(event.kind is EventKind.BODY for event in capture.events):
+        body = [event for event in capture.events if event.kind is EventKind.BODY]
+        if status < 400 and request.get("stream"):
+            raise InspectorError("this capture is an unstreamed response; request it without stream")
+        return Answer(status=status, events=_asked(body, capture, endpoint, request), cut=cut)
+    if endpoint is not capture.header.endpoint:
+        capture = as_completion(capture, request)
+    shaped = reshape(capture, faults)
+    if request.get("stream"):
+        events = with_event_faults(_asked(shaped, capture, endpoint, request), faults, endpoint)
+        return Answer(status=status, events=events, cut=cut)
+    # Half an event of a stream would be a loss without a sign; a whole answer is cut in half itself.
+    shaped = with_event_faults(shaped, replace(faults, malformed=None), endpoint)
+    reading = read(Capture(header=capture.header, events=shaped, end=capture.end))
+    status, value = _whole(reading)
+    body = [Event(dumps(value), shaped[-1].at_s if shaped else None, "", EventKind.BODY)]
+    body = _asked(body, capture, endpoint, request)
+    if faults.malformed is not None:
+        body = [one._replace(data=one.data[: len(one.data) // 2]) for one in body]
+    return Answer(status=status, events=body, cut=cut)
+
+
+def as_completion(capture: Capture, request: Mapping[str, Any]) -> Capture:
+    """A chat capture's tokens as /v1/completions would stream them: the ground truth of the same answer.
+
+    Raises InspectorError when the capture has no token ids.
+    """
+    markers = request.get("skip_special_tokens") is False
+    servings: dict[str, TextServing] = {}
+    events: list[Event] = []
+    model = capture.header.model or "playback"
+    base = {"id": "cmpl-playback", "object": "text_completion", "created": 0, "model": model}
+    for event in capture.events:
+        found = payload(event)
+        choice, ids = choice_of(found), ids_of(found)
+        if choice is not None and ids:
+            index = choice.get("index", 0)
+            serving = servings.setdefault(dumps(index), TextServing(markers=markers))
+            finish = choice.get("finish_reason")
+            finish = "stop" if finish == "tool_calls" else finish  # completions know no tools
+            row = {
+                "index": index,
+                "text": serving.deliver(ids, stopped=finish == "stop"),
+                "logprobs": None,
+                "finish_reason": finish,
+                "stop_reason": choice.get("stop_reason"),
+                "prompt_token_ids": None,
+                "token_ids": ids,
+            }
+            events.append(event._replace(data=dumps({**base, "choices": [row], "usage": None})))
+        elif found and found.get("choices") == [] and isinstance(found.get("usage"), dict):
+            events.append(event._replace(data=dumps({**base, "choices": [], "usage": found["usage"]})))
+        elif event.data == DONE:
+            events.append(event)
+    if not servings:
+        raise InspectorError(
+            "this capture has no token IDs, so /v1/completions cannot replay it; choose one recorded with "
+            "return_token_ids"
+        )
+    header = replace(capture.header, endpoint=Endpoint.COMPLETIONS)
+    return Capture(header=header, events=events, end=capture.end)
+
+
+def _asked(
+    events: Sequence[Event], capture: Capture, endpoint: Endpoint, request: Mapping[str, Any]
+) -> list[Event]:
+    """The events without what this client did not ask for."""
+    if not spec_of(endpoint).carries_ids:
+        return list(events)
+    options = request.get("stream_options")
+    usage = isinstance(options, dict) and bool(options.get("include_usage"))
+    header = capture.header
+    kept_logprobs = engine_of(owned_by=header.owned_by).keeps_logprobs(header.server_version)
+    kept: list[Event] = []
+    for event in events:
+        if event.kind is EventKind.SSE and not usage and _is_usage(event):
+            continue
+        text: str | None = event.data
+        if not request.get(spec_of(endpoint).evidence_key):
+            text = without_token_ids(event.data, keeps_logprobs=kept_logprobs)
+        if text is not None:
+            kept.append(event if text is event.data else event._replace(data=text))
+    return kept
+
+
+def _is_usage(event: Event) -> bool:
+    if '"usage"' not in event.data:
+        return False
+    found = payload(event)
+    return found is not None and found.get("choices") == []
+
+
+def _whole(reading: Reading) -> tuple[int, dict[str, Any]]:
+    """Status and body of the unstreamed answer that says what a stream said."""
+    stream = reading.stream
+    if stream.errors:
+        first = stream.errors[0]
+        code = first.code if isinstance(first.code, int) and 400 <= first.code <= 599 else 500
+        error = {"message": first.message, "type": first.type or "InternalServerError", "param": None}
+        return code, {"error": {**error, "code": code}}
+    if reading.spec.final_object:
+        final = payload(reading.events[stream.final_event]) if stream.final_event is not None else None
+        if final is None or not isinstance(final.get("response"), dict):
+            raise InspectorError("this capture ends before its final object; request it with stream")
+        return 200, final["response"]
+    chat, keys = reading.spec.parsed, reading.engine.reasoning_keys
+    first_chunk = next((found for event in reading.events if (found := payload(event))), {})
+    return 200, {
+        "id": first_chunk.get("id", "playback"),
+        "object": reading.spec.objects[-1],
+        "created": first_chunk.get("created", 0),
+        "model": stream.model or reading.header.model or "playback",
+        "choices": [_chat(choice, keys) if chat else _text(choice) for choice in reading.choices],
+        "usage": stream.usage,
+        **({"prompt_token_ids": stream.prompt_ids} if chat else {}),
+    }
+
+
+def _chat(choice: ChoiceReading, reasoning_keys: Sequence[str]) -> dict[str, Any]:
+    delivered = choice.delivered()
+    calls = [
+        {
+            "id": f"chatcmpl-tool-playback-{number}",
+            "type": "function",
+            "function": {"name": call.name, "arguments": call.arguments},
+        }
+        for number, call in enumerate(delivered.tool_calls)
+    ]
+    reasoning = delivered.reasoning or None
+    return {
+        "index": choice.index,
+        "message": {
+            "role": "assistant",
+            "content": delivered.content or None,
+            "tool_calls": calls,
+            **dict.fromkeys(reasoning_keys, reasoning),
+        },
+        "logprobs": None,
+        "finish_reason": choice.finish_reason,
+        "token_ids": list(choice.tokens.ids) or None,
+    }
+
+
+def _text(choice: ChoiceReading) -> dict[str, Any]:
+    return {
+        "index": choice.index,
+        "text": choice.delivered().text or "",
+        "logprobs": None,
+        "finish_reason": choice.finish_reason,
+        "token_ids": list(choice.tokens.ids) or None,
+    }

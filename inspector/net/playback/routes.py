@@ -1,0 +1,301 @@
+"""The playback's HTTP: the endpoints of an OpenAI-compatible server, answering with captures.
+
+Mounted beside the dashboard under `/playback`, or at the root by `python -m inspector play`. Checks no
+key, keeps no request, opens nothing that a request names.
+"""
+
+import json
+import time
+from asyncio import sleep as asyncio_sleep
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from math import inf, isfinite
+from typing import Any, Final
+from urllib.parse import quote
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from inspector.capture.capture import Capture, Endpoint, EventKind
+from inspector.capture.errors import InspectorError
+from inspector.net.playback.answer import Answer, answer
+from inspector.net.playback.faults import Faults, parse_faults
+from inspector.net.playback.selection import ANY, UnknownModel, choose, fits
+from inspector.net.playback.sending import Clock, PlayedResponse, Sleep, pieces
+from inspector.protocol.engines.replays import replayed_from
+from inspector.protocol.wire.endpoints import ASKED
+from inspector.protocol.wire.event_json import dumps
+
+_BODY_LIMIT_BYTES: Final = 64 * 2**20
+_SETTINGS: Final = ("capture", "speed", "tokens_per_s", "faults")
+_HTML: Final = (
+    "<html>\r\n<head><title>{status} {words}</title></head>\r\n<body>\r\n<center><h1>{status} {words}</h1>"
+    "</center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How answers are played unless a request says otherwise."""
+
+    capture: str | None = None
+    """Name of the capture; None goes round."""
+    speed: float = 1.0
+    """Recorded times are divided by it; inf sends everything at once."""
+    tokens_per_s: float | None = None
+    """A pace that takes the place of the recorded times."""
+    faults: Faults = field(default_factory=Faults)
+
+    def changed(self, wanted: Mapping[str, str]) -> "Settings":
+        """These settings with those that are named in `wanted`, as headers, query and control name them.
+
+        Raises InspectorError for a value that cannot be.
+        """
+        found = self
+        if (text := wanted.get("capture")) is not None:
+            if not text.isprintable():
+                raise InspectorError(
+                    f"invalid capture name {text[:40]!a}: it has characters that no name has"
+                )
+            found = replace(found, capture=text or None)
+        if (text := wanted.get("speed")) is not None:
+            found = replace(found, speed=_positive("speed", text))
+        if (text := wanted.get("tokens_per_s")) is not None:
+            pace = _positive("tokens_per_s", text) if text else inf
+            found = replace(found, tokens_per_s=pace if isfinite(pace) else None)
+        if (text := wanted.get("faults")) is not None:
+            # A request adds to what the control put in; `none` takes all of it away.
+            faults = Faults() if text.strip() in {"", "none"} else parse_faults(text, onto=found.faults)
+            found = replace(found, faults=faults)
+        return found
+
+
+def playback_routes(
+    captures: Callable[[], Mapping[str, Capture]],
+    *,
+    prefix: str = "/playback",
+    settings: Settings | None = None,
+    clock: Clock = time.monotonic,
+    sleep: Sleep = asyncio_sleep,
+) -> list[BaseRoute]:
+    """Routes of the built-in server; `captures` is asked at each request, so the shelf may change.
+
+    `prefix` empty serves at the root. `GET`, `PUT` and `DELETE` of `/control` read, set and reset the
+    settings for all requests that follow.
+    """
+    player = _Player(captures, settings or Settings(), clock, sleep)
+    routes: list[BaseRoute] = [
+        Route(spec.full_path, partial(player.play, spec.endpoint), methods=["POST"]) for spec in ASKED
+    ]
+    routes += [
+        Route("/v1/models", player.models, methods=["GET"]),
+        Route("/health", player.health, methods=["GET"]),
+        Route("/version", player.version, methods=["GET"]),
+        Route("/control", player.control, methods=["GET", "PUT", "DELETE"]),
+        Mount("/", app=_not_found),
+    ]
+    return [Mount(prefix, routes=routes)] if prefix else routes
+
+
+class _Player:
+    def __init__(
+        self, captures: Callable[[], Mapping[str, Capture]], settings: Settings, clock: Clock, sleep: Sleep
+    ) -> None:
+        self._captures = captures
+        self._first_settings = self._settings = settings
+        self._clock = clock
+        self._sleep = sleep
+        self._turns: dict[Endpoint, int] = {}
+
+    async def play(self, endpoint: Endpoint, request: Request) -> ASGIApp:
+        """Answer one request for text."""
+        try:
+            body = await _json_body(request)
+            settings = self._settings.changed(_wanted(request))
+            faults = settings.faults
+            if faults.http is not None:
+                message = "A fault that the request selected."
+                return _error(faults.http, message, "InternalServerError" if faults.http >= 500 else "Error")
+            if faults.html is not None:
+                words = "Bad Gateway" if faults.html == 502 else "Error"
+                page = _HTML.format(status=faults.html, words=words)
+                return Response(page, faults.html, media_type="text/html")
+            name, capture = self._choose(endpoint, body, settings)
+            made = answer(capture, endpoint, body, faults)
+            played = pieces(made, faults, speed=settings.speed, tokens_per_s=settings.tokens_per_s)
+        except UnknownModel as error:
+            return _error(404, str(error), "NotFoundError", param="model")
+        except InspectorError as error:
+            return _error(400, str(error), "BadRequestError")
+        except ClientDisconnect:
+            return Response(status_code=400)
+        headers = [(b"content-type", _media_type(made)), (b"x-playback-capture", quote(name).encode())]
+        if not made.streams and not played.cut:
+            length = sum(len(piece.body) for piece in played.pieces)
+            headers.append((b"content-length", str(length).encode()))
+        return PlayedResponse(
+            played, status=made.status, headers=headers, clock=self._clock, sleep=self._sleep
+        )
+
+    def _choose(self, endpoint: Endpoint, body: Mapping[str, Any], settings: Settings) -> tuple[str, Capture]:
+        captures = self._captures()
+        model = body.get("model")
+        turn = self._turns.get(endpoint, 0)
+        name = choose(
+            captures,
+            endpoint,
+            name=settings.capture,
+            model=model if isinstance(model, str) else None,
+            streamed=bool(body.get("stream")),
+            turn=turn,
+        )
+        self._turns[endpoint] = turn + 1
+        return name, captures[name]
+
+    async def models(self, _: Request) -> Response:
+        """List the captures as models, and the models that they were recorded with."""
+        captures = self._captures()
+        recorded = {capture.header.model for capture in captures.values()} - {None, *captures}
+        cards = [
+            {
+                "id": name,
+                "object": "model",
+                "created": 0,
+                "owned_by": _owner(captures, name),
+                "root": captures[name].header.model if name in captures else name,
+                "max_model_len": 131072,
+                "endpoints": _endpoints(captures, name),
+            }
+            for name in [*captures, *sorted(one for one in recorded if one), ANY]
+        ]
+        return _json({"object": "list", "data": cards})
+
+    async def health(self, _: Request) -> Response:
+        """Say that the server is there, as vLLM does: an empty 200."""
+        return Response()
+
+    async def version(self, request: Request) -> Response:
+        """The vLLM version of the capture that is chosen, or of all when they agree."""
+        captures = self._captures()
+        try:
+            name = self._settings.changed(_wanted(request)).capture
+        except InspectorError as error:
+            return _error(400, str(error), "BadRequestError")
+        asked = [captures[name]] if name is not None and name in captures else list(captures.values())
+        versions = {capture.header.server_version for capture in asked}
+        known = versions.pop() if len(versions) == 1 else None
+        return _json({"version": known or "playback"})
+
+    async def control(self, request: Request) -> Response:
+        """Read, set or reset the settings."""
+        try:
+            if request.method == "DELETE":
+                self._settings = self._first_settings
+            elif request.method == "PUT":
+                # A web page from another site cannot send this type without a CORS preflight.
+                if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
+                    raise InspectorError("settings must be sent as application/json")
+                wanted = await _json_body(request)
+                self._settings = self._settings.changed(_controlled(wanted))
+        except InspectorError as error:
+            return _error(400, str(error), "BadRequestError")
+        now = self._settings
+        return _json(
+            {
+                "capture": now.capture,
+                "speed": now.speed if isfinite(now.speed) else "inf",
+                "tokens_per_s": now.tokens_per_s,
+                "faults": {
+                    key: getattr(now.faults, key)
+                    for key in Faults.__dataclass_fields__
+                    if getattr(now.faults, key) != getattr(Faults(), key)
+                },
+            }
+        )
+
+
+def _wanted(request: Request) -> dict[str, str]:
+    """Settings from headers (`X-Playback-Speed`) and query (`speed`); the query takes precedence."""
+    wanted = {}
+    for key in _SETTINGS:
+        header = request.headers.get(f"x-playback-{key.replace('_', '-')}")
+        text = request.query_params.get(key, header)
+        if text is not None:
+            wanted[key] = text
+    return wanted
+
+
+def _controlled(wanted: Mapping[str, Any]) -> dict[str, str]:
+    """Settings from a body for `/control`, as text; null is the default."""
+    if unknown := [key for key in wanted if key not in _SETTINGS]:
+        raise InspectorError(f"unknown setting {unknown[0][:40]!r}; available: {', '.join(_SETTINGS)}")
+    if isinstance(wanted.get("faults"), dict | list):
+        raise InspectorError("faults must be a string, for example merge=3,last-token-only")
+    return {
+        key: str(value) if value is not None else "1" if key == "speed" else ""
+        for key, value in wanted.items()
+    }
+
+
+def _positive(name: str, text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not number > 0:
+        raise InspectorError(f"invalid {name} {text[:40]!r}: expected a positive number, or inf")
+    return number
+
+
+async def _json_body(request: Request) -> dict[str, Any]:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _BODY_LIMIT_BYTES:
+            raise InspectorError(f"the request is longer than {_BODY_LIMIT_BYTES:,} bytes")
+    try:
+        found = json.loads(bytes(body))
+    except (ValueError, RecursionError) as error:
+        raise InspectorError(f"the request body is not valid JSON ({str(error)[:120]})") from error
+    if not isinstance(found, dict):
+        raise InspectorError("the request body is not a JSON object")
+    return found
+
+
+def _endpoints(captures: Mapping[str, Capture], name: str) -> list[str]:
+    mine = [captures[name]] if name in captures else list(captures.values())
+    return [
+        spec.full_path
+        for spec in ASKED
+        if any(fits(one, spec.endpoint, streamed=whole) for one in mine for whole in (True, False))
+    ]
+
+
+def _owner(captures: Mapping[str, Capture], name: str) -> str:
+    """That this is a replay, and whose response it was: a client sees the front end that it came from."""
+    return replayed_from(captures[name].header.owned_by if name in captures else None)
+
+
+def _media_type(made: Answer) -> bytes:
+    if made.streams:
+        return b"text/event-stream; charset=utf-8"
+    body = "".join(event.data[:64] for event in made.events if event.kind is EventKind.BODY).lstrip()
+    return b"text/html" if body.startswith("<") else b"application/json"
+
+
+def _error(status: int, message: str, kind: str, *, param: str | None = None) -> Response:
+    """An error as vLLM words it since 0.10: `{"error": {...}}`."""
+    value = {"error": {"message": message, "type": kind, "param": param, "code": status}}
+    return _json(value, status)
+
+
+def _json(value: object, status: int = 200) -> Response:
+    """A value as JSON; half a character, which UTF-8 does not have, as the escape that it was read from."""
+    return Response(dumps(value).encode("utf-8", "backslashreplace"), status, media_type="application/json")
+
+
+async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
+    await _json({"detail": "Not Found"}, 404)(scope, receive, send)

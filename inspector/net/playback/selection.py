@@ -1,0 +1,76 @@
+"""Which capture answers a request: the one it names, else the next that fits, in turn.
+
+A name comes by header or query, or as the model; the model may also be the one that was recorded.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from inspector.capture.capture import Capture, Endpoint, EventKind
+from inspector.capture.errors import InspectorError
+
+ANY: Final = "playback"
+"""Model name that fits every capture."""
+
+
+class UnknownModel(InspectorError):
+    """The model that a request names is neither a capture's name nor one that a capture was made with."""
+
+
+def fits(capture: Capture, endpoint: Endpoint, *, streamed: bool) -> bool:
+    """True when a capture can answer at an endpoint: recorded there, or a chat whose IDs completions show."""
+    whole = any(event.kind is EventKind.BODY for event in capture.events)
+    if whole and streamed and (capture.header.status or 200) < 400:
+        return False
+    recorded = capture.header.endpoint
+    if recorded is endpoint:
+        return True
+    return (
+        endpoint is Endpoint.COMPLETIONS
+        and recorded is Endpoint.CHAT
+        and not whole
+        and any('"token_ids"' in event.data for event in capture.events)
+    )
+
+
+def choose(
+    captures: Mapping[str, Capture],
+    endpoint: Endpoint,
+    *,
+    name: str | None,
+    model: str | None,
+    streamed: bool,
+    turn: int,
+) -> str:
+    """The name of the capture to serve; `turn` selects round-robin among those that fit.
+
+    Raises InspectorError if none fits, UnknownModel if the model is the reason.
+    """
+    wanted = name or (model if model in captures else None)
+    if wanted is not None:
+        if wanted not in captures:
+            raise InspectorError(f"no capture {wanted[:80]!r}; /v1/models lists the captures")
+        if not fits(captures[wanted], endpoint, streamed=streamed):
+            recorded = captures[wanted].header.endpoint.value
+            raise InspectorError(
+                f"the capture {wanted[:80]!r} ({recorded}) cannot be served on {endpoint.value}"
+                f"{' with stream' if streamed else ''}; use its own endpoint, or another capture"
+            )
+        return wanted
+    known = {capture.header.model for capture in captures.values()} | {ANY, None}
+    if model not in known:
+        raise UnknownModel(f"The model `{(model or '')[:80]}` does not exist.")
+    able = [
+        one
+        for one, capture in captures.items()
+        if model in {ANY, None, capture.header.model} and fits(capture, endpoint, streamed=streamed)
+    ]
+    # Only successful responses are served round-robin; recorded failures are served by name.
+    good = [one for one in able if _ended_well(captures[one])]
+    if not (able := good or able):
+        raise InspectorError(f"no capture can be served on {endpoint.value}; /v1/models lists the captures")
+    return able[turn % len(able)]
+
+
+def _ended_well(capture: Capture) -> bool:
+    return (capture.header.status or 200) < 400 and not (capture.end is not None and capture.end.cut)

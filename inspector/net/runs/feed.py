@@ -1,0 +1,162 @@
+"""`/inspector/net/runs/<id>/feed?from=N`: a run's growth as server-sent events that a browser can resume.
+
+Events: `grow` (columns for the strip; its id is the number of cells then sent, so `Last-Event-ID` says
+where to go on), and one `end`. Serves same-origin pages only: no other site may read it.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from itertools import takewhile
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+
+from inspector.analysis.audit import Finding, rejection
+from inspector.analysis.audit.rejection_findings import is_rejection
+from inspector.inspection.inspection import Examined
+from inspector.issues import situation_among
+from inspector.net.runs.registry import Registry
+from inspector.net.runs.run import Look, Pace, Run, RunState
+from inspector.views.encoding import json_bytes
+from inspector.views.growth import Growth, stream_position, unchanged
+from inspector.views.payload import CellSpan, Increment, PaceRow
+from inspector.views.payload import Run as StripRun
+from inspector.views.strip_findings import strip_finding
+from inspector.views.strip_unsent import rejected_span
+
+BATCH_S: Final = 0.025
+"""Tokens that arrive within this time travel together."""
+
+QUIET_S: Final = 15.0
+"""A comment is sent after so long a silence, so that nothing between drops the connection."""
+
+_PACE_EACH_S: Final = 0.1
+
+
+def runs_routes(registry: Registry, base: str = "") -> list[BaseRoute]:
+    """Routes to mount beside the dashboard, below the path `base` where it names one."""
+
+    async def feed(request: Request) -> Response:
+        if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
+            return JSONResponse({"error": "only the dashboard's own pages can read runs"}, 403)
+        run = registry.get(request.path_params["run"])
+        if run is None:
+            return JSONResponse({"error": "this run is no longer in memory; its capture is on disk"}, 404)
+        start = request.headers.get("last-event-id") or request.query_params.get("from", "0")
+        lines = _Feed(registry, run, int(start) if start.isdecimal() and len(start) < 10 else 0).lines()
+        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        return StreamingResponse(lines, media_type="text/event-stream", headers=headers)
+
+    return [Route(base + "/inspector/net/runs/{run}/feed", feed, methods=["GET"])]
+
+
+class _Feed:
+    """One browser tab's view of one run."""
+
+    def __init__(self, registry: Registry, run: Run, start: int) -> None:
+        self._registry = registry
+        self._run = run
+        self._growth = Growth(start)
+        self._look: Look | None = None
+        self._lane: list[StripRun] = []
+        self._paced_at = 0.0
+
+    async def lines(self) -> AsyncIterator[str]:
+        run = self._run
+        watch = run.watch()
+        try:
+            yield "retry: 500\n\n"
+            while True:
+                ended = run.state is RunState.ENDED
+                self._registry.audit_soon(run)
+                grown = self._grown()
+                if grown is not None:
+                    yield self._message("grow", grown)
+                    await asyncio.sleep(0)
+                    if grown["more"]:
+                        continue
+                if run.look is not None and run.look is not self._look:
+                    yield self._message("grow", self._looked(run.look))
+                if ended and self._look is not None and self._look.final:
+                    yield self._message("end", self._ended())
+                    return
+                if await watch.changed(QUIET_S):
+                    await asyncio.sleep(BATCH_S)
+                else:
+                    yield ": nothing new\n\n"
+        finally:
+            run.unwatch(watch)
+
+    def _message(self, name: str, content: Mapping[str, object]) -> str:
+        return f"id: {self._growth.count}\nevent: {name}\ndata: {json_bytes(content).decode()}\n\n"
+
+    def _grown(self) -> Increment | None:
+        run = self._run
+        with run.lock:
+            reading = run.live()
+            choice = reading.choice
+            columns = self._growth.step(choice, run.events.at_s, rejection(reading))
+            if columns is None:
+                return None
+            columns["now"] = stream_position(choice)
+            columns["more"] = self._growth.left(choice) or bool(
+                reading.stream.errors and "unsent" not in columns
+            )
+        if not columns["more"] and time.monotonic() - self._paced_at > _PACE_EACH_S:
+            columns["pace"] = _pace_row(run.pace())
+            self._paced_at = time.monotonic()
+        return columns
+
+    def _looked(self, look: Look) -> Increment:
+        """What an audit found, in columns that add no cell."""
+        self._look = look
+        columns = unchanged(self._growth.count, self._growth.unit)
+        runs = [] if look.lane is None else look.lane["runs"]
+        if look.lane is not None and self._growth.unit == "token":
+            shown = [run for run in runs if run[1] <= self._growth.count]
+            pairs = zip(self._lane, shown, strict=False)
+            kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+            columns["ribbons"] = [{"label": look.lane["label"], "from": kept, "runs": shown[kept:]}]
+            self._lane = shown
+        situation = situation_among(look.seen.findings, look.seen.reading)
+        columns["findings"] = [
+            strip_finding(one, situation, self._span(one, look.seen)) for one in look.seen.findings
+        ]
+        columns["verdict"] = {
+            "level": str(look.seen.verdict.level),
+            "sentence": look.seen.verdict.sentence,
+            "why": look.seen.verdict.why,
+            "known": look.seen.verdict.known,
+        }
+        columns["audited"] = look.tokens
+        return columns
+
+    def _span(self, finding: Finding, seen: Examined) -> CellSpan:
+        """The cells of a rejection; the other findings are placed by their tokens."""
+        if seen.stopped is None or not is_rejection(finding):
+            return {}
+        return rejected_span(seen.stopped, self._growth.sent)
+
+    def _ended(self) -> dict[str, Any]:
+        run = self._run
+        return {
+            "count": self._growth.count,
+            "failure": run.outcome.failure,
+            "notes": list(run.outcome.notes),
+            "pace": _pace_row(run.pace()),
+        }
+
+
+def _pace_row(pace: Pace) -> PaceRow:
+    return {
+        "tokens": pace.tokens,
+        "events": pace.events,
+        "tokens_per_s": pace.tokens_per_s,
+        "first_token_s": pace.first_token_s,
+        "last_token_s": pace.last_token_s,
+        "gap_p50_s": pace.gap_p50_s,
+        "gap_p95_s": pace.gap_p95_s,
+    }

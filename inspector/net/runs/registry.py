@@ -1,0 +1,324 @@
+"""All runs of this process: started here or recorded by the tap, the newest first.
+
+One daemon thread carries the event loop of all requests, one more the audits of runs that somebody
+watches. Both start with the first use.
+"""
+
+import asyncio
+import os
+import secrets
+import time
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from threading import Lock, Thread
+from typing import Any, Final
+
+from inspector.capture.capture import End, Endpoint, Event, Header
+from inspector.capture.errors import ConnectionFailed, InspectorError
+from inspector.capture.redaction import redact
+from inspector.net.client.address import Server
+from inspector.net.client.outcome import Outcome, OutcomeKind
+from inspector.net.client.plain import open_client, version_and_owner
+from inspector.net.client.request import LiveRequest, body
+from inspector.net.runs.run import Look, Run, RunState
+from inspector.net.runs.trial import AT_ONCE, Trial, checked_runs
+from inspector.protocol.wire.endpoints import spec_of
+
+FOLDER_VARIABLE: Final = "HARMONY_INSPECTOR_CAPTURES"
+"""Environment variable that names the folder of live captures; `captures` without it."""
+
+RUNS_KEPT: Final = 100
+"""Runs listed; older ones are forgotten, their files stay."""
+
+TOKENS_KEPT: Final = 500_000
+"""Tokens of ended runs in memory; the oldest runs beyond it are forgotten."""
+
+TRIALS_KEPT: Final = 4
+"""Trials that can be asked for by id, with all their runs; the oldest gives way."""
+
+_AUDIT_SHARE: Final = 10
+"""An audit is done again after this many times what it cost."""
+_AUDIT_EACH_S: Final = 0.5
+_VERSION_FOR_S: Final = 60.0
+
+
+class Registry:
+    """Runs of one process; every method may be called from any thread.
+
+    `folder` None keeps captures in memory only. It is also the sink of the tap (see `client.recorder`).
+    """
+
+    def __init__(self, folder: Path | None, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.folder = folder
+        self._clock = clock
+        self._runs: dict[str, Run] = {}
+        self._lock = Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._audits: ThreadPoolExecutor | None = None
+        self._auditing: dict[str, float] = {}
+        self._versions: dict[tuple[str, ...], tuple[float, tuple[str | None, str | None]]] = {}
+        self._trials: dict[str, Trial] = {}
+
+    # --- starting and finding ---
+
+    def start(self, server: Server, request: LiveRequest, *, path: Path | None = None) -> Run:
+        """Send a request; the run is there at once. `path` takes the place of a file in `folder`."""
+        run = self._new(_expected_header(request), path=path, address=server.v1)
+        self._send(run, server, request)
+        return run
+
+    def start_both(
+        self, server: Server, request: LiveRequest, *, paths: tuple[Path | None, Path | None] = (None, None)
+    ) -> tuple[Run, Run]:
+        """Send a request, and the same prompt to completions, which no server parses: ground truth.
+
+        Both get temperature 0 and one seed unless the request names its own.
+        """
+        if spec_of(request.endpoint).raw:
+            raise InspectorError("completions already are the ground truth; choose chat or Responses")
+        asked = _same_sampling(request)
+        truth = self.start(server, _truth(asked), path=paths[1])
+        run = self._new(_expected_header(asked), path=paths[0], address=server.v1)
+        run.pair, truth.pair = truth.id, run.id
+        self._send(run, server, asked)
+        return run, truth
+
+    def start_trial(
+        self,
+        left: tuple[Server, LiveRequest],
+        right: tuple[Server, LiveRequest],
+        *,
+        runs: int = 1,
+    ) -> Trial:
+        """Send a request to each of two servers, `runs` times; a few at once, the others wait for them.
+
+        All get temperature 0 and one seed unless a request names its own. Raises InspectorError for a
+        number of runs that cannot be.
+        """
+        count = checked_runs(runs)
+        sides = []
+        for server, request in (left, right):
+            asked, gate = _same_sampling(request), asyncio.Semaphore(AT_ONCE)
+            header = _expected_header(asked)
+            mine = tuple(self._new(header, path=None, address=server.v1) for _ in range(count))
+            sides.append((server, asked, gate, mine))
+        # Pairs leave together, so that both sides are asked under the same load of this machine.
+        for place in range(count):
+            for server, asked, gate, mine in sides:
+                self._send(mine[place], server, asked, gate)
+        trial = Trial(id=sides[0][3][0].id, left=sides[0][3], right=sides[1][3])
+        with self._lock:
+            self._trials[trial.id] = trial
+            while len(self._trials) > TRIALS_KEPT:
+                del self._trials[next(iter(self._trials))]
+        return trial
+
+    def trial(self, name: str) -> Trial | None:
+        """The trial of that id; None when it is not known (any more)."""
+        with self._lock:
+            return self._trials.get(name)
+
+    def runs(self) -> list[Run]:
+        """All runs, the newest first."""
+        with self._lock:
+            return list(reversed(self._runs.values()))
+
+    def get(self, name: str) -> Run | None:
+        """The run of that id; None when it is not known (any more)."""
+        with self._lock:
+            return self._runs.get(name)
+
+    def forget(self, run: Run) -> None:
+        """Take a run that has ended from the list; its file stays."""
+        with self._lock:
+            if run.state is RunState.ENDED:
+                self._runs.pop(run.id, None)
+                self._auditing.pop(run.id, None)
+
+    def wait(self, run: Run, timeout_s: float | None = None) -> bool:
+        """Block until a run has ended; False when the time was over before."""
+        return run.ended.wait(timeout_s)
+
+    # --- the sink that the tap writes to ---
+
+    def opened(self, header: Header) -> str:
+        """A stream of somebody else's client begins."""
+        run = self._new(header, path=None, own=False)
+        run.opened(header)
+        return run.id
+
+    def event(self, run: str, event: Event) -> None:
+        """It brought an event."""
+        if (found := self.get(run)) is not None:
+            found.event(event)
+
+    def ended(self, run: str, end: End) -> None:
+        """It ended."""
+        if (found := self.get(run)) is not None:
+            found.closed(end)
+            found.finish(Outcome(kind=OutcomeKind.BROKEN_OFF, failure=end.detail) if end.cut else Outcome())
+            self._trim()
+
+    def path_of(self, run: str) -> Path | None:
+        """The complete file of a run; None where there is none."""
+        found = self.get(run)
+        return None if found is None or found.trouble else found.path
+
+    # --- audits ---
+
+    def audit_soon(self, run: Run) -> None:
+        """Audit a run in the background if its last audit is old enough; at once when it has ended."""
+        look, now = run.look, self._clock()
+        if look is not None and look.final:
+            return
+        with self._lock:
+            last = self._auditing.get(run.id)
+            if last == float("inf"):
+                return
+            ended = run.state is RunState.ENDED
+            pause = 0.0 if look is None else max(_AUDIT_EACH_S, _AUDIT_SHARE * look.cost_s)
+            if not ended and last is not None and now - last < pause:
+                return
+            self._auditing[run.id] = float("inf")
+            self._audits = self._audits or ThreadPoolExecutor(1, thread_name_prefix="inspector-audit")
+            self._audits.submit(self._audit, run)
+
+    def _audit(self, run: Run) -> Look:
+        try:
+            return run.audit()
+        finally:
+            with self._lock:
+                self._auditing[run.id] = self._clock()
+
+    # --- inside ---
+
+    def _new(self, header: Header, *, path: Path | None, address: str = "", own: bool = True) -> Run:
+        moment = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+        name = f"{moment}-{header.endpoint}-{secrets.token_hex(3)}"
+        if path is None and self.folder is not None:
+            path = self.folder / f"{name}.jsonl"
+        run = Run(name, header, path=path, address=address)
+        run.own = own
+        with self._lock:
+            self._runs[name] = run
+        return run
+
+    def _send(
+        self, run: Run, server: Server, request: LiveRequest, gate: asyncio.Semaphore | None = None
+    ) -> None:
+        future = self.submit(self._drive(run, server, request, gate))
+        run.stop = lambda: _cancel(future)
+        run.again = lambda: self.start(server, request)
+
+    async def _drive(
+        self, run: Run, server: Server, request: LiveRequest, gate: asyncio.Semaphore | None
+    ) -> None:
+        from inspector.net.client.asking import ask  # noqa: PLC0415 -- loads the openai client, which takes long
+
+        outcome = Outcome(kind=OutcomeKind.STOPPED_BY_USER, failure="stopped by you")
+        try:
+            async with gate or nullcontext():
+                version, owner = await self._told(server, request.model)
+                outcome = await ask(server, request, _Into(run), server_version=version, owned_by=owner)
+        except InspectorError as error:
+            outcome = Outcome.raised(error)
+        except Exception as error:  # a mistake of ours is not told as the user's stop
+            sentence = f"the program failed ({type(error).__name__}: {error}); please report it"
+            outcome = Outcome(kind=OutcomeKind.FAILED, failure=sentence)
+        finally:
+            run.finish(outcome)
+            self._trim()
+
+    async def _told(self, server: Server, model: str) -> tuple[str | None, str | None]:
+        """Version and model's owner by the server's word, asked once a minute; silence is no failure."""
+        # Behind one address headers may choose between servers.
+        key = (server.root, model, *(word for header in sorted(server.headers.items()) for word in header))
+        known = self._versions.get(key)
+        if known is not None and self._clock() - known[0] < _VERSION_FOR_S:
+            return known[1]
+        try:
+            async with open_client(server) as client:
+                told = await version_and_owner(server, model, client)
+        except ConnectionFailed:
+            return None, None
+        self._versions[key] = (self._clock(), told)
+        return told
+
+    def submit(self, work: Coroutine[Any, Any, None]) -> Future[None]:
+        """Run something in the event loop of all requests."""
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                Thread(target=self._loop.run_forever, name="inspector-runs", daemon=True).start()
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def _trim(self) -> None:
+        """Forget the oldest ended runs that nobody watches, beyond what is kept."""
+        with self._lock:
+            ended = [run for run in self._runs.values() if run.state is RunState.ENDED]
+            tokens = sum(run.pace().tokens for run in ended)
+            surplus = len(self._runs) - RUNS_KEPT
+            for run in ended[:-1]:
+                if surplus <= 0 and tokens <= TOKENS_KEPT:
+                    return
+                if run.watched:
+                    continue
+                surplus -= 1
+                tokens -= run.pace().tokens
+                del self._runs[run.id]
+                self._auditing.pop(run.id, None)
+
+
+class _Into:
+    """The sink of one run that is there already."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def opened(self, header: Header) -> str:
+        self._run.opened(header)
+        return self._run.id
+
+    def event(self, _: str, event: Event) -> None:
+        self._run.event(event)
+
+    def ended(self, _: str, end: End) -> None:
+        self._run.closed(end)
+
+
+def _cancel(future: Future[None]) -> None:
+    future.cancel()
+
+
+def _expected_header(request: LiveRequest) -> Header:
+    """What is known before the request has left."""
+    return Header(
+        endpoint=request.endpoint,
+        request=redact(body(request)),
+        model=request.model,
+        started_at=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        source="live request",
+    )
+
+
+def _same_sampling(request: LiveRequest) -> LiveRequest:
+    return replace(
+        request,
+        temperature=0.0 if request.temperature is None else request.temperature,
+        seed=0 if request.seed is None else request.seed,
+    )
+
+
+def _truth(request: LiveRequest) -> LiveRequest:
+    return replace(request, endpoint=Endpoint.COMPLETIONS, token_ids=True, background=False, extra={})
+
+
+@cache
+def registry() -> Registry:
+    """The registry of this process."""
+    return Registry(Path(os.environ.get(FOLDER_VARIABLE, "captures")))

@@ -1,0 +1,337 @@
+"""One live run: a request, its growing capture, and those who watch it.
+
+Events come from one thread; pages and feeds read from others. All that grows is read under `lock`;
+what leaves the lock is a copy. A run outlives those who watch it.
+"""
+
+import asyncio
+import copy
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from threading import Event as Flag
+from threading import Lock
+from typing import Final, NamedTuple
+
+from inspector.analysis.metrics import quantile
+from inspector.analysis.reading import ChoiceReading, Reader, Reading
+from inspector.capture.capture import Capture, End, Event, Header
+from inspector.capture.errors import CaptureError, StoreError
+from inspector.capture.tokens import Tokens
+from inspector.files.store import CaptureWriter, open_writer
+from inspector.inspection.inspection import Examined, examine
+from inspector.net.client.outcome import Outcome
+from inspector.net.runs.event_log import PackedEvents
+from inspector.views.payload import Ribbon
+from inspector.views.strip import ribbon
+
+TAIL: Final = 3000
+"""Characters of a field that are kept at hand while it grows."""
+
+_GAPS_KEPT: Final = 2048
+_RATE_OVER_S: Final = 2.0
+
+
+class RunState(StrEnum):
+    """How far a run is."""
+
+    WAITING = "waiting for the response"
+    STREAMING = "streaming"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """Figures of a run so far, cheap enough to ask many times a second; times in seconds."""
+
+    tokens: int
+    events: int
+    tokens_per_s: float | None
+    """Over the last two seconds with tokens, or the whole run once it has ended."""
+    first_token_s: float | None
+    last_token_s: float | None
+    gap_p50_s: float | None
+    """Between events with tokens, over the last 2,048 of them."""
+    gap_p95_s: float | None
+
+
+class FieldText(NamedTuple):
+    """What was delivered in one field so far."""
+
+    field: str
+    tail: str
+    """The end of its text, `TAIL` characters at most."""
+    length: int
+    """Characters in all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What an audit of the run said, at some moment of it."""
+
+    tokens: int
+    """Tokens that the audit saw."""
+    seen: Examined
+    """The reading at that moment, with its findings and its verdict."""
+    lane: Ribbon | None
+    """The delivery lane of the strip, see `strip.ribbon`."""
+    cost_s: float
+    final: bool
+    """True when it saw the ended run."""
+
+
+class Watch:
+    """Wakes one reader when its run has grown; made in the reader's own event loop."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._changed = asyncio.Event()
+        self._told = False
+
+    def tell(self) -> None:
+        """The run has grown; called from any thread."""
+        if not self._told:
+            self._told = True
+            try:
+                self._loop.call_soon_threadsafe(self._changed.set)
+            except RuntimeError:  # the reader's loop has closed: it reads no more
+                return
+
+    async def changed(self, timeout_s: float) -> bool:
+        """Wait for growth; False when none came within the time."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._changed.wait()
+        except TimeoutError:
+            return False
+        self._changed.clear()
+        self._told = False
+        return True
+
+
+class Run:
+    """One live run. `path` is its capture file, None when it is kept in memory only."""
+
+    def __init__(self, name: str, header: Header, *, path: Path | None, address: str = "") -> None:
+        self.id = name
+        self.header = header
+        self.path = path
+        self.address = address
+        self.state = RunState.WAITING
+        self.trouble = ""
+        """Why the capture on disk is not whole; empty when it is."""
+        self.outcome = Outcome()
+        self.end: End | None = None
+        self.own = True
+        """False for a run that somebody else's client makes through the tap: only that client can stop it."""
+        self.pair: str | None = None
+        """The run that shows the ground truth of the same request."""
+        self.lock = Lock()
+        self.events = PackedEvents()
+        self.look: Look | None = None
+        self.ended = Flag()
+        self.stop: Callable[[], None] = lambda: None
+        """Ends the request; does nothing for a run that somebody else's client makes."""
+        self.again: Callable[[], Run] | None = None
+        """Sends the same request once more; None for a run that somebody else's client makes."""
+        self._reader = Reader(header, events=self.events)
+        self._writer: CaptureWriter | None = None
+        self._watches: list[Watch] = []
+        self._carriers: deque[tuple[float, int]] = deque(maxlen=_GAPS_KEPT)
+        self._first_s: float | None = None
+        self._count = 0
+        self._heard_at = time.monotonic()
+        self._texts: dict[str, FieldText] = {}
+        self._folded = 0
+        """Deltas of the first choice that `_texts` has."""
+
+    # --- the side that receives ---
+
+    def opened(self, header: Header) -> None:
+        """The answer began: its file is opened and what is known of it replaced."""
+        with self.lock:
+            self.header = header
+            self._reader = Reader(header, events=self.events)
+            self._texts, self._folded = {}, 0
+            self.state = RunState.STREAMING
+            if self.path is not None:
+                self._disk(self._open_file)
+        self._tell()
+
+    def event(self, event: Event) -> None:
+        """One event came: first to the file, then to the readers."""
+        if self._writer is not None:
+            writer = self._writer
+            self._disk(lambda _: writer.write((event,)))
+        with self.lock:
+            self._heard_at = time.monotonic()
+            self._reader.receive((event,))
+            if event.at_s is not None:
+                self._time(event.at_s)
+        self._tell()
+
+    def closed(self, end: End) -> None:
+        """The connection ended; the file is complete after this."""
+        if self._writer is not None:
+            writer, self._writer = self._writer, None
+            self._disk(lambda _: writer.end(end))
+        with self.lock:
+            self.end = end
+        self._tell()
+
+    def finish(self, outcome: Outcome) -> None:
+        """Nothing more will come."""
+        if self.end is None:
+            if self.state is RunState.WAITING:
+                self.opened(self.header)
+            self.closed(End(at_s=None, cut=True, detail=outcome.failure or "it never started"))
+        with self.lock:
+            self.outcome = outcome
+            self.state = RunState.ENDED
+        self.ended.set()
+        self._tell()
+
+    def _open_file(self, path: Path) -> None:
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"{path.parent}: cannot be created ({error.strerror}); choose another folder"
+            ) from error
+        self._writer = open_writer(path, self.header)
+
+    def _disk(self, write: Callable[[Path], None]) -> None:
+        try:
+            write(self.path or Path())
+        except (StoreError, CaptureError) as error:
+            self._writer = None
+            self.trouble = str(error)
+
+    def _time(self, at_s: float) -> None:
+        choices = self._reader.stream.choices
+        count = sum(len(choice.tokens) or len(choice.logprob_tokens) for choice in choices.values())
+        if count > self._count:
+            self._first_s = at_s if self._first_s is None else self._first_s
+            self._count = count
+            if self._carriers and self._carriers[-1][0] == at_s:
+                self._carriers[-1] = (at_s, count)
+            else:
+                self._carriers.append((at_s, count))
+
+    def _tell(self) -> None:
+        for watch in tuple(self._watches):
+            watch.tell()
+
+    # --- the side that reads ---
+
+    def watch(self) -> Watch:
+        """A wake-up call for a reader in the running event loop; give it back with `unwatch`."""
+        watch = Watch()
+        self._watches.append(watch)
+        return watch
+
+    def unwatch(self, watch: Watch) -> None:
+        """The reader has left."""
+        self._watches.remove(watch)
+
+    @property
+    def watched(self) -> int:
+        """How many readers follow it now."""
+        return len(self._watches)
+
+    def live(self) -> Reading:
+        """The reading as it grows; only to be used under `lock`."""
+        return self._reader.reading()
+
+    def reading(self) -> Reading:
+        """What has been read so far, apart from what grows."""
+        with self.lock:
+            ended = self.state is RunState.ENDED
+            reading = self._reader.reading(end=self.end, ended=ended)
+            return reading if ended else _apart(reading)
+
+    def capture(self) -> Capture:
+        """The capture so far."""
+        with self.lock:
+            return Capture(header=self.header, events=list(self.events), end=self.end)
+
+    def texts(self) -> list[FieldText]:
+        """What was delivered in the first choice, by field in order of appearance; costs what is new."""
+        with self.lock:
+            choice = self._reader.stream.choices.get(0)
+            deltas = [] if choice is None else choice.deltas
+            pieces: dict[str, list[str]] = {}
+            for _, field, text in deltas[self._folded :]:
+                pieces.setdefault(field, []).append(text)
+            self._folded = len(deltas)
+            for field, some in pieces.items():
+                new = "".join(some)
+                _, tail, length = self._texts.get(field, FieldText(field, "", 0))
+                self._texts[field] = FieldText(field, (tail + new)[-TAIL:], length + len(new))
+            return list(self._texts.values())
+
+    def silence_s(self) -> float:
+        """Seconds since the last event, or since the request while there is none; 0 once it has ended."""
+        return 0.0 if self.state is RunState.ENDED else time.monotonic() - self._heard_at
+
+    def pace(self) -> Pace:
+        """The figures so far."""
+        with self.lock:
+            carriers = list(self._carriers)
+            count, first_s, ended = self._count, self._first_s, self.state is RunState.ENDED
+        gaps = [later - earlier for (earlier, _), (later, _) in pairwise(carriers)]
+        last_s = carriers[-1][0] if carriers else None
+        since = 0.0 if ended or last_s is None else last_s - _RATE_OVER_S
+        window = [one for one in carriers if one[0] >= since]
+        span = window[-1][0] - window[0][0] if window else 0.0
+        return Pace(
+            tokens=count,
+            events=len(self.events),
+            tokens_per_s=(window[-1][1] - window[0][1]) / span if span > 0 else None,
+            first_token_s=first_s,
+            last_token_s=last_s,
+            gap_p50_s=median(gaps) if gaps else None,
+            gap_p95_s=quantile(gaps, 0.95) if gaps else None,
+        )
+
+    def audit(self) -> Look:
+        """Audit what has come so far; its time grows with the run, so `registry` says how often."""
+        started = time.perf_counter()
+        reading = self.reading()
+        seen = examine(reading)
+        look = Look(
+            tokens=len(reading.choice.tokens),
+            seen=seen,
+            lane=ribbon(seen, reading.choice),
+            cost_s=time.perf_counter() - started,
+            final=reading.ended,
+        )
+        self.look = look
+        self._tell()
+        return look
+
+
+def _apart(reading: Reading) -> Reading:
+    """A copy that the run's growth does not change; messages and refusals are copied, they are few."""
+    choices = [_choice_apart(choice) for choice in reading.choices]
+    stream = copy.copy(reading.stream)
+    stream.errors, stream.notices = list(stream.errors), dict(stream.notices)
+    return replace(reading, stream=stream, choices=choices)
+
+
+def _choice_apart(choice: ChoiceReading) -> ChoiceReading:
+    transcript = copy.copy(choice.transcript)
+    transcript.messages = [copy.copy(message) for message in transcript.messages]
+    transcript.refusals = [copy.copy(refusal) for refusal in transcript.refusals]
+    return replace(
+        choice,
+        tokens=Tokens(list(choice.tokens.ids), list(choice.tokens.events)),
+        transcript=transcript,
+        deltas=list(choice.deltas),
+        finals=dict(choice.finals),
+    )

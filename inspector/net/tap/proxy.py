@@ -1,0 +1,393 @@
+"""One upstream behind an address of ours: requests and answers pass, answers are recorded on the way.
+
+Back-pressure holds, as nothing is read from the upstream before the client took what came. A client
+that leaves closes the connection to the upstream, so its server stops generating.
+"""
+
+import asyncio
+import re
+import ssl
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+from urllib.parse import quote, unquote_to_bytes
+
+import httpx
+from starlette.routing import BaseRoute, Mount
+from starlette.types import Receive, Scope, Send
+
+from inspector.capture.capture import Endpoint
+from inspector.capture.errors import InspectorError
+from inspector.net.client.address import Server
+from inspector.net.client.failures import connection_failure
+from inspector.net.client.plain import owner_in
+from inspector.net.client.recorder import Sink
+from inspector.net.client.transport import endpoint_of
+from inspector.net.tap.arrivals import Arrival, together
+from inspector.net.tap.bodies import ClientLeft, RequestBody
+from inspector.net.tap.headers import end_to_end, readable_only, value
+from inspector.net.tap.recording import Recording
+from inspector.net.tap.rewriting import EventRewriter, ask_for_ids, body_without_ids
+from inspector.net.tap.upstream import Body, UpstreamTransport
+from inspector.protocol.engines import Engine, engine_of
+from inspector.protocol.wire.endpoints import EndpointSpec, endpoint_of_resumed, spec_of
+from inspector.protocol.wire.event_json import dumps
+from inspector.protocol.wire.stream import loads
+
+CLIENT_LEFT: Final = "the client closed the connection"
+STOPPED: Final = "the tap was stopped"
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_IDLE_S: Final = 2.0  # vLLM's uvicorn closes idle connections after 5 s; a closing one must not be taken
+_WHOLE_AT_MOST: Final = 64 * 2**20
+_VERSION_S: Final = 2.0
+_TOLD_BYTES: Final = 2**18
+_STEPS_AFTER: Final = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upstream:
+    """The server behind a tap; raises InspectorError for a name that cannot be part of a URL."""
+
+    name: str
+    server: Server
+    add_token_ids: bool = False
+    """Request token IDs, of Responses its messages, on behalf of the client, which does not see them."""
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise InspectorError(
+                f"invalid upstream name {self.name[:80]!r}; use letters, digits, dots and dashes"
+            )
+
+
+def tap_routes(taps: Sequence["Tap"], *, prefix: str = "/tap") -> list[BaseRoute]:
+    """Routes of taps: `<prefix>/<name>/v1/...` goes to the upstream of that name, at `/v1/...`."""
+    return [tap_mount(f"{prefix}/{one.upstream.name}", one) for one in taps]
+
+
+def tap_mount(path: str, tap: "Tap") -> Mount:
+    """A mount whose paths may hold any character, an escaped line feed too."""
+    mount = Mount(path, app=tap)
+    mount.path_regex = re.compile(mount.path_regex.pattern, re.DOTALL)
+    return mount
+
+
+class Tap:
+    """An ASGI app that passes all that comes to one upstream and records its answers into a sink.
+
+    A response for which `sampled()` is false passes as if it were of no endpoint that is recorded.
+    """
+
+    def __init__(
+        self,
+        upstream: Upstream,
+        sink: Sink,
+        *,
+        sampled: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self.upstream = upstream
+        self.version: str | None = None
+        """The server's own word at `/version`, once it has answered."""
+        self.owned_by: str | None = None
+        """The server's own word at `/v1/models`, where it answers without a key."""
+        server = upstream.server
+        self._sink = sink
+        self.sampled = sampled
+        self._root = httpx.URL(server.root)
+        # No client on top: it would keep cookies, follow redirects and add headers of its own.
+        self._transport = UpstreamTransport(
+            self._root, trust=_trust(server.verify), connect_s=server.connect_s, idle_s=_IDLE_S
+        )
+        self._models = f"{server.v1.removeprefix(server.root)}/models".encode()
+        self._version_asked: asyncio.Task[None] | None = None
+        self.left = CLIENT_LEFT
+        """Who ends a stream that is cut on this side."""
+
+    def stop(self) -> None:
+        """Say that the program ends: what is cut from now on is not the client's doing."""
+        self.left = STOPPED
+
+    async def aclose(self) -> None:
+        """Close the connections to the upstream."""
+        if self._version_asked is not None:
+            self._version_asked.cancel()
+        await self._transport.aclose()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass one request and its answer."""
+        if scope["type"] != "http":
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close", "code": 1003})
+            return
+        body = RequestBody(receive)
+        exchange = _Exchange(self, scope, send, body)
+        passing = asyncio.create_task(exchange.run())
+        leaving = asyncio.create_task(body.left())
+        try:
+            await asyncio.wait({passing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (passing, leaving):
+                if not task.done():
+                    task.cancel()
+            await asyncio.gather(passing, leaving, return_exceptions=True)
+        if not passing.cancelled() and (error := passing.exception()) is not None:
+            raise error
+
+    def request(
+        self,
+        method: str,
+        target: bytes,
+        headers: list[tuple[bytes, bytes]],
+        content: bytes | AsyncIterator[bytes] | None = None,
+    ) -> httpx.Request:
+        """A request to the upstream; of its address only path and query come from outside."""
+        # The target goes as it came; a URL of httpx would escape some characters, and refuse others.
+        whole = self._root.raw_path.rstrip(b"/") + target
+        return httpx.Request(
+            method, self._root, headers=headers, content=content, extensions={"target": whole}
+        )
+
+    async def send(self, request: httpx.Request) -> httpx.Response:
+        """Send a request to the upstream."""
+        return await self._transport.handle_async_request(request)
+
+    @property
+    def engine(self) -> Engine:
+        """The server or front end behind it, as far as it has said."""
+        return engine_of(owned_by=self.owned_by)
+
+    def learn_version(self) -> None:
+        """Ask the upstream's `/version` in the background, without the client's key, until it answers."""
+        if self.version is None and (self._version_asked is None or self._version_asked.done()):
+            self._version_asked = asyncio.create_task(self._ask_version())
+
+    async def version_known(self) -> None:
+        """Wait until `/version` has answered, or has had its time."""
+        if self._version_asked is not None:
+            await asyncio.wait({self._version_asked})
+
+    async def _ask_version(self) -> None:
+        with suppress(httpx.HTTPError, TimeoutError, OSError):
+            async with asyncio.timeout(_VERSION_S):
+                told = await self._asked(b"/version")
+                version = told.get("version") if isinstance(told, dict) else None
+                if isinstance(version, str):
+                    self.version = version
+                    self.owned_by = owner_in(await self._asked(self._models))
+
+    async def _asked(self, path: bytes) -> object:
+        response = await self.send(self.request("GET", path, []))
+        try:
+            raw = await _whole(response)
+        finally:
+            await response.aclose()
+        found = loads(raw[:_TOLD_BYTES].decode("utf-8", "replace"))
+        return found if response.status_code == 200 else None
+
+    def recording(
+        self, endpoint: Endpoint, raw: bytes, headers: Sequence[tuple[bytes, bytes]], query: bytes
+    ) -> Recording:
+        """A recording of an answer that is going to come."""
+        source = f"tap {self.upstream.name}"
+        return Recording(endpoint, raw, headers, self._sink, source=source, clock=time.monotonic, query=query)
+
+
+class _Exchange:
+    """One request and its answer."""
+
+    def __init__(self, tap: Tap, scope: Scope, send: Send, body: RequestBody) -> None:
+        self._tap = tap
+        self._scope = scope
+        self._send = send
+        self._body = body
+        self._recording: Recording | None = None
+        self._begun = False
+
+    async def run(self) -> None:
+        """Pass it; failures of the upstream become an answer of ours, or break the connection off."""
+        try:
+            await self._pass()
+        except ClientLeft:
+            self._close(self._tap.left)
+        except asyncio.CancelledError:
+            self._close(self._tap.left)
+            raise
+        except (httpx.TransportError, httpx.StreamError, OSError) as error:
+            sentence = connection_failure(error, self._tap.upstream.server, begun=self._begun).sentence
+            self._close(sentence)
+            if not self._begun:
+                await self._refuse(502, sentence, "UpstreamError")
+            # Otherwise the answer stays open, and our server breaks the connection off as the upstream did.
+        except BaseException:
+            self._close("the tap failed")
+            raise
+
+    async def _pass(self) -> None:
+        scope, tap = self._scope, self._tap
+        target = _target(scope)
+        if target is None:
+            await self._refuse(
+                400, "the path must not contain '..'; request the target path directly", "BadRequestError"
+            )
+            return
+        headers: list[tuple[bytes, bytes]] = list(scope["headers"])
+        drop = [b"host", b"expect"]
+        if value(headers, b"transfer-encoding"):
+            drop.append(b"content-length")  # RFC 9112, section 6.3: the length does not count then
+        forwarded = end_to_end(headers, drop=drop)
+        endpoint = _endpoint(scope, target)
+        if endpoint is not None and not tap.sampled():
+            endpoint = None
+        rewrites: EndpointSpec | None = None
+        if endpoint is None:
+            content: bytes | AsyncIterator[bytes] | None = aiter(self._body) if _has_body(headers) else None
+            if content is None:
+                await self._body.read()
+        else:
+            tap.learn_version()
+            forwarded = readable_only(forwarded)
+            raw = await self._body.read()
+            content = aiter(self._body) if raw is None else raw
+            self._recording = tap.recording(endpoint, raw or b"", headers, target.partition(b"?")[2])
+            spec = spec_of(endpoint)
+            if raw is not None and tap.upstream.add_token_ids and spec.evidence_key:
+                asked = ask_for_ids(raw, self._recording.body, spec.evidence_key)
+                if asked is not None:
+                    rewrites, content = spec, asked
+                    lengths = (b"content-length", b"accept-encoding")
+                    forwarded = [pair for pair in forwarded if pair[0].lower() not in lengths]
+                    forwarded.append((b"accept-encoding", b"identity"))
+                    if self._recording.body.get("logprobs"):  # what is sent then depends on the version
+                        await tap.version_known()
+        request = tap.request(scope["method"], target, forwarded, content)
+        response = await tap.send(request)
+        try:
+            if self._recording is not None:
+                self._recording.response(response, tap.version, tap.owned_by)
+            await self._answer(response, rewrites=rewrites)
+        finally:
+            await response.aclose()
+
+    async def _answer(self, response: httpx.Response, *, rewrites: EndpointSpec | None) -> None:
+        recording, send = self._recording, self._send
+        headers = end_to_end(response.headers.raw)
+        coded = value(headers, b"content-encoding").lower() not in {"", "identity"}
+        streams = value(headers, b"content-type").lower().startswith("text/event-stream")
+        if rewrites is not None and not coded and not streams:
+            await self._answer_whole(response, headers, rewrites)
+            return
+        rewriter = None
+        if rewrites is not None and not coded:
+            logprobs = self._tap.engine.keeps_logprobs(self._tap.version)
+            rewriter = EventRewriter(keeps_logprobs=logprobs, messages=rewrites.final_object)
+            headers = end_to_end(headers, drop=(b"content-length",))
+        self._begun = True
+        await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+
+        async def take(arrivals: Sequence[Arrival]) -> None:
+            chunk = b"".join([arrival.chunk for arrival in arrivals])
+            passed = chunk if rewriter is None else rewriter.receive(chunk)
+            if passed:
+                await send({"type": "http.response.body", "body": passed, "more_body": True})
+            if recording is not None:
+                for arrival in together(arrivals):
+                    await _in_turn(recording.chunk(arrival.chunk, arrival.at_s))
+
+        assert isinstance(response.stream, Body)  # noqa: S101 -- our transport's
+        await response.stream.passed_to(take)
+        rest = b"" if rewriter is None else rewriter.close()
+        self._close("")
+        await send({"type": "http.response.body", "body": rest, "more_body": False})
+
+    async def _answer_whole(
+        self, response: httpx.Response, headers: list[tuple[bytes, bytes]], spec: EndpointSpec
+    ) -> None:
+        raw = await _whole(response)
+        if self._recording is not None:
+            await _in_turn(self._recording.chunk(raw, time.monotonic()))
+        self._close("")
+        body = body_without_ids(raw, messages=spec.final_object)
+        headers = end_to_end(headers, drop=(b"content-length",))
+        headers.append((b"content-length", str(len(body)).encode()))
+        self._begun = True
+        await self._send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+        await self._send({"type": "http.response.body", "body": body, "more_body": False})
+
+    async def _refuse(self, status: int, message: str, kind: str) -> None:
+        """An answer of ours, in the form of the API's errors."""
+        body = dumps({"error": {"message": message, "type": kind, "param": None, "code": status}}).encode()
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+        await self._send({"type": "http.response.body", "body": body, "more_body": False})
+
+    def _close(self, detail: str) -> None:
+        if self._recording is not None:
+            self._recording.close(detail, self._tap.version, self._tap.owned_by)
+
+
+def _trust(verify: bool | str) -> ssl.SSLContext:
+    if isinstance(verify, bool):
+        return httpx.create_ssl_context(verify=verify, trust_env=False)
+    try:
+        return ssl.create_default_context(cafile=verify)
+    except (OSError, ssl.SSLError) as error:
+        raise InspectorError(
+            f"{verify} contains no readable CA certificates ({error}); use a PEM file"
+        ) from error
+
+
+async def _in_turn(steps: Iterator[None]) -> None:
+    """Take steps of recording, other clients between them.
+
+    A client that has all it wants closes while its last bytes are recorded: a bounded rest of them still is.
+    """
+    try:
+        for _ in steps:
+            await asyncio.sleep(0)
+    except asyncio.CancelledError:
+        for _ in islice(steps, _STEPS_AFTER):
+            pass
+        raise
+
+
+async def _whole(response: httpx.Response) -> bytes:
+    assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 -- an async transport's answer
+    raw = bytearray()
+    async for chunk in response.stream:
+        raw += chunk
+        if len(raw) > _WHOLE_AT_MOST:
+            raise httpx.ReadError(f"the response is longer than {_WHOLE_AT_MOST:,} bytes")
+    return bytes(raw)
+
+
+def _target(scope: Scope) -> bytes | None:
+    """Path and query behind our own address, byte for byte; None for a path that climbs."""
+    root: bytes = scope.get("root_path", "").encode("utf-8")
+    raw: bytes = scope.get("raw_path") or quote(scope["path"]).encode("ascii")
+    raw = raw.partition(b"?")[0]
+    if raw.startswith(root):
+        path = raw[len(root) :]
+    else:  # a client escaped letters of our own prefix, so the path is escaped again
+        path = quote(scope["path"].removeprefix(scope["root_path"])).encode("ascii")
+    if not path.startswith(b"/"):
+        path = b"/" + path
+    parts = unquote_to_bytes(path.replace(b"\\", b"/")).replace(b"\\", b"/").split(b"/")
+    if b"." in parts or b".." in parts:
+        return None
+    query: bytes = scope.get("query_string", b"")
+    return path + b"?" + query if query else path
+
+
+def _endpoint(scope: Scope, target: bytes) -> Endpoint | None:
+    path, _, query = target.decode("latin-1").partition("?")
+    if scope["method"] == "GET" and "stream=true" in query:
+        return endpoint_of_resumed(path)
+    return endpoint_of(scope["method"], path)
+
+
+def _has_body(headers: Sequence[tuple[bytes, bytes]]) -> bool:
+    return any(name.lower() in {b"content-length", b"transfer-encoding"} for name, _ in headers)

@@ -1,0 +1,87 @@
+"""One answer on its way through the tap, as events into a sink, without the keys of its request.
+
+Opened when the answer's status is known, or the failure that came instead. A recording that fails
+stops; what passes to the client is never touched by it.
+"""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import httpx
+
+from inspector.capture.capture import Endpoint
+from inspector.capture.redaction import redact
+from inspector.net.client.recorder import Recorder, Sink
+from inspector.net.client.secrets import secrets_of, without_secrets
+from inspector.net.client.transport import header_of
+from inspector.protocol.wire.stream import loads
+
+_LOG: Final = logging.getLogger(__name__)
+
+
+class Recording:
+    """Records one answer; calls after `close` do nothing."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        raw: bytes,
+        headers: Sequence[tuple[bytes, bytes]],
+        sink: Sink,
+        *,
+        source: str,
+        clock: Callable[[], float],
+        query: bytes = b"",
+    ) -> None:
+        self.body: Any = loads(raw.decode("utf-8", "replace")) if raw else None
+        """The request's JSON; None when it has none."""
+        self._header = header_of(endpoint, raw, source=source)
+        self._sink = without_secrets(sink, secrets_of(headers, self.body, redact(self.body), query))
+        self._now_s = self._begun_s = clock()
+        self._clock = clock
+        self._recorder: Recorder | None = None
+        self._stopped = False
+
+    def response(self, response: httpx.Response, version: str | None, owned_by: str | None = None) -> None:
+        """Status and headers of the answer came."""
+        self._now_s = self._clock()
+        self._guarded(lambda: self._made(version, owned_by).response(response.status_code, response.headers))
+
+    def chunk(self, raw: bytes, at_s: float) -> Iterator[None]:
+        """Some bytes came, at that time of the clock; in steps, between which others may have their turn."""
+        self._now_s = at_s
+        if self._recorder is None or self._stopped:
+            return
+        try:
+            yield from self._recorder.steps(raw)
+        except Exception:
+            self._failed()
+
+    def close(self, detail: str, version: str | None, owned_by: str | None = None) -> None:
+        """The answer ended; `detail` says what cut it, empty when it is whole."""
+        self._now_s = self._clock()
+        self._guarded(lambda: self._made(version, owned_by).close(detail))
+        self._stopped = True
+
+    def _made(self, version: str | None, owned_by: str | None) -> Recorder:
+        if self._recorder is None:
+            now_s, self._now_s = self._now_s, self._begun_s
+            header = replace(self._header, server_version=version, owned_by=owned_by)
+            self._recorder = Recorder(header, self._sink, clock=lambda: self._now_s)
+            self._now_s = now_s
+        return self._recorder
+
+    def _guarded(self, step: Callable[[], None]) -> None:
+        if self._stopped:
+            return
+        try:
+            step()
+        except Exception:
+            self._failed()
+
+    def _failed(self) -> None:
+        # A sink's fault must not end somebody's answer.
+        self._stopped = True
+        _LOG.exception("recording stopped")

@@ -1,0 +1,129 @@
+"""Token ids asked for on behalf of a client, and taken out again of what it sees.
+
+Responses has none: there the Harmony messages are asked for, of which tokens are reconstructed. Bytes that
+need no change are not touched: the request gets one key, an event loses one array or two.
+"""
+
+import json
+import re
+from itertools import pairwise
+from typing import Any, Final
+
+from inspector.protocol.wire.strip_ids import (
+    plain_events_without_ids,
+    without_response_messages,
+    without_token_ids,
+)
+
+_BACKGROUND: Final = "background"
+_WAITING_AT_MOST: Final = 64 * 2**20
+_EVENT_END: Final = re.compile(rb"(?>\r\n|\n|\r){2,}")
+"""Any number of empty lines: one match for all of them."""
+_END_BYTES: Final = 3
+"""Of an event's end, what may have arrived while the rest has not."""
+_DATA: Final = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|(?<=[\r\n]))data:")
+_LINE_END: Final = re.compile(rb"[\r\n]")
+
+
+def ask_for_ids(raw: bytes, body: Any, key: str) -> bytes | None:
+    """The request with `key` set to true; None when it says something about it already.
+
+    A background response is left alone: it is fetched later by its id, where nothing tells who asked.
+    """
+    if not isinstance(body, dict) or key in body or body.get(_BACKGROUND):
+        return None
+    start = raw.find(b"{")
+    rest = raw[start + 1 :]
+    comma = b"" if not body else b","
+    return raw[: start + 1] + f'"{key}":true'.encode() + comma + rest
+
+
+def body_without_ids(raw: bytes, *, messages: bool = False) -> bytes:
+    """An unstreamed answer as the client would have got it; `messages` for one of Responses."""
+    if _mark(messages=messages) not in raw:
+        return raw
+    try:
+        json.loads(raw)
+        text = raw.decode("utf-8")
+    except (ValueError, RecursionError):
+        return raw
+    found = without_response_messages(text) if messages else without_token_ids(text)
+    return raw if found is None else found.encode("utf-8")
+
+
+def _mark(*, messages: bool) -> bytes:
+    """What stands in every event that has something to take out."""
+    return b'_messages"' if messages else b"token_ids"
+
+
+class EventRewriter:
+    """Takes token ids out of an event stream, event by event; bytes in, bytes out, in linear time.
+
+    An event ends with an empty line, and lines end in CR, LF or CR LF, as the event stream rules have it.
+    """
+
+    def __init__(self, *, keeps_logprobs: bool, messages: bool = False) -> None:
+        self._keeps_logprobs = keeps_logprobs
+        self._messages = messages
+        self._mark = _mark(messages=messages)
+        self._rest = bytearray()
+        self._searched = 0
+        """Of the rest, where no event ends."""
+        self._too_long = False
+        """Inside an event that passes as it is, because it is too long to wait for."""
+
+    def receive(self, chunk: bytes) -> bytes:
+        """The bytes that are ready; the beginning of an event waits for its end."""
+        rest = self._rest
+        rest += chunk
+        if not (self._too_long or self._messages) and chunk.endswith(b"\n\n"):
+            plain = plain_events_without_ids(bytes(rest))
+            if plain is not None:
+                self._taken(len(rest))
+                return plain
+        ends = [found.end() for found in _EVENT_END.finditer(rest, self._searched)]
+        if not ends:
+            if self._too_long or len(rest) > _WAITING_AT_MOST:
+                self._too_long = True
+                kept = len(rest) - _END_BYTES
+                return self._taken(max(kept, 0))
+            self._searched = max(len(rest) - _END_BYTES, 0)
+            return b""
+        first = self._taken(ends[0]) if self._too_long else b""
+        self._too_long = False
+        whole = self._taken(ends[-1] - len(first))
+        if self._mark not in whole:
+            return first + whole
+        edges = [len(first), *(end for end in ends if end > len(first))]
+        return first + b"".join(
+            self._event(whole[start - len(first) : end - len(first)]) for start, end in pairwise(edges)
+        )
+
+    def close(self) -> bytes:
+        """What the stream broke off in the middle of."""
+        return self._taken(len(self._rest))
+
+    def _taken(self, size: int) -> bytes:
+        taken = bytes(self._rest[:size])
+        del self._rest[:size]
+        self._searched = 0
+        return taken
+
+    def _event(self, event: bytes) -> bytes:
+        """One event with the empty line that ends it."""
+        starts = list(_DATA.finditer(event))
+        if self._mark not in event or len(starts) != 1:
+            return event
+        start = starts[0].end()
+        line_end = _LINE_END.search(event, start)
+        end = len(event) if line_end is None else line_end.start()
+        try:
+            payload = event[start:end].decode("utf-8")
+        except UnicodeDecodeError:
+            return event
+        found: str | None
+        if self._messages:
+            found = without_response_messages(payload)
+        else:
+            found = without_token_ids(payload, keeps_logprobs=self._keeps_logprobs)
+        return b"" if found is None else event[:start] + found.encode("utf-8") + event[end:]

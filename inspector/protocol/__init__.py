@@ -1,0 +1,1 @@
+"""What is defined outside of this program: the Harmony format, the endpoints and the servers."""

@@ -1,0 +1,158 @@
+"""The description of a server or front end: everything above asks it instead of knowing a server by name."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from inspector.capture.capture import Endpoint
+from inspector.capture.formats import listed
+from inspector.protocol.harmony.contract import STANDARD, Contract
+from inspector.protocol.harmony.parser_errors import ParserError, parser_error
+from inspector.protocol.wire.endpoints import ASKED, EndpointSpec
+
+_RELEASE = re.compile(r"v?(\d{1,6})\.(\d{1,6})(?:\.(\d{1,6}))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """One server, or one front end of a server that has several.
+
+    Releases are written as the server writes them (`0.13`, `0.10.2`); an empty one means every release.
+    """
+
+    name: str
+    """Its key in the table."""
+    label: str
+    """What people call it; a version follows."""
+    front_end: str = ""
+    """What a sentence calls it, for a server that has several front ends."""
+    program: str
+    """Its name in `affected` and `fixed_in` of the catalogue of known issues."""
+
+    # --- how it says its name and version ---
+
+    owners: tuple[str, ...]
+    """Values of `owned_by` in its `/v1/models`."""
+    fingerprint: re.Pattern[str] | None = None
+    """Its `system_fingerprint`; the group `version` is the release."""
+    version_lines: tuple[tuple[str, re.Pattern[str]], ...] = ()
+    """What tells its version in a log or an error text, best first: words for it, and an expression with the
+    group `version`."""
+    version_words: tuple[str, ...] = ()
+    """A line without any of these words tells no version, so that most lines need no expression."""
+    source_files: Mapping[str, Endpoint] = field(default_factory=dict)
+    """Parts of the paths of its own source files, and the endpoint that they serve."""
+
+    named: re.Pattern[str] | None = None
+    """Its name as people write it."""
+    printed: re.Pattern[str] | None = None
+    """What only the server prints of itself, or what starts it, in a text or log."""
+    prefix: re.Pattern[str] | None = None
+    """What its processes write before a line of a log."""
+
+    package: str = ""
+    """The Python package that its tracebacks go through."""
+
+    # --- what it delivers ---
+
+    contract: Contract = STANDARD
+    """Which channel it delivers in which field."""
+    lacks: frozenset[Endpoint] = frozenset()
+    """Endpoints of the table that it does not serve."""
+    reasoning_keys: tuple[str, ...] = ("reasoning",)
+    """Names of the reasoning in a chat message, the usual one first."""
+    silent: frozenset[Endpoint] = frozenset()
+    """Endpoints on which it closes the connection without an error event when its parser fails."""
+    parser_error: Callable[[str], ParserError | None] = parser_error
+    """Reads the words of its error; None where they are not those of its Harmony parser."""
+
+    # --- token ids ---
+
+    ids_since: str = ""
+    """First release that knows the request key for token ids."""
+    all_ids_since: Mapping[Endpoint, str] = field(default_factory=dict)
+    """First release that sends the ids of all tokens, where that is a later one."""
+    evidence_keys: Mapping[Endpoint, str] = field(default_factory=dict)
+    """Request keys that bring evidence, where they differ from those of the table of endpoints."""
+    own_ids: Callable[[Mapping[str, Any]], Sequence[int]] | None = None
+    """Token ids that a chunk of chat has in a place of this server's own, not in `choices[].token_ids`."""
+
+    # --- quirks by release ---
+
+    logprobs_alone_since: str = ""
+    """First release that sends a chat chunk for logprobs alone."""
+    whole_steps_since: str = ""
+    """First release that loses no text where an event with several tokens crosses a message."""
+
+    # --- hints for whoever runs it ---
+
+    start_hint: str
+    """How to start it with a model, one sentence."""
+    tools_hint: str
+    """What to change when tool calls do not arrive, one sentence."""
+    tools_question: str
+    """What to look at when a request with tools fails for another reason, one sentence."""
+    tools_words: tuple[str, ...] = ()
+    """Words of its own errors that ask for just that."""
+    reasoning_hint: str
+    """What to change when the reasoning does not arrive in its field, one sentence."""
+
+    def labelled(self, version: str | None) -> str:
+        """Its name with a version, e.g. `vLLM 0.13.0`."""
+        return f"{self.label} {version}" if version else f"{self.label}, version unknown"
+
+    def version_of(self, fingerprint: str | None) -> str | None:
+        """The version in a `system_fingerprint`; None for another server's."""
+        found = self.fingerprint.match(fingerprint or "") if self.fingerprint else None
+        return found["version"] if found else None
+
+    def reached(self, version: str | None, since: str) -> bool | None:
+        """Whether a version is at `since` or later; None when the version is not known."""
+        first, mine = _release(since), _release(version or "")
+        if first is None:
+            return True
+        return None if mine is None else mine >= first
+
+    def sends_all_ids(self, endpoint: Endpoint, version: str | None) -> bool | None:
+        """Whether a version sends the ids of all tokens; None when the version is not known."""
+        return self.reached(version, self.all_ids_since.get(endpoint, ""))
+
+    def keeps_logprobs(self, version: str | None) -> bool:
+        """True when a version sends chunks of logprobs that deliver nothing else; true when it is unknown."""
+        return self.reached(version, self.logprobs_alone_since) is not False
+
+    def evidence_key(self, spec: EndpointSpec) -> str:
+        """The request key that brings the evidence of an endpoint."""
+        return self.evidence_keys.get(spec.endpoint, spec.evidence_key)
+
+    def or_newer(self, since: str, version: str | None) -> str:
+        """A release or newer, for advice; empty where it is known that the server runs one."""
+        return "" if self.reached(version, since) else f"{self.label} {since} or newer"
+
+    def ids_hint(self, version: str | None = None) -> str:
+        """How to request token IDs, and where; one sentence."""
+        specs = [spec for spec in ASKED if spec.carries_ids and spec.endpoint not in self.lacks]
+        keys = listed([f"{key}: true" for key in dict.fromkeys(map(self.evidence_key, specs))], "or")
+        places = listed([str(spec.endpoint) for spec in specs])
+        release = self.or_newer(self.ids_since, version)
+        return f"To get them, send {keys} ({places}{f', {release}' if release else ''})."
+
+    def evidence_hint(self, spec: EndpointSpec, *, asked: bool = False, version: str | None = None) -> str:
+        """How to get evidence that is missing, one sentence; `asked` where the request asks for it."""
+        if not spec.carries_ids:
+            return spec.no_ids
+        key = self.evidence_key(spec)
+        release = self.or_newer(self.all_ids_since.get(spec.endpoint, self.ids_since), version)
+        if not asked:
+            return f"To find out, send `{key}: true` with the request{f' ({release})' if release else ''}."
+        where = f"to {release}, and not through" if release else "to the server itself, not through"
+        return (
+            f"The request already has `{key}: true`: send it {where} a proxy that may remove the IDs, "
+            "or ask for logprobs."
+        )
+
+
+def _release(text: str) -> tuple[int, int, int] | None:
+    found = _RELEASE.match(text)
+    return (int(found[1]), int(found[2]), int(found[3] or 0)) if found else None

@@ -1,0 +1,35 @@
+"""vLLM's Rust front end (`vllm-rs`, in the wheels from 0.23.0 on), with a Harmony parser of its own.
+
+Measured on 0.33.0, where the Python front end of the same release does the opposite:
+
+- Parser errors are reported: an error chunk (code 500) takes the place of the chunk of the rejected token,
+  whose id is therefore not in the stream. Streams that go on after a stop token (`ignore_eos`) end so too.
+- A line feed separates a second or later message of one field from the one before.
+- A call without arguments has no event at all. No flag changes that.
+- A recipient on the final channel makes no tool call: its text is the answer.
+- There is no `/v1/responses` (404).
+"""
+
+from typing import Final
+
+from inspector.capture.capture import Endpoint
+from inspector.protocol.engines.engine import Engine
+from inspector.protocol.harmony.contract import STANDARD_FIELDS, Contract
+
+_NO_FLAG: Final = (
+    "The Rust front end has no parser flags for gpt-oss; start vLLM's Python front end to compare."
+)
+
+VLLM_RUST: Final = Engine(
+    name="vllm-rust",
+    label="vLLM (Rust front end)",
+    front_end="vLLM's Rust front end",
+    program="vllm-rust",
+    owners=("vllm-frontend-rs",),
+    contract=Contract(fields=STANDARD_FIELDS, separator="\n", calls_never_on=frozenset({"final"})),
+    lacks=frozenset({Endpoint.RESPONSES}),
+    start_hint="Start the server with a model: vllm-rs serve openai/gpt-oss-20b.",
+    tools_hint=_NO_FLAG,
+    tools_question="See the server's log for the reason.",
+    reasoning_hint=_NO_FLAG,
+)

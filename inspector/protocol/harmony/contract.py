@@ -1,0 +1,140 @@
+"""What a client should get for a transcript, by the contract of its server, from token ids alone.
+
+The usual contract, which vLLM's Python front end keeps:
+
+Analysis without recipient goes to reasoning; final, and commentary without recipient (a preamble),
+to content; `functions.*` recipients on any channel to tool calls, in order. For anything else
+(python, browser, container, an unknown channel, a role that is not the assistant) no field is
+promised.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final
+
+from inspector.capture.deltas import CONTENT, REASONING, tool_arguments
+from inspector.protocol.harmony.text import text_of
+from inspector.protocol.harmony.transcript import Message, Transcript
+from inspector.protocol.harmony.vocab import Marker
+
+FUNCTIONS: Final = "functions."
+"""What a recipient begins with that is a function of the request."""
+_CONSTRAIN: Final = Marker.CONSTRAIN.text
+
+
+STANDARD_FIELDS: Final[Mapping[str, str]] = {
+    "analysis": REASONING,
+    "commentary": CONTENT,
+    "final": CONTENT,
+}
+"""Field of each channel, for messages without a recipient."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contract:
+    """Which channel a server delivers in which field, and what it adds."""
+
+    fields: Mapping[str, str] = field(default_factory=lambda: STANDARD_FIELDS)
+    """Field of each channel, for messages without a recipient; channels that are not here have none."""
+    calls_never_on: frozenset[str] = frozenset()
+    """Channels on which a recipient means nothing: their messages go by the channel."""
+    separator: str = ""
+    """What the server puts between two messages that it delivers in one field."""
+
+
+STANDARD: Final = Contract()
+"""The usual contract."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """The body of one message, or a refused run, and the field that should deliver it."""
+
+    start: int
+    """First token of the text."""
+    end: int
+    field: str | None
+    """None when no field is promised."""
+    message: int | None
+    """Index of the message in the transcript; None for a refused run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectedCall:
+    """One tool call."""
+
+    name: str
+    segment: Segment
+    message: int
+    """Index of the message in the transcript."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """Segments in token order, and the tool calls among them."""
+
+    segments: tuple[Segment, ...]
+    calls: tuple[ExpectedCall, ...]
+    separator: str = ""
+    """What the server may put between two texts of one field."""
+
+    def texts(self, field: str, ids: Sequence[int]) -> list[str]:
+        """Generated texts of one field, one for each of its messages that has any."""
+        found = (text_of(ids[s.start : s.end]) for s in self.segments if s.field == field)
+        return [text for text in found if text]
+
+    def text(self, field: str, ids: Sequence[int]) -> str:
+        """Generated text of one field."""
+        return "".join(self.texts(field, ids))
+
+    def gaps(self, field: str, ids: Sequence[int]) -> list[tuple[int, int]]:
+        """Where a separator may stand in a field: after a message, empty or not, and before the next text."""
+        own = [segment for segment in self.segments if segment.field == field]
+        return [
+            (before.end, segment.start)
+            for before, segment in pairwise(own)
+            if text_of(ids[segment.start : segment.end])
+        ]
+
+
+def expect(transcript: Transcript, contract: Contract = STANDARD) -> Expected:
+    """Where each body of a transcript should arrive."""
+    segments: list[Segment] = []
+    calls: list[ExpectedCall] = []
+    for number, message in enumerate(transcript.messages):
+        if not message.in_body:
+            continue
+        field = _field(message, contract)
+        recipient = message.header.recipient or ""
+        if field is None and _calls_function(message, contract):
+            field = tool_arguments(len(calls))
+        segment = Segment(start=message.body, end=message.body_end, field=field, message=number)
+        segments.append(segment)
+        if field is not None and field not in {REASONING, CONTENT}:
+            calls.append(
+                ExpectedCall(name=recipient.removeprefix(FUNCTIONS), segment=segment, message=number)
+            )
+    segments.extend(
+        Segment(start=max(refusal.at, 0), end=refusal.end, field=None, message=None)
+        for refusal in transcript.refusals
+    )
+    segments.sort(key=lambda segment: segment.start)
+    return Expected(segments=tuple(segments), calls=tuple(calls), separator=contract.separator)
+
+
+def _calls_function(message: Message, contract: Contract) -> bool:
+    header = message.header
+    named = header.channel is None or header.channel in contract.fields
+    return named and header.role == "assistant" and (header.recipient or "").startswith(FUNCTIONS)
+
+
+def _field(message: Message, contract: Contract) -> str | None:
+    header = message.header
+    if header.role != "assistant":
+        return None
+    # `<|channel|>final <|constrain|>json` names a content type; the Harmony library reads a recipient of it.
+    answer_as = header.channel == "final" and (header.recipient or "").startswith(_CONSTRAIN)
+    if header.recipient is not None and not answer_as and header.channel not in contract.calls_never_on:
+        return None
+    return contract.fields.get(header.channel or "")

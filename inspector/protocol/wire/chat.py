@@ -1,0 +1,207 @@
+"""Chat completions: request options in; event payloads to tokens and deltas out.
+
+Reads what vLLM 0.10 to 0.32 sends. vLLM 0.12 to 0.13 sends reasoning twice, as `reasoning` and as
+`reasoning_content`; that is one delivery.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+from inspector.capture.capture import Event, EventKind
+from inspector.capture.deltas import CONTENT, REASONING, Delta, tool_arguments, tool_name
+from inspector.capture.tokens import Tokens
+from inspector.protocol.harmony.vocab import encode
+from inspector.protocol.wire.stream import Choice, Stream, brief, error_in, loads, token_ids
+from inspector.protocol.wire.usual_chunk import TOOLS, UNUSUAL, usual_chunk
+
+_delta: Final = tuple.__new__
+"""A Delta without its Python-level constructor, which is half its cost."""
+
+_ID_PREFIX: Final = "token_id:"
+_NAME_AT_MOST: Final = 256  # no token of the vocabulary is longer
+_TWO_REASONINGS: Final = "`reasoning` and `reasoning_content` of one delta differ"
+_AFTER_DONE: Final = "a chunk follows [DONE]"
+
+
+class ChatReader:
+    """Reads the events of one chat completion into `stream`."""
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+
+    def receive(self, events: Sequence[Event]) -> None:
+        """Read some more events."""
+        stream, sse, decode = self.stream, EventKind.SSE, usual_chunk
+        current: int | None = None  # no number: a chunk may name -1
+        tokens = Tokens()
+        add_delta, add_id, add_event = list[Delta]().append, tokens.ids.append, tokens.events.append
+        for index, (data, _, _, kind) in enumerate(events, stream.events):
+            if kind is not sse:
+                if kind is EventKind.BODY:
+                    stream.bodies.append(index)
+                    self._body(loads(data), index)
+                continue
+            try:
+                chunk = decode(data)
+            except UNUSUAL:
+                if data == "[DONE]":
+                    stream.terminal_event = index
+                elif isinstance(payload := loads(data), dict):
+                    self._chunk(payload, index)
+                else:
+                    stream.notice("not_json", index, "an event is not a JSON object")
+                continue
+            # The same as `_chunk` does, for the common chunk; written out here for speed.
+            (choice,) = chunk.choices
+            if (number := choice.index) != current:
+                into = stream.choice_of(number, index)
+                current = number if into.index == number else None  # else each chunk is noted
+                tokens, add_delta = into.tokens, into.deltas.append
+                add_id, add_event = tokens.ids.append, tokens.events.append
+            delta = choice.delta
+            if text := delta.reasoning or delta.reasoning_content:
+                add_delta(_delta(Delta, (index, REASONING, text)))
+                if delta.reasoning_content and delta.reasoning_content != text:
+                    stream.notice("two_reasonings", index, _TWO_REASONINGS, REASONING)
+            if text := delta.content:
+                add_delta(_delta(Delta, (index, CONTENT, text)))
+            if delta.tool_calls:
+                for call in delta.tool_calls:
+                    if text := call.function.name:
+                        add_delta(Delta(index, tool_name(call.index), text))
+                    if text := call.function.arguments:
+                        add_delta(Delta(index, tool_arguments(call.index), text))
+            if ids := choice.token_ids:
+                if len(ids) == 1:
+                    add_id(ids[0])
+                    add_event(index)
+                else:
+                    tokens.extend(ids, index)
+            if stream.model is None:
+                stream.model = chunk.model
+            if chunk.system_fingerprint is not None:
+                stream.fingerprint = chunk.system_fingerprint
+            if stream.terminal_event is not None:
+                stream.notice("after_done", index, _AFTER_DONE)
+        stream.events += len(events)
+
+    def _chunk(self, chunk: Mapping[str, Any], index: int) -> None:
+        stream = self.stream
+        choices = chunk.get("choices")
+        if isinstance(choices, list):
+            for choice in choices:
+                if isinstance(choice, dict):
+                    self._choice(choice, choice.get("delta"), index)
+        if stream.terminal_event is not None and choices:
+            stream.notice("after_done", index, _AFTER_DONE)
+        for read in stream.own_ids:
+            if ids := read(chunk):
+                stream.choice(0).tokens.extend(ids, index)
+        self._envelope(chunk, index)
+
+    def _body(self, body: object, index: int) -> None:
+        if not isinstance(body, dict):
+            self.stream.notice("not_json", index, "the body is not a JSON object")
+        if isinstance(body, dict) and isinstance(body.get("choices"), list):
+            self.stream.terminal_event = index
+            for choice in body["choices"]:
+                if isinstance(choice, dict):
+                    self._choice(choice, choice.get("message"), index)
+        if isinstance(body, dict):
+            self._envelope(body, index)
+
+    def _envelope(self, chunk: Mapping[str, Any], index: int) -> None:
+        stream = self.stream
+        if (prompt := chunk.get("prompt_token_ids")) and stream.prompt_ids is None:
+            stream.prompt_ids = token_ids(prompt)
+        if isinstance(usage := chunk.get("usage"), dict):
+            stream.usage = usage
+        if stream.model is None and isinstance(model := chunk.get("model"), str):
+            stream.model = model
+        if isinstance(fingerprint := chunk.get("system_fingerprint"), str):
+            stream.fingerprint = fingerprint
+        if not chunk.get("choices") and (error := error_in(chunk, index)):
+            stream.errors.append(error)
+
+    def _choice(self, choice: Mapping[str, Any], delta: object, index: int) -> None:
+        get = choice.get
+        into = self.stream.choice_of(get("index", 0), index)
+        if ids := get("token_ids"):
+            into.tokens.extend(token_ids(ids), index)
+        if logprobs := get("logprobs"):
+            take_logprobs(into, logprobs, index)
+        if delta and isinstance(delta, dict):
+            self._delta(into, delta, index)
+        if (finish := get("finish_reason")) is not None:
+            if into.finish_reason is not None:
+                self.stream.notice("two_finishes", index, "a choice finishes twice")
+            into.finish_reason, into.finish_event = brief(finish), index
+
+    def _delta(self, into: Choice, delta: Mapping[str, Any], index: int) -> None:
+        get = delta.get
+        again = get("reasoning_content")
+        reasoning = get("reasoning") or again
+        if reasoning and isinstance(reasoning, str):
+            into.deltas.append(Delta(index, REASONING, reasoning))
+            if again and again != reasoning:
+                self.stream.notice("two_reasonings", index, _TWO_REASONINGS, REASONING)
+        content = get("content")
+        if content and isinstance(content, str):
+            into.deltas.append(Delta(index, CONTENT, content))
+        if calls := get("tool_calls"):
+            self._calls(into, calls, index)
+
+    def _calls(self, into: Choice, calls: object, index: int) -> None:
+        if not isinstance(calls, list):
+            return
+        for place, call in enumerate(calls):
+            if not isinstance(call, dict):
+                continue
+            number = call.get("index", place)
+            if type(number) is not int or not 0 <= number < TOOLS:
+                self.stream.notice("tool_index", index, f"a tool call has the index {brief(number)}")
+                number = place
+            function = call.get("function")
+            if not isinstance(function, dict):
+                continue
+            if (name := function.get("name")) and isinstance(name, str):
+                into.deltas.append(Delta(index, tool_name(number), name))
+            if (arguments := function.get("arguments")) and isinstance(arguments, str):
+                into.deltas.append(Delta(index, tool_arguments(number), arguments))
+
+
+def take_logprobs(into: Choice, logprobs: object, index: int) -> None:
+    """Read the ids of a `logprobs` object of chat or completions into a choice.
+
+    With `return_tokens_as_token_ids` an entry's token reads `token_id:123`; otherwise its text is
+    looked up, and tells the id where exactly one token has that text. Half a character reads U+FFFD, which
+    tells nothing.
+    """
+    if not isinstance(logprobs, dict):
+        return
+    entries = logprobs.get("content")
+    names: list[object] = []
+    if isinstance(entries, list):
+        names = [entry.get("token") if isinstance(entry, dict) else None for entry in entries]
+    elif isinstance(tokens := logprobs.get("tokens"), list):
+        names = tokens
+    ids = [token_id for name in names if (token_id := named_token(name)) is not None]
+    into.logprobs_whole &= len(ids) == len(names)
+    into.logprob_tokens.extend(ids, index)
+
+
+def named_token(name: object) -> int | None:
+    """The token that a logprob entry names, by its number or its text; None where that tells none."""
+    if not isinstance(name, str) or not 0 < len(name) < _NAME_AT_MOST or "\ufffd" in name:
+        return None
+    if name.startswith(_ID_PREFIX):
+        number = name.removeprefix(_ID_PREFIX)
+        return int(number) if number.isdecimal() and number.isascii() and len(number) <= 10 else None
+    return _single(name)
+
+
+@lru_cache(maxsize=1 << 16)
+def _single(text: str) -> int | None:
+    ids = encode(text)
+    return ids[0] if len(ids) == 1 else None

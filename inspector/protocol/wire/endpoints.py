@@ -1,0 +1,204 @@
+"""The table of endpoints: all that distinguishes one from another, apart from its reader and request body.
+
+A new endpoint is a member of `Endpoint`, a reader, a row here and a branch in `client.request`. Everything
+else asks the row: see "Adding an endpoint" in docs/architecture.md.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Final, Protocol
+
+from inspector.capture.capture import Endpoint, Event
+from inspector.protocol.wire.chat import ChatReader
+from inspector.protocol.wire.completions import CompletionsReader
+from inspector.protocol.wire.ids import IdsReader
+from inspector.protocol.wire.responses import TERMINAL_TYPES as RESPONSES_ENDS
+from inspector.protocol.wire.responses import ResponsesReader
+from inspector.protocol.wire.stream import Stream
+
+DONE: Final = "[DONE]"
+"""The last event of a chat or completions stream."""
+
+_V1: Final = "/v1"
+
+
+class WireReader(Protocol):
+    """Reads events of one endpoint into a `Stream`."""
+
+    def receive(self, events: Sequence[Event]) -> None:
+        """Read some more events."""
+
+
+class Delivery(Enum):
+    """What the server makes of the tokens."""
+
+    PARSED = "parsed"
+    """Fields: reasoning, content, tool calls."""
+    RAW = "raw"
+    """The text of all tokens; nothing parses Harmony."""
+    NONE = "none"
+    """Nothing was delivered, or nobody kept it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndpointSpec:
+    """One row of the table."""
+
+    endpoint: Endpoint
+    label: str
+    """What people call it."""
+    reader: Callable[[Stream], WireReader]
+    delivery: Delivery
+    path: str = ""
+    """Path below `/v1`; empty for what no server is asked for."""
+    objects: tuple[str, ...] = ()
+    """Values of `object` that only its payloads have; the last is that of an unstreamed answer."""
+    event_prefix: str = ""
+    """What the `type` of each of its events begins with; empty where events have no type."""
+    terminal_types: frozenset[str] = frozenset()
+    """Types of the events that end an answer; empty where `[DONE]` does."""
+    end: str = DONE
+    """The usual end of a stream, as a sentence names it."""
+    final_object: bool = False
+    """True when the stream ends with an object that repeats all texts."""
+    carries_ids: bool = False
+    """True when its stream can carry token ids."""
+    evidence_key: str = ""
+    """Request key that brings token ids, or the next best evidence; empty where there is none."""
+    resumable: bool = False
+    """True when a broken stream can be taken up again with a GET of its id."""
+    least: Mapping[str, Any] = field(default_factory=dict)
+    """The least that a request holds besides `model` and `stream`."""
+    elsewhere: tuple[str, ...] = ()
+    """Request keys that bring messages and tools which only the server has, or in another form."""
+    no_ids: str = ""
+    """What to do for evidence where the stream carries no ids, one sentence."""
+
+    @property
+    def full_path(self) -> str:
+        """The path from the server's root, such as `/v1/responses`."""
+        return _V1 + self.path
+
+    @property
+    def parsed(self) -> bool:
+        """True when the server parses Harmony and delivers fields."""
+        return self.delivery is Delivery.PARSED
+
+    @property
+    def raw(self) -> bool:
+        """True when the text of all tokens is delivered unparsed."""
+        return self.delivery is Delivery.RAW
+
+    @property
+    def delivers(self) -> bool:
+        """False for bare token ids."""
+        return self.delivery is not Delivery.NONE
+
+    @property
+    def deltas_only(self) -> bool:
+        """True when fields come as deltas alone, with no final object to compare them with."""
+        return self.parsed and not self.final_object
+
+
+_SPECS: Final = {
+    spec.endpoint: spec
+    for spec in (
+        EndpointSpec(
+            endpoint=Endpoint.CHAT,
+            label="chat completions",
+            reader=ChatReader,
+            delivery=Delivery.PARSED,
+            path="/chat/completions",
+            objects=("chat.completion.chunk", "chat.completion"),
+            carries_ids=True,
+            evidence_key="return_token_ids",
+            least={"messages": [{"role": "user", "content": "again"}]},
+        ),
+        EndpointSpec(
+            endpoint=Endpoint.RESPONSES,
+            label="responses",
+            reader=ResponsesReader,
+            delivery=Delivery.PARSED,
+            path="/responses",
+            objects=("response",),
+            event_prefix="response.",
+            terminal_types=RESPONSES_ENDS,
+            end="response.completed",
+            final_object=True,
+            evidence_key="enable_response_messages",
+            resumable=True,
+            least={"input": "again"},
+            elsewhere=("previous_response_id", "conversation", "prompt", "previous_input_messages"),
+            no_ids="Responses carries no token IDs: keep the stream with its final object to find out.",
+        ),
+        EndpointSpec(
+            endpoint=Endpoint.COMPLETIONS,
+            label="completions",
+            reader=CompletionsReader,
+            delivery=Delivery.RAW,
+            path="/completions",
+            objects=("text_completion",),
+            carries_ids=True,
+            evidence_key="return_token_ids",
+            least={"prompt": "again"},
+        ),
+        EndpointSpec(
+            endpoint=Endpoint.TOKENS,
+            label="token IDs only",
+            reader=IdsReader,
+            delivery=Delivery.NONE,
+            no_ids="The file holds no token IDs.",
+        ),
+    )
+}
+
+ASKED: Final = tuple(spec for spec in _SPECS.values() if spec.path)
+"""Rows of the endpoints that a server can be asked at, in the order of choices on screens."""
+
+TERMINAL_TYPES: Final = frozenset[str]().union(*(spec.terminal_types for spec in ASKED))
+"""Types of events that end an answer, of all endpoints."""
+
+_BY_PATH: Final = sorted(ASKED, key=lambda spec: -len(spec.path))
+"""The longest first: `/chat/completions` ends like `/completions`."""
+_BY_OBJECT: Final = {name: spec.endpoint for spec in ASKED for name in spec.objects}
+
+
+def asked_endpoints() -> list[Endpoint]:
+    """Endpoints that a server can be asked at, in the order of choices on screens."""
+    return [spec.endpoint for spec in ASKED]
+
+
+def spec_of(endpoint: Endpoint) -> EndpointSpec:
+    """The row of an endpoint."""
+    return _SPECS[endpoint]
+
+
+def endpoint_of_path(path: str) -> Endpoint | None:
+    """The endpoint that a URL or path leads to; None for all others (models, files, ...)."""
+    bare = path.partition("?")[0].rstrip("/")
+    return next((spec.endpoint for spec in _BY_PATH if bare.endswith(spec.path)), None)
+
+
+def endpoint_of_resumed(path: str) -> Endpoint | None:
+    """The endpoint whose broken stream a GET of this path takes up again; None for other paths."""
+    folder, _, name = path.rpartition("/")
+    resumable = (spec for spec in ASKED if spec.resumable)
+    return next((spec.endpoint for spec in resumable if name and folder.endswith(spec.path)), None)
+
+
+def endpoint_of_payload(payload: object, name: str = "") -> Endpoint | None:
+    """The endpoint that sends such a payload in an event of that name; None when that cannot be told."""
+    for spec in ASKED:
+        if spec.event_prefix and name.startswith(spec.event_prefix):
+            return spec.endpoint
+    if not isinstance(payload, dict):
+        return None
+    kind, sent = payload.get("type"), payload.get("object")
+    if isinstance(kind, str):
+        for spec in ASKED:
+            # An error of a numbered stream has no prefix of its own.
+            numbered = kind == "error" and "sequence_number" in payload and spec.event_prefix
+            if numbered or (spec.event_prefix and kind.startswith(spec.event_prefix)):
+                return spec.endpoint
+    return _BY_OBJECT.get(sent) if isinstance(sent, str) else None

@@ -1,0 +1,201 @@
+"""What the endpoints' readers fill: tokens and deltas by choice, and what was said about the stream."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from msgspec import MsgspecError
+from msgspec.json import Decoder
+
+from inspector.capture.deltas import Delta
+from inspector.capture.tokens import Tokens
+
+_decode: Final = Decoder().decode
+"""Reads what it accepts as `json.loads` does, in a third of the time."""
+
+_CHOICES_AT_MOST: Final = 1024
+"""An index from outside makes a choice, and each has a parser of its own; it must not run away."""
+
+_CHOICES_OF_A_REQUEST: Final = 2**14
+"""What vLLM lets a request ask for; an index beyond is out of order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerError:
+    """An error that the server told the client: inside the stream, or as the HTTP status."""
+
+    event: int
+    message: str
+    type: str | None = None
+    code: int | str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """Something out of order in the protocol, `times` times between the events `event` and `last`."""
+
+    key: str
+    """What is out of order, one word for each kind."""
+    event: int
+    last: int
+    times: int
+    detail: str
+    """One sentence on the first occurrence."""
+    field: str | None = None
+
+
+@dataclass(slots=True)
+class Choice:
+    """One completion of the answer."""
+
+    index: int
+    tokens: Tokens = field(default_factory=Tokens)
+    """Sampled ids that the stream carried (`token_ids`)."""
+    logprob_tokens: Tokens = field(default_factory=Tokens)
+    """Ids told by logprob entries; weaker, as servers omit entries."""
+    logprobs_whole: bool = True
+    """False when an entry does not tell its id: then none of them can be evidence."""
+    deltas: list[Delta] = field(default_factory=list)
+    finish_reason: str | None = None
+    finish_event: int | None = None
+    finals: dict[str, str] = field(default_factory=dict)
+    """Whole texts by field that the server sent at the end, apart from deltas; Responses only."""
+    item_finals: dict[str, str] = field(default_factory=dict)
+    """The same from `.done` events, which come before the final object."""
+
+
+@dataclass(slots=True)
+class Stream:
+    """One answer, as far as it has been read."""
+
+    choices: dict[int, Choice] = field(default_factory=dict)
+    events: int = 0
+    """Events received so far."""
+    bodies: list[int] = field(default_factory=list)
+    """Events that are an unstreamed body, as an error status brings."""
+    errors: list[ServerError] = field(default_factory=list)
+    notices: dict[str, Notice] = field(default_factory=dict)
+    usage: Mapping[str, Any] | None = None
+    prompt_ids: list[int] | None = None
+    fingerprint: str | None = None
+    model: str | None = None
+    own_ids: Sequence[Callable[[Mapping[str, Any]], Sequence[int]]] = ()
+    """What reads token ids that a chunk of chat has in a place of its server's own."""
+    terminal_event: int | None = None
+    """Event that ended the answer by the protocol: `[DONE]`, `response.completed`, a whole body."""
+    final_event: int | None = None
+    """Event that brought the final object (Responses), whatever its status."""
+    final_object: Mapping[str, Any] | None = None
+    """The `response` of that event, verbatim."""
+    final_status: str | None = None
+    incomplete_reason: str | None = None
+    unread_choices: bool = False
+    """True when there were more choices than are read."""
+
+    @property
+    def counted(self) -> int | None:
+        """Generated tokens by the server's count (`usage`); None without one."""
+        usage = self.usage or {}
+        return token_count(usage.get("completion_tokens", usage.get("output_tokens")))
+
+    def choice_of(self, number: object, event: int) -> Choice:
+        """The choice that an event names; the first, and a notice, where it names none that can be."""
+        if type(number) is int and _CHOICES_AT_MOST <= number < _CHOICES_OF_A_REQUEST:
+            self.unread_choices = True
+            return Choice(number)
+        if type(number) is not int or not 0 <= number < _CHOICES_AT_MOST:
+            self.notice("choice_index", event, f"a choice has the index {brief(number)}")
+            number = 0
+        return self.choice(number)
+
+    def choice(self, index: int) -> Choice:
+        """The choice of that index, made at first sight."""
+        found = self.choices.get(index)
+        if found is None:
+            found = self.choices[index] = Choice(index)
+        return found
+
+    def notice(self, key: str, event: int, detail: str, name: str | None = None) -> None:
+        """Note something out of order; the same key again only counts."""
+        seen = self.notices.get(key)
+        if seen is None:
+            self.notices[key] = Notice(key=key, event=event, last=event, times=1, detail=detail, field=name)
+        else:
+            self.notices[key] = Notice(
+                key=key,
+                event=seen.event,
+                last=event,
+                times=seen.times + 1,
+                detail=seen.detail,
+                field=seen.field,
+            )
+
+
+def loads(text: str) -> Any:
+    """JSON to values; None for what is no JSON, or nests deeper than Python reads."""
+    try:
+        return _decode(text)
+    except (MsgspecError, ValueError, RecursionError):
+        pass  # json.loads reads more: NaN, half surrogates
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def token_count(value: object) -> int | None:
+    """A number of tokens; None for what counts nothing."""
+    return value if type(value) is int and value >= 0 else None
+
+
+def token_ids(value: object) -> list[int]:
+    """The ints of a list; empty for anything else."""
+    if not isinstance(value, list):
+        return []
+    if len(value) == 1 and type(value[0]) is int:  # a token an event is the common stream
+        return value
+    return [item for item in value if type(item) is int]
+
+
+def error_in(payload: object, event: int, status: int | None = None) -> ServerError | None:
+    """The error that a payload tells, if it is one.
+
+    vLLM sends `{"error": {"message", "type", "code"}}`, older versions the inner object itself with
+    `"object": "error"`; FastAPI sends `{"detail": ...}` before vLLM's own code runs.
+    """
+    if not isinstance(payload, dict):
+        return None
+    inner = payload.get("error")
+    if inner is None and (payload.get("object") == "error" or payload.get("type") == "error"):
+        inner = payload
+    if inner is None and status is not None and status >= 400:
+        inner = payload if "message" in payload else {"message": payload.get("detail", payload)}
+    if inner is None or inner is False:
+        return None
+    if not isinstance(inner, dict):
+        return ServerError(event=event, message=_text(inner), code=status)
+    kind = inner.get("type")
+    code = inner.get("code", status)
+    return ServerError(
+        event=event,
+        message=_text(inner.get("message", inner)),
+        type=kind if isinstance(kind, str) else None,
+        code=code if isinstance(code, int | str) else status,
+    )
+
+
+def brief(value: object) -> str:
+    """A value from outside as a few characters for a sentence; nothing is as deep as it likes."""
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    return str(value)[:40]
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return brief(value)

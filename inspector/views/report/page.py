@@ -1,0 +1,222 @@
+"""The report as one HTML file: no script, nothing loaded, opens without a network."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from inspector.analysis.audit import Finding
+from inspector.analysis.metrics import Figures
+from inspector.capture.formats import clip_counted, count, figure, fine_duration
+from inspector.inspection.compare import Comparison, Lane, diff
+from inspector.protocol.harmony.text import text_of
+from inspector.views.comparison_rows import timing_rows
+from inspector.views.report.escape import html_text, masked
+from inspector.views.report.facts import Facts
+from inspector.views.report.static_strip import static_strip
+from inspector.views.report.style import STYLE
+from inspector.views.rows import finding_words
+
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+_FINDINGS_SHOWN: Final = 200
+_TEXT_SHOWN: Final = 60_000
+_SAME_SHOWN: Final = 400
+_POINTS: Final = 300
+
+
+def page(
+    told: Facts,
+    level: str,
+    strip: Mapping[str, Any],
+    arrivals: Sequence[tuple[float, int]],
+    against: Comparison | None = None,
+) -> str:
+    """The whole document; `arrivals` are seconds and tokens so far, event by event."""
+    parts = [
+        f"<h1 class='{level}'>{_text(told.sentence)}</h1><p>{_text(told.why)}</p>",
+        f"<p>{_text(told.known)}</p>" if told.known else "",
+        _environment(told),
+        f"<h2>Tokens and delivery{'' if told.drawn is None else f' of choice {told.drawn}'}</h2>",
+        static_strip(strip),
+        "".join(_findings(told.findings)),
+        "".join(_fields(told)),
+        _timing(told.figures, arrivals),
+        "".join(_reproduction(told)),
+        "".join(_issues(told)),
+        "".join(_comparison(against)) if against is not None else "",
+        f"<h2>Replay</h2><pre>{_text(chr(10).join(told.replay))}</pre>",
+        f"<details><summary>Request</summary><pre>{_text(told.request)}</pre></details>"
+        if told.request
+        else "",
+        "".join(f"<p class='quiet'>Note: {_text(note)}</p>" for note in told.notes),
+    ]
+    return (
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<meta name='referrer' content='no-referrer'><title>{_text(told.name)}: {_text(level)}</title>"
+        f"<style>{STYLE}</style></head><body><main><p class='quiet'>{_text(told.name)}</p>"
+        f"{''.join(parts)}</main></body></html>\n"
+    )
+
+
+def _text(text: str) -> str:
+    return html_text(text)
+
+
+def _cut(text: str) -> str:
+    return clip_counted(text, _TEXT_SHOWN)
+
+
+def _environment(told: Facts) -> str:
+    rows = "".join(f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in told.environment)
+    return f"<dl>{rows}</dl>"
+
+
+def _findings(findings: Sequence[Finding]) -> Iterator[str]:
+    yield "<h2>Findings</h2>"
+    if not findings:
+        yield "<p>None.</p>"
+        return
+    yield "<ol class='findings'>"
+    for finding in findings[:_FINDINGS_SHOWN]:
+        words = finding_words(finding)
+        yield (
+            f"<li><strong class='{finding.severity}'>{finding.severity}</strong> "
+            f"<b>{_text(words['title'])}</b><br>{_text(masked(_cut(words['line'])))}</li>"
+        )
+    yield "</ol>"
+    if len(findings) > _FINDINGS_SHOWN:
+        yield f"<p>and {len(findings) - _FINDINGS_SHOWN:,} more.</p>"
+
+
+def _fields(told: Facts) -> Iterator[str]:
+    yield "<h2>Generated and delivered</h2>"
+    for row in told.fields:
+        yield f"<h3>{_text(row['field'])}</h3>"
+        if row["delivered"] is None:
+            yield "<p class='quiet'>Generated. A list of token IDs has no delivered text.</p>"
+            yield f"<pre>{_text(_cut(row['generated'] or ''))}</pre>"
+        elif row["generated"] is None:
+            yield "<p class='quiet'>The generated text is unknown.</p>"
+            yield f"<pre>{_text(_cut(row['delivered']))}</pre>"
+        elif row["equal"]:
+            words = f"{row['note'] or 'equal'}, according to {row['source_words']}."
+            yield f"<p class='quiet'>{_text(words[:1].upper() + words[1:])}</p>"
+            yield f"<pre>{_text(_cut(row['delivered']))}</pre>"
+        elif row["equal"] is None:
+            yield "<p class='quiet'>Not all of the generated tokens are known.</p>"
+            yield f"<pre>{_text(_cut(row['delivered']))}</pre>"
+        else:
+            words = "<del>lost</del>, <ins>not generated for this field</ins>"
+            yield f"<p class='quiet'>According to {_text(row['source_words'])}: {words}.</p>"
+            yield f"<pre>{_diff(row['generated'], row['delivered'])}</pre>"
+    if told.choices_left_out:
+        wrong = f", {told.wrong_left_out:,} of them with findings" if told.wrong_left_out else ""
+        yield f"<p>and {count(told.choices_left_out, 'more choice')}{wrong}.</p>"
+
+
+def _diff(left: str, right: str) -> str:
+    shown: list[str] = []
+    size = 0
+    for piece in diff(left, right):
+        if piece.lane is Lane.SAME:
+            text = piece.left
+            if len(text) > 2 * _SAME_SHOWN:
+                between = f" … {len(text) - 2 * _SAME_SHOWN:,} characters … "
+                text = f"{text[:_SAME_SHOWN]}{between}{text[-_SAME_SHOWN:]}"
+            shown.append(_text(text))
+        else:
+            shown.append(f"<del>{_text(_cut(piece.left))}</del>" if piece.left else "")
+            shown.append(f"<ins>{_text(_cut(piece.right))}</ins>" if piece.right else "")
+        size += len(shown[-1])
+        if size > 4 * _TEXT_SHOWN:
+            shown.append(" … the rest is omitted")
+            break
+    return "".join(shown)
+
+
+def _timing(shown: Figures, arrivals: Sequence[tuple[float, int]]) -> str:
+    if shown.first_token_s is None or shown.last_token_s is None:
+        return "<h2>Timing</h2><p>The capture has no arrival times.</p>"
+    rows = [
+        ("first token", fine_duration(shown.first_token_s)),
+        ("last token", fine_duration(shown.last_token_s)),
+        ("tokens", f"{shown.tokens:,}"),
+        ("gap, median", fine_duration(shown.gap_p50_s)),
+        ("gap, longest", fine_duration(shown.gap_max_s)),
+        ("tokens per event", f"up to {shown.tokens_per_event_max:,}"),
+    ]
+    if shown.tokens_per_s is not None:
+        rows.insert(2, ("tokens per second", f"{shown.tokens_per_s:,.1f}"))
+    listed = "".join(f"<dt>{name}</dt><dd class='number'>{value}</dd>" for name, value in rows)
+    return f"<h2>Timing</h2><dl>{listed}</dl>{_plot(arrivals)}"
+
+
+def _plot(arrivals: Sequence[tuple[float, int]]) -> str:
+    if len(arrivals) < 2 or arrivals[-1][0] <= arrivals[0][0]:
+        return ""
+    step = -(-len(arrivals) // _POINTS)
+    points = [*arrivals[::step], arrivals[-1]]
+    start, end, most = points[0][0], points[-1][0], points[-1][1]
+    placed = [(800 * (at - start) / (end - start), 120 - 116 * count / most) for at, count in points]
+    # Steps, as tokens arrive by event.
+    corners = [f"{placed[0][0]:.1f},{placed[0][1]:.1f}"]
+    for (_, before), (x, y) in pairwise(placed):
+        corners += [f"{x:.1f},{before:.1f}", f"{x:.1f},{y:.1f}"]
+    return (
+        "<figure><svg viewBox='0 0 800 124' role='img' aria-label='tokens over time'>"
+        f"<polyline points='{' '.join(corners)}'/></svg>"
+        f"<figcaption>{most:,} tokens from {fine_duration(start)} to {fine_duration(end)}"
+        "</figcaption></figure>"
+    )
+
+
+def _reproduction(told: Facts) -> Iterator[str]:
+    shown = told.reproduction
+    if shown is None:
+        return
+    title = "The shortest token list that still fails" if shown.shrunk else "Tokens around the finding"
+    ids = ", ".join(map(str, shown.ids[:2000])) + (" …" if len(shown.ids) > 2000 else "")
+    yield f"<h2>{title}</h2><pre>{ids}</pre><pre>{_text(masked(text_of(shown.ids[:2000])))}</pre>"
+    by = "The Harmony library rejects these tokens: " if shown.judged else ""
+    yield f"<p>{by}{_text(masked(_cut(shown.says)))}</p>"
+
+
+def _issues(told: Facts) -> Iterator[str]:
+    if not told.issues:
+        return
+    yield "<h2>Similar known issues</h2><ul>"
+    for answer, step in zip(told.issues, told.steps, strict=True):
+        issue = answer.issue
+        links = "".join(f"<br><span class='quiet'>{_text(link)}</span>" for link in issue.links[:3])
+        title = f"<b>{_text(issue.title)}</b> ({_text(issue.id)})"
+        yield f"<li>{title}<br>{_text(step)}{links}</li>"
+    yield "</ul>"
+
+
+def _comparison(against: Comparison) -> Iterator[str]:
+    yield f"<h2>Comparison</h2><p><strong>{_text(masked(against.sentence))}</strong></p>"
+    yield f"<p>{_text(masked(against.why))}</p>"
+    left, right = (_text(_name(side.name)) for side in (against.left, against.right))
+    yield f"<p class='quiet'>left: {left}; right: {right}</p>"
+    for choice in against.choices:
+        for pair in choice.delivered:
+            if pair.equal is False:
+                yield f"<h3>delivered {_text(pair.field)}</h3>"
+                yield "<p class='quiet'><del>only left</del>, <ins>only right</ins></p>"
+                yield f"<pre>{_diff(masked(pair.left or ''), masked(pair.right or ''))}</pre>"
+    rows = [(one.name, one.left or "not set", one.right or "not set") for one in against.settings]
+    rows += [
+        (row["figure"], *(figure(row[side], row["unit"]) for side in ("left", "right")))
+        for row in timing_rows(against)
+        if row["left"] or row["right"]
+    ]
+    body = "".join(
+        f"<tr><th>{_text(masked(a))}</th><td>{_text(masked(b))}</td><td>{_text(masked(c))}</td></tr>"
+        for a, b, c in rows
+    )
+    yield f"<table><tr><th></th><th>left</th><th>right</th></tr>{body}</table>"
+
+
+def _name(name: str) -> str:
+    return name.replace("\\", "/").rsplit("/", 1)[-1]

@@ -1,0 +1,29 @@
+"""The two reports of a capture: Markdown and one HTML page."""
+
+from inspector.inspection.compare import Comparison
+from inspector.inspection.inspection import Inspection
+from inspector.views.report.facts import facts
+from inspector.views.report.markdown import markdown
+from inspector.views.report.page import page
+from inspector.views.strip import strip
+
+
+def markdown_report(one: Inspection) -> str:
+    """The bug report of a capture."""
+    return markdown(facts(one))
+
+
+def html_report(one: Inspection, *, against: Comparison | None = None) -> str:
+    """The page of a capture; `against` adds how it compares with another."""
+    reading = one.reading
+    payload = strip(one, key="report")
+    times: list[tuple[float, int]] = []
+    for place, event in enumerate(reading.choice.tokens.events):
+        at = reading.arrival_s(event)
+        if at is None:
+            times = []
+            break
+        if times and times[-1][0] == at:
+            times.pop()
+        times.append((at, place + 1))
+    return page(facts(one), str(one.verdict.level), payload, times, against)

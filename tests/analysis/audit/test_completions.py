@@ -1,0 +1,141 @@
+"""Plain completions and unstreamed responses: joined messages, stop strings, prompts, logprobs."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from inspector.analysis.audit import Kind
+from inspector.analysis.reading import Evidence, read
+from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header
+from inspector.protocol.harmony.vocab import encode
+from tests.support.audits import (
+    GOOD,
+    brief,
+    found,
+    opened,
+)
+from tests.support.streams import CLOSED, chat_chunk, completion
+
+
+def unstreamed(message: Mapping[str, Any], text: str) -> Capture:
+    body = {"choices": [{"index": 0, "message": message, "finish_reason": "stop", "token_ids": encode(text)}]}
+    event = Event(json.dumps(body), 0.1, "", EventKind.BODY)
+    return Capture(header=Header(endpoint=Endpoint.CHAT, status=200), events=[event], end=CLOSED)
+
+
+def test_an_unstreamed_answer_may_join_messages_and_write_arguments_anew() -> None:
+    text = "".join(
+        [
+            "<|channel|>analysis<|message|>One.<|end|>",
+            "<|start|>assistant<|channel|>analysis<|message|>Two.<|end|>",
+            opened("f", first=False),
+            '{"a":1,"b":"é"}<|call|>',
+        ]
+    )
+    tool = {"function": {"name": "f", "arguments": '{"a": 1, "b": "\\u00e9"}'}}
+    assert found(unstreamed({"reasoning": "One.\nTwo.", "tool_calls": [tool]}, text)) == []
+    (finding,) = found(unstreamed({"reasoning": "One.", "tool_calls": [tool]}, text))
+    assert brief([finding]) == [(Kind.DROPPED, "reasoning", "Two.", "")]
+
+
+def test_line_feeds_that_join_messages_are_not_text_from_nowhere() -> None:
+    words = ["One.", "Two.", "Three."]
+    text = "<|end|><|start|>assistant".join(f"<|channel|>analysis<|message|>{word}" for word in words)
+    (finding,) = found(unstreamed({"reasoning": "One.\nThree."}, text + "<|end|>"))
+    assert brief([finding]) == [(Kind.DROPPED, "reasoning", "Two.", "")]
+
+
+@pytest.mark.parametrize(
+    ("request_", "steps", "kinds"),
+    [
+        ({}, [("<|channel|>analysis<|message|>Hi", "analysisHi"), ("<|return|>", "")], []),
+        ({"skip_special_tokens": False}, [("<|message|>Hi", "<|message|>Hi"), ("<|return|>", "")], []),
+        (
+            {"skip_special_tokens": False, "include_stop_str_in_output": True},
+            [("<|message|>Hi", "<|message|>Hi"), ("<|return|>", "<|return|>")],
+            [],
+        ),
+        ({"stop": [" STOP"]}, [("<|message|>Hi there STOP", "Hi there")], []),
+        ({"stop": " STOP"}, [("<|message|>Hi", ""), (" there", "Hi"), (" STOP", " there")], []),
+        ({"stop_token_ids": encode(" there")}, [("<|message|>Hi", "Hi"), (" there", "")], []),
+        ({}, [("<|message|>Hi", "Hi"), (" there", ""), ("<|return|>", "")], [Kind.DROPPED]),
+    ],
+)
+def test_plain_completions_end_where_the_request_says(
+    request_: Mapping[str, Any], steps: list[tuple[str, str]], kinds: list[Kind]
+) -> None:
+    assert [one.kind for one in found(completion(steps, request=request_))] == kinds
+
+
+def logprobs(name: str) -> dict[str, Any]:
+    return {"content": [{"token": name}]}
+
+
+def test_logprobs_are_evidence_only_when_every_entry_tells_its_id() -> None:
+    def stream(names: Sequence[str]) -> Capture:
+        chunks = [
+            {"choices": [{"index": 0, "delta": {}, "logprobs": logprobs(name), "finish_reason": None}]}
+            for name in names
+        ]
+        events = [Event(json.dumps(chunk)) for chunk in chunks]
+        return Capture(header=Header(endpoint=Endpoint.CHAT), events=events)
+
+    named = ["<|channel|>", "final", "<|message|>", "token_id:12194"]
+    assert read(stream(named)).choice.evidence is Evidence.LOGPROBS
+    assert read(stream(named)).choice.tokens.ids == encode("<|channel|>final<|message|>Hi")
+    assert read(stream([*named, "\ufffd"])).choice.evidence is Evidence.NONE
+
+
+def test_findings_of_several_choices_name_their_choice() -> None:
+    data = []
+    for text, delta in GOOD:
+        last = text == "<|return|>"
+        for index in (0, 1):
+            lost = index == 1 and text == " sir"
+            finish = "stop" if last else None
+            data.append(chat_chunk(encode(text), {} if lost else delta, finish=finish, index=index))
+    events = [Event(one) for one in [*data, "[DONE]"]]
+    (finding,) = found(Capture(header=Header(endpoint=Endpoint.CHAT), events=events, end=CLOSED))
+    assert (finding.kind, finding.choice, finding.generated) == (Kind.DROPPED, 1, " sir")
+
+
+def test_a_character_that_the_end_of_a_completion_cuts_off_is_no_loss() -> None:
+    half = encode(" \U0001f98a")[0]  # a space and the first bytes of the fox
+    ids = [*encode("<|channel|>final<|message|>Wave"), half]
+    choice = {
+        "index": 0,
+        "text": "<|channel|>final<|message|>Wave",
+        "token_ids": ids,
+        "finish_reason": "length",
+    }
+    events = [Event(json.dumps({"object": "text_completion", "choices": [choice]})), Event("[DONE]")]
+    request = {"skip_special_tokens": False}
+    header = Header(endpoint=Endpoint.COMPLETIONS, status=200, request=request)
+    assert [one.kind for one in found(Capture(header=header, events=events, end=CLOSED))] == [Kind.TRUNCATED]
+    lost = {**choice, "text": "<|channel|>final<|message|>"}
+    events[0] = Event(json.dumps({"object": "text_completion", "choices": [lost]}))
+    assert Kind.DROPPED in {one.kind for one in found(Capture(header=header, events=events, end=CLOSED))}
+
+
+def test_markers_in_a_completion_s_text_tell_what_an_unknown_request_asked_for() -> None:
+    text = "<|channel|>final<|message|>Hi<|return|>"
+    capture = completion([(text, text.removesuffix("<|return|>"))])
+    assert found(capture) == []
+    assert [one.kind for one in found(completion([(text, "finalHi")]))] == []
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_prompt_that_echo_puts_first_is_not_the_answer(known: bool) -> None:
+    text = "<|channel|>final<|message|>Hi"
+    steps = [(text, f"Say hi{text}"), (" there", " there"), ("<|return|>", "")]
+    request_ = {"echo": True, "prompt": "Say hi", "skip_special_tokens": False} if known else None
+    assert found(completion(steps, request=request_)) == []
+
+
+def test_where_the_answer_begins_is_not_known_nothing_is_called_lost() -> None:
+    steps = [("<|channel|>final<|message|>Hi<|return|>", "Say hiHi")]
+    assert found(completion(steps, request={"echo": True})) == []
+    (finding,) = found(completion(steps, request={"echo": False}))
+    assert (finding.kind, finding.generated) == (Kind.GARBLED, "final")

@@ -1,0 +1,55 @@
+"""Whether a server sent the ids of all tokens: by its count, else by its release and its first ids."""
+
+from dataclasses import replace
+
+import pytest
+
+from inspector.analysis.audit import ids_missing
+from inspector.analysis.audit.missing_ids import ids_hint
+from inspector.analysis.reading import read
+from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header
+from tests.support.streams import CLOSED, GOOD, Step, chat, completion
+
+HEADLESS: list[Step] = [("final<|message|>", {}), ("Hi", {"content": "Hi"})]
+
+
+@pytest.mark.parametrize(("counted", "missing"), [(14, False), (13, False), (15, True)])
+def test_a_count_decides(counted: int, missing: bool) -> None:
+    assert ids_missing(read(chat(GOOD, usage=counted, version="0.12.0"))) is missing
+
+
+@pytest.mark.parametrize(
+    ("version", "missing"),
+    [("0.12.0", True), ("0.13.0", False), ("0.32.0", False), (None, True), ("dev", True)],
+)
+def test_without_a_count_the_release_and_the_first_header_decide(version: str | None, missing: bool) -> None:
+    assert ids_missing(read(chat(HEADLESS, version=version))) is missing
+    assert not ids_missing(read(chat(GOOD, version=version)))
+
+
+def test_a_chat_without_any_body_misses_nothing_that_can_be_told() -> None:
+    assert not ids_missing(read(chat([("final", {})], version=None)))
+
+
+def test_only_streams_of_chat_leave_ids_out() -> None:
+    assert not ids_missing(read(completion([("final<|message|>Hi", "Hi")])))
+    body = '{"choices": [{"index": 0, "message": {"content": "Hi"}, "token_ids": [17196, 200008, 12194]}]}'
+    one = Event(body, kind=EventKind.BODY)
+    assert not ids_missing(read(Capture(header=Header(endpoint=Endpoint.CHAT), events=[one], end=CLOSED)))
+
+
+def test_a_chunk_without_text_has_no_logprobs() -> None:
+    chunk = (
+        '{"choices": [{"index": 0, "delta": {"content": "Hi"}, "logprobs": {"content": [{"token": "Hi"}]}}]}'
+    )
+    reading = read(Capture(header=Header(endpoint=Endpoint.CHAT), events=[Event(chunk)], end=CLOSED))
+    assert ids_missing(reading)
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_ids_that_were_asked_for_are_not_to_be_asked_for_again(asked: bool) -> None:
+    capture = chat(GOOD, with_ids=False, version="0.32.0")
+    request = {"return_token_ids": True} if asked else {}
+    hint = ids_hint(read(replace(capture, header=replace(capture.header, request=request))))
+    assert ("send return_token_ids: true" in hint) is not asked
+    assert ("already has `return_token_ids: true`" in hint) is asked

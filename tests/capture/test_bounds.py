@@ -1,0 +1,211 @@
+"""Small files that stand for much work: read below a ceiling of CPU time and memory, or refused.
+
+The ceilings are ten times what reading takes: a slow machine passes, work without a bound does not.
+"""
+
+import gzip
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from inspector.analysis.audit.verdict import Level
+from inspector.capture.bounds import CAPTURES, EVENTS, FINDINGS, LINES, TOKENS
+from inspector.capture.capture import Capture, Endpoint, Event, Header
+from inspector.capture.errors import CaptureError
+from inspector.files.store import loads
+from inspector.inspection.inspection import Inspection, inspect
+from inspector.protocol.harmony.text import text_of
+from inspector.protocol.harmony.vocab import encode, encode_plain, is_endless
+
+ROOT = Path(__file__).parents[2]
+CPU_S = 120
+MEMORY_BYTES = 4 * 2**30
+
+CHUNK = "chat.completion.chunk"
+FIRST = (
+    b'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"x"},'
+    b'"token_ids":[87]}]}\n\n'
+)
+OWN = b'{"harmony_capture":1,"endpoint":"chat"}\n'
+
+
+def cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def chunk(delta: dict[str, Any], ids: Sequence[int] = (), index: int = 0) -> Event:
+    choice = {"index": index, "delta": delta, "token_ids": list(ids)}
+    return Event(json.dumps({"object": CHUNK, "choices": [choice]}))
+
+
+def seen(events: Sequence[Event], finish: str = "stop") -> Inspection:
+    last = {
+        "object": CHUNK,
+        "choices": [{"index": 0, "delta": {}, "finish_reason": finish}],
+    }
+    ended = [*events, Event(json.dumps(last)), Event("[DONE]")]
+    return inspect(Capture(header=Header(endpoint=Endpoint.CHAT), events=ended))
+
+
+# -- bombs --------------------------------------------------------------------------------------------
+
+BOMBS = {
+    "comments": (FIRST + b":\n" * 10_500_000, "lines"),
+    "fewer comments": (FIRST + b":\n" * (EVENTS + 1), "events"),
+    "blank lines": (FIRST + b"\n" * (LINES + 1), "lines"),
+    "carriage returns": (FIRST + b"\r" * (2 * LINES + 1), "lines"),
+    "tiny events": (FIRST + b"data:\n\n" * (EVENTS + 1), "events"),
+    "responses": ((FIRST + b"data: [DONE]\n\n") * (CAPTURES + 1), "responses"),
+    "ends": (FIRST + b"data: [DONE]\n\n" * 150_000, "responses"),
+    "ids as JSON": (b"[" + b"1," * TOKENS + b"1]", "token IDs"),
+    "ids as text": (b"1 " * (TOKENS + 1), "token IDs"),
+    "blank lines of a capture": (OWN + b"\n" * 10_000_000, "lines"),
+    "events of a capture": (OWN + b'{"data":""}\n' * (EVENTS + 2), "lines"),
+    "much of anything": (FIRST + b"data: " + b"x" * 100 * 2**20, "MiB when decompressed"),
+}
+
+
+def test_bombs_are_refused_in_one_sentence_below_a_ceiling_of_time_and_memory(tmp_path: Path) -> None:
+    names = []
+    for number, (plain, _) in enumerate(BOMBS.values()):
+        content = gzip.compress(plain, 5) if number % 2 else zstandard.compress(plain)
+        assert len(content) < 2**20
+        names.append(str(tmp_path / f"{number}.bin"))
+        Path(names[-1]).write_bytes(content)
+
+    def limits() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+
+    done = subprocess.run(
+        [sys.executable, "-m", "inspector", "audit", *names],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        preexec_fn=limits,
+        check=False,
+    )
+    told = done.stderr.splitlines()
+    assert (done.returncode, len(told), done.stdout) == (2, len(BOMBS), "")
+    for line, (bomb, (_, words)) in zip(told, BOMBS.items(), strict=True):
+        assert words in line, (bomb, line)
+
+
+def test_what_lies_just_below_the_bounds_is_read() -> None:
+    (capture,) = loads(FIRST + b":\n" * 1000 + b"\n" * 1000 + b"data: [DONE]\n\n", "f")
+    assert len(capture.events) == 1002
+    assert len(loads((FIRST + b"data: [DONE]\n\n") * 50, "f")) == 50
+
+
+# -- bounds inside a response ------------------------------------------------------------------------
+
+
+def test_a_response_of_more_ids_than_are_read_is_unknown_and_accuses_nobody() -> None:
+    ids = [87] * (TOKENS // 2 + 1)
+    found = seen([chunk({"content": "x"}, ids), chunk({"content": "y"}, ids)])
+    assert (found.verdict.level, found.findings) == (Level.UNKNOWN, [])
+    assert f"more than {TOKENS:,} token IDs" in found.verdict.sentence
+
+
+def test_more_choices_than_are_read_are_unknown_and_accuse_nobody() -> None:
+    body = [*encode("<|channel|>final<|message|>x<|return|>")]
+    found = seen([chunk({"content": "x"}, body, index) for index in range(1030)])
+    assert (found.verdict.level, found.findings) == (Level.UNKNOWN, [])
+    assert "Only the first 1,024 choices" in found.verdict.sentence
+
+
+def test_findings_are_listed_to_a_bound_and_counted_beyond() -> None:
+    head, text = encode("<|start|>assistant<|channel|>final<|message|>"), encode("hi")
+    lost = [chunk({}, [*head, *text, 200007]) for _ in range(FINDINGS + 5)]
+    kept = [chunk({"content": "hi"}, [*head, *text, 200007]) for _ in range(FINDINGS + 5)]
+    found = seen([one for pair in zip(lost, kept, strict=True) for one in pair])
+    assert len(found.findings) == FINDINGS
+    assert any(f"first {FINDINGS:,} of" in note for note in found.reading.notes)
+    assert f"{FINDINGS + 5:,} tokens" in found.verdict.sentence
+
+
+# -- reading is linear -------------------------------------------------------------------------------
+
+
+def looping_channels(count: int) -> Inspection:
+    return inspect(loads(json.dumps([200005, 64] * count).encode(), "f")[0])
+
+
+def looping_starts(count: int) -> Inspection:
+    return inspect(loads(json.dumps([200006, 64] * count).encode(), "f")[0])
+
+
+def one_delta(count: int) -> Inspection:
+    return seen([chunk({}, [200005, 17196, 200008]), chunk({"content": "z" * count}, [89] * 50)])
+
+
+def one_step(count: int) -> Inspection:
+    return seen([chunk({}, [200005, 17196, 200008]), chunk({"content": "z"}, [89] * count)])
+
+
+def tool_calls(count: int) -> Inspection:
+    head = encode("<|start|>assistant<|channel|>commentary to=functions.f<|message|>{}<|call|>")
+    call = {"type": "function", "function": {"name": "f", "arguments": "{}"}}
+    calls = [{"tool_calls": [{"index": number, "id": f"c{number}", **call}]} for number in range(count)]
+    return seen(
+        [chunk(delta, head if number else head[2:]) for number, delta in enumerate(calls)], "tool_calls"
+    )
+
+
+@pytest.mark.parametrize(
+    ("read", "size"),
+    [
+        (looping_channels, 100_000),
+        (looping_starts, 100_000),
+        (one_delta, 200_000),
+        (one_step, 200_000),
+        (tool_calls, 10_000),
+    ],
+)
+def test_reading_takes_time_in_proportion(read: Any, size: int) -> None:
+    read(100)  # loads the vocabulary and the catalogue
+    start = cpu_s()
+    read(size // 10)
+    tenth = cpu_s() - start
+    read(size)
+    whole = cpu_s() - start - tenth
+    assert whole < 40 * max(tenth, 0.1), (tenth, whole)
+
+
+def test_many_tool_calls_accuse_nobody() -> None:
+    found = tool_calls(5000)
+    assert (found.verdict.level, found.findings) == (Level.CLEAN, [])
+
+
+def test_an_endless_header_is_read_to_its_end_without_the_reference_parser() -> None:
+    found = looping_channels(10_000)
+    assert [one.kind.value for one in found.findings] == ["truncated"]
+    closed = inspect(loads(json.dumps([200005, 64] * 10_000 + [200008, 64, 200002]).encode(), "f")[0])
+    assert [one.kind.value for one in closed.findings][:1] == ["bad_header"]
+    assert "more than 4,096 tokens" in str(closed.findings[0].delivered)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["z" * 50_000, "a\u0301" * 30_000, "!" * 50_000, " " * 50_000, "漢" * 30_000],
+    ids=lambda text: ascii(text[:2]),
+)
+def test_an_endless_word_is_encoded_whole_and_in_time(text: str) -> None:
+    start = cpu_s()
+    assert text_of(encode_plain(text)) == text
+    assert cpu_s() - start < 10
+    assert is_endless(text)
+    assert not is_endless("words of a usual length, 漢字。" * 5000)
+
+
+def test_a_bound_is_told_with_the_name_of_the_file() -> None:
+    with pytest.raises(CaptureError, match=r"^f: has more than .* keep only the request you need$"):
+        loads(b"1 " * (TOKENS + 1), "f")

@@ -1,0 +1,94 @@
+"""Whatever a row holds, the check ends with findings and places inside the value."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from inspector.data.lint import Column, Form, Row, Table, lint, lint_table
+from inspector.data.lint.rendered import check_ids, check_text
+
+PIECES = st.sampled_from(
+    [
+        *("<|start|>", "<|end|>", "<|message|>", "<|channel|>", "<|call|>", "<|return|>", "<|constrain|>"),
+        *(
+            "assistant",
+            "user",
+            "system",
+            "final",
+            "analysis",
+            "commentary",
+            " to=functions.f",
+            "json",
+            "é👋🏽",
+        ),
+        *("<|endoftext|>", " ", "\n", "analysisWe", "assistantfinal", "\ud800"),
+    ]
+)
+TEXTS = st.lists(PIECES, max_size=14).map("".join)
+IDS = st.lists(
+    st.one_of(st.integers(199990, 200020), st.integers(-2, 201100), st.sampled_from([173781, 35644, 17196])),
+    max_size=20,
+)
+VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), TEXTS),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(
+            st.sampled_from(
+                [
+                    *("role", "from", "content", "value", "thinking", "tool_calls", "function", "arguments"),
+                    *("name", "id", "tool_call_id", "channel", "recipient", "type", "text"),
+                ]
+            ),
+            inner,
+            max_size=5,
+        ),
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(VALUES, max_size=3), TEXTS, IDS)
+def test_no_row_stops_the_check(values: list[Any], text: str, ids: list[int]) -> None:
+    columns = [Column(str(form), form) for form in Form]
+    rows = [
+        *({str(form): value for form in Form} for value in values),
+        {"text": text, "ids": ids, "answer": text, "messages": [{"role": "user", "content": text}]},
+    ]
+    table = Table("rows", "rows", (Row(number, row) for number, row in enumerate(rows, 1)))
+    report = lint_table(table, columns=columns)
+    assert json.loads(json.dumps(report.as_row))["findings_count"] == report.found
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"messages": [{"role": "user", "content": [{"type": [], "image": "x"}]}]},
+        {"text": "<|start|>", "ids": [5] * 70 + [None, "x", {}, 10**30, -1]},
+        {"text": "<|start|>", "ids": [5] * 5000 + [{}]},
+    ],
+)
+def test_a_column_is_recognized_or_not_whatever_is_in_it(row: dict[str, Any]) -> None:
+    report = lint_table(Table("rows", "rows", iter([Row(1, row)])))
+    assert report.rows == 1
+
+
+@settings(max_examples=150, deadline=None)
+@given(TEXTS, IDS)
+def test_places_are_inside_the_value(text: str, ids: list[int]) -> None:
+    for size, found in ((len(text), check_text(text)), (len(ids), check_ids(ids))):
+        places = [flaw.at for flaw in [*found.flaws, found.last] if flaw is not None and flaw.at is not None]
+        assert all(0 <= at < size for at in places), (size, places)
+
+
+def test_a_row_may_nest_as_deeply_as_it_can_be_read(tmp_path: Path) -> None:
+    deep = f"{'[' * 5000}{']' * 5000}"
+    rows = [f'{{"text": {deep[:size]}1{deep[-size:]}}}' for size in (100, 700, 900, 950, 980, 5000)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(rows))
+    for form in Form:
+        assert lint(tmp_path / "rows.jsonl", columns=[Column("text", form)]).rows == len(rows)

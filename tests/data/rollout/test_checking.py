@@ -1,0 +1,239 @@
+"""Recorded rows and captures as conversations."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from inspector.capture.capture import Capture, End, Endpoint, Event, Header
+from inspector.capture.errors import InspectorError
+from inspector.data.rollout import Cause, RolloutReport, check
+from inspector.files.store import save
+from inspector.protocol.harmony.vocab import encode
+from tests.support.rollouts import (
+    ANALYSIS,
+    ANSWERED,
+    CALL,
+    CALLED,
+    FINAL,
+    HISTORY,
+    NEXT,
+    OPEN,
+    PROMPT,
+    RESULT,
+    USER,
+)
+
+FIXTURES = Path(__file__).parents[3] / "fixtures" / "rollout"
+SECOND = f"{PROMPT}{CALLED}{RESULT}{OPEN}"
+LOST = f"{PROMPT}{CALL}{RESULT}{OPEN}"
+OTHER = PROMPT.replace("What is the weather in Paris?", "Hi")
+
+
+def written(path: Path, rows: list[Any]) -> Path:
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    return path
+
+
+def report_of(path: Path, rows: list[Any], **options: Any) -> RolloutReport:
+    (report,) = check([written(path / "rows.jsonl", rows)], **options)
+    return report
+
+
+def vllm(prompt: str, generated: str, **more: Any) -> dict[str, Any]:
+    response = {"prompt_token_ids": encode(prompt), "choices": [{"token_ids": encode(generated)}]}
+    return {"request": {"messages": []}, "response": response, **more}
+
+
+def pair(prompt: str, generated: str, first: str, second: str) -> dict[str, Any]:
+    return {first: encode(prompt), second: encode(generated)}
+
+
+def gym(*turns: tuple[str, str]) -> dict[str, Any]:
+    output = [
+        {"type": "message", **pair(*turn, "prompt_token_ids", "generation_token_ids")} for turn in turns
+    ]
+    return {"responses_create_params": {"input": []}, "response": {"output": output}, "reward": 1.0}
+
+
+TURNS = [(PROMPT, CALLED), (LOST, FINAL)]
+SHAPES = {
+    "vllm": [vllm(*turn, session_id="a") for turn in TURNS],
+    "completions": [
+        {"response": {"choices": [pair(*turn, "prompt_token_ids", "token_ids")]}} for turn in TURNS
+    ],
+    "nemo-gym": [gym(*TURNS)],
+    "chat-message": [
+        {
+            "prompt_token_ids": encode(prompt),
+            "choices": [{"message": {"role": "assistant", "generation_token_ids": encode(generated)}}],
+        }
+        for prompt, generated in TURNS
+    ],
+    "trainer": [{"trajectory_id": 7, **pair(*turn, "prompt_ids", "response_ids")} for turn in TURNS],
+    "steps": [{"trajectory": [{"tokens": pair(*turn, "prompt_ids", "completion_ids")} for turn in TURNS]}],
+    "lists": [
+        {
+            "prompt_ids": [encode(prompt) for prompt, _ in TURNS],
+            "completion_ids": [encode(text) for _, text in TURNS],
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize("rows", SHAPES.values(), ids=SHAPES)
+def test_the_shapes_of_servers_and_trainers_give_the_same_drift(
+    tmp_path: Path, rows: list[dict[str, Any]]
+) -> None:
+    report = report_of(tmp_path, rows)
+    assert (report.conversations, report.turns, report.compared) == (1, 2, 1)
+    (found,) = report.breaks
+    assert ([one.cause for one in found.drifts], found.turn) == ([Cause.ANALYSIS_LOST], 1)
+
+
+def test_parquet_gives_the_same(tmp_path: Path) -> None:
+    rows = [pair(*turn, "prompt_ids", "response_ids") for turn in TURNS]
+    parquet.write_table(pa.Table.from_pylist(rows), tmp_path / "rows.parquet")
+    (report,) = check([tmp_path / "rows.parquet"])
+    assert report.counts == {Cause.ANALYSIS_LOST: 1}
+
+
+def test_conversations_whose_rows_alternate_are_told_apart(tmp_path: Path) -> None:
+    rows = [
+        vllm(PROMPT, CALLED, conversation_id="a", mine=1),
+        vllm(OTHER, ANSWERED, conversation_id="b", mine=1),
+        vllm(SECOND, FINAL, conversation_id="a", mine=1),
+        vllm(HISTORY, FINAL, conversation_id="c", mine=1),
+    ]
+    report = report_of(tmp_path, rows)
+    assert (report.level, report.conversations, report.compared) == ("ok", 3, 1)
+    assert report.sentence == "No drift: 1 later prompt extends the tokens before it."
+    assert report_of(tmp_path, rows, group="mine").level == "error"
+
+
+def test_rows_without_a_name_are_one_conversation_until_another_question(tmp_path: Path) -> None:
+    rows = [vllm(PROMPT, CALLED), vllm(SECOND, FINAL), vllm(OTHER, ANSWERED), vllm(PROMPT, FINAL)]
+    report = report_of(tmp_path, rows)
+    assert (report.level, report.conversations, report.compared) == ("ok", 3, 1)
+    changed = [vllm(PROMPT, CALLED), vllm(SECOND.replace("Paris?", "Rome?"), FINAL)]
+    assert report_of(tmp_path, changed).counts == {Cause.MESSAGE_CHANGED: 1}
+    shortened = [vllm(HISTORY, FINAL), vllm(HISTORY.replace(USER, ""), FINAL)]
+    assert Cause.HISTORY_TRUNCATED in report_of(tmp_path, shortened).counts
+    again = report_of(tmp_path, [vllm(PROMPT, FINAL), vllm(PROMPT, FINAL)])
+    assert again.counts == {Cause.RESAMPLED: 1}
+
+
+def test_independent_rows_without_a_name_are_conversations_of_their_own(tmp_path: Path) -> None:
+    longer = OTHER + FINAL.replace("<|return|>", "<|end|>") + NEXT + OPEN
+    report = report_of(tmp_path, [vllm(PROMPT, CALLED), vllm(longer, FINAL)])
+    assert (report.level, report.conversations) == ("unknown", 2)
+
+
+def test_a_repeated_prompt_is_no_drift_of_the_format(tmp_path: Path) -> None:
+    rows = [vllm(PROMPT, CALLED), vllm(PROMPT, FINAL), vllm(HISTORY, FINAL)]
+    sentence = (
+        "2 of 2 later prompts do not extend the tokens before them: 1 expected drift and 1 repeated prompt."
+    )
+    assert report_of(tmp_path, rows).sentence == sentence
+
+
+@pytest.mark.parametrize("pad", [199999, 200002, 200017])
+def test_padding_is_no_part_of_a_turn(tmp_path: Path, pad: int) -> None:
+    turns = [(PROMPT, CALLED), (SECOND, FINAL), (f"{SECOND}{FINAL[:-10]}<|end|>{NEXT}{OPEN}", FINAL)]
+    rows = [
+        {
+            "session_id": "a",
+            "prompt_ids": [pad] * left + encode(prompt),
+            "response_ids": encode(text) + [pad] * 5,
+        }
+        for left, (prompt, text) in zip((7, 2, 0), turns, strict=True)
+    ]
+    report = report_of(tmp_path, rows)
+    assert (report.compared, dict(report.counts)) == (2, {Cause.RETURN_REPLACED: 1})
+
+
+def test_rows_without_ids_are_counted_and_a_single_turn_is_unknown(tmp_path: Path) -> None:
+    rows = [vllm(PROMPT, CALLED), {"note": "x"}, [1], {"prompt_ids": [1], "response_ids": [1 << 50]}]
+    report = report_of(tmp_path, rows)
+    assert (report.level, report.turns, report.unread) == ("unknown", 1, 3)
+    assert report.taken == "Read 1 turn of 1 conversation; 3 rows without token IDs."
+
+
+def test_the_list_is_limited_and_the_counts_are_not(tmp_path: Path) -> None:
+    rows = [vllm(*turn, conversation_id=str(number)) for number in range(5) for turn in TURNS]
+    report = report_of(tmp_path, rows, max_findings=2)
+    assert (len(report.breaks), report.broken, report.counts) == (2, 5, {Cause.ANALYSIS_LOST: 5})
+
+
+def capture(prompt: str, generated: str, *, ids: bool = True) -> Capture:
+    choice = {"index": 0, "delta": {"content": "x"}, "finish_reason": "stop"}
+    chunk: dict[str, Any] = {"object": "chat.completion.chunk", "choices": [choice]}
+    if ids:
+        choice["token_ids"] = encode(generated)
+        chunk["prompt_token_ids"] = encode(prompt)
+    header = Header(endpoint=Endpoint.CHAT, status=200)
+    return Capture(header=header, events=[Event(json.dumps(chunk), 0.1)], end=End(at_s=0.2, cut=False))
+
+
+def test_captures_are_one_conversation_in_the_order_of_their_files(tmp_path: Path) -> None:
+    names = [tmp_path / f"{number}.jsonl" for number in range(3)]
+    for name, turn in zip(names, [*TURNS, (f"{LOST}{FINAL}{OPEN}", FINAL)], strict=True):
+        save(capture(*turn), name)
+    (report,) = check(names)
+    assert (report.name, report.turns, report.compared) == ("3 captures", 3, 2)
+    assert [(one.turn, one.row) for one in report.breaks] == [(1, 2)]
+    assert [one.cause for one in report.breaks[0].drifts] == [Cause.ANALYSIS_LOST]
+
+
+def test_a_file_without_token_ids_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    save(capture(PROMPT, FINAL, ids=False), tmp_path / "bare.jsonl")
+    with pytest.raises(InspectorError, match="has no token IDs of prompt and response"):
+        check([tmp_path / "bare.jsonl"])
+    with pytest.raises(InspectorError, match="a row needs prompt_token_ids and token_ids"):
+        check([written(tmp_path / "rows.jsonl", [{"text": "x"}])])
+    with pytest.raises(InspectorError, match="no such file"):
+        check([tmp_path / "missing.jsonl"])
+
+
+def test_the_known_cases_are_found() -> None:
+    loops, questions = check([FIXTURES / "tool-loops.jsonl", FIXTURES / "two-questions.jsonl"])
+    assert {one.conversation: one.drifts[0].cause for one in loops.breaks} == {
+        "reasoning-lost": Cause.ANALYSIS_LOST,
+        "arguments-parsed": Cause.ARGUMENTS_REWRITTEN,
+        "encoded-again": Cause.RETOKENIZED,
+    }
+    assert (loops.level, loops.compared) == ("error", 4)
+    assert (questions.level, list(questions.counts)) == (
+        "warning",
+        [Cause.ANALYSIS_DROPPED, Cause.RETURN_REPLACED],
+    )
+
+
+def test_every_key_of_the_answer_is_json() -> None:
+    rows = [one.as_row for one in check([FIXTURES / "tool-loops.jsonl"])]
+    assert json.loads(json.dumps(rows)) == rows
+    assert rows[0]["causes"]["analysis_lost"] == 1
+    assert ANALYSIS.startswith("<|channel|>" + rows[0]["breaks"][0]["drifts"][0]["seen"][:10])
+
+
+def test_conversations_that_interleave_beyond_those_held_are_counted_once(tmp_path: Path) -> None:
+    many = 4_097
+    rows = [vllm(PROMPT, CALLED, session_id=f"s{place}") for place in range(many)]
+    rows += [vllm(SECOND, FINAL, session_id=f"s{place}") for place in range(many)]
+    rows += [vllm(LOST, FINAL, session_id=f"s{many - 1}")]
+    report = report_of(tmp_path, rows)
+    assert (report.conversations, report.turns) == (many, 2 * many + 1)
+    assert (report.compared, report.forgotten) == (1, many)
+    assert [one.turn for one in report.breaks] == [2]  # turns go on counting
+    assert report.as_row["not_compared"] == many
+    assert "4,097 later turns not compared" in report.taken
+
+
+def test_nothing_compared_for_lack_of_room_is_said(tmp_path: Path) -> None:
+    names = [f"s{place}" for place in range(4_097)]
+    report = report_of(tmp_path, [vllm(PROMPT, CALLED, session_id=name) for name in [*names, *names]])
+    assert report.level == "unknown"
+    assert report.sentence == "Nothing was compared: the turns of each conversation are too far apart."

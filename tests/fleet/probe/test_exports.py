@@ -1,0 +1,79 @@
+"""CSV, JUnit and SARIF, read back by other programs' readers; hostile text stays text."""
+
+import csv
+import io
+import json
+from xml.etree import ElementTree
+
+from inspector.fleet.probe import Result, csv_text, junit_text, sarif_text
+from inspector.fleet.probe.exports import COLUMNS
+from tests.support.probes import row, rows
+
+KINDS = ("count_mismatch", "dropped", "later_kind", "unexpected_token")
+SCRIPT = "<script>alert(1)</script>"
+HOSTILE = "</failure>]]> \x00\x1b[31m & <b>=1+1 \ud800"
+
+
+def test_csv_has_a_line_per_request_and_no_formulas() -> None:
+    some = [*rows(ok=1, damaged=1), row(2, prompt='=HYPERLINK("x")', sentence="a\nb,c")]
+    read = list(csv.DictReader(io.StringIO(csv_text(some))))
+    assert list(read[0]) == list(COLUMNS)
+    assert [one["result"] for one in read] == ["ok", "damaged", "ok"]
+    assert [one["request"] for one in read] == ["1", "2", "3"]
+    assert read[1]["kinds"] == "dropped"
+    assert read[2]["prompt"] == '\'=HYPERLINK("x")'
+    assert read[2]["sentence"] == "a\nb,c"
+
+
+def test_junit_counts_what_test_reports_count() -> None:
+    some = [
+        *rows(ok=2, damaged=1, failed=1, unknown=1),
+        row(9, Result.DAMAGED, prompt=HOSTILE, sentence=HOSTILE),
+    ]
+    suites = ElementTree.fromstring(junit_text(some))  # noqa: S314 -- our own text
+    [suite] = suites
+    assert suite.attrib | {"time": ""} == {
+        "name": "chat",
+        "tests": "6",
+        "failures": "2",
+        "errors": "1",
+        "skipped": "1",
+        "time": "",
+    }
+    assert [[inner.tag for inner in case] for case in suite] == [
+        [],
+        [],
+        ["failure"],
+        ["error"],
+        ["skipped"],
+        ["failure"],
+    ]
+    assert "</failure>]]> " in suite[5][0].attrib["message"]
+
+
+def test_sarif_has_a_result_for_each_bad_request_and_names_the_capture() -> None:
+    some = [
+        row(
+            0,
+            Result.DAMAGED,
+            kinds=KINDS,
+            capture="captures/x.jsonl",
+        ),
+        *rows(ok=1, failed=1, unknown=1),
+        row(8, Result.DAMAGED, sentence=HOSTILE),
+    ]
+    told = json.loads(sarif_text(some))
+    assert told["version"] == "2.1.0"
+    [run] = told["runs"]
+    assert [one["ruleId"] for one in run["results"]] == ["dropped", "dropped", "http_500"]
+    assert {one["id"] for one in run["tool"]["driver"]["rules"]} == {"dropped", "http_500"}
+    assert run["results"][0]["properties"]["kinds"] == list(KINDS)
+    place = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert place == {"uri": "captures/x.jsonl"}
+
+
+def test_text_from_a_model_is_never_markup() -> None:
+    some = [row(0, Result.DAMAGED, sentence=word, prompt=word) for word in (HOSTILE, SCRIPT)]
+    ElementTree.fromstring(junit_text(some))  # noqa: S314 -- our own text
+    assert len(list(csv.reader(io.StringIO(csv_text(some))))) == 3
+    json.loads(sarif_text(some))

@@ -1,0 +1,63 @@
+"""What becomes of a response: the built-in captures, each read as a probe reads what it recorded."""
+
+from inspector.analysis.reading import read
+from inspector.capture.capture import Capture
+from inspector.fleet.probe.judging import Result, arrivals, judged
+from inspector.net.client.outcome import OutcomeKind, Problem
+from tests.support.builtin import CAPTURES, TOOL, WHOLE
+
+EXPECTED = {
+    "chat-tool-call-leak-vllm-0.14.1": Result.DAMAGED,
+    "chat-preamble-tool-call-leak-vllm-0.14.1": Result.DAMAGED,
+    "chat-tool-call-dropped-vllm-0.13.0": Result.DAMAGED,
+    "chat-reasoning-missing-vllm-0.32.0": Result.DAMAGED,
+    "chat-unexpected-token-swallowed-vllm-0.32.0": Result.DAMAGED,
+    "responses-dropped-tokens-vllm-0.13.0": Result.DAMAGED,
+    "chat-unexpected-token-12606-vllm-0.13.0": Result.FAILED,
+    "chat-unexpected-token-200002-vllm-0.13.0": Result.FAILED,
+    "chat-unknown-role-vllm-0.13.0": Result.FAILED,
+    "responses-disconnected-vllm-0.13.0": Result.FAILED,
+    "responses-text-swallowed-vllm-0.32.0": Result.UNKNOWN,
+    "chat-whole-vllm-0.14.1": Result.OK,
+    WHOLE: Result.OK,
+    "responses-whole-vllm-0.14.1": Result.OK,
+    "completions-unexpected-token-200002-vllm-0.13.0": Result.OK,
+}
+
+
+def test_the_built_in_captures_are_what_their_rows_say() -> None:
+    found = {name: judged(CAPTURES[name], None).result for name in EXPECTED}
+    assert found == EXPECTED
+
+
+def test_a_failure_that_the_client_saw_is_no_silent_damage() -> None:
+    problem = Problem(OutcomeKind.TIMED_OUT, "the stream stalled")
+    found = judged(CAPTURES[TOOL], problem)
+    assert (found.result, found.failure, found.sentence) == (Result.FAILED, "timed out", "the stream stalled")
+    assert "dropped" in found.kinds
+
+
+def test_without_ids_nothing_is_judged() -> None:
+    capture = CAPTURES[WHOLE]
+    blind = [event._replace(data=event.data.replace('"token_ids"', '"other"')) for event in capture.events]
+    assert (
+        judged(Capture(header=capture.header, events=blind, end=capture.end), None).result is Result.UNKNOWN
+    )
+
+
+def test_times_are_by_channel_and_framing_has_no_first_token() -> None:
+    found = judged(CAPTURES[TOOL], None)
+    assert set(found.first_s) == {"analysis", "commentary"}
+    assert found.first_token_s is not None
+    assert found.first_token_s <= min(found.first_s.values())
+    assert found.tokens == 32
+    assert found.tokens_per_event is not None
+    assert 2.5 < found.tokens_per_event <= 3
+    assert found.cause == "chat-stream-multi-channel-chunk"
+
+
+def test_responses_without_ids_have_the_channels_of_their_fields() -> None:
+    times, channels = arrivals(read(CAPTURES["responses-whole-vllm-0.14.1"]))
+    assert times == sorted(times)
+    assert {"analysis", "final"} <= set(channels)
+    assert judged(CAPTURES["responses-whole-vllm-0.14.1"], None).tokens > 0

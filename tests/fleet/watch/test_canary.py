@@ -1,0 +1,55 @@
+"""A round of the canary: what it asks for, what it counts, what it leaves on disk."""
+
+from pathlib import Path
+
+from inspector.capture.capture import Endpoint
+from inspector.files.store import load
+from inspector.fleet.watch import Keep, Keeping, Watch
+from inspector.fleet.watch.canary import Canary, usual_requests
+from inspector.lab.process import free_port
+from inspector.net.client.address import Server
+from inspector.net.client.request import LiveRequest
+from tests.support.builtin import TOOL, WHOLE
+from tests.support.told import Told, value
+
+
+def test_a_round_is_recorded_audited_and_counted(playback: str, tmp_path: Path) -> None:
+    metrics = Told()
+    watch = Watch(metrics, Keeping(tmp_path, Keep.FAILING))
+    requests = [LiveRequest(model=name, prompt="hi") for name in (WHOLE, TOOL)]
+    Canary(Server(base_url=playback), requests, tmp_path, watch, metrics).once()
+    metrics.wait(2)
+    watch.close()
+    assert value(metrics, "streams_total", upstream="canary", verdict="clean") == 1
+    assert value(metrics, "streams_total", upstream="canary", verdict="error") == 1
+    [kept] = tmp_path.glob("*.jsonl")
+    assert load(kept)[0].header.model == TOOL
+
+
+def test_a_request_without_a_response_is_a_failure_and_leaves_no_file(playback: str, tmp_path: Path) -> None:
+    metrics, said = Told(), list[str]()
+    watch = Watch(metrics, Keeping(tmp_path))
+    gone = f"http://127.0.0.1:{free_port()}"
+    for address in (gone, f"{playback}/nothing-here"):
+        canary = Canary(
+            Server(base_url=address),
+            [LiveRequest(model="m", prompt="hi")],
+            tmp_path,
+            watch,
+            metrics,
+            say=said.append,
+        )
+        canary.once()
+    watch.close()
+    assert value(metrics, "canary_failures_total", reason="not reached") == 1
+    assert value(metrics, "canary_failures_total") == 2
+    assert value(metrics, "streams_total") == 0
+    assert list(tmp_path.glob("*.jsonl")) == []
+    assert len(said) == 2
+
+
+def test_the_usual_requests_reason_call_a_tool_and_use_both_endpoints() -> None:
+    asked = usual_requests("m")
+    assert {one.endpoint for one in asked} == {Endpoint.CHAT, Endpoint.RESPONSES}
+    assert sum(bool(one.tools) for one in asked) == 1
+    assert all(one.temperature == 0 and one.max_tokens for one in asked)

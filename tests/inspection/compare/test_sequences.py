@@ -1,0 +1,132 @@
+import random
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.inspection.compare import Fold, Lane, Sides, Stretch, folds, lay
+from inspector.inspection.compare.sequences import Counts
+
+FEW = st.lists(st.integers(0, 4), max_size=40)
+LARGE = 131_072
+
+
+def rebuilt(sides: Sides, left: list[int], right: list[int]) -> tuple[list[int], list[int]]:
+    """Both sequences from the stretches; equal stretches take their items from the other side."""
+    mine, other = [], []
+    for one in sides.stretches:
+        a, b = left[one.left_start : one.left_end], right[one.right_start : one.right_end]
+        mine += b if one.lane is Lane.SAME else a
+        other += a if one.lane is Lane.SAME else b
+    return mine, other
+
+
+def edits(left: list[int], right: list[int]) -> int:
+    """Fewest insertions, deletions and replacements, by the textbook's table."""
+    row = list(range(len(right) + 1))
+    for place, item in enumerate(left, 1):
+        above, row[0] = row[0], place
+        for at, partner in enumerate(right, 1):
+            above, row[at] = row[at], min(row[at] + 1, row[at - 1] + 1, above + (item != partner))
+    return row[-1]
+
+
+@settings(deadline=None)
+@given(left=FEW, right=FEW)
+def test_stretches_cover_both_sides_with_the_fewest_edits(left: list[int], right: list[int]) -> None:
+    sides = lay(left, right)
+    assert rebuilt(sides, left, right) == (left, right)
+    assert sides.counts.differing == edits(left, right)
+    edges = [(one.left_start, one.right_start) for one in sides.stretches]
+    assert edges == [(0, 0), *((one.left_end, one.right_end) for one in sides.stretches)][: len(edges)]
+    assert all(one.lane is not other.lane for one, other in pairwise(sides.stretches))
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "counts"),
+    [
+        ([1, 2, 3], [1, 2, 3], Counts(3, 0, 0, 0)),
+        ([1, 2, 3], [1, 3], Counts(2, 1, 0, 0)),
+        ([1, 3], [1, 2, 3], Counts(2, 0, 1, 0)),
+        ([1, 2, 3], [1, 9, 3], Counts(2, 0, 0, 1)),
+        ([], [5], Counts(0, 0, 1, 0)),
+        ([], [], Counts(0, 0, 0, 0)),
+        # Python gives -1 and -2 one hash, and 0 and 2**61 - 1 another.
+        ([-1, 0, 7], [-2, 2**61 - 1, 7], Counts(1, 0, 0, 2)),
+    ],
+    ids=str,
+)
+def test_lanes_count_items(left: list[int], right: list[int], counts: Counts) -> None:
+    assert lay(left, right).counts == counts
+
+
+def test_a_place_finds_its_partner_and_a_lost_one_has_none() -> None:
+    sides = lay([10, 11, 12, 13, 14], [10, 12, 13, 99, 14])
+    assert [sides.to_right(place) for place in range(6)] == [0, None, 1, 2, 4, None]
+    assert sides.span_to_right(2, 4) == (1, 3)
+    assert sides.span_to_right(1, 3) is None
+    assert sides.span_to_right(2, 2) is None
+
+
+@settings(deadline=None)
+@given(left=FEW, right=FEW, context=st.integers(0, 5), marks=st.lists(st.integers(0, 40), max_size=4))
+def test_folds_hide_only_equal_items_and_nothing_that_is_to_stay(
+    left: list[int], right: list[int], context: int, marks: list[int]
+) -> None:
+    sides = lay(left, right)
+    keep = [(mark, mark + 1) for mark in sorted(marks)]
+    shown = list(folds(sides, context=context, keep=keep))
+    at = 0
+    for one in shown:
+        assert one.left_start == at
+        at = one.left_end
+        if isinstance(one, Fold):
+            assert left[one.left_start : one.left_end] == right[one.right_start :][: at - one.left_start]
+            assert not any(one.left_start <= mark < one.left_end for mark in marks)
+    assert at == len(left)
+    assert [one for one in shown if isinstance(one, Stretch) and one.lane is not Lane.SAME] == [
+        one for one in sides.stretches if one.lane is not Lane.SAME
+    ]
+
+
+def test_a_long_equal_stretch_is_folded_between_its_differences() -> None:
+    left = [1, *range(10, 110), 2]
+    right = [3, *range(10, 110), 4]
+    shown = list(folds(lay(left, right), context=5))
+    assert [type(one).__name__ for one in shown] == ["Stretch", "Stretch", "Fold", "Stretch", "Stretch"]
+    assert shown[2] == Fold(6, 96, 6)
+
+
+def streams(length: int) -> dict[str, tuple[list[int], list[int]]]:
+    chance = random.Random(5)  # noqa: S311 -- the same streams in every run
+    left = [chance.randrange(200_000) for _ in range(length)]
+    shuffled = chance.sample(left, length)
+    return {
+        "one in a hundred lost": (left, [item for item in left if chance.random() > 0.01]),
+        "halves swapped": (left, left[length // 2 :] + left[: length // 2]),
+        "unrelated": (left, [chance.randrange(200_000) for _ in range(length)]),
+        "shuffled": (left, shuffled),
+        "two ids only": ([chance.randrange(2) for _ in left], [chance.randrange(2) for _ in left]),
+        "periods": ([1, 2] * (length // 2), [2, 1, 1] * (length // 3)),
+    }
+
+
+@pytest.mark.parametrize("name", streams(6))
+def test_a_context_window_of_tokens_is_covered_whatever_it_holds(name: str) -> None:
+    left, right = streams(LARGE)[name]
+    sides = lay(left, right)
+    assert rebuilt(sides, left, right) == (left, right)
+    assert not sides.exact
+
+
+def test_landmarks_find_what_little_was_lost_from_a_long_stream() -> None:
+    left, right = streams(LARGE)["one in a hundred lost"]
+    counts = lay(left, right).counts
+    assert counts.equal == len(right)
+    assert counts.only_left == len(left) - len(right)
+
+
+def test_landmarks_find_swapped_halves() -> None:
+    left, right = streams(LARGE)["halves swapped"]
+    assert lay(left, right).counts == Counts(LARGE // 2, LARGE // 2, LARGE // 2, 0)

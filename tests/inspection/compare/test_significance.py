@@ -1,0 +1,61 @@
+from fractions import Fraction
+from itertools import product
+from math import comb
+
+import pytest
+
+from inspector.inspection.compare import significance
+from inspector.inspection.compare.significance import fisher_exact
+from inspector.inspection.inspection import inspect
+from tests.support.streams import GOOD, LEAK, chat
+
+
+def test_the_test_gives_the_published_values() -> None:
+    # Fisher's tea: 3 of 4 cups right, one-sided 17/70; two-sided both tails count (Agresti, table 2.8).
+    assert fisher_exact(3, 1, 1, 3) == pytest.approx(34 / 70)
+    # R: fisher.test(matrix(c(1, 11, 9, 3), 2))$p.value
+    assert fisher_exact(1, 9, 11, 3) == pytest.approx(0.002759456, abs=1e-9)
+
+
+def share(a: int, b: int, c: int, d: int) -> float:
+    """The p-value by every way to put the failures on the runs, one by one."""
+    seen: dict[int, int] = {}
+    total, left, failed = a + b + c + d, a + b, a + c
+    for bits in range(1 << total):
+        if bits.bit_count() == failed:
+            on_left = (bits & ((1 << left) - 1)).bit_count()
+            seen[on_left] = seen.get(on_left, 0) + 1
+    return float(Fraction(sum(n for n in seen.values() if n <= seen[a]), comb(total, failed)))
+
+
+def test_the_test_is_the_share_of_tables_no_more_probable_than_the_one_seen() -> None:
+    tables = list(product(range(4), repeat=4))[1:]
+    found = {counts: fisher_exact(*counts) for counts in tables}
+    wrong = {counts: p for counts, p in found.items() if p != pytest.approx(share(*counts))}
+    assert wrong == {}
+    assert len(tables) == 255
+
+
+def test_ten_runs_that_all_lose_text_against_ten_whole_ones_are_more_than_chance() -> None:
+    found = significance([inspect(chat(LEAK))] * 10, [inspect(chat(GOOD))] * 10)
+    assert (found.left_failed, found.right_failed, found.more_than_chance) == (10, 0, True)
+    assert found.sentence == (
+        "Left: 10 of 10 runs (100%) with errors, right: 0 of 10 runs (0%). The difference is "
+        "statistically significant (Fisher's exact test, two-sided, p < 0.0001)."
+    )
+
+
+def test_one_failure_in_three_runs_may_be_chance() -> None:
+    left = [inspect(chat(LEAK)), inspect(chat(GOOD)), inspect(chat(GOOD))]
+    found = significance(left, [inspect(chat(GOOD))] * 3)
+    assert found.p_value == 1.0
+    assert "not statistically significant" in found.sentence
+
+
+def test_runs_without_evidence_count_in_no_rate() -> None:
+    blind = inspect(chat(GOOD, with_ids=False))
+    found = significance([blind, inspect(chat(LEAK))], [blind])
+    assert (found.left_runs, found.left_unknown, found.right_runs, found.right_unknown) == (1, 1, 0, 1)
+    assert found.p_value is None
+    assert found.more_than_chance is None
+    assert "No test is possible" in found.sentence

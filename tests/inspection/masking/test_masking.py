@@ -1,0 +1,295 @@
+"""Captures without their text: nothing of it is left, and the audit finds the same."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from inspector.capture.capture import Capture, End, Endpoint, Event, Header, render
+from inspector.files.store import FIXTURES, load
+from inspector.inspection.inspection import inspect
+from inspector.inspection.masking import MaskingFailed, Standins, masked
+from inspector.inspection.masking.capture import findings_of
+from inspector.inspection.masking.vocabulary import GRAMMAR
+from inspector.lab.results import capture_of, every_run
+from inspector.protocol.harmony.text import text_of
+from inspector.protocol.harmony.vocab import Marker, encode, encode_plain, token_bytes
+from tests.support.builtin import TOOL
+from tests.support.hostile import hostile
+from tests.support.mutated import mutated
+
+FILES = sorted(FIXTURES.glob("*.jsonl*"))
+PIECE = 8
+KEPT = ("function", "reasoning", "null", "<|endoftext|>", *(marker.text for marker in Marker))
+"""What the text of a capture shares with the protocol itself."""
+SYSTEM = (
+    "You are ChatGPT, a large language model trained by OpenAI. Channel must be included for every message."
+    " Calls to these tools must go to the commentary channel: 'functions'."
+)
+"""What every server renders into a prompt."""
+
+
+def strings(value: Any) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for one in value.values():
+                yield from strings(one)
+        case list() | tuple():
+            for one in value:
+                yield from strings(one)
+        case _:
+            return
+
+
+def texts(capture: Capture) -> set[str]:
+    """Prompt, tools, reasoning, answer and arguments, generated and delivered."""
+    request = capture.header.request
+    found = {text for key in ("messages", "input", "prompt", "tools") for text in strings(request.get(key))}
+    for choice in inspect(capture).reading.choices:
+        generated = choice.generated()
+        found.update(generated.by_field().values() if generated else ())
+        found.update([*choice.delivered().by_field().values(), *choice.finals.values()])
+    return found
+
+
+def pieces(text: str) -> set[bytes]:
+    """All pieces of eight bytes that say something: not spaces and punctuation, not Harmony's own words."""
+    for word in KEPT:
+        text = text.replace(word, "\0")
+    content = GRAMMAR.sub("\0", text).encode("utf-8", "replace")
+    found = (content[at : at + PIECE] for at in range(len(content) - PIECE + 1))
+    # Scripts that count to 300 have all short numbers, in the original and among its stand-ins.
+    return {one for one in found if b"\0" not in one and (says(one) or sum(map(is_digit, one)) > 6)}
+
+
+def says(piece: bytes) -> bool:
+    """Whether there is a letter of any script in it."""
+    return any(chr(byte).isalpha() or byte >= 0x80 for byte in piece)
+
+
+def is_digit(byte: int) -> bool:
+    return 0x30 <= byte <= 0x39
+
+
+def protocol(value: Any) -> Iterator[str]:
+    """Keys and types of JSON: a prompt may have the same words, such as `message` or `code_interpreter`."""
+    match value:
+        case dict():
+            for key, one in value.items():
+                yield key
+                yield from [one] if key == "type" and isinstance(one, str) else protocol(one)
+        case list():
+            for one in value:
+                yield from protocol(one)
+        case _:
+            return
+
+
+def left_in(found: Capture, original: Capture) -> set[bytes]:
+    """Pieces of the original's text in a redacted capture."""
+    content = everything(found)
+    said = {"harmony_capture"}
+    for event in original.events:
+        with suppress(ValueError):
+            said.update(protocol(json.loads(event.data)))
+    words = (" ".join(f'"{word}":"' for word in said) + SYSTEM).encode()
+    every = {piece for text in texts(original) for piece in pieces(text)}
+    return {piece for piece in every if piece in content and piece not in words}
+
+
+def everything(capture: Capture) -> bytes:
+    """The file, its strings without JSON's escapes, and what its token IDs read."""
+    lines = list(render(capture))
+    payloads = [json.loads(line) for line in lines]
+    for event in capture.events:
+        with suppress(ValueError):
+            payloads.append(json.loads(event.data))
+    reading = inspect(capture).reading
+    ids = [
+        *(reading.stream.prompt_ids or ()),
+        *(one for choice in reading.choices for one in choice.tokens.ids),
+    ]
+    return "\n".join([*lines, *strings(payloads), text_of(ids)]).encode("utf-8", "replace")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_a_redacted_capture_has_the_same_findings_and_none_of_its_text(path: Path) -> None:
+    [capture] = load(path)
+    found = masked(capture, Standins(path.name.encode()))
+    assert findings_of(inspect(found)) == findings_of(inspect(capture))
+    assert left_in(found, capture) == set()
+    for before, after in zip(render(capture), render(found), strict=True):
+        assert json.loads(before).keys() == json.loads(after).keys()
+    for one, other in zip(capture.events, found.events, strict=True):
+        assert len(json.dumps(one.data)) == pytest.approx(len(json.dumps(other.data)), rel=0.2)
+
+
+def test_captures_of_the_matrix_keep_their_findings_and_nothing_of_their_text() -> None:
+    # One of every other recording; `python -m bench.redaction` does all.
+    failed = []
+    for number, run in enumerate(every_run()[::2]):
+        endpoint, script = sorted(run.scores)[number * 37 % len(run.scores)]
+        capture = capture_of(run, endpoint, script)
+        assert capture is not None
+        try:
+            found = masked(capture, Standins(str(number).encode()))
+        except MaskingFailed:
+            failed.append((run.name, endpoint, script))
+            continue
+        if left_in(found, capture):
+            failed.append((run.name, endpoint, script))
+    assert failed == []
+
+
+def test_a_random_key_gives_other_text_each_time() -> None:
+    [capture] = load(FIXTURES / f"{TOOL}.jsonl")
+    one, other = (masked(capture, Standins(os.urandom(32))) for _ in range(2))
+    assert one.events != other.events
+    assert masked(capture, Standins(b"key")) == masked(capture, Standins(b"key"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'The weather in Paris, at 12.5 °C: {"city": "Paris", "ok": true, "none": null, "n": [0, 10, 0.05]}',
+        r'{"escaped": "\u00e9t\u00e9 \n \"quoted\" \\ \ud83d\udc4b", "e": 1e5}',
+        "Größe “schön” 你好世界 こんにちは 👋🏽 مرحبا สวัสดี",
+        "<|start|>assistant is no text, and <|this_neither|>",
+        "\ud800 half a character, \ufffd a broken one \x00\t\n",
+    ],
+)
+def test_a_text_keeps_its_form(text: str) -> None:
+    standins = Standins(b"form")
+    found = standins.text(text)
+    assert len(found.encode("utf-8", "replace")) == len(text.encode("utf-8", "replace"))
+    assert [len(token_bytes(one)) for one in encode_plain(found)] == [
+        len(token_bytes(one)) for one in encode_plain(text)
+    ]
+    for one, other in zip(text, found, strict=True):
+        if not (one.isalnum() or one in "👋🏽°" or other.isalpha()):
+            assert one == other
+    if text.startswith("{"):
+        assert json.loads(found).keys() != json.loads(text).keys()
+        assert [type(one) for one in json.loads(found).values()] == [
+            type(one) for one in json.loads(text).values()
+        ]
+
+
+def test_tokens_are_replaced_one_by_one_also_where_a_model_spells_a_word_in_its_own_way() -> None:
+    standins = Standins(b"tokens")
+    for ids in (
+        encode(" internationalization"),
+        [one for char in "weather" for one in encode(char)],
+        [61138],
+    ):
+        found = standins.ids(ids)
+        assert [len(token_bytes(one)) for one in found] == [len(token_bytes(one)) for one in ids]
+        assert all(one != other for one, other in zip(ids, found, strict=True))
+    assert standins.token(200008) == 200008
+    assert standins.token(-5) == -5
+
+
+def test_a_token_with_a_form_of_its_own_is_replaced_by_one_of_as_many_characters() -> None:
+    standins = Standins(b"forms")
+    for text in (" característica", " selbstverständlich", " représentants", " fonctionnalités"):
+        [token_id] = encode_plain(text)
+        standin = text_of([standins.token(token_id)])
+        assert len(standin) == len(text)
+        assert not any(one == other for one, other in zip(text.strip(), standin.strip(), strict=True))
+
+
+def test_only_names_of_special_tokens_stay_in_a_text() -> None:
+    standin = Standins(b"special").text("<|start|> <|grandmother|> \\g\\r\\a\\n\\d")
+    assert standin.startswith("<|start|> <|")
+    assert "grandmother" not in standin
+    assert not any(f"\\{letter}" in standin for letter in "gad")
+
+
+def test_names_of_tools_stay_one_name() -> None:
+    [capture] = load(FIXTURES / f"{TOOL}.jsonl")
+    found = masked(capture, Standins(b"names"))
+    [tool] = found.header.request["tools"]
+    [call] = inspect(found).reading.choice.delivered().tool_calls
+    assert call.name == tool["function"]["name"] != "get_weather"
+    assert len(call.name) == len("get_weather")
+
+
+@pytest.mark.parametrize("name", ["weather", "logprobs", "text"])
+def test_logprobs_have_the_tokens_of_the_text(name: str) -> None:
+    ids = encode_plain("The weather is nice.")
+    entries = [
+        {
+            "token": text_of([one]) if name == "weather" else f"token_id:{one}",
+            "logprob": -0.5,
+            "bytes": list(token_bytes(one)),
+            "top_logprobs": [{"token": text_of([one]), "logprob": -0.5, "bytes": None}],
+        }
+        for one in ids
+    ]
+    chunks = [
+        {
+            "choices": [
+                {
+                    "index": 0,
+                    "delta": {"content": text_of([one])} if name != "text" else {},
+                    "logprobs": {"content": [entry]},
+                    "finish_reason": None,
+                }
+            ]
+        }
+        for one, entry in zip(ids, entries, strict=True)
+    ]
+    capture = Capture(
+        header=Header(endpoint=Endpoint.CHAT),
+        events=[*(Event(json.dumps(one), 0.1) for one in chunks), Event("[DONE]", 0.2)],
+        end=End(at_s=0.2, cut=False),
+    )
+    found = masked(capture, Standins(b"logprobs"))
+    before, after = inspect(capture).reading.choice, inspect(found).reading.choice
+    assert len(after.tokens) == len(before.tokens) == len(ids)
+    assert list(after.tokens.ids) != ids
+    if name != "text":
+        assert "".join(delta.text for delta in after.deltas) == text_of(after.tokens.ids)
+    for event, one in zip(found.events, after.tokens.ids, strict=False):
+        [entry] = json.loads(event.data)["choices"][0]["logprobs"]["content"]
+        assert entry["bytes"] == list(token_bytes(one))
+        assert "weather" not in event.data
+
+
+def test_hostile_text_is_redacted_wherever_it_stands() -> None:
+    seen = hostile()
+    header = replace(seen.capture.header, model="m", server_version="1", source="s")  # these say no text
+    capture = replace(seen.capture, header=header)
+    found = masked(capture, Standins(b"any"))
+    assert findings_of(inspect(found)) == findings_of(inspect(capture))
+    assert not any(word in everything(found) for word in (b"script", b"alert", b"onerror"))
+
+
+@given(mutated())
+@settings(max_examples=60)
+def test_any_stream_is_redacted_or_refused_in_words(capture: Capture) -> None:
+    try:
+        found = masked(capture, Standins(b"any"))
+    except MaskingFailed:
+        return
+    assert findings_of(inspect(found)) == findings_of(inspect(capture))
+    assert len(found.events) == len(capture.events)
+
+
+def test_what_nests_deeper_than_python_walks_is_refused_in_words() -> None:
+    deep = "[" * 900 + "]" * 900
+    capture = Capture(
+        header=Header(endpoint=Endpoint.CHAT), events=[Event('{"a":' + deep + "}", 0.1)], end=None
+    )
+    try:
+        masked(capture, Standins(b"deep"), name="deep.jsonl")
+    except MaskingFailed as error:
+        assert "deep.jsonl" in str(error)  # noqa: PT017 -- whether it fails depends on Python's limit

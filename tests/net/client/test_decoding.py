@@ -1,0 +1,119 @@
+"""Content codings for the record: every member, bounded steps, and a sentence for what is not read."""
+
+import gzip
+import resource
+import zlib
+
+import pytest
+import zstandard
+
+from inspector.analysis.audit.verdict import Level
+from inspector.capture.bounds import EVENTS
+from inspector.capture.capture import Capture, Endpoint, Header
+from inspector.files.store import load, open_writer
+from inspector.inspection.inspection import inspect
+from inspector.net.client.decoding import STEP_BYTES, Undecodable, decoder
+from inspector.net.client.recorder import Recorder
+from tests.support.answers import DONE, SAID
+from tests.support.listening import Kept
+
+WHOLE = b"".join([*SAID, DONE])
+
+
+def decoded(coding: str, raw: bytes, size: int) -> bytes:
+    one = decoder(coding)
+    steps = [step for at in range(0, len(raw), size) for step in one.receive(raw[at : at + size])]
+    assert max(map(len, steps), default=0) <= STEP_BYTES
+    return b"".join(steps)
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 1000, 10**6])
+@pytest.mark.parametrize(
+    ("coding", "raw"),
+    [
+        ("gzip", gzip.compress(WHOLE)),
+        ("x-gzip", gzip.compress(WHOLE)),
+        ("GZip ", gzip.compress(WHOLE)),
+        ("deflate", zlib.compress(WHOLE)),
+        ("gzip", b"".join(gzip.compress(piece) for piece in [*SAID, DONE])),
+        ("gzip", gzip.compress(WHOLE) + bytes(512)),
+        ("gzip", WHOLE),
+        ("identity", WHOLE),
+        ("", WHOLE),
+    ],
+)
+def test_every_member_is_decoded_however_it_is_cut(coding: str, raw: bytes, size: int) -> None:
+    assert decoded(coding, raw, size) == WHOLE
+
+
+def test_what_cannot_be_decoded_says_so() -> None:
+    for coding in ("br", "zstd", "compress", "gzip, br", "\x1b[2J"):
+        with pytest.raises(Undecodable):
+            decoder(coding)
+    packed = gzip.compress(bytes(2**20))
+    broken = packed[: len(packed) // 2] + b"\xff" * 200 + packed[len(packed) // 2 + 200 :]
+    with pytest.raises(Undecodable, match="its gzip coding is damaged"):
+        decoded("gzip", broken, 64)
+
+
+def recorded(raw: bytes, coding: str = "", kind: str = "text/event-stream", size: int = 4096) -> Capture:
+    kept = Kept()
+    recorder = Recorder(Header(endpoint=Endpoint.CHAT), kept)
+    recorder.response(200, {"content-type": kind, "content-encoding": coding})
+    for at in range(0, len(raw), size):
+        recorder.chunk(raw[at : at + size])
+    recorder.close()
+    return kept.capture()
+
+
+@pytest.mark.parametrize("coding", ["br", "zstd"])
+def test_a_coding_that_nobody_asked_for_is_not_readable_here_and_accuses_nobody(coding: str) -> None:
+    capture = recorded(zstandard.compress(WHOLE), coding)
+    found = inspect(capture)
+    assert capture.events == []
+    assert (found.verdict.level, found.findings) == (Level.UNKNOWN, [])
+    assert found.verdict.sentence == f"The response is not readable here: it is coded as '{coding}'."
+
+
+def test_several_members_are_one_answer() -> None:
+    found = inspect(recorded(b"".join(gzip.compress(piece) for piece in [*SAID, DONE]), "gzip"))
+    assert (found.verdict.level, len(found.capture.events)) == (Level.CLEAN, len(SAID) + 1)
+
+
+BOMBS = {
+    "one line": gzip.compress(b"data: " + bytes(200 * 2**20)),
+    "comments": gzip.compress(b":\n" * (EVENTS + 1)),
+    "blank lines": gzip.compress(b"\n" * 6_000_000),
+    "long after the member": gzip.compress(WHOLE) + b"x" * (64 * 2**20),
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_a_bomb_is_recorded_to_a_bound_and_says_so(bomb: str) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    capture = recorded(BOMBS[bomb], "gzip", size=65536)
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    assert after.ru_utime - before.ru_utime < 60
+    assert len(capture.events) <= EVENTS
+    found = inspect(capture)
+    if bomb == "long after the member":
+        assert found.verdict.level is Level.CLEAN
+    elif bomb == "one line":
+        assert sum(len(event.data) for event in capture.events) <= 64 * 2**20
+    else:
+        assert (found.verdict.level, found.findings) == (Level.UNKNOWN, [])
+        assert "the most that is recorded" in found.verdict.sentence
+
+
+def test_a_long_body_that_is_no_stream_is_recorded_to_a_bound() -> None:
+    found = inspect(recorded(b"x" * (65 * 2**20), kind="application/json", size=2**20))
+    assert found.verdict.sentence == "The response is longer than 64 MiB, the most that is recorded."
+
+
+def test_a_file_keeps_why_its_recording_ended(tmp_path: pytest.TempPathFactory) -> None:
+    capture = recorded(b"x", "br")
+    assert capture.end is not None
+    path = f"{tmp_path}/one.jsonl"
+    with open_writer(path, capture.header) as writer:
+        writer.end(capture.end)
+    assert load(path)[0].end == capture.end

@@ -1,0 +1,199 @@
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+
+from inspector.capture.capture import Capture, End, Event, Header
+from inspector.files.store import builtin, load
+from inspector.net.client.address import Server
+from inspector.net.client.request import LiveRequest
+from inspector.net.runs.feed import runs_routes
+from inspector.net.runs.registry import Registry
+from tests.support.listening import listening
+from tests.support.raw_server import Asked, raw_server, sse, stream
+from tests.support.streams import aborted, chat
+
+CAPTURE = chat(
+    [
+        ("<|channel|>analysis<|message|>", {}),
+        ("Think", {"reasoning": "Think"}),
+        ("<|end|><|start|>assistant<|channel|>final<|message|>", {}),
+        ("Hello", {"content": "Hello"}),
+        (" there", {}),
+        ("<|return|>", {}),
+    ]
+)
+
+
+@pytest.fixture
+def registry() -> Registry:
+    return Registry(None)
+
+
+@pytest.fixture
+def address(registry: Registry) -> Iterator[str]:
+    with listening(Starlette(routes=runs_routes(registry))) as found:
+        yield found
+
+
+def messages(lines: Iterator[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Id, name and content of each event."""
+    found: dict[str, str] = {}
+    for line in lines:
+        if line:
+            name, _, value = line.partition(": ")
+            found[name] = value
+        elif "data" in found:
+            yield found["id"], found["event"], json.loads(found["data"])
+            found = {}
+
+
+def record(registry: Registry, *, end: bool = True, events: int = 100, capture: Capture = CAPTURE) -> str:
+    run = registry.opened(capture.header)
+    for event in capture.events[:events]:
+        registry.event(run, event)
+    if end:
+        registry.ended(run, End(at_s=1.0, cut=False))
+    return run
+
+
+def read(address: str, run: str, start: int = 0, **headers: str) -> list[tuple[str, str, dict[str, Any]]]:
+    url = f"{address}/inspector/net/runs/{run}/feed?from={start}"
+    with httpx.stream("GET", url, headers=headers, timeout=20) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        return list(messages(answer.iter_lines()))
+
+
+def ids(found: list[tuple[str, str, dict[str, Any]]]) -> list[int]:
+    return [token_id for _, name, columns in found if name == "grow" for token_id in columns["ids"]]
+
+
+def whole(registry: Registry, run: str) -> list[int]:
+    kept = registry.get(run)
+    assert kept is not None
+    return kept.reading().choice.tokens.ids
+
+
+def test_an_ended_run_is_sent_whole_with_its_findings_and_its_end(registry: Registry, address: str) -> None:
+    run = record(registry)
+    found = read(address, run)
+    assert ids(found) == whole(registry, run)
+    assert [name for _, name, _ in found][-1] == "end"
+    looked = next(columns for _, _, columns in found if "verdict" in columns)
+    assert [one["kind"] for one in looked["findings"]] == ["dropped"]
+    assert looked["verdict"]["level"] == "error"
+    [lane] = looked["ribbons"]
+    assert lane["from"] == 0
+    assert [row[3] for row in lane["runs"]].count("dropped") == 1
+
+
+def test_known_issues_are_sent_with_their_title_and_what_to_do(registry: Registry, address: str) -> None:
+    (capture,) = load(next(one.path for one in builtin() if "leak-vllm-0.14.1" in one.name))
+    run = record(registry, capture=capture)
+    looked = next(columns for _, _, columns in read(address, run) if "verdict" in columns)
+    issues = [issue for one in looked["findings"] for issue in one["known_issues"]]
+    assert issues
+    assert all(issue["title"] and issue["fix"] for issue in issues)
+
+
+def test_a_reader_that_reconnects_gets_what_it_has_not_seen(registry: Registry, address: str) -> None:
+    run = record(registry)
+    every = whole(registry, run)
+    assert ids(read(address, run, 5)) == every[5:]
+    resumed = read(address, run, 0, **{"Last-Event-ID": "7"})
+    assert ids(resumed) == every[7:]
+    assert resumed[-1][0] == str(len(every))
+
+
+def test_a_growing_run_is_sent_as_it_grows_and_outlives_a_closed_tab(
+    registry: Registry, address: str
+) -> None:
+    run = record(registry, end=False, events=2)
+    url = f"{address}/inspector/net/runs/{run}/feed"
+    with httpx.stream("GET", url, timeout=20) as tab:
+        before = next(messages(tab.iter_lines()))
+        assert before[2]["now"] == {
+            "state": "body",
+            "channel": "analysis",
+            "recipient": None,
+            "message": 0,
+        }
+    for event in CAPTURE.events[2:]:
+        registry.event(run, event)
+    registry.ended(run, End(at_s=1.0, cut=False))
+    assert ids(read(address, run, int(before[0]))) == whole(registry, run)[int(before[0]) :]
+
+
+def test_several_tabs_read_the_same_run_at_once(registry: Registry, address: str) -> None:
+    run = record(registry, end=False, events=1)
+    got: list[list[int]] = []
+    tabs = [threading.Thread(target=lambda: got.append(ids(read(address, run)))) for _ in range(4)]
+    for tab in tabs:
+        tab.start()
+    for event in CAPTURE.events[1:]:
+        registry.event(run, event)
+    registry.ended(run, End(at_s=1.0, cut=False))
+    for tab in tabs:
+        tab.join(20)
+    assert got == [whole(registry, run)] * 4
+
+
+def test_a_run_that_is_not_there_says_so(address: str) -> None:
+    answer = httpx.get(f"{address}/inspector/net/runs/none/feed")
+    assert answer.status_code == 404
+    assert "its capture is on disk" in answer.json()["error"]
+
+
+def test_another_site_may_not_read(registry: Registry, address: str) -> None:
+    url = f"{address}/inspector/net/runs/{record(registry)}/feed"
+    assert httpx.get(url, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
+
+
+@pytest.mark.parametrize("start", ["-1", "x", "99999999999999", "9" * 8, "½"])
+def test_any_start_is_read(registry: Registry, address: str, start: str) -> None:
+    run = record(registry)
+    with httpx.stream("GET", f"{address}/inspector/net/runs/{run}/feed", params={"from": start}) as answer:
+        found = list(messages(answer.iter_lines()))
+    assert found[-1][1] == "end"
+
+
+def test_a_failure_of_the_connection_arrives_in_words(registry: Registry, address: str) -> None:
+    def cut(_: Asked) -> Iterator[bytes]:
+        return stream([sse(event.data) for event in CAPTURE.events[:2]], end=False)
+
+    with raw_server({"/v1/chat/completions": cut}) as server:
+        run = registry.start(Server(base_url=server.v1), LiveRequest(model="m", prompt="Hi"))
+        found = read(address, run.id)
+    assert "closed the connection" in found[-1][2]["failure"]
+    assert ids(found) == whole(registry, run.id)
+
+
+def test_hostile_text_stays_text(registry: Registry, address: str) -> None:
+    run = registry.opened(Header(endpoint=CAPTURE.header.endpoint))
+    chunk = {"choices": [{"index": 0, "delta": {"content": "\n\ndata: {}\n\n\ud800</script>"}}]}
+    registry.event(run, Event(json.dumps(chunk), 0.1))
+    registry.ended(run, End(at_s=1.0, cut=False))
+    found = read(address, run)
+    assert found[0][2]["texts"] == {"0": "\n\ndata: {}\n\n\ud800</script>"}
+    assert [name for _, name, _ in found] == ["grow", "grow", "end"]
+
+
+def test_the_rejected_token_is_drawn_the_moment_the_error_arrives(registry: Registry, address: str) -> None:
+    words = "Unexpected token 12606 while expecting start token 200006"
+    capture = aborted(["<|channel|>analysis<|message|>Hm<|end|>"], words)
+    run = registry.opened(capture.header)
+    for event in capture.events[:-1]:
+        registry.event(run, event)
+    url = f"{address}/inspector/net/runs/{run}/feed"
+    with httpx.stream("GET", url, timeout=20) as tab:  # the connection is still open, the run has not ended
+        sent = messages(tab.iter_lines())
+        told = next(columns for _, _, columns in sent if columns.get("unsent"))
+        assert [(cell["at"], cell["id"]) for cell in told["unsent"]] == [(5, 12606)]
+        looked = next(columns for _, _, columns in sent if columns.get("findings"))
+    rejected = next(one for one in looked["findings"] if one["kind"] == "unexpected_token")
+    assert (rejected["cell_start"], rejected["cell_end"], rejected["sent"]) == (5, 6, False)
+    registry.ended(run, End(at_s=1.0, cut=False))

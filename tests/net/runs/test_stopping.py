@@ -1,0 +1,101 @@
+"""Runs that are stopped, started at once, or kept without a folder."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from inspector.files.store import load
+from inspector.net.client.address import Server
+from inspector.net.client.outcome import OutcomeKind
+from inspector.net.runs.registry import Registry
+from inspector.net.runs.run import Run
+from tests.support.answers import CHAT, DONE, SAID, answering
+from tests.support.asked import REQUEST, ask, kinds
+from tests.support.raw_server import Asked, raw_server, stream
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "captures"
+
+
+def test_stop_during_prefill_tells_the_server_and_keeps_a_capture(folder: Path) -> None:
+    asked = threading.Event()
+
+    def waits(_: Asked) -> Iterator[bytes]:
+        asked.set()
+        while not server.release.wait(0.01):
+            # An interim answer: a server sees only by writing that its client has gone.
+            yield b"HTTP/1.1 100 Continue\r\n\r\n"
+
+    with raw_server({CHAT: waits}) as server:
+        registry = Registry(folder)
+        run = registry.start(Server(base_url=server.v1), REQUEST)
+        assert asked.wait(10)
+        run.stop()
+        assert registry.wait(run, 10)
+        assert server.gone.wait(10)
+    assert run.outcome.failure == "stopped by you"
+    assert run.outcome.kind is OutcomeKind.STOPPED_BY_USER
+    assert run.path is not None
+    [capture] = load(run.path)
+    assert capture.end is not None
+    assert capture.end.cut
+    assert capture.end.detail == "stopped by the client"
+
+
+def test_stop_in_mid_stream_keeps_what_had_come(folder: Path) -> None:
+    def endless(_: Asked) -> Iterator[bytes]:
+        yield from stream(SAID[:2], end=False)
+        while not server.release.wait(0.01):
+            yield b"4\r\n: \n\n\r\n"
+
+    with raw_server({CHAT: endless}) as server:
+        registry = Registry(folder)
+        run = registry.start(Server(base_url=server.v1), REQUEST)
+        while len(run.events) < 2 and not run.ended.wait(0.01):
+            pass
+        run.stop()
+        run.stop()
+        assert registry.wait(run, 10)
+        assert server.gone.wait(10)
+    assert run.path is not None
+    [capture] = load(run.path)
+    assert len(capture.events) >= 2
+    assert capture.end is not None
+    assert capture.end.cut
+
+
+def test_two_starts_at_once_are_two_runs_with_a_file_each(folder: Path) -> None:
+    with raw_server(answering([*SAID, DONE])) as server:
+        registry = Registry(folder)
+        where = Server(base_url=server.v1)
+        both: list[Run] = []
+        barrier = threading.Barrier(2)
+
+        def start() -> None:
+            barrier.wait()
+            both.append(registry.start(where, REQUEST))
+
+        threads = [threading.Thread(target=start) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert all(registry.wait(run, 20) for run in both)
+    assert {run.id for run in registry.runs()} == {run.id for run in both}
+    assert len({run.path for run in both}) == 2
+    assert [kinds(load(run.path)[0]) for run in both if run.path] == [set(), set()]
+
+
+def test_a_folder_that_cannot_be_written_leaves_the_run_in_memory(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    with raw_server(answering([*SAID, DONE])) as server:
+        run, capture = ask(Server(base_url=server.v1), blocked / "captures")
+    assert "cannot be created" in run.trouble
+    assert "choose another folder" in run.trouble
+    assert run.outcome.failure == ""
+    assert kinds(capture) == set()

@@ -1,0 +1,169 @@
+"""What goes wrong behind the tap: clients see what they would have seen, and a capture says it."""
+
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from inspector.analysis.audit import Kind
+from inspector.capture.capture import Capture, EventKind
+from inspector.inspection.inspection import inspect
+from inspector.lab.process import free_port
+from tests.support.answers import CHAT, DONE, SAID, answering, certificate
+from tests.support.raw_server import chunked, page, raw_server, sse, stream
+from tests.support.upstreams import ask, tapped
+
+WHOLE = b"".join([*SAID, DONE])
+
+
+def kinds(capture: Capture) -> set[Kind]:
+    return {finding.kind for finding in inspect(capture).findings}
+
+
+def cut_short(address: str, body: dict[str, Any] | None = None) -> bytes:
+    """What comes before the connection breaks."""
+    came: list[bytes] = []
+    with httpx.stream("POST", f"{address}{CHAT}", json=body or {}, timeout=20) as answer:
+        assert answer.status_code == 200
+        with pytest.raises(httpx.RemoteProtocolError):
+            came.extend(answer.iter_raw())
+    return b"".join(came)
+
+
+def refused(address: str) -> str:
+    """The sentence that the tap itself answers with."""
+    answer = ask(address, {"model": "m"})
+    assert answer.status_code == 502
+    error = answer.json()["error"]
+    assert (error["type"], error["code"]) == ("UpstreamError", 502)
+    return str(error["message"])
+
+
+def test_an_upstream_that_is_not_there() -> None:
+    with tapped(f"http://127.0.0.1:{free_port()}") as (address, kept):
+        sentence = refused(address)
+        capture = kept.capture()
+        assert httpx.get(f"{address}/v1/models").status_code == 502
+    assert "connection refused at http://127.0.0.1:" in sentence
+    assert capture.end is not None
+    assert capture.end.cut
+    assert capture.end.detail == sentence
+    assert capture.header.request == {"model": "m"}
+    assert kinds(capture) == {Kind.DISCONNECTED}
+
+
+def test_an_upstream_whose_certificate_is_not_trusted(tmp_path: Path) -> None:
+    key, chain = certificate(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(chain, key)
+    with raw_server(answering([*SAID, DONE]), tls=context) as server:
+        with tapped(server.address) as (address, kept):
+            assert "TLS certificate" in refused(address)
+            assert kept.capture().events == []
+        with tapped(server.address, verify=str(chain)) as (address, kept):
+            assert ask(address, {}).content == WHOLE
+            assert kinds(kept.capture()) == set()
+
+
+def test_an_upstream_that_speaks_something_else() -> None:
+    with (
+        raw_server({CHAT: lambda _: [b"SSH-2.0-OpenSSH_9.2\r\n\r\n"]}) as server,
+        tapped(server.address) as (at, _),
+    ):
+        assert "does not speak HTTP" in refused(at)
+
+
+def test_an_upstream_that_closes_without_an_answer() -> None:
+    with raw_server({CHAT: lambda _: []}) as server, tapped(server.address) as (address, kept):
+        assert "closed the connection without a response" in refused(address)
+        assert kept.capture().header.status is None
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (401, '{"error":"Unauthorized"}', "application/json"),
+        (404, '{"error":{"message":"The model `m` does not exist.","code":404}}', "application/json"),
+        (500, '{"error":{"message":"EngineCore died","code":500}}', "application/json"),
+        (502, "<html><h1>502 Bad Gateway</h1></html>", "text/html"),
+    ],
+)
+def test_an_error_before_the_stream_passes_and_is_kept(status: int, body: str, kind: str) -> None:
+    with (
+        raw_server({CHAT: lambda _: [page(status, body, kind)]}) as server,
+        tapped(server.address) as (address, kept),
+    ):
+        answer = ask(address, {"model": "m", "stream": True})
+        capture = kept.capture()
+    assert (answer.status_code, answer.text, answer.headers["content-type"]) == (status, body, kind)
+    assert capture.header.status == status
+    assert [(event.data, event.kind) for event in capture.events] == [(body, EventKind.BODY)]
+    assert Kind.SERVER_ERROR in kinds(capture)
+
+
+def test_an_error_in_the_stream_passes_and_is_kept() -> None:
+    error = sse({"error": {"message": "EngineCore died", "type": "InternalServerError", "code": 500}})
+    with raw_server(answering([*SAID[:2], error, DONE])) as server, tapped(server.address) as (address, kept):
+        assert ask(address, {}).content == b"".join([*SAID[:2], error, DONE])
+        assert Kind.SERVER_ERROR in kinds(kept.capture())
+
+
+def test_a_stall_is_passed_on_until_the_client_gives_up() -> None:
+    def stalled(_: object) -> Iterator[bytes]:
+        yield from stream(SAID[:2], end=False)
+        server.release.wait(30)
+        for _ in range(100):  # a closed connection shows at a later write
+            yield chunked(b": " + b"x" * 65536 + b"\n\n")
+
+    with raw_server({CHAT: stalled}) as server, tapped(server.address) as (address, kept):
+        came: list[bytes] = []
+        with (
+            pytest.raises(httpx.ReadTimeout),
+            httpx.stream("POST", f"{address}{CHAT}", json={}, timeout=httpx.Timeout(20, read=0.3)) as answer,
+        ):
+            came.extend(answer.iter_raw())
+        capture = kept.capture()
+        server.release.set()
+        assert server.gone.wait(20), "the upstream was not left"
+    assert b"".join(came) == b"".join(SAID[:2])
+    assert len(capture.events) == 2
+    assert capture.end is not None
+    assert capture.end.detail == "the client closed the connection"
+
+
+def test_a_cut_between_events_is_passed_on() -> None:
+    with raw_server(answering(SAID[:3], end=False)) as server, tapped(server.address) as (address, kept):
+        assert cut_short(address) == b"".join(SAID[:3])
+        capture = kept.capture()
+    assert len(capture.events) == 3
+    assert capture.end is not None
+    assert capture.end.cut
+    assert "closed the connection in the middle of the response" in capture.end.detail
+    assert Kind.DISCONNECTED in kinds(capture)
+
+
+@pytest.mark.parametrize("add_token_ids", [False, True])
+def test_a_cut_inside_an_event_is_passed_on(add_token_ids: bool) -> None:
+    half = SAID[2][: len(SAID[2]) // 2]
+    with (
+        raw_server(answering([*SAID[:2], half], end=False)) as server,
+        tapped(server.address, add_token_ids=add_token_ids) as (address, kept),
+    ):
+        came = cut_short(address)
+        capture = kept.capture()
+    if not add_token_ids:
+        assert came == b"".join([*SAID[:2], half])
+    assert [event.data for event in capture.events[:2]] == [one[6:-2].decode() for one in SAID[:2]]
+    assert Kind.DISCONNECTED in kinds(capture)
+
+
+def test_a_missing_done_passes_and_is_found() -> None:
+    with raw_server(answering(SAID)) as server, tapped(server.address) as (address, kept):
+        assert ask(address, {}).content == b"".join(SAID)
+        capture = kept.capture()
+    assert capture.end is not None
+    assert not capture.end.cut
+    assert kinds(capture) == {Kind.PROTOCOL}

@@ -1,0 +1,317 @@
+"""Token ids asked for on behalf of a client: the capture has them, the client does not see them."""
+
+import json
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from inspector import dashboard
+from inspector.analysis.reading import read
+from inspector.capture.capture import Capture, Endpoint
+from inspector.inspection.inspection import inspect
+from inspector.lab.results import all_runs
+from inspector.net.tap import rewriting
+from inspector.net.tap.rewriting import EventRewriter, ask_for_ids, body_without_ids
+from inspector.protocol.wire.strip_ids import without_response_messages, without_token_ids
+from tests.support.builtin import CAPTURES, CHATS
+from tests.support.listening import listening
+from tests.support.upstreams import SSE, Echo, ask, sent, tapped
+
+
+def test_any_number_of_empty_lines_is_one_end_of_an_event() -> None:
+    for line in (b"\n", b"\r", b"\r\n"):
+        assert len(rewriting._EVENT_END.findall(b"data: 1" + line * 100_000)) == 1
+
+
+def would_have_got(capture: Capture) -> list[str]:
+    """The payloads without `return_token_ids`, by reading and writing JSON as vLLM's pydantic does."""
+    kept = []
+    for event in capture.events:
+        if event.data == "[DONE]" or '"error"' in event.data:
+            kept.append(event.data)
+            continue
+        chunk = json.loads(event.data)
+        if "prompt_token_ids" in chunk:
+            chunk["prompt_token_ids"] = None
+        delivers = not chunk["choices"]
+        for choice in chunk["choices"]:
+            delivers |= "token_ids" not in choice or choice["finish_reason"] is not None
+            delivers |= any(value is not None for value in choice["delta"].values())
+            if "token_ids" in choice:
+                choice["token_ids"] = None
+        if delivers:
+            kept.append(json.dumps(chunk, ensure_ascii=False, separators=(",", ":")))
+    return kept
+
+
+def stream_of(payloads: Sequence[str]) -> bytes:
+    return "".join(f"data: {one}\n\n" for one in payloads).encode()
+
+
+@pytest.mark.parametrize("name", CHATS)
+def test_a_recorded_stream_loses_its_ids_and_nothing_else(name: str) -> None:
+    rewriter = EventRewriter(keeps_logprobs=True)
+    whole = stream_of([event.data for event in CAPTURES[name].events])
+    assert rewriter.receive(whole) + rewriter.close() == stream_of(would_have_got(CAPTURES[name]))
+
+
+@given(cuts=st.lists(st.integers(0, 12_000), max_size=30), name=st.sampled_from(CHATS))
+def test_it_does_not_matter_how_the_bytes_arrive(cuts: list[int], name: str) -> None:
+    whole = stream_of([event.data for event in CAPTURES[name].events])
+    edges = [0, *sorted(min(cut, len(whole)) for cut in cuts), len(whole)]
+    rewriter = EventRewriter(keeps_logprobs=True)
+    pieces = [rewriter.receive(whole[a:b]) for a, b in pairwise(edges)]
+    assert b"".join(pieces) + rewriter.close() == stream_of(would_have_got(CAPTURES[name]))
+
+
+@given(st.lists(st.binary(max_size=60) | st.sampled_from([b"data: ", b"token_ids", b"\n\n", b'":[1]'])))
+def test_bytes_that_are_no_events_pass(pieces: list[bytes]) -> None:
+    rewriter = EventRewriter(keeps_logprobs=True)
+    passed = b"".join([rewriter.receive(piece) for piece in pieces]) + rewriter.close()
+    whole = b"".join(pieces)
+    if b'"token_ids":[' not in whole:
+        assert passed == whole
+
+
+def test_text_that_speaks_of_token_ids_is_not_touched() -> None:
+    said = json.dumps('"token_ids":[1,2], "prompt_token_ids":[3]')
+    chunk = '{"choices":[{"index":0,"delta":{"content":%s},"finish_reason":null,"token_ids":%s}]}'
+    assert without_token_ids(chunk % (said, "[7,8]")) == chunk % (said, "null")
+
+
+@pytest.mark.parametrize(("keeps", "comes"), [(True, True), (False, False)])
+def test_a_chunk_of_logprobs_alone_is_kept_where_the_server_would_send_it(keeps: bool, comes: bool) -> None:
+    chunk = (
+        '{"choices":[{"index":0,"delta":{},"logprobs":{"content":[]},"finish_reason":null,"token_ids":[1]}]}'
+    )
+    assert (without_token_ids(chunk, keeps_logprobs=keeps) is not None) is comes
+
+
+@pytest.mark.parametrize(
+    ("raw", "asked"),
+    [
+        (b'{"model": "m", "n":1.0}', b'{"return_token_ids":true,"model": "m", "n":1.0}'),
+        (b" \n{ }", b' \n{"return_token_ids":true }'),
+        (b'{"return_token_ids": false}', None),
+        (b'{"return_token_ids": null}', None),
+        (b"[1]", None),
+        (b"", None),
+    ],
+)
+def test_a_request_gets_one_key_and_stays_as_it_is(raw: bytes, asked: bytes | None) -> None:
+    body: Any = json.loads(raw) if raw else None
+    assert ask_for_ids(raw, body, "return_token_ids") == asked
+    if asked is not None:
+        assert json.loads(asked) == {**body, "return_token_ids": True}
+
+
+def test_an_unstreamed_body_loses_its_ids_and_nothing_else() -> None:
+    body = {"prompt_token_ids": [1, 2], "choices": [{"message": {"content": "é"}, "token_ids": [3]}]}
+    less = {"prompt_token_ids": None, "choices": [{"message": {"content": "é"}, "token_ids": None}]}
+    written = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+    assert body_without_ids(written) == json.dumps(less, ensure_ascii=False, separators=(",", ":")).encode()
+    assert body_without_ids(b'"token_ids":[1') == b'"token_ids":[1'
+
+
+@pytest.mark.parametrize("name", CHATS)
+def test_the_client_gets_what_it_would_have_got_and_the_capture_has_the_ids(name: str) -> None:
+    whole = stream_of([event.data for event in CAPTURES[name].events])
+    echo = Echo([whole[at : at + 777] for at in range(0, len(whole), 777)], headers=SSE)
+    body: dict[str, Any] = {"model": "m", "stream": True}
+    with listening(echo) as up, tapped(up, add_token_ids=True) as (address, kept):
+        assert ask(address, body).content == stream_of(would_have_got(CAPTURES[name]))
+        capture = kept.capture()
+    assert json.loads(echo.bodies[0]) == {**body, "return_token_ids": True}
+    assert sent(echo)["content-length"] == str(len(echo.bodies[0]))
+    assert capture.header.request == body
+    assert [event.data for event in capture.events] == [event.data for event in CAPTURES[name].events]
+    assert read(capture).choice.tokens.ids == read(CAPTURES[name]).choice.tokens.ids
+    assert {one.kind for one in inspect(capture).findings} == {
+        one.kind for one in inspect(CAPTURES[name]).findings
+    }
+
+
+def test_an_unstreamed_answer_has_the_length_that_it_has() -> None:
+    raw = b'{"choices":[{"index":0,"message":{},"token_ids":[1,2,3]}]}'
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(raw)).encode())]
+    echo = Echo([raw], headers=headers)
+    with listening(echo) as up, tapped(up, add_token_ids=True) as (address, kept):
+        answer = ask(address, {"model": "m"})
+        assert answer.content == b'{"choices":[{"index":0,"message":{},"token_ids":null}]}'
+        assert answer.headers["content-length"] == str(len(answer.content))
+        assert kept.capture().events[0].data.encode() == raw
+
+
+def test_who_asks_for_ids_gets_them() -> None:
+    name = CHATS[0]
+    whole = stream_of([event.data for event in CAPTURES[name].events])
+    echo = Echo([whole], headers=SSE)
+    with listening(echo) as up, tapped(up, add_token_ids=True) as (address, _):
+        assert ask(address, {"return_token_ids": True}).content == whole
+    assert json.loads(echo.bodies[0]) == {"return_token_ids": True}
+
+
+def without_messages(payload: str) -> str:
+    """The payload with null for its messages, by reading and writing JSON as vLLM does."""
+    told = json.loads(payload)
+    response = told.get("response", told)
+    for key in {"input_messages", "output_messages"} & response.keys():
+        response[key] = None
+    return json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+
+
+def named(payloads: Sequence[str]) -> bytes:
+    """Events as vLLM sends those of Responses."""
+    return "".join(f"event: {json.loads(one)['type']}\ndata: {one}\n\n" for one in payloads).encode()
+
+
+def recorded_with_messages() -> list[Capture]:
+    found = []
+    for run in all_runs():
+        if run.stream_interval == 3:
+            for script in ("plain", "tool_call", "cjk", "turn_python"):
+                capture = dashboard.matrix_capture(run, Endpoint.RESPONSES, script)
+                assert capture is not None
+                found.append(capture)
+    return found
+
+
+def test_a_response_loses_its_messages_and_nothing_else() -> None:
+    seen = 0
+    for capture in recorded_with_messages():
+        payloads = [event.data for event in capture.events]
+        rewriter = EventRewriter(keeps_logprobs=True, messages=True)
+        passed = rewriter.receive(named(payloads)) + rewriter.close()
+        assert passed == named([without_messages(one) for one in payloads])
+        seen += passed != named(payloads)
+    assert seen >= 30
+
+
+def test_words_that_name_the_messages_are_not_touched() -> None:
+    schema = {"properties": {"output_messages": ["a"]}, "input_messages": [1]}
+    said = json.dumps('"output_messages":[1]')
+    body = '{"object": "response", "text": %s, "tools": [%s], "output_messages": %s}'
+    asked = body % (said, json.dumps(schema), '[{"channel": "final"}]')
+    assert without_response_messages(asked) == body % (said, json.dumps(schema), "null")
+    for junk in (
+        '{"output_messages":',
+        '["output_messages"]',
+        '{"output_messages"',
+        '"_messages"',
+        '{"a":1 2}',
+    ):
+        assert without_response_messages(junk) == junk
+
+
+@given(
+    st.recursive(
+        st.none() | st.integers() | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner)
+            | st.dictionaries(st.sampled_from(["response", "output_messages", "input_messages", "a"]), inner)
+        ),
+    )
+)
+def test_any_json_loses_its_messages_at_the_top_alone(value: Any) -> None:
+    text = json.dumps(value)
+    found = json.loads(without_response_messages(text))
+    assert found == json.loads(without_response_messages(json.dumps(found)))
+    if not isinstance(value, dict) or isinstance(value.get("response"), dict):
+        return
+    if "response" not in value:
+        keys = {"input_messages", "output_messages"}
+        assert found == {key: None if key in keys else one for key, one in value.items()}
+
+
+def test_the_client_of_responses_does_not_see_the_messages_that_the_capture_has() -> None:
+    capture = dashboard.matrix_capture(all_runs()[-1], Endpoint.RESPONSES, "tool_call")
+    assert capture is not None
+    payloads = [event.data for event in capture.events]
+    whole = named(payloads)
+    echo = Echo([whole[at : at + 777] for at in range(0, len(whole), 777)], headers=SSE)
+    body: dict[str, Any] = {"model": "m", "stream": True}
+    with listening(echo) as up, tapped(up, add_token_ids=True) as (address, kept):
+        answer = httpx.post(f"{address}/v1/responses", json=body)
+        assert answer.content == named([without_messages(one) for one in payloads])
+        kept_capture = kept.capture()
+    assert json.loads(echo.bodies[0]) == {**body, "enable_response_messages": True}
+    assert kept_capture.header.request == body
+    assert [event.data for event in kept_capture.events] == payloads
+
+
+@pytest.mark.parametrize("body", [{"enable_response_messages": False}, {"background": True}])
+def test_a_response_of_who_asks_for_messages_or_fetches_it_later_is_left_alone(body: dict[str, Any]) -> None:
+    whole = b'data: {"type":"response.completed","response":{"output_messages":[1]}}\n\n'
+    echo = Echo([whole], headers=SSE)
+    with listening(echo) as up, tapped(up, add_token_ids=True) as (address, kept):
+        assert httpx.post(f"{address}/v1/responses", json=body).content == whole
+        assert kept.capture().header.endpoint is Endpoint.RESPONSES
+    assert json.loads(echo.bodies[0]) == body
+
+
+def test_an_unstreamed_response_loses_its_messages() -> None:
+    raw = b'{"object":"response","output_messages":[{"channel":"final"}],"input_messages":[]}'
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(raw)).encode())]
+    echo = Echo([raw], headers=headers)
+    with listening(echo) as up, tapped(up, add_token_ids=True) as (address, kept):
+        answer = httpx.post(f"{address}/v1/responses", json={"model": "m"})
+        assert answer.content == b'{"object":"response","output_messages":null,"input_messages":null}'
+        assert kept.capture().events[0].data.encode() == raw
+
+
+@pytest.mark.parametrize(("version", "chunks"), [("0.23.0", 1), ("0.32.0", 2)])
+def test_chunks_of_logprobs_alone_come_as_from_that_release_from_the_first_request_on(
+    version: str, chunks: int
+) -> None:
+    alone = '{"choices":[{"index":0,"delta":{},"logprobs":{},"finish_reason":null,"token_ids":[1]}]}'
+    alone = alone.replace('"logprobs":{}', '"logprobs":{"content":[{"token":"x"}]}')
+    echo = Echo([stream_of([alone, "[DONE]"])], headers=SSE, version=version)
+    with listening(echo) as up, tapped(up, add_token_ids=True) as (address, _):
+        answer = ask(address, {"logprobs": True})
+    assert answer.content.count(b"data: ") == chunks
+
+
+# -- any line end, in linear time -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("size", [1, 3, 64, 10**6])
+def test_ids_are_taken_out_whatever_ends_the_lines(end: bytes, size: int) -> None:
+    payloads = [event.data.encode() for event in CAPTURES[CHATS[0]].events]
+    events = [b": hi" + end + b"event: message" + end + b"data: %s" + end + b"id: 7" + end * 2] * len(
+        payloads
+    )
+    whole = b"".join(event % payload for event, payload in zip(events, payloads, strict=True))
+    rewriter = EventRewriter(keeps_logprobs=True)
+    passed = b"".join(rewriter.receive(whole[at : at + size]) for at in range(0, len(whole), size))
+    passed += rewriter.close()
+    told = [line.removeprefix(b"data: ") for line in passed.splitlines() if line.startswith(b"data: ")]
+    assert [one.decode() for one in told] == would_have_got(CAPTURES[CHATS[0]])
+    assert b'"token_ids":[' not in passed
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+def test_an_event_is_passed_on_as_soon_as_it_has_ended(end: bytes) -> None:
+    rewriter = EventRewriter(keeps_logprobs=True)
+    for number in range(5):
+        event = b'data: {"choices":[{"delta":{"content":"%d"},"token_ids":[1]}]}' % number
+        assert rewriter.receive(event) == b""
+        assert event.replace(b"[1]", b"null") in rewriter.receive(end * 2)
+
+
+def test_a_long_event_and_one_without_end_take_linear_time_and_pass() -> None:
+    piece = b"x" * 65536
+    rewriter = EventRewriter(keeps_logprobs=True)
+    start = time.process_time()
+    passed = [rewriter.receive(b"data: ")]
+    passed += [rewriter.receive(piece) for _ in range(2000)]  # 125 MiB, twice as much as waits
+    assert sum(map(len, passed)) >= 2000 * len(piece) - 16
+    passed.append(rewriter.receive(b'\n\ndata: {"token_ids":[1]}\n\n'))
+    assert time.process_time() - start < 20
+    assert b"".join(passed) == b"data: " + piece * 2000 + b'\n\ndata: {"token_ids":null}\n\n'

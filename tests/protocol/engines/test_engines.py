@@ -1,0 +1,295 @@
+"""The table of engines: each row tells itself apart, and what a reading says follows from its engine."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from inspector.analysis.audit import Code, Kind, Severity
+from inspector.analysis.reading import Reading, read
+from inspector.capture.capture import Capture, Endpoint, Event, parse, render
+from inspector.fleet.doctor import CheckState, check_server
+from inspector.inspection.inspection import Inspection, inspect
+from inspector.issues import catalogue, diagnose_text
+from inspector.net.client.address import Server
+from inspector.net.client.plain import owner_in
+from inspector.net.client.request import LiveRequest, body
+from inspector.protocol.engines import DEFAULT, ENGINES, engine_of, versions_in
+from inspector.protocol.engines.vllm import VLLM
+from inspector.protocol.engines.vllm_rust import VLLM_RUST
+from inspector.protocol.wire.chat import ChatReader
+from inspector.protocol.wire.endpoints import ASKED, spec_of
+from inspector.protocol.wire.stream import Stream
+from inspector.views.rows import field_rows
+from tests.support.raw_server import page, raw_server, sse, stream
+from tests.support.streams import Step, aborted, chat, chat_chunk
+
+OWNER = "vllm-frontend-rs"
+TWO_ANALYSES: list[Step] = [
+    ("<|channel|>analysis<|message|>", {}),
+    ("First.", {"reasoning": "First."}),
+    ("<|end|><|start|>assistant<|channel|>analysis<|message|>", {}),
+    ("Second.", {"reasoning": "\nSecond."}),
+    ("<|end|><|start|>assistant<|channel|>final<|message|>", {}),
+    ("Done.", {"content": "Done."}),
+    ("<|return|>", {}),
+]
+"""Two messages of one kind, with the line feed that the Rust front end puts between them."""
+
+
+def owned(capture: Capture, owner: str | None = OWNER) -> Capture:
+    return replace(capture, header=replace(capture.header, owned_by=owner))
+
+
+def reading(capture: Capture) -> Reading:
+    return read(capture)
+
+
+def seen(steps: list[Step], owner: str | None = OWNER, **more: Any) -> Inspection:
+    return inspect(owned(chat(steps, version="0.33.0", **more), owner))
+
+
+def test_rows_share_nothing_that_tells_them_apart() -> None:
+    for told in (
+        [engine.name for engine in ENGINES],
+        [engine.label for engine in ENGINES],
+        [engine.program for engine in ENGINES],
+        [owner for engine in ENGINES for owner in engine.owners],
+    ):
+        assert len(set(told)) == len(told)
+    for engine in ENGINES:
+        assert engine.lacks < {spec.endpoint for spec in ASKED}
+        assert all(engine_of(owned_by=owner) is engine for owner in engine.owners)
+
+
+def test_the_owner_of_the_model_comes_before_the_fingerprint_and_nothing_means_the_default() -> None:
+    assert engine_of(owned_by=OWNER, fingerprint="vllm-0.33.0-tp1") is VLLM_RUST
+    assert engine_of(owned_by="somebody", fingerprint="vllm-0.33.0-tp1") is VLLM
+    assert engine_of(owned_by="somebody", fingerprint="fp_1") is engine_of() is DEFAULT
+    assert VLLM.version_of("vllm-0.33.0-tp1") == "0.33.0"
+    assert VLLM.version_of("vllm-") is VLLM.version_of(None) is VLLM_RUST.version_of("vllm-0.33.0") is None
+
+
+@pytest.mark.parametrize(
+    ("models", "owner"),
+    [
+        ({"data": [{"id": "a", "owned_by": "x"}, {"id": "m", "owned_by": "y"}]}, "y"),
+        ({"data": [{"id": "a", "owned_by": "x"}]}, "x"),
+        ({"data": [{"id": "m", "owned_by": 1}]}, None),
+        ({"data": [{"id": "m"}, 3]}, None),
+        ({"data": []}, None),
+        ({"data": "m"}, None),
+        ([], None),
+        (None, None),
+    ],
+)
+def test_whatever_a_model_list_says_its_owner_is_a_text_or_unknown(models: object, owner: str | None) -> None:
+    assert owner_in(models, "m") == owner
+
+
+def test_a_capture_keeps_the_owner_and_its_reading_names_the_front_end() -> None:
+    capture = owned(chat(TWO_ANALYSES, version="0.33.0"))
+    kept = parse(list(render(capture)), "kept")
+    assert kept.header.owned_by == OWNER
+    assert reading(kept).engine is VLLM_RUST
+    assert reading(kept).server_label == "vLLM (Rust front end) 0.33.0"
+    assert reading(owned(chat(TWO_ANALYSES, version=None), None)).server_label == "vLLM, version unknown"
+
+
+def test_a_release_is_compared_by_its_number_whatever_follows_it() -> None:
+    assert VLLM.reached("0.13.0rc2.dev12+gabc", "0.13") is True
+    assert VLLM.reached("0.12.9", "0.13") is False
+    assert VLLM.reached("v0.10.2", "0.10.2") is True
+    assert VLLM.reached("playback", "0.13") is VLLM.reached(None, "0.13") is None
+    assert VLLM.reached(None, "") is True, "every release"
+
+
+def test_hints_name_the_key_and_the_release_of_the_engine() -> None:
+    chat_spec = spec_of(Endpoint.CHAT)
+    assert VLLM.evidence_hint(chat_spec) == (
+        "To find out, send `return_token_ids: true` with the request (vLLM 0.13 or newer)."
+    )
+    assert (
+        VLLM_RUST.evidence_hint(chat_spec) == "To find out, send `return_token_ids: true` with the request."
+    )
+    assert VLLM.evidence_hint(spec_of(Endpoint.TOKENS)) == "The file holds no token IDs."
+    assert VLLM_RUST.ids_hint() == "To get them, send return_token_ids: true (chat and completions)."
+
+
+@pytest.mark.parametrize(
+    ("version", "named"), [(None, True), ("0.12.0", True), ("0.13.0", False), ("0.33.0", False)]
+)
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_hint_names_no_release_that_is_reached_and_no_key_that_was_sent(
+    version: str | None, named: bool, asked: bool
+) -> None:
+    hint = VLLM.evidence_hint(spec_of(Endpoint.CHAT), asked=asked, version=version)
+    assert ("0.13 or newer" in hint) is named
+    assert ("send `return_token_ids" in hint) is not asked
+
+
+def test_a_request_asks_an_engine_by_its_own_key() -> None:
+    own = replace(VLLM, evidence_keys={Endpoint.CHAT: "return_output_ids_in_sglext"})
+    sent = body(LiveRequest(model="m", prompt="Hi"), own)
+    assert sent["return_output_ids_in_sglext"] is True
+    assert "return_token_ids" not in sent
+
+
+def test_ids_in_a_place_of_the_servers_own_are_read() -> None:
+    def ids_of(chunk: Mapping[str, Any]) -> list[int]:
+        own = chunk.get("sglext")
+        return own["output_ids"] if isinstance(own, dict) else []
+
+    told = Stream(own_ids=(ids_of,))
+    chunks = [
+        chat_chunk(None, {"content": "Hi"}),
+        '{"choices": [], "sglext": {"output_ids": [200005, 17196]}}',
+    ]
+    ChatReader(told).receive([Event(chunk) for chunk in chunks])
+    assert (told.choice(0).tokens.ids, told.choice(0).tokens.events) == ([200005, 17196], [1, 1])
+
+
+# --- the Rust front end, by the facts measured on 0.33.0 ---
+
+
+def test_a_line_feed_between_messages_of_one_field_is_the_rust_front_ends_contract() -> None:
+    python = seen(TWO_ANALYSES, owner="vllm")
+    assert [one.kind for one in python.findings] == [Kind.DUPLICATED], "there nobody promises it"
+    for owner in (OWNER, None):  # without an owner it may be the Rust front end
+        rust = seen(TWO_ANALYSES, owner=owner)
+        made, got = rust.reading.choice.generated(), rust.reading.choice.delivered()
+        assert made is not None
+        assert (made.reasoning, got.reasoning) == ("First.Second.", "First.\nSecond.")
+        (added,) = rust.findings
+        assert (added.kind, added.code, added.severity) == (
+            Kind.ADDED,
+            Code.SEPARATOR_ADDED,
+            Severity.WARNING,
+        )
+        assert (added.field, added.delivered, added.known_issues) == (
+            "reasoning",
+            "\n",
+            ("rust-line-feed-between-messages",),
+        )
+        assert rust.verdict.why.startswith("Nothing was lost.")
+        rows = field_rows(rust)
+        assert {one["equal"] for one in rows} == {True}
+        assert [one["state"] for one in rows] == ["separator added by the server", "equal"]
+
+
+def test_a_line_feed_that_separates_nothing_is_a_finding_there_too() -> None:
+    steps = [*TWO_ANALYSES[:-1], ("<|return|>", {"content": "\n"})]
+    assert [(one.kind, one.field) for one in seen(steps).findings] == [
+        (Kind.DUPLICATED, "content"),
+        (Kind.ADDED, "reasoning"),
+    ]
+
+
+def test_a_recipient_on_the_final_channel_makes_no_call_there() -> None:
+    steps: list[Step] = [
+        ("<|channel|>final to=functions.f<|message|>", {}),
+        ("Yes.", {"content": "Yes."}),
+        ("<|return|>", {}),
+    ]
+    assert [finding.code for finding in seen(steps).findings] == [Code.CALL_AS_TEXT]
+    assert [finding.kind for finding in seen(steps, owner="vllm").findings] == [Kind.MISROUTED]
+
+
+def test_a_call_without_arguments_is_lost_there_and_no_flag_is_blamed() -> None:
+    steps: list[Step] = [("<|channel|>commentary to=functions.f<|message|>", {}), ("<|call|>", {})]
+    rust, python = seen(steps, finish="tool_calls"), seen(steps, owner="vllm", finish="tool_calls")
+    assert [one.kind for one in rust.findings] == [one.kind for one in python.findings] == [Kind.DROPPED]
+    assert "tool-parser-flags-missing" in python.findings[0].known_issues
+    assert rust.findings[0].known_issues == ("rust-call-without-arguments",)
+    assert "rust-call-without-arguments" not in python.findings[0].known_issues
+
+
+def test_a_call_with_arguments_that_is_lost_there_is_another_matter() -> None:
+    steps: list[Step] = [("<|channel|>commentary to=functions.f<|message|>{}", {}), ("<|call|>", {})]
+    (lost,) = seen(steps, finish="tool_calls").findings
+    assert (lost.code, lost.generated) == (Code.CALL_LOST, "{}")
+    assert "rust-call-without-arguments" not in lost.known_issues
+
+
+def test_the_token_that_it_rejects_is_placed_after_the_stream() -> None:
+    words = "Unexpected token 12606 while expecting start token 200006"
+    sent = "<|channel|>analysis<|message|>Thinking<|end|>"
+    rust = inspect(owned(aborted([sent], words, version="0.33.0")))
+    (rejected,) = [one for one in rust.findings if one.kind is Kind.UNEXPECTED_TOKEN]
+    assert (rejected.sent, rejected.token_start) == (False, len(rust.reading.choice.tokens))
+
+
+def test_an_issue_of_the_python_front_end_is_not_named_for_the_rust_one() -> None:
+    steps: list[Step] = [
+        ("<|channel|>analysis<|message|>", {}),
+        ("Need", {"reasoning": "Need"}),
+        (" weather.<|end|><|start|>", {}),
+        ("assistant<|channel|>final<|message|>", {}),
+        ("Hi<|return|>", {"content": "Hi"}),
+    ]
+    python_only = {issue.id for issue in catalogue() if issue.affected.get("vllm") and not issue.tokens}
+    named = {
+        owner: {
+            name
+            for one in inspect(owned(chat(steps, version="0.13.0"), owner)).findings
+            for name in one.known_issues
+        }
+        for owner in ("vllm", OWNER)
+    }
+    assert named["vllm"] & python_only
+    assert not named[OWNER] & python_only
+
+
+def test_doctor_tells_the_rust_front_end_and_asks_it_for_no_responses() -> None:
+    asked: list[str] = []
+
+    def answer(request: Any) -> Any:
+        asked.append("chat")
+        return stream([sse(event.data) for event in chat(TWO_ANALYSES, version=None).events])
+
+    models = json.dumps({"data": [{"id": "openai/gpt-oss-20b", "owned_by": OWNER}]})
+    routes = {
+        "/v1/models": lambda _: [page(200, models, "application/json")],
+        "/version": lambda _: [page(200, '{"version": "0.33.0"}', "application/json")],
+        "/health": lambda _: [page(200, "", "text/plain")],
+        "/v1/chat/completions": answer,
+    }
+    with raw_server(routes) as server:
+        found = check_server(Server(base_url=server.address))
+    checks = {one.name: one for one in found.checks}
+    assert found.engine is VLLM_RUST
+    assert checks["front end"].says == "vLLM's Rust front end answers (owned_by: vllm-frontend-rs)."
+    assert [one.id for one in found.faults] == [
+        "rust-call-without-arguments",
+        "rust-line-feed-between-messages",
+    ]
+    assert checks["responses"].state is CheckState.UNKNOWN
+    assert "no Responses endpoint" in checks["responses"].says
+    assert not any("vllm serve" in one.change or "--tool-call-parser" in one.change for one in found.checks)
+
+
+def test_a_log_names_its_version_by_the_words_of_its_engine() -> None:
+    found = diagnose_text("INFO 11-20 22:47:00 [api_server.py:1] vLLM API server version 0.14.1\n")
+    assert (found.version, found.server) == ("0.14.1", "vLLM")
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("after upgrading to vLLM 0.33 it fails", "0.33"),
+        ("vllm==0.32, gpt-oss", "0.32"),
+        ("vllm 0.12. It fails", "0.12"),
+        ("vLLM 0.14.1 is old", "0.14.1"),
+        ("vLLM 0.6B", None),
+        ("vLLM 0.20% slower", None),
+        ("vllm 0.95", None),
+        ("vllm 0.12 seconds per request", None),
+        ("vLLM: 0.12 s/it", None),
+        ("| vllm | 0.12 | 0.30 |", None),
+        ("| vllm | 0.12.0 |", "0.12.0"),
+    ],
+)
+def test_a_minor_release_in_a_sentence_is_a_version(text: str, version: str | None) -> None:
+    assert next((found for found, _ in versions_in(text)), None) == version

@@ -1,0 +1,392 @@
+"""Reports hold what the audit found, load nothing, and hostile text stays text."""
+
+import json
+import os
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from inspector.analysis.audit import explain
+from inspector.capture.capture import Capture, Endpoint, Event, Header
+from inspector.files.store import builtin, load, loads, save
+from inspector.inspection.compare import compare
+from inspector.inspection.inspection import Inspection, inspect
+from inspector.protocol.harmony.vocab import encode
+from inspector.views.report import html_report, markdown_report
+from tests.support.hostile import hostile
+from tests.support.streams import GOOD, LEAK, Step, aborted, chat, chat_chunk
+
+ROOT = Path(__file__).parents[3]
+STORED = {one.name: one.path for one in builtin()}
+ALLOWED = {
+    "html",
+    "head",
+    "meta",
+    "title",
+    "style",
+    "body",
+    "main",
+    "h1",
+    "h2",
+    "h3",
+    "p",
+    "dl",
+    "dt",
+    "dd",
+    "strong",
+    "b",
+    "br",
+    "small",
+    "section",
+    "header",
+    "div",
+    "span",
+    "sub",
+    "i",
+    "ol",
+    "ul",
+    "li",
+    "pre",
+    "del",
+    "ins",
+    "figure",
+    "svg",
+    "polyline",
+    "figcaption",
+    "details",
+    "summary",
+    "table",
+    "tr",
+    "th",
+    "td",
+}
+
+
+class Page(HTMLParser):
+    """Every tag and attribute of a page, and its text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.tags: set[str] = set()
+        self.attributes: list[tuple[str, str, str]] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in {"meta", "br"}:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag != "polyline":
+            assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def stored(name: str) -> Inspection:
+    return inspect(load(STORED[name])[0], name=f"/home/somebody/{name}.jsonl")
+
+
+def read(page: str) -> Page:
+    found = Page(page)
+    assert found.open == []
+    assert found.tags <= ALLOWED
+    assert not any(
+        name.startswith("on") or name in {"href", "src", "srcdoc"} for _, name, _ in found.attributes
+    )
+    return found
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_a_page_of_a_real_capture_holds_verdict_findings_and_replay_and_loads_nothing(name: str) -> None:
+    one = stored(name)
+    html = html_report(one)
+    page = read(html)
+    assert "default-src 'none'" in html
+    assert "url(" not in html
+    assert one.verdict.sentence in page.text
+    joiner = {0x200D: "U+200D"}  # joins emoji; named, as any invisible character
+    assert all(explain(finding).translate(joiner) in page.text for finding in one.findings[:20])
+    assert f"python -m inspector audit {name}.jsonl" in page.text
+    assert "/home/somebody" not in html
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_a_bug_report_of_a_real_capture_names_no_folder(name: str) -> None:
+    text = markdown_report(stored(name))
+    assert text.startswith("**What happened:** ")
+    assert "### Environment" in text
+    assert f"python -m inspector play {name}.jsonl" in text
+    assert "/home/somebody" not in text
+
+
+def test_the_bug_report_ends_in_a_script_that_fails_as_it_says() -> None:
+    text = markdown_report(stored("chat-unexpected-token-swallowed-vllm-0.32.0"))
+    assert "### The shortest token list that still fails (3 tokens)" in text
+    assert "`free-text-between-messages`" in text
+    script = text.split("```python\n")[1].split("\n```")[0]
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60, check=False)
+    assert ran.returncode == 1
+    assert b"Unexpected token 12606 while expecting start token 200006" in ran.stderr
+
+
+def test_a_servers_loss_comes_with_the_command_that_has_a_real_server_repeat_it() -> None:
+    text = markdown_report(stored("chat-tool-call-leak-vllm-0.14.1"))
+    assert "python -m inspector lab serve --vllm 0.14.1 --stream-interval 3 --port 8000" in text
+    assert "[[tokens 200005 35644 200008 23483 11122 13 200007]]" in text
+    assert "- expected in `reasoning`: `  weather. `" in text
+    assert "- `dropped token 21` (error)" in text
+
+
+def test_the_page_draws_lost_and_misrouted_tokens_apart() -> None:
+    whole = html_report(stored("chat-tool-call-leak-vllm-0.14.1"))
+    page = read(whole.replace(whole.split("<ul class='legend'>")[1].split("</ul>")[0], ""))
+    cells = [value for tag, name, value in page.attributes if tag == "span" and name == "class"]
+    assert sum("marked" in value for value in cells) == 12
+    ribbons = [value for tag, name, value in page.attributes if tag == "i" and name == "class"]
+    assert ribbons.count("content wrong") == 2
+    assert ribbons.count("lost") == 1
+    assert ribbons.count("reasoning") == 1
+
+
+def test_texts_that_differ_and_are_right_are_not_called_equal() -> None:
+    text = read(html_report(stored("completions-unexpected-token-200002-vllm-0.13.0"))).text
+    assert "Complete, without what is not sent as text, according to token IDs." in text
+    assert "Equal" not in text
+    assert "Equal, according to token IDs." in read(html_report(inspect(chat(GOOD)))).text
+
+
+def test_a_list_of_token_ids_becomes_a_report() -> None:
+    [ids] = loads(b"[200005, 35644, 200008, 976]", "ids.json")
+    one = inspect(ids)
+    assert "A list of token IDs has no delivered text." in read(html_report(one)).text
+    assert "delivered:" not in markdown_report(one)
+
+
+def test_texts_of_which_not_all_tokens_are_known_are_not_called_lost() -> None:
+    steps: list[Step] = [("final<|message|>Hi", {"content": "Hi"}), ("", {"content": " there"})]
+    text = read(html_report(inspect(chat(steps, version="0.12.0")))).text
+    assert "Not all of the generated tokens are known." in text
+    assert "not generated for this field" not in text
+
+
+def test_a_report_has_the_texts_of_the_choice_that_is_wrong() -> None:
+    ids = encode("<|channel|>final<|message|>Hi<|return|>")
+    data = [
+        *(
+            chat_chunk(ids, {"content": text}, index=number, finish="stop")
+            for number, text in enumerate(("Hi", ""))
+        ),
+        "[DONE]",
+    ]
+    one = inspect(replace(chat(GOOD), events=[Event(text, 0.1) for text in data]))
+    text = read(html_report(one)).text
+    assert "choice 0, content" in text
+    assert "choice 1, content" in text
+    assert "Tokens and delivery of choice 0" in text
+    assert "`choice 1, content`, generated according to token IDs" in markdown_report(one)
+
+
+def test_a_report_says_how_many_choices_it_leaves_out() -> None:
+    ids = encode("<|channel|>final<|message|>Hi<|return|>")
+
+    def reports(*texts: str) -> tuple[str, str]:
+        chunks = [
+            chat_chunk(ids, {"content": text}, index=number, finish="stop")
+            for number, text in enumerate(texts)
+        ]
+        one = inspect(replace(chat(GOOD), events=[Event(text, 0.1) for text in [*chunks, "[DONE]"]]))
+        return read(html_report(one)).text, markdown_report(one)
+
+    page, issue = reports(*["Hi"] * 8)
+    assert "more choice" not in page + issue
+    page, issue = reports(*["Hi"] * 8, "")
+    assert "choice 8, content" in page
+    assert "and 1 more choice." in page
+    assert "more choice" not in issue  # it has only what was delivered wrongly
+    page, issue = reports(*["Hi"] * 3, *[""] * 10)
+    assert "and 5 more choices, 2 of them with findings." in page
+    assert "and the texts of 2 more choices with findings." in issue
+
+
+def test_a_page_can_hold_how_it_compares() -> None:
+    left, right = (
+        inspect(chat(GOOD, version="0.15.0"), name="a"),
+        inspect(chat(LEAK, version="0.14.1"), name="b"),
+    )
+    found = compare(left, right)
+    page = read(html_report(right, against=found))
+    assert found.sentence in page.text
+    assert found.sentence not in read(html_report(right)).text
+
+
+def test_hostile_text_stays_text_in_the_page() -> None:
+    html = html_report(hostile(), against=compare(hostile(), inspect(chat(GOOD))))
+    page = read(html)
+    assert "<script>alert(1)</script>" in page.text
+    assert "\u202e" not in html
+    assert "\x1b" not in html
+    assert "sk-secret" not in html
+    assert "abcdefgh1234" not in html
+
+
+def test_hostile_text_stays_in_code_in_the_bug_report() -> None:
+    text = markdown_report(hostile())
+    assert "\u202e" not in text
+    assert "\x1b" not in text
+    assert "sk-secret" not in text
+    assert "abcdefgh1234" not in text
+    outside, closing = [], None
+    for line in text.split("\n"):
+        stripped = line.lstrip("`")
+        ticks = len(line) - len(stripped)
+        if closing is None and ticks >= 3:
+            closing = ticks
+        elif closing is not None and ticks == closing and not stripped:
+            closing = None
+        elif closing is None:
+            outside.append(line)
+    assert closing is None
+    for line in outside:
+        if "<script>" in line or "onerror" in line or "@all" in line:
+            assert "`" in line
+
+
+TEXT = st.text(st.sampled_from("<>&`'\"\n \u202e\x00\ud800ab"), max_size=20)
+
+
+@settings(deadline=None, max_examples=60)
+@given(generated=TEXT, delivered=TEXT, name=TEXT)
+def test_any_capture_becomes_a_page_and_a_bug_report(generated: str, delivered: str, name: str) -> None:
+    spelled = generated.encode("utf-8", "replace").decode()
+    chunk = {
+        "choices": [
+            {
+                "index": 0,
+                "delta": {"content": delivered, "reasoning": name},
+                "token_ids": [*encode(f"<|channel|>final<|message|>{spelled}<|end|>"), 5, -3, 2**40],
+            }
+        ]
+    }
+    header = Header(endpoint=Endpoint.CHAT, request={name or "a": delivered}, status=200)
+    one = inspect(Capture(header=header, events=[Event(json.dumps(chunk), 0.1)]), name=name)
+    read(html_report(one))
+    assert markdown_report(one).endswith("\n")
+
+
+def test_a_page_of_many_tokens_stays_small() -> None:
+    body = encode("word ") * 20_000
+    data = json.dumps({"choices": [{"index": 0, "delta": {}, "token_ids": body}]})
+    header = Header(endpoint=Endpoint.CHAT, status=200)
+    begin = json.dumps(
+        {"choices": [{"index": 0, "delta": {}, "token_ids": encode("<|channel|>final<|message|>")}]}
+    )
+    one = inspect(Capture(header=header, events=[Event(begin, 0.1), Event(data, 0.2), Event("[DONE]", 0.3)]))
+    html = html_report(one)
+    assert "more …" in read(html).text
+    assert len(html) < 200_000
+    assert len(markdown_report(one)) < 200_000
+
+
+def test_a_report_shows_the_token_that_was_never_sent() -> None:
+    words = "Unexpected token 12606 while expecting start token 200006"
+    seen = inspect(aborted(["<|channel|>analysis<|message|>Hm"], words), name="x.jsonl")
+    html, text = html_report(seen), markdown_report(seen)
+    assert "class='cell unsent token'" in html
+    assert "class='cell unsent gap'" in html
+    assert "<sub>12606</sub>" in html
+    assert "  - rejected, never sent: `comment`" in text
+    assert f"  - parser: `{words}`" in text
+
+
+def test_the_replay_commands_work_as_printed_on_the_page_and_on_the_command_line(tmp_path: Path) -> None:
+    """Audit and play with the names that are printed; the lab's commands need a server and are left out."""
+    for name in (
+        "chat-tool-call-leak-vllm-0.14.1",
+        "fixtures/chat-tool-call-leak-vllm-0.14.1.jsonl",
+        "a b #2",
+    ):
+        (capture,) = load(ROOT / "fixtures" / "chat-tool-call-leak-vllm-0.14.1.jsonl")
+        section = markdown_report(inspect(capture, name=name)).split("### Replay\n")[1]
+        script = section.split("```sh\n")[1].split("```")[0]
+        told = script.splitlines()
+        audit, play, curl = (
+            next(line for line in told if word in line) for word in (" audit ", " play ", "localhost:8001")
+        )
+        assert script.startswith("# in the folder of the capture\n")
+        file = shlex.split(audit)[-1]
+        folder = tmp_path / name.replace("/", "_")
+        folder.mkdir()
+        save(capture, folder / file)
+        done = run(audit, folder)
+        assert done.returncode == 1
+        assert "leaked 2 reasoning tokens" in done.stdout
+        port = str(free_port())
+        with playing(play.replace("8001", port), folder):
+            answer = run(curl.replace("8001", port), folder)
+        assert '"content":" weather."' in answer.stdout.replace('": "', '":"')
+
+
+def run(command: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    words = shlex.split(command)
+    words[0] = sys.executable if words[0] == "python" else words[0]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        words, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+@contextmanager
+def playing(command: str, folder: Path) -> Iterator[None]:
+    words = [sys.executable, *shlex.split(command)[1:]]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(words, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            assert server.stdout.readline()
+            yield
+        finally:
+            server.terminate()
+
+
+def test_the_strip_of_a_report_says_what_the_page_says_and_has_a_legend() -> None:
+    (capture,) = load(ROOT / "fixtures" / "chat-tool-call-leak-vllm-0.14.1.jsonl")
+    page = html_report(inspect(capture, name="x"))
+    legend = page.split("<ul class='legend'>")[1].split("</ul>")[0]
+    for words in (
+        "delivered as reasoning",
+        "in the wrong field",
+        "not delivered",
+        "special token",
+        "finding",
+    ):
+        assert words in legend
+    assert "delivered in another field" not in legend
+    assert ">in content</i>" in page
+    assert ">not delivered</i>" in page
