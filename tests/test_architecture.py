@@ -18,7 +18,7 @@ ROOT = Path(__file__).parent.parent
 INSPECTOR, PAGES = ROOT / "inspector", ROOT / "pages"
 
 LAYERS = {layer.name: layer for layer in layers()}
-"""Lowest first. A module imports from lower layers, and from earlier names of its own where they are listed."""
+"""Lowest first. A module imports from lower layers, and from the names listed before its own."""
 
 RANK = {name: rank for rank, name in enumerate(LAYERS)}
 
