@@ -3,6 +3,7 @@
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -23,12 +24,24 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+TIERS = {"browser": "browser", "lab": "lab"}
+"""Marks of folders."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of a folder with its tier, before `-m` selects."""
+    for item in items:
+        folder = item.path.relative_to(Path(__file__).parent).parts[0]
+        if folder in TIERS:
+            item.add_marker(TIERS[folder])
+
+
 def pytest_report_header(config: pytest.Config) -> str:
-    if not config.getoption("markexpr").startswith("not vllm"):
+    if not config.getoption("markexpr").startswith("not ("):
         return ""
-    known = installed(LabPaths(default_root()), CPU_PACKAGE, NEWEST)
-    how = "run them with -m vllm" if known else "python -m inspector lab install, then -m vllm (docs/lab.md)"
-    return f"real vLLM {NEWEST}: its tests are deselected; {how}"
+    tiers = config.getoption("markexpr").removeprefix("not ")
+    return f"not selected: {tiers}; see the markers in pyproject.toml"
 
 
 @pytest.fixture(scope="session")

@@ -9,8 +9,6 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import ROOT
 
-pytestmark = pytest.mark.browser
-
 Open = Callable[..., Page]
 
 AXE: Final = ROOT / "node_modules" / "axe-core" / "axe.min.js"

@@ -11,8 +11,6 @@ from inspector import dashboard
 from inspector.protocol.harmony.vocab import encode
 from tests.support.streams import chat
 
-pytestmark = pytest.mark.browser
-
 Open = Callable[..., Page]
 CAPTURE = "".join(
     f"{line}\n" for line in dashboard.render(chat([("<|channel|>final<|message|>Hi<|return|>", {})]))

@@ -11,8 +11,6 @@ from tests.support.hostile import hostile
 from tests.support.pages import as_file
 from tests.support.streams import GOOD, LEAK, chat
 
-pytestmark = pytest.mark.browser
-
 
 def test_both_ribbons_stand_under_one_row_and_keys_step_through_the_differences(
     app: str, open_page: Callable[..., Page]

@@ -3,10 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, expect
-
-pytestmark = pytest.mark.browser
 
 Open = Callable[..., Page]
 LOG = Path(__file__).parents[2] / "fixtures" / "logs" / "vllm-0.13.0.log.gz"

@@ -15,8 +15,6 @@ from playwright.sync_api import Page, expect
 from inspector.lab.process import free_port
 from tests.browser.conftest import ROOT, waited
 
-pytestmark = pytest.mark.browser
-
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:

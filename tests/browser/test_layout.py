@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-pytestmark = pytest.mark.browser
-
 LEAK = "chat-tool-call-leak-vllm-0.14.1"
 WATCH = """window.shifts = []; new PerformanceObserver(list => { for (const one of list.getEntries())
   if (!one.hadRecentInput) window.shifts.push(one.value); }).observe({type: "layout-shift"})"""

@@ -3,10 +3,7 @@
 import re
 from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import Page, expect
-
-pytestmark = pytest.mark.browser
 
 FILTER = "version = '0.14.1' AND verdict = 'error' AND endpoint = 'chat' AND tokens > 5"
 BOX = 17

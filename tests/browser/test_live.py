@@ -18,7 +18,6 @@ from tests.support.listening import listening
 from tests.support.raw_server import Answer, raw_server, sse, stream
 from tests.support.upstreams import Echo
 
-pytestmark = pytest.mark.browser
 ROOT = Path(__file__).parents[2]
 SLOW_MS = 60_000
 STRIP = ".hi"

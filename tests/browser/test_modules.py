@@ -3,12 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, Response, expect
 
 from tests.browser.conftest import started
-
-pytestmark = pytest.mark.browser
 
 Open = Callable[..., Page]
 

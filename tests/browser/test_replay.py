@@ -15,8 +15,6 @@ from inspector.protocol.harmony.vocab import encode
 from tests.browser.conftest import pick
 from tests.support.streams import Step, chat
 
-pytestmark = pytest.mark.browser
-
 Open = Callable[..., Page]
 LEAK = "chat-tool-call-leak-vllm-0.14.1"
 MARKUP = "[onerror], img[src*=evil], main script, [style*=red]:not(.stDataFrameGlideDataEditor)"

@@ -14,9 +14,6 @@ from inspector import dashboard
 from tests.support.streams import chat
 from tests.support.strips import LEAK, built_in, payload, selected
 
-pytestmark = pytest.mark.browser
-
-
 Mount = Callable[..., Page]
 
 

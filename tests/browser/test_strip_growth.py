@@ -5,15 +5,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from inspector.views.growth import unchanged
 from tests.browser.conftest import show
 from tests.support.strips import LEAK, built_in, selected
-
-pytestmark = pytest.mark.browser
-
 
 Mount = Callable[..., Page]
 

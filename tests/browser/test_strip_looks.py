@@ -3,12 +3,9 @@
 import json
 from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.strips import LEAK, built_in, goto, query, selected
-
-pytestmark = pytest.mark.browser
 
 Mount = Callable[..., Page]
 Open = Callable[..., Page]

@@ -10,9 +10,6 @@ from tests.browser.conftest import show
 from tests.support.streams import chat
 from tests.support.strips import LEAK, built_in, payload, selected
 
-pytestmark = pytest.mark.browser
-
-
 Mount = Callable[..., Page]
 
 

@@ -8,8 +8,6 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import started
 
-pytestmark = pytest.mark.browser
-
 AT_MOST = 0.05
 WATCH = """window.shifts = []; new PerformanceObserver(list => { for (const one of list.getEntries())
   window.shifts.push(one.value); }).observe({type: "layout-shift", buffered: true});"""

@@ -7,8 +7,6 @@ from playwright.sync_api import Page, expect
 
 from tests.support.strips import LEAK, built_in, goto, query, selected
 
-pytestmark = pytest.mark.browser
-
 Mount = Callable[..., Page]
 Open = Callable[..., Page]
 

@@ -54,6 +54,7 @@ def reached(sentences: Iterator[str] | Sequence[str], version: str | None) -> li
     ]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("run", all_runs(), ids=lambda run: run.name)
 def test_no_release_is_advised_that_the_server_has_reached(run: Run) -> None:
     for _, name, capture in captures_of(run):
@@ -61,6 +62,7 @@ def test_no_release_is_advised_that_the_server_has_reached(run: Run) -> None:
             assert reached(advice(seen), run.version) == [], name
 
 
+@pytest.mark.sweep
 def test_no_release_is_advised_that_a_front_end_on_the_stand_in_has_reached() -> None:
     for number, run in enumerate(load_runs(FIXTURES / "matrix" / STAND_IN)[::EACH]):
         for _, name, capture in islice(captures_of(run), number % EACH, None, EACH):

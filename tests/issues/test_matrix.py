@@ -36,6 +36,7 @@ def inspected(request: pytest.FixtureRequest) -> Run:
     return request.param, [*sent, *seen_with_script(request.param)]
 
 
+@pytest.mark.sweep
 def test_every_finding_of_a_real_release_has_an_entry(inspected: Run) -> None:
     unknown = [
         (one.script.name, str(one.endpoint), explain(finding))

@@ -72,6 +72,7 @@ def matrix() -> Iterator[Capture]:
                 yield capture
 
 
+@pytest.mark.sweep
 def test_one_finding_of_each_code_that_occurs_in_the_matrix() -> None:
     seen: set[Code] = set()
     for capture in matrix():

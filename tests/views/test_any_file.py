@@ -46,6 +46,7 @@ def inspected(content: bytes) -> Iterator[Inspection]:
             yield inspection
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("value", VALUES, ids=json.dumps)
 def test_any_value_under_any_key_is_audited(value: Any) -> None:
     for lines, place in kinds_of_places():

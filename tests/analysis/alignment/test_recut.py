@@ -50,6 +50,7 @@ def same(before: Inspection, after: Inspection) -> None:
         assert after.verdict.sentence == before.verdict.sentence
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("recut", [split, merged])
 def test_every_script_has_one_verdict_in_other_events(recut: Callable[[Capture, Random], Capture]) -> None:
     for number, capture in enumerate(streams()):

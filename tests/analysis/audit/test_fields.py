@@ -37,6 +37,7 @@ def contradicts(verdict: Verdict, rows: Sequence[FieldTexts]) -> bool:
     )
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("run", all_runs(), ids=lambda run: run.name)
 def test_no_field_of_the_matrix_is_red_beside_a_green_verdict(run: MatrixRun) -> None:
     captures = seen(run)

@@ -196,6 +196,7 @@ def attacked(captures: list[Capture], text: str, secret: str) -> tuple[Counter[s
     return leaks, tried, refused
 
 
+@pytest.mark.sweep
 def test_a_text_planted_at_any_place_is_not_in_the_copy() -> None:
     leaks, tried, refused = attacked(sample(), WORD, WORD)
     assert set(leaks) <= MODEL_NAMES

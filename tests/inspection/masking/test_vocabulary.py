@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
+
 from inspector.files.store import FIXTURES, load
 from inspector.inspection.masking.vocabulary import CHOSEN_NAMES, FREE, IDS, KEPT, KEYS, NAMES, WORDED
 from inspector.lab.results import captures_of, every_run
@@ -34,6 +36,7 @@ def unpublished(value: Any, key: str) -> Iterator[str]:
             return
 
 
+@pytest.mark.sweep
 def test_all_that_shipped_captures_have_is_published() -> None:
     captures = [capture for path in sorted(FIXTURES.glob("*.jsonl*")) for capture in load(path)]
     captures += [capture for run in every_run()[::10] for _, _, capture in captures_of(run)]

@@ -72,6 +72,7 @@ def sampled() -> Iterator[Inspection]:
                 yield inspect(capture, name=f"{run.name} {endpoint} {script}")
 
 
+@pytest.mark.sweep
 def test_all_advice_for_captures_of_the_matrix_is_the_same() -> None:
     named = 0
     for seen in sampled():
