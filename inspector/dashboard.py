@@ -33,6 +33,7 @@ from inspector.data.scan import Summary as LibrarySummary
 from inspector.data.scan import Tally as LibraryTally
 from inspector.data.scan import summarise as library_summary
 from inspector.data.scan.offers import SCANS_VARIABLE, offered_scans, open_row, scan_stamp
+from inspector.files.importers import FORMATS
 from inspector.files.store import Builtin, builtin
 from inspector.files.uploads import Shelf, Upload
 from inspector.fleet.doctor import CheckState, check_server
@@ -110,6 +111,7 @@ from inspector.warming import warmed
 
 __all__ = [
     "FAULTS",
+    "FORMATS",
     "LIBRARY_GROUPS",
     "LIBRARY_SORTS",
     "PROMPT_FILE_MIB",

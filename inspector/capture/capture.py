@@ -70,6 +70,7 @@ class Event(NamedTuple):
 STOPPED: Final = "stopped by the client"
 """Detail of an end that the recording program brought about itself."""
 _STOPPED: Final = frozenset({STOPPED, "stopped by you"})
+"""The details that say so in files from before the key `stopped`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,11 +84,8 @@ class End:
     """The transport's error message, empty for a proper end."""
     unread: str = ""
     """Why the recording ended before the response did, one sentence; empty when it holds all of it."""
-
-    @property
-    def stopped(self) -> bool:
-        """True if the user of this program ended the request: that says nothing about the server."""
-        return self.cut and self.detail in _STOPPED
+    stopped: bool = False
+    """True if the user of this program ended the request: that says nothing about the server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +194,8 @@ def end_line(end: End) -> str:
     row["end"] = "cut" if end.cut else "closed"
     if end.detail:
         row["detail"] = end.detail
+    if end.stopped:
+        row["stopped"] = True
     if end.unread:
         row["unread"] = end.unread
     return json.dumps(row)
@@ -359,7 +359,9 @@ def _line(row: object, name: str, number: int) -> Event | End:
         detail, unread = row.get("detail", ""), row.get("unread", "")
         if how not in ("closed", "cut") or not isinstance(detail, str) or not isinstance(unread, str):
             raise CaptureError(name, f'end is {_shown(how)}, not "closed" or "cut"', line=number)
-        return End(at_s=at_s, cut=how == "cut", detail=detail, unread=unread)
+        cut = how == "cut"
+        stopped = cut and row.get("stopped", detail in _STOPPED) is True
+        return End(at_s=at_s, cut=cut, detail=detail, unread=unread, stopped=stopped)
     for kind in EventKind:
         if isinstance(row.get(kind.value), str) and isinstance(text, str):
             return Event(row[kind.value], at_s, text, kind)

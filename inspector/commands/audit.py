@@ -24,6 +24,7 @@ from inspector.commands.shared import (
     tokens_known,
     write_text,
 )
+from inspector.files.importers import FORMATS
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.views.finding_groups import grouped, rest_words
 from inspector.views.prompt_rows import sentence_with_prompt
@@ -46,7 +47,7 @@ def add_parser(commands: Commands) -> None:
     parser = commands.add_parser(
         "audit",
         help="find lost, leaked and rejected tokens in captures",
-        description="Read captures (or curl output, HAR files, lists of token IDs) and list the findings.",
+        description=f"Read files and list the findings. A file is {FORMATS}.",
         epilog=_EXAMPLE,
         formatter_class=RawDescriptionHelpFormatter,
     )

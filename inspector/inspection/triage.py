@@ -4,13 +4,13 @@ The `diagnose` command and the Diagnose page both start here, so they give the s
 """
 
 import io
-import re
 from typing import Final
 
 from inspector.analysis.reading import read
 from inspector.capture.capture import Capture
 from inspector.capture.errors import CaptureError, InspectorError
 from inspector.files.compression import HEAD, decompress
+from inspector.files.importers import BEGINS
 from inspector.files.store import LIMIT_BYTES, loads
 from inspector.inspection.inspection import examine
 from inspector.issues import Because, Diagnosis, DiagnosisOutcome, diagnose_capture, diagnose_text
@@ -19,18 +19,13 @@ FOREIGN_LIMIT: Final = 64 * 2**20
 """A larger file is treated as a log, even if it begins like JSON or an event stream."""
 _HEAD: Final = 2**16
 _OWN: Final = b'"harmony_capture"'
-_BEGINS: Final = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*"
-    rb"(?:[{\[]|HTTP/[0-9.]+ [0-9]|(?:data|event|id|retry)?: ?|[0-9]{1,6}(?:[\s,]+[0-9]{1,6}){3})"
-)
-"""How captures and other files with a response begin: JSON, an event stream, a list of token IDs."""
 _BESIDE: Final = 64 * 2**10
 """Up to so many bytes are one response, whose own text may show what no finding explains."""
 
 
 def may_be_capture(head: bytes) -> bool:
     """True if bytes begin like a capture, or like another file with a response."""
-    return _BEGINS.match(head) is not None
+    return BEGINS.match(head) is not None
 
 
 def most_bytes(head: bytes) -> int:

@@ -16,8 +16,8 @@ from pages.ui.state import Place, Session, went_back
 
 REPORT_WARNING = "API keys are removed; prompts and responses are not. Read it before you publish it."
 
-_KINDS = (
-    "A capture, `curl -N` output, a HAR file, a list of token IDs or a server log; also gzip or zstd. "
+_FORMATS = (
+    f"{dashboard.FORMATS[0].upper()}{dashboard.FORMATS[1:]}; also gzip or zstd. "
     "Files stay in this session, on this machine."
 )
 _ADDRESS = re.compile(r"((?:https?://|www\.)[^\s`]*[^\s`.,;:!?'\")\]])", re.IGNORECASE)
@@ -59,7 +59,7 @@ def uploads(session: Session) -> list[str]:
             accept_multiple_files=True,
             max_upload_size=_LIMIT_MB,
             key="replay_files",
-            help=_KINDS,
+            help=_FORMATS,
         )
     known = session.refused
     session.refused = {

@@ -292,7 +292,7 @@ def test_a_run_that_the_user_stopped_is_no_failure() -> None:
     for event in capture.events[:6]:
         registry.event(run.id, event)
     assert run.silence_s() < 60
-    run.closed(End(at_s=1.0, cut=True, detail="stopped by the client"))
+    run.closed(End(at_s=1.0, cut=True, detail="stopped by the client", stopped=True))
     run.finish(Outcome(kind=OutcomeKind.STOPPED_BY_USER, failure="stopped by you"))
     with raw_server({"/v1/models": lambda _: [page(200, MODELS, "application/json")]}) as server:
         app = AppTest.from_file(ROOT / "pages" / "live.py", default_timeout=60)

@@ -11,35 +11,49 @@ from typing import Final
 from inspector.capture.bounds import CAPTURES, over
 from inspector.capture.capture import ENDPOINT_GUESSED, Capture, Endpoint, Event, EventKind, Header
 from inspector.capture.errors import CaptureError
-from inspector.files.importers.payloads import KINDS, answer
+from inspector.files.importers.importer import Content, Importer
+from inspector.files.importers.payloads import Answer, answer
 
+_BEGINS: Final = re.compile(rb"\s*(?:HTTP/[0-9.]+ [0-9]{3}|(?:data|event|id|retry)?:)")
 _HEADERS: Final = re.compile(rb"HTTP/[0-9.]+ ([0-9]{3})[^\n]*\n(?:[^\r\n]+\r?\n)*(?:\r?\n|\Z)")
 
 
-def read_dump(content: bytes, name: str) -> list[Capture]:
+def sniff(content: Content) -> bool:
+    """True for what begins as an event stream or as HTTP headers do."""
+    return _BEGINS.match(content.data) is not None
+
+
+def read(content: Content) -> list[Capture]:
     """The responses in a file; several if they were appended to each other (`curl -N ... >> file`).
 
     Raises CaptureError if nothing in it comes from one of vLLM's endpoints.
     """
-    status, at = None, len(content) - len(content.lstrip())
-    while found := _HEADERS.match(content, at):  # 100 Continue, a proxy's CONNECT and redirects come first
-        status, at = int(found[1]), found.end()
-    body = content[at:] if at else content
-    read = answer(body, name)
-    endpoint, notes = read.endpoint, read.notes
-    refused = read.failed or (status is not None and status >= 400)
-    if endpoint is None and refused:
+    return read_dump(content.data, content)
+
+
+def read_dump(dump: bytes, content: Content) -> list[Capture]:
+    """The same for the part of a file's content that is the dump."""
+    status, at = None, len(dump) - len(dump.lstrip())
+    while headers := _HEADERS.match(dump, at):  # 100 Continue, a proxy's CONNECT and redirects come first
+        status, at = int(headers[1]), headers.end()
+    return captures_of(answer(dump[at:] if at else dump, content.name), content, status)
+
+
+def captures_of(response: Answer, content: Content, status: int | None = None) -> list[Capture]:
+    """One capture for each of the responses that a body consists of."""
+    endpoint, notes, name = response.endpoint, response.notes, content.name
+    rejected = response.failed or (status is not None and status >= 400)
+    if endpoint is None and rejected:
         endpoint, notes = Endpoint.CHAT, (*notes, ENDPOINT_GUESSED)
-    if endpoint is None and not read.events:
+    if endpoint is None and not response.events:
         raise CaptureError(name, "headers without a body; let curl finish and save the output again")
     if endpoint is None:
-        why = f"contains no event or body of chat completions, Responses or completions; use {KINDS}"
-        raise CaptureError(name, why)
-    parts = _answers(read.events)
+        raise content.unsupported("contains no event or body of chat completions, Responses or completions")
+    parts = _answers(response.events)
     if len(parts) > CAPTURES:
         raise CaptureError(name, over(CAPTURES, "responses"))
     source = "curl -i dump" if status is not None else "curl dump"
-    header = Header(endpoint=endpoint, model=read.model, status=status, source=source)
+    header = Header(endpoint=endpoint, model=response.model, status=status, source=source)
     return [Capture(header=header, events=events, notes=notes) for events in parts]
 
 
@@ -50,3 +64,15 @@ def _answers(events: Sequence[Event]) -> list[list[Event]]:
     if len(parts) > 1 and all(event.kind is EventKind.COMMENT for event in parts[-1]):
         parts[-2:] = [parts[-2] + parts[-1]]
     return parts
+
+
+CURL: Final = Importer(
+    name="curl",
+    label="curl -N output",
+    files="output of `curl -N`, with or without `-i`",
+    becomes="events without times; the endpoint is detected from the payloads, the status from the headers",
+    suffixes=(".txt", ".sse"),
+    begins=rb"HTTP/[0-9.]+ [0-9]|(?:data|event|id|retry)?:",
+    sniff=sniff,
+    read=read,
+)

@@ -17,6 +17,7 @@ from inspector.capture.bounds import CAPTURES, over
 from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.capture.errors import CaptureError
 from inspector.capture.redaction import redact
+from inspector.files.importers.importer import Content, Importer
 from inspector.files.importers.payloads import Answer, answer, as_time, shown, told
 from inspector.protocol.wire.endpoints import endpoint_of_path
 
@@ -24,16 +25,16 @@ _NAMELESS: Final = "message"
 """What a browser calls an event without an `event` field."""
 
 
-def is_har(row: Mapping[str, Any]) -> bool:
+def sniff(content: Content) -> bool:
     """True for an object with a list `log.entries`."""
-    return isinstance(_object(row, "log").get("entries"), list)
+    return isinstance(_object(content.row, "log").get("entries"), list)
 
 
-def read_har(row: Mapping[str, Any], name: str) -> list[Capture]:
+def read(content: Content) -> list[Capture]:
     """The captures of a HAR file in its order; raises CaptureError if no entry is one."""
     captures: list[Capture] = []
     empty = 0
-    entries = row["log"]["entries"]
+    name, entries = content.name, content.row["log"]["entries"]
     if len(entries) > CAPTURES:
         raise CaptureError(name, over(CAPTURES, "entries"))
     for at, entry in enumerate(entries):
@@ -41,11 +42,15 @@ def read_har(row: Mapping[str, Any], name: str) -> list[Capture]:
             raise CaptureError(
                 name, f"log.entries[{at}] is {shown(entry)}, not an object; export the HAR file again"
             )
-        read = _answer(entry, f"{name}: log.entries[{at}]")
-        endpoint = read.endpoint or _endpoint_of_request(entry, read)
+        response = _answer(entry, f"{name}: log.entries[{at}]")
+        endpoint = response.endpoint or _endpoint_of_request(entry, response)
         if endpoint is not None:
-            captures.append(_capture(entry, endpoint, read))
-        elif not read.events and _path_endpoint(entry) and _object(entry, "request").get("method") == "POST":
+            captures.append(_capture(entry, endpoint, response))
+        elif (
+            not response.events
+            and _path_endpoint(entry)
+            and _object(entry, "request").get("method") == "POST"
+        ):
             empty += 1
     if captures:
         return captures
@@ -66,12 +71,12 @@ def _path_endpoint(entry: Mapping[str, Any]) -> Endpoint | None:
     return endpoint_of_path(url) if isinstance(url, str) else None
 
 
-def _endpoint_of_request(entry: Mapping[str, Any], read: Answer) -> Endpoint | None:
+def _endpoint_of_request(entry: Mapping[str, Any], response: Answer) -> Endpoint | None:
     """The requested endpoint, if the response does not show it: an error, or a stream without payloads."""
     status = _status(entry)
-    streamed = any(event.kind is not EventKind.BODY for event in read.events)
-    odd = read.failed or streamed or (status is not None and status >= 400)
-    return _path_endpoint(entry) if read.events and odd else None
+    streamed = any(event.kind is not EventKind.BODY for event in response.events)
+    odd = response.failed or streamed or (status is not None and status >= 400)
+    return _path_endpoint(entry) if response.events and odd else None
 
 
 def _status(entry: Mapping[str, Any]) -> int | None:
@@ -88,30 +93,30 @@ def _answer(entry: Mapping[str, Any], place: str) -> Answer:
             body = binascii.a2b_base64(body)
         except binascii.Error as error:
             raise CaptureError(place, "its content is damaged base64; export the HAR file again") from error
-    read = answer(body, place)
+    response = answer(body, place)
     messages = entry.get("_eventSourceMessages")
     if isinstance(messages, list) and messages and all(isinstance(one, dict) for one in messages):
-        return _timed(read, messages, _started(entry))
-    return read
+        return _timed(response, messages, _started(entry))
+    return response
 
 
-def _timed(read: Answer, messages: Sequence[Mapping[str, Any]], started: datetime | None) -> Answer:
+def _timed(response: Answer, messages: Sequence[Mapping[str, Any]], started: datetime | None) -> Answer:
     """The response with the times of DevTools' messages, which also replace a missing body."""
     times = [None if started is None else _seconds(message.get("time"), started) for message in messages]
-    if not read.events:
+    if not response.events:
         names = [message.get("eventName") for message in messages]
         named = [name if isinstance(name, str) and name != _NAMELESS else "" for name in names]
         texts = [message.get("data") for message in messages]
         together = zip(texts, times, named, strict=True)
         return told([Event(text, at_s, name) for text, at_s, name in together if isinstance(text, str)])
-    sent = [at for at, event in enumerate(read.events) if event.kind is EventKind.SSE]
+    sent = [at for at, event in enumerate(response.events) if event.kind is EventKind.SSE]
     if len(sent) == len(messages) and all(
-        message.get("data", read.events[at].data) == read.events[at].data
+        message.get("data", response.events[at].data) == response.events[at].data
         for at, message in zip(sent, messages, strict=True)
     ):  # a sanitized export leaves out the data
         for at, at_s in zip(sent, times, strict=True):
-            read.events[at] = read.events[at]._replace(at_s=at_s)
-    return read
+            response.events[at] = response.events[at]._replace(at_s=at_s)
+    return response
 
 
 def _seconds(time: object, started: datetime) -> float | None:
@@ -127,7 +132,7 @@ def _started(entry: Mapping[str, Any]) -> datetime | None:
         return None
 
 
-def _capture(entry: Mapping[str, Any], endpoint: Endpoint, read: Answer) -> Capture:
+def _capture(entry: Mapping[str, Any], endpoint: Endpoint, body: Answer) -> Capture:
     request = _request(entry)
     model, started, response = request.get("model"), _started(entry), _object(entry, "response")
     words = next(
@@ -137,13 +142,13 @@ def _capture(entry: Mapping[str, Any], endpoint: Endpoint, read: Answer) -> Capt
     header = Header(
         endpoint=endpoint,
         request=request,
-        model=model if isinstance(model, str) else read.model,
+        model=model if isinstance(model, str) else body.model,
         status=_status(entry),
         started_at=started.isoformat() if started else None,
         source="HAR file",
     )
     end = End(at_s=None if total_ms is None else round(total_ms / 1000, 6), cut=bool(words), detail=words)
-    return Capture(header=header, events=read.events, end=end, notes=read.notes)
+    return Capture(header=header, events=body.events, end=end, notes=body.notes)
 
 
 def _request(entry: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,3 +158,18 @@ def _request(entry: Mapping[str, Any]) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return redact(body) if isinstance(body, dict) else {}
+
+
+HAR: Final = Importer(
+    name="har",
+    label="a HAR file",
+    files="a HAR file",
+    becomes=(
+        "one capture for each vLLM response in it; with times if Chromium's DevTools stored them "
+        "(`_eventSourceMessages`)"
+    ),
+    suffixes=(".har",),
+    begins=rb"\{",
+    sniff=sniff,
+    read=read,
+)

@@ -12,54 +12,87 @@ from typing import Any, Final
 from inspector.capture.bounds import TOKENS, over
 from inspector.capture.capture import Capture, Endpoint, Event, Header
 from inspector.capture.errors import CaptureError
-from inspector.files.importers.payloads import KINDS, shown
+from inspector.files.importers.importer import Content, Importer
+from inspector.files.importers.payloads import shown
+from inspector.protocol.wire.endpoints import endpoint_of_payload
 
 ID_KEYS: Final = ("token_ids", "output_token_ids", "tokens")
 """Keys of a JSON object that may contain the IDs."""
 
-_OF_TEXT: Final = b"0123456789+-,; \t\r\n[]()"
 _SPACES: Final = bytes.maketrans(b",;\t\r\n[]()", b" " * 9)
 _DIGITS: Final = 4000  # Python reads 4300
 _NUMBER: Final = re.compile(rb"[+-]?[0-9]{1,%d}" % _DIGITS)
 _CUT: Final = "The list has no closing bracket: it is truncated, perhaps inside its last number."
 
 
-def read_id_list(items: Sequence[Any], text: str, name: str, source: str = "list of token ids") -> Capture:
+def sniff(content: Content) -> bool:
+    """True for a JSON list, an object with IDs that is no payload, and a text of numbers."""
+    if content.items is not None:
+        return True
+    if content.json_error is not None:  # "[1 2" too, but no list in a list
+        cut = content.is_numeric and not content.has_too_many_numbers
+        return cut and b"[[" not in content.data.translate(None, b" \t\r\n")
+    if content.begins_as_json:
+        return _key(content.row) is not None and endpoint_of_payload(content.row) is None
+    return content.is_numeric
+
+
+def read(content: Content) -> list[Capture]:
+    """The list; raises CaptureError for anything in it that is not an ID."""
+    if content.items is not None:
+        return [_list(content.items, content.data.decode("utf-8", "replace").strip(), content)]
+    if (key := _key(content.row)) is not None:
+        ids = content.row[key]
+        return [_list(ids, json.dumps(ids), content, f"{key} of a JSON object")]
+    return [_text(content)]
+
+
+def _key(row: Mapping[str, Any]) -> str | None:
+    return next((key for key in ID_KEYS if isinstance(row.get(key), list)), None)
+
+
+def _list(items: Sequence[Any], text: str, content: Content, source: str = "list of token ids") -> Capture:
     """A JSON list that reads as `text`."""
     if not items:
-        raise CaptureError(name, f"the list is empty; use {KINDS}")
+        raise content.unsupported("the list is empty")
     if len(items) > TOKENS:
-        raise CaptureError(name, over(TOKENS, "token IDs"))
+        raise CaptureError(content.name, over(TOKENS, "token IDs"))
     if set(map(type, items)) != {int}:
         at, item = next((at, item) for at, item in enumerate(items) if type(item) is not int)
-        raise CaptureError(name, f"item {at} of the list is {shown(item)}, not a token ID; use integers")
+        why = f"item {at} of the list is {shown(item)}, not a token ID; use integers"
+        raise CaptureError(content.name, why)
     header = Header(endpoint=Endpoint.TOKENS, source=source)
     return Capture(header=header, events=[Event(text)])
 
 
-def read_id_object(row: Mapping[str, Any], name: str) -> Capture:
-    """A JSON object with IDs under one of `ID_KEYS`."""
-    key = next(key for key in ID_KEYS if isinstance(row.get(key), list))
-    return read_id_list(row[key], json.dumps(row[key]), name, f"{key} of a JSON object")
-
-
-def is_id_text(content: bytes) -> bool:
-    """True if the content has only numbers and separators."""
-    return not content[:4096].translate(None, _OF_TEXT) and not content.translate(None, _OF_TEXT)
-
-
-def read_id_text(content: bytes, name: str) -> Capture:
+def _text(content: Content) -> Capture:
     """IDs separated by spaces, commas, semicolons, line breaks or brackets."""
-    words = content.translate(_SPACES).split(maxsplit=TOKENS)
+    data = content.data
+    words = data.translate(_SPACES).split(maxsplit=TOKENS)
     if len(words) > TOKENS:
-        raise CaptureError(name, over(TOKENS, "token IDs"))
-    plain = b"-" not in content and b"+" not in content and max(map(len, words), default=0) <= _DIGITS
+        raise CaptureError(content.name, over(TOKENS, "token IDs"))
+    plain = b"-" not in data and b"+" not in data and max(map(len, words), default=0) <= _DIGITS
     bad = None if plain else next((word for word in words if not _NUMBER.fullmatch(word)), None)
     if bad is not None:
         item = shown(bad.decode("ascii"))
         why = f"{item} is not a token ID; separate IDs with spaces, commas or line breaks"
-        raise CaptureError(name, why)
+        raise CaptureError(content.name, why)
     ids = [int(word) for word in words]
-    capture = read_id_list(ids, json.dumps(ids), name, "text list of token ids")
-    cut = content.lstrip().startswith((b"[", b"(")) and not content.rstrip().endswith((b"]", b")"))
+    capture = _list(ids, json.dumps(ids), content, "text list of token ids")
+    cut = data.lstrip().startswith((b"[", b"(")) and not data.rstrip().endswith((b"]", b")"))
     return replace(capture, notes=(_CUT,)) if cut else capture
+
+
+IDS: Final = Importer(
+    name="ids",
+    label="a list of token IDs",
+    files=(
+        "token IDs: a JSON list, an object with `token_ids`, `output_token_ids` or `tokens`, or text with "
+        "spaces, commas, line breaks or brackets"
+    ),
+    becomes="a `tokens` capture with one event, the list",
+    suffixes=(".json", ".txt"),
+    begins=rb"[\[{]|[0-9]{1,6}(?:[\s,]+[0-9]{1,6}){3}",
+    sniff=sniff,
+    read=read,
+)

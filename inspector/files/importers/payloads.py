@@ -5,7 +5,7 @@ Raises only for invalid JSON where JSON is required.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from inspector.capture.bounds import EVENTS, LINES, over
@@ -13,9 +13,6 @@ from inspector.capture.capture import Endpoint, Event, EventKind
 from inspector.capture.errors import CaptureError
 from inspector.protocol.wire.endpoints import DONE, endpoint_of_payload
 from inspector.protocol.wire.sse import LIMIT_BYTES, SseDecoder, SseItem
-
-KINDS: Final = "a capture, curl -N output, a HAR file, a list of token IDs or a vLLM log"
-"""The supported formats, for error messages."""
 
 _SLICE: Final = 2**20
 _STREAM: Final = re.compile(rb"(?:data|event|id|retry)?:")
@@ -90,15 +87,16 @@ def is_error(payload: object) -> bool:
     return set(payload) == {"detail"}
 
 
-def answer(body: bytes, name: str) -> Answer:
+def answer(body: bytes, name: str, payload: Mapping[str, Any] | None = None) -> Answer:
     """An HTTP body to events without times: a stream to its events, anything else to one `BODY`.
 
-    Raises CaptureError for a stream of more lines or events than are read; `name` is for that.
+    `payload` is what the body parses to, where that is known. Raises CaptureError for a stream of more lines
+    or events than are read; `name` is for that.
     """
     if _STREAM.match(body, len(body) - len(body.lstrip(b"\xef\xbb\xbf \t\r\n"))):
         return stream_answer(body, name)
     text = body.decode("utf-8", "replace").removeprefix("\ufeff").strip()
-    return told([Event(text, kind=EventKind.BODY)] if text else [])
+    return told([Event(text, kind=EventKind.BODY)] if text else [], payload=payload)
 
 
 def stream_answer(body: bytes, name: str) -> Answer:
@@ -119,20 +117,25 @@ def stream_answer(body: bytes, name: str) -> Answer:
     return told([Event(item.data, None, item.name, kinds[item.comment]) for item in items + rest], notes)
 
 
-def told(events: Sequence[Event], notes: Sequence[str] = ()) -> Answer:
-    """The events with the facts from their payloads, up to the first that shows the endpoint."""
+def told(
+    events: Sequence[Event], notes: Sequence[str] = (), payload: Mapping[str, Any] | None = None
+) -> Answer:
+    """The events with the facts from their payloads, up to the first that shows the endpoint.
+
+    `payload` is that of the only event, where it is known.
+    """
     failed = False
     for event in events:
         if event.kind is EventKind.COMMENT or event.data == DONE:
             continue
         try:
-            payload = json.loads(event.data)
+            parsed = json.loads(event.data) if payload is None else payload
         except (ValueError, RecursionError):
             continue
-        failed = failed or is_error(payload)
-        endpoint = endpoint_of_payload(payload, event.name)
+        failed = failed or is_error(parsed)
+        endpoint = endpoint_of_payload(parsed, event.name)
         if endpoint is not None:
-            inner = payload.get("response", payload) if isinstance(payload, dict) else None
+            inner = parsed.get("response", parsed) if isinstance(parsed, dict) else None
             model = inner.get("model") if isinstance(inner, dict) else None
             words = model if isinstance(model, str) else None
             return Answer(list(events), endpoint, words, failed, tuple(notes))

@@ -9,19 +9,22 @@ from typing import Any, Final
 
 from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.capture.errors import CaptureError
+from inspector.files.importers.importer import Content, Importer
 from inspector.files.importers.payloads import as_time, shown
 from inspector.protocol.wire.endpoints import endpoint_of_path
 
 _REST: Final = ("id:", "retry:")
 
 
-def is_recorded(row: Mapping[str, Any]) -> bool:
-    """True for an object of this kind."""
+def sniff(content: Content) -> bool:
+    """True for an object with `lines` and a path as `endpoint`."""
+    row = content.row
     return isinstance(row.get("lines"), list) and isinstance(row.get("endpoint"), str)
 
 
-def read_recorded(row: Mapping[str, Any], name: str) -> Capture:
+def read(content: Content) -> list[Capture]:
     """One recording; raises CaptureError for an invalid line or endpoint."""
+    row, name = content.row, content.name
     endpoint = endpoint_of_path(row["endpoint"])
     if endpoint is None:
         raise CaptureError(
@@ -49,11 +52,8 @@ def read_recorded(row: Mapping[str, Any], name: str) -> Capture:
         events.append(Event("\n".join(body), at_s, kind=EventKind.BODY))
     error = row.get("error")
     detail = error if isinstance(error, str) else "" if error is None else shown(error)
-    return Capture(
-        header=_header(row, endpoint),
-        events=events,
-        end=End(at_s=at_s, cut=error is not None, detail=detail),
-    )
+    end = End(at_s=at_s, cut=error is not None, detail=detail)
+    return [Capture(header=_header(row, endpoint), events=events, end=end)]
 
 
 def _header(row: Mapping[str, Any], endpoint: Endpoint) -> Header:
@@ -72,3 +72,18 @@ def _header(row: Mapping[str, Any], endpoint: Endpoint) -> Header:
         source="lab recording",
         script=ids,
     )
+
+
+RECORDED: Final = Importer(
+    name="recorded",
+    label="",
+    files=(
+        "JSON files of the first lab recordings (`server`, `endpoint`, `request`, `status`, `lines`, "
+        "`error`, `script`)"
+    ),
+    becomes="a capture with times",
+    suffixes=(".json",),
+    begins=rb"\{",
+    sniff=sniff,
+    read=read,
+)

@@ -13,11 +13,16 @@ from typing import Final
 from inspector.capture.bounds import CAPTURES, TOKENS, over
 from inspector.capture.capture import Capture, Endpoint, Event, Header
 from inspector.capture.errors import CaptureError
+from inspector.files.importers.importer import Content, Importer
 
 _MARK: Final = "output_token_ids: "
 _START: Final = re.compile(r"Generated response (\S+?)( \(streaming (?:delta|complete)\))?(?: details)?: ")
 _IDS: Final = r"((?:-?[0-9]{1,4000}(?:, ?-?[0-9]{1,4000})*,?)?)"
 _LIST: Final = re.compile(rf"[\[(]{_IDS}[\])](?:, finish_reason: \S+)?\s*(?:\x1b\[[0-9;]*m)?\s*")
+_HEAD: Final = 65536
+_SERVER_LINE: Final = re.compile(
+    rb"vLLM API server version |\((?:APIServer|EngineCore)[^()\n]{0,40} ?pid=[0-9]"
+)
 _VERSION: Final = re.compile(r"vLLM API server version ([0-9][\w.+-]*)")
 _BOUND: Final = re.compile(r"'max_log_len': ([0-9]{1,9})")
 _LEFT_OUT: Final = "Skipped {} streamed responses, because vLLM logs only some of their token IDs."
@@ -25,14 +30,19 @@ _BROKEN: Final = "Skipped {} truncated lines with token IDs."
 _BOUNDED: Final = "The server ran with --max-log-len {}: later token IDs are not in the log."
 
 
-def is_server_log(content: bytes) -> bool:
+def sniff(content: Content) -> bool:
     """True if a line has the token IDs of a response."""
-    return _MARK.encode() in content and b"Generated response " in content
+    return content.is_text and _MARK.encode() in content.data and b"Generated response " in content.data
 
 
-def read_server_log(content: bytes, name: str) -> list[Capture]:
+def is_log_without_ids(content: Content) -> bool:
+    """True if the head has a line of vLLM's servers."""
+    return content.is_text and _SERVER_LINE.search(content.data, 0, _HEAD) is not None
+
+
+def read(content: Content) -> list[Capture]:
     """One capture per response, in log order; raises CaptureError if all of them were streamed."""
-    text = content.decode("utf-8", "replace")
+    text, name = content.data.decode("utf-8", "replace"), content.name
     version = found[1] if (found := _VERSION.search(text)) else None
     bound = int(found[1]) if (found := _BOUND.search(text)) else None
     answers: list[tuple[str, list[int]]] = []
@@ -80,3 +90,20 @@ def _nothing(streamed: int) -> str:
         f"contains only streamed responses ({streamed}), for which vLLM logs only some of the token IDs; "
         "log with stream: false, or record the stream with return_token_ids"
     )
+
+
+SERVER_LOG: Final = Importer(
+    name="server_log",
+    label="a vLLM log",
+    files=(
+        "a vLLM server log with `output_token_ids` (`--enable-log-requests --enable-log-outputs`, newer "
+        "releases at debug level)"
+    ),
+    becomes=(
+        "a `tokens` capture for each unstreamed response. For streamed responses vLLM logs only the token "
+        "IDs of steps that delivered text, so these are skipped with a note"
+    ),
+    suffixes=(".log", ".txt"),
+    sniff=sniff,
+    read=read,
+)

@@ -142,7 +142,7 @@ class _Exchange:
                     problem = await self._consume(self._resume(client))
             finally:
                 self.recorder.keep_open = False
-                self.recorder.close(problem.sentence if problem else STOPPED)
+                self.recorder.close(problem.sentence if problem else STOPPED, stopped=problem is None)
         return None if self.refuses_ids else problem or unfinished(self.recorder, self.server, self.spec)
 
     async def _consume(self, stream: AsyncIterator[object]) -> Problem | None:

@@ -132,8 +132,8 @@ class Recorder:
         self._sse = None
         self._raw.clear()
 
-    def close(self, detail: str = "") -> None:
-        """The body ended: properly, or with `detail`, the words for what cut it."""
+    def close(self, detail: str = "", *, stopped: bool = False) -> None:
+        """The body ended: properly, or cut because of `detail`; `stopped` if the user ended the request."""
         if self.closed:
             return
         at_s = self._clock() - self._started_s
@@ -151,7 +151,14 @@ class Recorder:
             self._send(run, Event(self.body, at_s, "", EventKind.BODY))
         # What follows [DONE] is of no interest to clients: they close, and that is a proper end.
         cut = bool(detail) and not self.done
-        self._sink.ended(run, End(at_s=at_s, cut=cut, detail=detail if cut else "", unread=self.unread))
+        end = End(
+            at_s=at_s,
+            cut=cut,
+            detail=detail if cut else "",
+            unread=self.unread,
+            stopped=cut and stopped,
+        )
+        self._sink.ended(run, end)
 
     def _open(self) -> str:
         if self.run is None:

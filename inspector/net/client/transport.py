@@ -98,7 +98,7 @@ class RecordingTransport(httpx.BaseTransport):
         try:
             response = self._inner.handle_request(request)
         except BaseException as error:
-            recorder.close(_words(error))
+            _cut(recorder, error)
             raise
         if is_redirect(response):  # not the answer yet: the request is sent again
             return response
@@ -127,7 +127,7 @@ class _Recorded(httpx.SyncByteStream):
                 self._recorder.chunk(chunk)
                 yield chunk
         except httpx.TransportError as error:
-            self._recorder.close(_words(error))
+            _cut(self._recorder, error)
             raise
         self._recorder.close()
 
@@ -158,7 +158,7 @@ class AsyncRecordingTransport(httpx.AsyncBaseTransport):
         try:
             response = await self._inner.handle_async_request(request)
         except BaseException as error:
-            recorder.close(_words(error))
+            _cut(recorder, error)
             raise
         if is_redirect(response):
             return response
@@ -189,7 +189,7 @@ class _AsyncRecorded(httpx.AsyncByteStream):
                 self._recorder.chunk(chunk)
                 yield chunk
         except (httpx.TransportError, asyncio.CancelledError) as error:
-            self._recorder.close(_words(error))
+            _cut(self._recorder, error)
             raise
         self._recorder.close()
 
@@ -208,15 +208,17 @@ class _AsyncRecorded(httpx.AsyncByteStream):
                     async for chunk in self._chunks:
                         self._recorder.chunk(chunk)
                 except httpx.TransportError as error:
-                    self._recorder.close(_words(error))
+                    _cut(self._recorder, error)
                 else:
                     self._recorder.close()
 
 
-def _words(error: BaseException) -> str:
+def _cut(recorder: Recorder, error: BaseException) -> None:
+    """The body ended with an error, or because the user of this program ended the request."""
     if isinstance(error, asyncio.CancelledError | GeneratorExit | KeyboardInterrupt):
-        return STOPPED
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        recorder.close(STOPPED, stopped=True)
+    else:
+        recorder.close(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
 
 
 class FileSink:
@@ -288,8 +290,8 @@ class _Quiet(Recorder):
     def chunk(self, raw: bytes) -> None:
         self._guarded(lambda: super(_Quiet, self).chunk(raw))
 
-    def close(self, detail: str = "") -> None:
-        self._guarded(lambda: super(_Quiet, self).close(detail))
+    def close(self, detail: str = "", *, stopped: bool = False) -> None:
+        self._guarded(lambda: super(_Quiet, self).close(detail, stopped=stopped))
 
     def _guarded(self, step: Callable[[], None]) -> None:
         try:

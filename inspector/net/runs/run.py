@@ -25,7 +25,7 @@ from inspector.capture.errors import CaptureError, StoreError
 from inspector.capture.tokens import Tokens
 from inspector.files.store import CaptureWriter, open_writer
 from inspector.inspection.inspection import Examined, examine
-from inspector.net.client.outcome import Outcome
+from inspector.net.client.outcome import Outcome, OutcomeKind
 from inspector.net.runs.event_log import PackedEvents
 from inspector.views.payload import Ribbon
 from inspector.views.strip import ribbon
@@ -189,7 +189,9 @@ class Run:
         if self.end is None:
             if self.state is RunState.WAITING:
                 self.opened(self.header)
-            self.closed(End(at_s=None, cut=True, detail=outcome.failure or "it never started"))
+            detail = outcome.failure or "it never started"
+            stopped = outcome.kind is OutcomeKind.STOPPED_BY_USER
+            self.closed(End(at_s=None, cut=True, detail=detail, stopped=stopped))
         with self.lock:
             self.outcome = outcome
             self.state = RunState.ENDED

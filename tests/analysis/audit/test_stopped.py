@@ -16,14 +16,14 @@ STEPS: list[Step] = [
 ]
 
 
-def stopped(detail: str, steps: list[Step] = STEPS) -> inspector.Inspection:
+def inspected(*, stopped: bool, detail: str = "", steps: list[Step] = STEPS) -> inspector.Inspection:
     capture = chat(steps, finish=None, done=False)
-    return inspector.inspect(replace(capture, end=End(at_s=1.0, cut=True, detail=detail)))
+    end = End(at_s=1.0, cut=True, detail=detail, stopped=stopped)
+    return inspector.inspect(replace(capture, end=end))
 
 
-@pytest.mark.parametrize("detail", ["stopped by the client", "stopped by you"])
-def test_a_response_that_the_user_stopped_is_not_disconnected(detail: str) -> None:
-    seen = stopped(detail)
+def test_a_response_that_the_user_stopped_is_not_disconnected() -> None:
+    seen = inspected(stopped=True)
     assert seen.findings == []
     assert seen.verdict.level is Level.CLEAN
     count = len(seen.reading.choice.tokens)
@@ -32,21 +32,38 @@ def test_a_response_that_the_user_stopped_is_not_disconnected(detail: str) -> No
 
 def test_what_was_lost_before_is_told() -> None:
     steps = [*STEPS, (" three", {}), (" four", {"content": " four"})]
-    seen = stopped("stopped by the client", steps)
+    seen = inspected(stopped=True, steps=steps)
     assert [finding.kind for finding in seen.findings] == [Kind.DROPPED]
     assert seen.verdict.level is Level.ERROR
     assert seen.verdict.why.startswith("Stopped by you after ")
 
 
 def test_a_connection_that_broke_is_still_disconnected() -> None:
-    for detail in ("peer closed connection", "the client closed the connection", ""):
-        assert [finding.kind for finding in stopped(detail).findings] == [Kind.DISCONNECTED]
+    for detail in ("peer closed connection", "the client closed the connection", "stopped by you", ""):
+        seen = inspected(stopped=False, detail=detail)
+        assert [finding.kind for finding in seen.findings] == [Kind.DISCONNECTED]
 
 
 def test_the_end_of_a_file_says_so_too() -> None:
-    capture = replace(
-        chat(STEPS, finish=None, done=False), end=End(at_s=1.0, cut=True, detail="stopped by the client")
-    )
+    end = End(at_s=1.0, cut=True, detail="any words", stopped=True)
+    capture = replace(chat(STEPS, finish=None, done=False), end=end)
     lines = "".join(f"{line}\n" for line in dashboard.render(capture)).encode()
     [again] = inspector.loads(lines, "run.jsonl")
-    assert inspector.inspect(again).findings == []
+    assert again.end == end
+
+
+@pytest.mark.parametrize(
+    ("line", "stopped"),
+    [
+        ('{"t": 1.0, "end": "cut", "detail": "stopped by the client"}', True),
+        ('{"t": 1.0, "end": "cut", "detail": "stopped by you"}', True),
+        ('{"t": 1.0, "end": "cut", "detail": "stopped by you", "stopped": false}', False),
+        ('{"t": 1.0, "end": "cut", "detail": "peer closed connection"}', False),
+        ('{"t": 1.0, "end": "closed", "stopped": true}', False),
+        ('{"t": 1.0, "end": "cut", "stopped": "yes"}', False),
+    ],
+)
+def test_files_from_before_the_key_say_so_in_words(line: str, stopped: bool) -> None:
+    [capture] = inspector.loads(f'{{"harmony_capture": 1, "endpoint": "chat"}}\n{line}\n'.encode(), "f")
+    assert capture.end is not None
+    assert capture.end.stopped is stopped

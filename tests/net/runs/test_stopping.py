@@ -44,6 +44,7 @@ def test_stop_during_prefill_tells_the_server_and_keeps_a_capture(folder: Path) 
     assert capture.end is not None
     assert capture.end.cut
     assert capture.end.detail == "stopped by the client"
+    assert capture.end.stopped
 
 
 def test_stop_in_mid_stream_keeps_what_had_come(folder: Path) -> None:
