@@ -73,10 +73,10 @@ from inspector.issues import (
 )
 from inspector.lab.changes import change_sentence, shifts, twin_of
 from inspector.lab.probing import script_asks, script_controls
+from inspector.lab.results import NO_CAPTURE, one_each
 from inspector.lab.results import Run as MatrixRun
 from inspector.lab.results import capture_of as matrix_capture
 from inspector.lab.results import every_run as matrix_runs
-from inspector.lab.results import one_each
 from inspector.lab.score import Outcome
 from inspector.lab.scripts import Script, ScriptClass
 from inspector.lab.scripts import load as lab_scripts
@@ -114,6 +114,7 @@ __all__ = [
     "FORMATS",
     "LIBRARY_GROUPS",
     "LIBRARY_SORTS",
+    "NO_CAPTURE",
     "PROMPT_FILE_MIB",
     "RUNS_AT_MOST",
     "SCANS_VARIABLE",

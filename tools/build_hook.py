@@ -1,9 +1,17 @@
-"""Tells the build backend the dependencies: the requirements files are their one list, with reasons."""
+"""Tells the build backend the dependencies and which fixtures are in the wheel.
+
+The requirements files are the one list of dependencies, with reasons.
+"""
 
 from pathlib import Path
 from typing import Any
 
+from hatchling.builders.config import BuilderConfig
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+PAGES = ("streamlit", "plotly", "pandas")
+"""What only the pages import: the extra `ui`. A checkout installs it with the rest of requirements.txt."""
 
 EXTRAS = ("scan", "ray", "otel")
 """Each has a file of its own, requirements-NAME.txt."""
@@ -27,7 +35,27 @@ class Requirements(MetadataHookInterface):
     def update(self, metadata: dict[str, Any]) -> None:
         """Read them from the requirements files."""
         root = Path(self.root)
-        metadata["dependencies"] = listed(root / "requirements.txt")
+        everything = listed(root / "requirements.txt")
+        pages = [requirement for requirement in everything if requirement.startswith(PAGES)]
+        metadata["dependencies"] = [requirement for requirement in everything if requirement not in pages]
         metadata["optional-dependencies"] = {
-            name: listed(root / f"requirements-{name}.txt") for name in EXTRAS
+            "ui": pages,
+            **{name: listed(root / f"requirements-{name}.txt") for name in EXTRAS},
         }
+
+
+def shipped(root: Path) -> dict[str, str]:
+    """The fixtures of the wheel and their places in it: all but the matrix's captures, which are 35 MB."""
+    return {
+        str(path): f"inspector/_app/{path.relative_to(root).as_posix()}"
+        for path in sorted((root / "fixtures").rglob("*"))
+        if path.is_file() and path.suffix != ".zip"
+    }
+
+
+class Fixtures(BuildHookInterface[BuilderConfig]):
+    """Adds the fixtures."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002 -- hatchling passes it
+        """Name them."""
+        build_data["force_include"].update(shipped(Path(self.root)))

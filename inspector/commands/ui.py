@@ -5,6 +5,7 @@ import subprocess
 import sys
 from argparse import Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Final
 
 from inspector.capture.errors import InspectorError
@@ -53,6 +54,8 @@ def command_of(arguments: Namespace) -> Sequence[str]:
     app = APP / "app.py"
     if not app.is_file():
         raise InspectorError(f"{app}: the dashboard is not there; install the package again")
+    if find_spec("streamlit") is None:
+        raise InspectorError('the dashboard needs the extra `ui`: pip install "harmony-inspector[ui]"')
     # -P: an `inspector` in the working folder is not the one that was installed.
     command = [sys.executable, "-P", "-m", "streamlit", "run", str(app)]
     if arguments.port is not None:

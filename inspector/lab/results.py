@@ -209,6 +209,12 @@ def every_run() -> list[Run]:
     return sorted(own.values(), key=_order)
 
 
+NO_CAPTURE: Final = (
+    "the captures of the matrix are not here; a checkout of the repository has them in fixtures/matrix, an "
+    "installed package has only the results"
+)
+
+
 def capture_of(run: Run, endpoint: Endpoint, script: str) -> Capture | None:
     """The capture behind one score; None when it was not kept."""
     if run.path is None:
@@ -255,7 +261,10 @@ def named_capture(name: str) -> Capture | None:
     endpoint, _, script = member.partition("-")
     for run in every_run():
         if run.name == run_name and (endpoint, script) in run.scores:
-            return capture_of(run, Endpoint(endpoint), script)
+            capture = capture_of(run, Endpoint(endpoint), script)
+            if capture is None:
+                raise LabError(f"{name}: {NO_CAPTURE}")
+            return capture
     return None
 
 
@@ -325,6 +334,8 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(path) as archive:
             yield archive
+    except FileNotFoundError as error:
+        raise LabError(f"{path}: {NO_CAPTURE}") from error
     except (OSError, EOFError, KeyError, zipfile.BadZipFile, lzma.LZMAError) as error:
         raise LabError(
             f"{path}: the captures cannot be read ({error}); delete it and record again"

@@ -175,7 +175,7 @@ def details(run: MatrixRun, endpoint: Endpoint, script: Script, runs: Sequence[M
         st.caption(f"Findings: {', '.join(map(dashboard.kind_label, score.kinds))}")
     capture = dashboard.matrix_capture(run, endpoint, script.name)
     if capture is None:
-        st.caption("Its capture was not stored.")
+        st.caption(dashboard.NO_CAPTURE.capitalize() + ".")
         return
     if st.button("Open in Replay", icon=":material/play_circle:", type="primary"):
         captures.take(state.current(), [_opened(run, endpoint, script, capture)])
@@ -201,7 +201,7 @@ def comparing(label: str, columns: Mapping[str, MatrixRun], endpoint: Endpoint, 
         return
     right = dashboard.matrix_capture(others[chosen], endpoint, script.name)
     if right is None:
-        st.caption("Its capture was not stored.")
+        st.caption(dashboard.NO_CAPTURE.capitalize() + ".")
         return
     sides = _opened(run, endpoint, script, left), _opened(others[chosen], endpoint, script, right)
     state.current().open(sides)
