@@ -91,14 +91,14 @@ def detect(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
     if log := _log(rows):
         return log
     answers = _answers(rows, keys)
-    found = [Column(key, Form.ANSWER) for key in answers]
+    columns = [Column(key, Form.ANSWER) for key in answers]
     for key in keys:
         if key in answers:
             continue
         values = [row[key] for row in rows if row.get(key) is not None]
         if form := _form(key, values):
-            found.append(Column(key, form))
-    return found
+            columns.append(Column(key, form))
+    return columns
 
 
 def _form(key: str, values: Sequence[object]) -> Form | None:
@@ -115,9 +115,9 @@ def _form(key: str, values: Sequence[object]) -> Form | None:
 def _holds_ids(value: object) -> bool:
     """True for token IDs that are Harmony, real or spelled."""
     lists = value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
-    for one in lists[:4]:
-        if isinstance(one, list) and is_ids(one):
-            head = one[:_SHOWN_IDS]
+    for ids in lists[:4]:
+        if isinstance(ids, list) and is_ids(ids):
+            head = ids[:_SHOWN_IDS]
             if not MARKERS.isdisjoint(head) or first_spelled(text_of(head)) is not None:
                 return True
     return False
@@ -133,7 +133,7 @@ def is_ids(value: object) -> bool:
     return (
         isinstance(value, list)
         and len(value) > 1
-        and all(type(one) is int and 0 <= one < VOCABULARY_SIZE for one in value[:_SHOWN_IDS])
+        and all(type(token_id) is int and 0 <= token_id < VOCABULARY_SIZE for token_id in value[:_SHOWN_IDS])
     )
 
 
@@ -150,15 +150,15 @@ def _log(rows: Sequence[Mapping[str, Any]]) -> list[Column]:
 
 def _answers(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> list[str]:
     """The columns of what a model wrote, in a table that has a score or a target beside it."""
-    told = _LOG_KEYS.intersection(keys)
-    if not told or (told == {"label"} and all(isinstance(row.get("label"), bool) for row in rows)):
+    log_keys = _LOG_KEYS.intersection(keys)
+    if not log_keys or (log_keys == {"label"} and all(isinstance(row.get("label"), bool) for row in rows)):
         return []  # a boolean label alone is a preference in training data
     return [key for key in keys if key in _RESPONSES and any(_is_text(row.get(key)) for row in rows)]
 
 
 def _has_continuation(value: object) -> bool:
     return isinstance(value, list) and any(
-        isinstance(one, Mapping) and "continuation" in one for one in value
+        isinstance(sample, Mapping) and "continuation" in sample for sample in value
     )
 
 
@@ -170,38 +170,38 @@ def _is_text(value: object) -> bool:
 
 def values_in(row: Mapping[str, Any], column: Column) -> Iterator[object]:
     """The values of a column in a row: nothing where it is missing or null, and each of several."""
-    found: Iterator[object] = iter((row,))
+    values: Iterator[object] = iter((row,))
     if column.name in row:
-        found = iter((row[column.name],))
+        values = iter((row[column.name],))
     else:
         for name in column.name.split("."):
-            found = _into(found, name)
-    for value in found:
+            values = _into(values, name)
+    for value in values:
         yield from _leaves(value, column.form)
 
 
 def _into(values: Iterator[object], name: str) -> Iterator[object]:
     for value in values:
-        for one in value if isinstance(value, list) else (value,):
-            if not isinstance(one, Mapping):
+        for child in value if isinstance(value, list) else (value,):
+            if not isinstance(child, Mapping):
                 continue
             if name == "*":
-                yield from one.values()
-            elif name in one:
-                yield one[name]
+                yield from child.values()
+            elif name in child:
+                yield child[name]
 
 
 def _leaves(value: object, form: Form) -> Iterator[object]:
     """The checked values: of nested lists each, but a list of IDs or of messages is one."""
-    left = [value]
-    while left:
-        one = left.pop()
+    pending = [value]
+    while pending:
+        leaf = pending.pop()
         if form is Form.MESSAGES:
-            one = _decoded(one)
-        if isinstance(one, list) and _is_nested(one, form):
-            left.extend(reversed(one))
-        elif one is not None:
-            yield one
+            leaf = _decoded(leaf)
+        if isinstance(leaf, list) and _is_nested(leaf, form):
+            pending.extend(reversed(leaf))
+        elif leaf is not None:
+            yield leaf
 
 
 def _is_nested(value: list[Any], form: Form) -> bool:

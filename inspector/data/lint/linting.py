@@ -93,10 +93,10 @@ class LintReport:
             "rows": self.rows,
             "rows_with_findings": self.flawed_rows,
             "values": self.values,
-            "columns": [{"name": one.name, "form": str(one.form)} for one in self.columns],
+            "columns": [{"name": column.name, "form": str(column.form)} for column in self.columns],
             "rules": {str(rule): many for rule, many in self.counts.items()},
             "findings_count": self.found,
-            "findings": [one.as_row for one in self.findings],
+            "findings": [finding.as_row for finding in self.findings],
         }
 
 
@@ -143,7 +143,7 @@ def lint_table(
         rows=run.rows,
         flawed_rows=run.flawed,
         values=run.values,
-        findings=tuple(sorted(run.findings, key=lambda one: one.row)),
+        findings=tuple(sorted(run.findings, key=lambda finding: finding.row)),
         counts=dict(run.counts.most_common()),
     )
 
@@ -154,8 +154,8 @@ def _nothing(name: str, head: Sequence[Row]) -> CaptureError:
     if not head:
         return CaptureError(name, "has no rows")
     if not (keys := _keys(head)):
-        told = head[0].problem or "it is empty"
-        why = f"has no row that can be read ({told}); pass JSON Lines, JSON or Parquet"
+        problem = head[0].problem or "it is empty"
+        why = f"has no row that can be read ({problem}); pass JSON Lines, JSON or Parquet"
         return CaptureError(name, why)
     return CaptureError(
         name,
@@ -226,8 +226,8 @@ class _Run:
                 self.filled.add(column)
                 for flaw in self._value(value, column, row, parts, pending):
                     self._add(flaw, row, column)
-        for column, found in parts:
-            for flaw in _dropped(found, pending):
+        for column, rendered_parts in parts:
+            for flaw in _dropped(rendered_parts, pending):
                 self._add(flaw, row, column)
         flawed = self.counts.total() > before
         self.flawed += flawed
@@ -267,9 +267,9 @@ class _Run:
             case Form.IDS:
                 if value == []:
                     return
-                if isinstance(value, list) and all(type(one) is int for one in value):
-                    found = check_ids(value, run=2 if column in self.padded else RUN)
-                    yield from self._rendered(found, column, row, parts)
+                if isinstance(value, list) and all(type(token_id) is int for token_id in value):
+                    rendered = check_ids(value, run=2 if column in self.padded else RUN)
+                    yield from self._rendered(rendered, column, row, parts)
                 else:
                     yield _wrong(value)
             case Form.MESSAGES:
@@ -290,20 +290,20 @@ class _Run:
                 assert_never(column.form)
 
     def _rendered(
-        self, found: Rendered, column: Column, row: Row, parts: list[tuple[Column, Sequence[Part]]]
+        self, rendered: Rendered, column: Column, row: Row, parts: list[tuple[Column, Sequence[Part]]]
     ) -> Iterator[Flaw]:
-        parts.append((column, found.parts))
-        yield from found.flaws
-        if found.ending is None:
+        parts.append((column, rendered.parts))
+        yield from rendered.flaws
+        if rendered.ending is None:
             return
         endings = self.endings.setdefault(column.name, _Endings())
-        if found.ending is Ending.RETURN:
+        if rendered.ending is Ending.RETURN:
             endings.returns += 1
-        elif found.last is not None and (self.training or found.completion):
-            yield found.last
-        elif found.last is not None:
+        elif rendered.last is not None and (self.training or rendered.completion):
+            yield rendered.last
+        elif rendered.last is not None:
             endings.ends += 1
-            endings.first = endings.first or _finding(found.last, row, column)
+            endings.first = endings.first or _finding(rendered.last, row, column)
 
     def _add(self, flaw: Flaw, row: Row, column: Column | None) -> None:
         self.counts[flaw.rule] += 1
@@ -347,8 +347,8 @@ def _wrong(value: object) -> Flaw:
 
 def _dropped(parts: Sequence[Part], pending: Sequence[str]) -> Iterator[Flaw]:
     """Reasoning that the row's messages have before an unanswered tool call, and its rendering lacks."""
-    held = {part.text.strip() for part in parts if part.is_analysis}
+    reasoning = {part.text.strip() for part in parts if part.is_analysis}
     call = next((part for part in reversed(parts) if part.is_call), None)
-    lost = [text for text in pending if text not in held]
+    lost = [text for text in pending if text not in reasoning]
     if call is not None and lost:
         yield Flaw(rule=Rule.ANALYSIS_DROPPED, at=call.at, message=call.message, excerpt=clip(lost[0], SHOWN))

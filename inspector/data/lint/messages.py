@@ -44,7 +44,9 @@ def is_messages(value: object) -> bool:
     return (
         isinstance(value, list)
         and bool(value)
-        and all(isinstance(one, Mapping) and ("role" in one or "from" in one) for one in value[:8])
+        and all(
+            isinstance(message, Mapping) and ("role" in message or "from" in message) for message in value[:8]
+        )
     )
 
 
@@ -53,19 +55,19 @@ def check_messages(value: Sequence[object]) -> Chat:
     if len(value) > _MESSAGES_AT_MOST:
         return Chat(flaws=[Flaw(rule=Rule.TOO_LONG)])
     messages: list[tuple[int, Mapping[str, Any]]] = []
-    found = Chat()
-    for index, one in enumerate(value):
-        if isinstance(one, Mapping):
-            messages.append((index, one))
+    chat = Chat()
+    for index, message in enumerate(value):
+        if isinstance(message, Mapping):
+            messages.append((index, message))
         else:
-            found.flaws.append(Flaw(rule=Rule.WRONG_FORM, message=index, note="It is not an object."))
-    if any(isinstance(one.get("channel"), str) for _, one in messages):
-        found.flaws += _harmony(messages)
+            chat.flaws.append(Flaw(rule=Rule.WRONG_FORM, message=index, note="It is not an object."))
+    if any(isinstance(message.get("channel"), str) for _, message in messages):
+        chat.flaws += _harmony(messages)
     else:
-        found.flaws += _chat(messages)
-        found.pending = _pending(messages)
-    found.flaws.sort(key=lambda flaw: flaw.message or 0)
-    return found
+        chat.flaws += _chat(messages)
+        chat.pending = _pending(messages)
+    chat.flaws.sort(key=lambda flaw: flaw.message or 0)
+    return chat
 
 
 def _harmony(messages: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Flaw]:
@@ -90,7 +92,7 @@ def _harmony(messages: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Flaw
 
 
 def _chat(messages: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Flaw]:
-    known: set[str] = set()
+    call_ids: set[str] = set()
     called = False
     for index, message in messages:
         role, text = _role(message), _text(_content(message))
@@ -100,10 +102,10 @@ def _chat(messages: Sequence[tuple[int, Mapping[str, Any]]]) -> Iterator[Flaw]:
             calls = _calls(message)
             called = called or bool(calls or message.get("function_call"))
             called = called or message.get("from") == "function_call"
-            known.update(one for call in calls if (one := _string(call.get("id"))))
+            call_ids.update(call_id for call in calls if (call_id := _string(call.get("id"))))
             yield from _assistant(index, message, text, calls)
         elif role in {"tool", "function"}:
-            yield from _result(index, message, known, called=called)
+            yield from _result(index, message, call_ids, called=called)
 
 
 def _assistant(
@@ -136,11 +138,11 @@ def _call(index: int, call: Mapping[str, Any]) -> Iterator[Flaw]:
             yield Flaw(rule=Rule.ARGUMENTS_NOT_JSON, message=index, excerpt=clip(arguments, SHOWN))
 
 
-def _result(index: int, message: Mapping[str, Any], known: set[str], *, called: bool) -> Iterator[Flaw]:
+def _result(index: int, message: Mapping[str, Any], call_ids: set[str], *, called: bool) -> Iterator[Flaw]:
     call = _string(message.get("tool_call_id"))
     if not called:
         yield Flaw(rule=Rule.RESULT_WITHOUT_CALL, message=index, note="No message before it has a tool call.")
-    elif call and known and call not in known:
+    elif call and call_ids and call not in call_ids:
         note = f"Its tool_call_id is “{clip(call, SHOWN)}”."
         yield Flaw(rule=Rule.RESULT_WITHOUT_CALL, message=index, note=note)
 
@@ -160,12 +162,12 @@ def _text_flaws(text: str, index: int, role: str | None = "assistant") -> Iterat
 
 def _pending(messages: Sequence[tuple[int, Mapping[str, Any]]]) -> list[str]:
     """Reasoning of messages with tool calls after the last message of the user, where no answer follows."""
-    last = max((place for place, (_, one) in enumerate(messages) if _role(one) == "user"), default=-1)
-    turn = [one for _, one in messages[last + 1 :]]
-    if not turn or any(_role(one) == "assistant" and not _calls(one) for one in turn):
+    last = max((place for place, (_, message) in enumerate(messages) if _role(message) == "user"), default=-1)
+    turn = [message for _, message in messages[last + 1 :]]
+    if not turn or any(_role(message) == "assistant" and not _calls(message) for message in turn):
         return []
-    found = (reasoning_of(one).strip() for one in turn if _calls(one))
-    return [reasoning for reasoning in found if reasoning]
+    reasonings = (reasoning_of(message).strip() for message in turn if _calls(message))
+    return [reasoning for reasoning in reasonings if reasoning]
 
 
 def reasoning_of(message: Mapping[str, Any]) -> str:

@@ -59,14 +59,14 @@ def check_text(text: str) -> Rendered:
     if len(text) > _CHARACTERS or is_endless(text):
         return Rendered(flaws=[Flaw(rule=Rule.TOO_LONG)])
     ids = encode(text)
-    found = check_ids(ids)
-    if any(flaw.at for flaw in [*found.flaws, found.last] if flaw is not None):
+    rendered = check_ids(ids)
+    if any(flaw.at for flaw in [*rendered.flaws, rendered.last] if flaw is not None):
         starts = [0]
-        for shown in texts(ids):
-            starts.append(starts[-1] + len(shown))
-        found.flaws = [_moved(flaw, starts) for flaw in found.flaws]
-        found.last = None if found.last is None else _moved(found.last, starts)
-    return found
+        for token_text in texts(ids):
+            starts.append(starts[-1] + len(token_text))
+        rendered.flaws = [_moved(flaw, starts) for flaw in rendered.flaws]
+        rendered.last = None if rendered.last is None else _moved(rendered.last, starts)
+    return rendered
 
 
 def _moved(flaw: Flaw, starts: Sequence[int]) -> Flaw:
@@ -94,20 +94,22 @@ def check_ids(ids: Sequence[int], *, run: int = RUN) -> Rendered:
     whole = [*_OPENING, *inner] if completion else inner
     messages = parse(whole)
     parts = [_part(message, shift) for message in messages]
-    found = Rendered(parts=parts, completion=completion)
+    rendered = Rendered(parts=parts, completion=completion)
     for message, before in _with_before(messages):
-        found.flaws += _message(message, before, whole, shift)
+        rendered.flaws += _message(message, before, whole, shift)
     for conversation in conversations(parts):
         ended = messages[conversation[-1].message].state is not MessageState.OPEN  # else `_message` checks it
         if complete := conversation if ended else conversation[:-1]:
-            found.flaws += check_structure(complete, ended=ended)
+            rendered.flaws += check_structure(complete, ended=ended)
         last = max((part.message for part in conversation if _is_message(messages[part.message])), default=-1)
         for part in conversation:
-            found.flaws += _terminator(part, messages[part.message], whole, shift, last=part.message == last)
+            rendered.flaws += _terminator(
+                part, messages[part.message], whole, shift, last=part.message == last
+            )
         final = conversation[-1]
-        _note_ending(found, final, messages[final.message], whole, shift)
-    found.flaws.sort(key=lambda flaw: flaw.at or 0)
-    return found
+        _note_ending(rendered, final, messages[final.message], whole, shift)
+    rendered.flaws.sort(key=lambda flaw: flaw.at or 0)
+    return rendered
 
 
 def _is_message(message: PromptMessage) -> bool:
@@ -117,7 +119,7 @@ def _is_message(message: PromptMessage) -> bool:
 def _without_markers(ids: Sequence[int], first: int) -> Iterator[Flaw]:
     """Ordinary tokens only: they spell Harmony, or are something else."""
     text = text_of(ids)
-    if (found := first_spelled(text)) is None:
+    if (start := first_spelled(text)) is None:
         yield Flaw(
             rule=Rule.REJECTED_TOKEN, at=first, excerpt=clip(text, SHOWN), note="No special token is here."
         )
@@ -125,24 +127,24 @@ def _without_markers(ids: Sequence[int], first: int) -> Iterator[Flaw]:
     many = count(len(spelled(text)), "special token")
     yield Flaw(
         rule=Rule.SPELLED_SPECIAL_TOKEN,
-        at=first + _token_at(ids, found),
-        excerpt=clip(text[found:], SHOWN),
+        at=first + _token_at(ids, start),
+        excerpt=clip(text[start:], SHOWN),
         note=f"The row spells {many} and has no real one.",
     )
 
 
 def _token_at(ids: Sequence[int], character: int) -> int:
     """The token that shows a character of the text."""
-    shown = 0
+    characters = 0
     for at, text in enumerate(texts(ids)):
-        shown += len(text)
-        if shown > character:
+        characters += len(text)
+        if characters > character:
             return at
     return 0
 
 
 def _part(message: PromptMessage, shift: int) -> Part:
-    known = message.state is MessageState.COMPLETE or (
+    has_header = message.state is MessageState.COMPLETE or (
         message.state is MessageState.OPEN and message.body < message.end
     )
     return Part(
@@ -152,7 +154,7 @@ def _part(message: PromptMessage, shift: int) -> Part:
         channel=message.channel,
         recipient=message.recipient,
         text=message.text,
-        known=known,
+        has_header=has_header,
     )
 
 
@@ -206,13 +208,15 @@ def _body(message: PromptMessage, shift: int) -> Iterator[Flaw]:
     """Special tokens in a body, real or spelled."""
     real = [at for at, token_id in enumerate(message.ids) if token_id >= SPECIAL_FROM]
     if real:
-        shown = token_bytes(message.ids[real[0]]).decode()
+        spelling = token_bytes(message.ids[real[0]]).decode()
         yield Flaw(
             rule=Rule.SPECIAL_TOKEN_IN_BODY,
             at=max(message.body + real[0] + shift, 0),
             message=message.index,
             excerpt=clip(text_of(message.ids[real[0] :][:64]), SHOWN),
-            note=f"It is {shown}." if len(real) == 1 else f"There are {len(real):,}; the first is {shown}.",
+            note=f"It is {spelling}."
+            if len(real) == 1
+            else f"There are {len(real):,}; the first is {spelling}.",
         )
     if "<|" not in message.text:
         return
@@ -245,16 +249,18 @@ def _terminator(
         yield _at_end(rule, message, shift)
 
 
-def _note_ending(found: Rendered, part: Part, message: PromptMessage, ids: Sequence[int], shift: int) -> None:
+def _note_ending(
+    rendered: Rendered, part: Part, message: PromptMessage, ids: Sequence[int], shift: int
+) -> None:
     """How the conversation ends, where it ends with a final answer."""
     if not part.is_final or message.state is not MessageState.COMPLETE:
         return
     stop = ids[message.end - 1]
     if stop == Marker.END:
-        found.ending = Ending.END
-        found.last = _at_end(Rule.END_FOR_RETURN, message, shift)
-    elif stop == Marker.RETURN and found.ending is None:
-        found.ending = Ending.RETURN
+        rendered.ending = Ending.END
+        rendered.last = _at_end(Rule.END_FOR_RETURN, message, shift)
+    elif stop == Marker.RETURN and rendered.ending is None:
+        rendered.ending = Ending.RETURN
 
 
 def _at_end(rule: Rule, message: PromptMessage, shift: int) -> Flaw:

@@ -164,14 +164,14 @@ def _document(file: IO[bytes], name: str) -> Iterator[Row]:
         value = samples if isinstance(samples, list) else [value]
     if not isinstance(value, list):
         raise CaptureError(name, "is not valid JSON; save it again, or write one JSON object per line")
-    return (_of_value(number, one) for number, one in enumerate(value, 1))
+    return (_of_value(number, item) for number, item in enumerate(value, 1))
 
 
 def _inspect(file: IO[bytes], name: str) -> Iterator[Row]:
     """The samples of Inspect's `.eval`, a zip archive."""
     try:
         archive = zipfile.ZipFile(file)
-        members = [one for one in archive.infolist() if _is_sample(one.filename)]
+        members = [member for member in archive.infolist() if _is_sample(member.filename)]
     except (zipfile.BadZipFile, NotImplementedError, ValueError, OverflowError, OSError) as error:
         raise CaptureError(name, f"the zip archive is damaged ({error}); save it again") from error
     if not members:
@@ -239,7 +239,9 @@ def _batches(file: IO[bytes], name: str) -> Iterator[Any]:
     try:
         # Without `pre_buffer` a batch needs its own pages only.
         table = parquet.ParquetFile(file, pre_buffer=False)
-        kept = [place for place, one in enumerate(table.schema_arrow) if not pa.types.is_temporal(one.type)]
+        kept = [
+            place for place, field in enumerate(table.schema_arrow) if not pa.types.is_temporal(field.type)
+        ]
         for batch in table.iter_batches(batch_size=_BATCH):
             yield batch.select(kept)
     except (pa.ArrowException, OSError) as error:

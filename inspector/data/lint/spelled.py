@@ -19,13 +19,13 @@ _ANY: Final = re.compile(r"assistant(?:final|commentary|analysis)")
 
 def spelled(text: str) -> list[int]:
     """Places of special tokens of Harmony that a text spells."""
-    return [found.start() for found in _MARKER.finditer(text)] if "<|" in text else []
+    return [match.start() for match in _MARKER.finditer(text)] if "<|" in text else []
 
 
 def first_spelled(text: str) -> int | None:
     """The first of them."""
-    found = _MARKER.search(text)
-    return None if found is None else found.start()
+    match = _MARKER.search(text)
+    return None if match is None else match.start()
 
 
 def is_transcript(text: str) -> int | None:
@@ -34,9 +34,9 @@ def is_transcript(text: str) -> int | None:
     A word such as `analysis` at the start is not enough: it must be glued to what follows, or a header of a
     later message must be in the text.
     """
-    if _GLUED.match(text) is not None and (found := _ANY.search(text)) is not None:
-        return found.start()
+    if _GLUED.match(text) is not None and (match := _ANY.search(text)) is not None:
+        return match.start()
     if _BEGINS.match(text) is not None:
         return 0
-    found = _FINAL.search(text)
-    return None if found is None else found.start()
+    match = _FINAL.search(text)
+    return None if match is None else match.start()

@@ -28,13 +28,13 @@ class Part:
     channel: str | None
     recipient: str | None
     text: str
-    known: bool = True
+    has_header: bool = True
     """False where its header was rejected or is not complete."""
 
     @property
     def is_assistant(self) -> bool:
         """True for a message of the model whose header is known."""
-        return self.known and self.role == "assistant"
+        return self.has_header and self.role == "assistant"
 
     @property
     def is_call(self) -> bool:
@@ -56,7 +56,7 @@ def conversations(parts: Sequence[Part]) -> Iterator[Sequence[Part]]:
     """The conversations of a row: packing puts several behind each other, each with a system message."""
     first = 0
     for place, part in enumerate(parts):
-        if place > first and part.known and part.role == "system" and parts[place - 1].role != "system":
+        if place > first and part.has_header and part.role == "system" and parts[place - 1].role != "system":
             yield parts[first:place]
             first = place
     if parts:

@@ -50,8 +50,8 @@ class Break:
     @property
     def severity(self) -> Severity:
         """An error where one of its drifts is one."""
-        found = {CAUSES[one.cause].severity for one in self.drifts}
-        return Severity.ERROR if Severity.ERROR in found else Severity.WARNING
+        severities = {CAUSES[drift.cause].severity for drift in self.drifts}
+        return Severity.ERROR if Severity.ERROR in severities else Severity.WARNING
 
     @property
     def as_row(self) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class Break:
             "row": self.row,
             "tokens": self.size,
             "severity": str(self.severity),
-            "drifts": [one.as_row for one in self.drifts],
+            "drifts": [drift.as_row for drift in self.drifts],
         }
 
 
@@ -123,14 +123,14 @@ class RolloutReport:
     @property
     def taken(self) -> str:
         """What was read, in one sentence."""
-        said = f"Read {count(self.turns, 'turn')} of {count(self.conversations, 'conversation')}"
+        sentence = f"Read {count(self.turns, 'turn')} of {count(self.conversations, 'conversation')}"
         rest = f"; {count(self.unread, 'row')} without token IDs" if self.unread else ""
         if self.forgotten:
             rest += (
                 f"; {count(self.forgotten, 'later turn')} not compared, because more than "
                 f"{number(_OPEN_AT_MOST)} other conversations came between (sort the rows by conversation)"
             )
-        return f"{said}{rest}."
+        return f"{sentence}{rest}."
 
     @property
     def as_row(self) -> dict[str, Any]:
@@ -146,7 +146,7 @@ class RolloutReport:
             "not_compared": self.forgotten,
             "rows_without_ids": self.unread,
             "causes": {str(cause): many for cause, many in self.counts.most_common()},
-            "breaks": [one.as_row for one in self.breaks],
+            "breaks": [drifting.as_row for drifting in self.breaks],
         }
 
 
@@ -202,7 +202,9 @@ def _holds_turns(row: Row) -> bool:
 def _table(table: Table, head: Iterable[Row], group: str | None, limit: int) -> RolloutReport:
     run = _Run(RolloutReport(name=table.name), limit)
     for row in chain(head, table.rows):
-        turns = [] if row.values is None else [one for one in turns_in(row.values, row.number) if _sound(one)]
+        turns = (
+            [] if row.values is None else [turn for turn in turns_in(row.values, row.number) if _sound(turn)]
+        )
         if row.values is None or not turns:
             run.report.unread += 1
             continue
@@ -220,12 +222,12 @@ def _table(table: Table, head: Iterable[Row], group: str | None, limit: int) -> 
 
 def _group(values: Mapping[str, Any], group: str | None) -> str | None:
     keys = (group,) if group is not None else GROUPS
-    found = next((values[key] for key in keys if values.get(key) is not None), None)
-    return None if found is None else str(found)
+    name = next((values[key] for key in keys if values.get(key) is not None), None)
+    return None if name is None else str(name)
 
 
 def _sound(turn: Turn) -> bool:
-    return all(0 <= one < VOCABULARY_SIZE for ids in (turn.prompt, turn.generated) for one in ids)
+    return all(0 <= token_id < VOCABULARY_SIZE for ids in (turn.prompt, turn.generated) for token_id in ids)
 
 
 def _captures(captures: Sequence[tuple[str, Capture]], limit: int) -> RolloutReport:
@@ -280,16 +282,16 @@ class _Run:
         self.add(self._unnamed, turn)
 
     def _compare(self, name: str, place: int, before: Turn, turn: Turn) -> None:
-        found = drifts(before, turn.prompt)
-        if not found:
+        differences = drifts(before, turn.prompt)
+        if not differences:
             return
         report = self.report
         report.broken += 1
-        report.counts.update(one.cause for one in found)
+        report.counts.update(drift.cause for drift in differences)
         if len(report.breaks) < self._limit:
             size = len(before.prompt) + len(before.generated)
             report.breaks.append(
-                Break(conversation=name, turn=place, row=turn.row, size=size, drifts=tuple(found))
+                Break(conversation=name, turn=place, row=turn.row, size=size, drifts=tuple(differences))
             )
 
 
@@ -301,10 +303,12 @@ def _begins(turn: Turn, before: Turn) -> bool:
     """Whether a prompt has neither the last question of the turn before nor anything that its model wrote."""
     if Marker.START not in turn.prompt:
         return len(turn.prompt) <= len(before.prompt) and turn.prompt != before.prompt
-    seen = [*before.prompt, *before.generated]
-    if turn.prompt[: len(seen)] == seen:
+    context = [*before.prompt, *before.generated]
+    if turn.prompt[: len(context)] == context:
         return False
-    messages = parse(seen)
-    asked = [one.text for one in messages if one.role == "user"][-1:]
-    wrote = [one.text for one in messages if one.end > len(before.prompt) and one.text.strip()]
-    return {one.text for one in parse(turn.prompt)}.isdisjoint([*asked, *wrote])
+    messages = parse(context)
+    questions = [message.text for message in messages if message.role == "user"][-1:]
+    wrote = [
+        message.text for message in messages if message.end > len(before.prompt) and message.text.strip()
+    ]
+    return {message.text for message in parse(turn.prompt)}.isdisjoint([*questions, *wrote])

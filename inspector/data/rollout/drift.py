@@ -82,7 +82,7 @@ class Drift:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Difference:
     cause: Cause
     left: int
     right: int
@@ -92,36 +92,38 @@ class _Found:
 
 def drifts(turn: Turn, following: Sequence[int]) -> list[Drift]:
     """All drifts between a turn and the next prompt, in token order; empty where it extends the turn."""
-    seen = [*turn.prompt, *turn.generated]
-    common = common_prefix(seen, following)
-    if common == len(seen):
+    context = [*turn.prompt, *turn.generated]
+    common = common_prefix(context, following)
+    if common == len(context):
         return []
     if len(following) == len(turn.prompt) and common == len(following):
-        found = [_Found(Cause.RESAMPLED, common, common)]
-    elif Marker.START not in seen or Marker.START not in following:
-        found = [_plain(seen, following, common)]
+        differences = [_Difference(Cause.RESAMPLED, common, common)]
+    elif Marker.START not in context or Marker.START not in following:
+        differences = [_plain(context, following, common)]
     else:
-        found = sorted(_harmony(seen, following), key=lambda one: (one.left, one.right))
+        differences = sorted(
+            _harmony(context, following), key=lambda difference: (difference.left, difference.right)
+        )
     # Messages differ from their `<|start|>` on; the first token that differs is usually later.
-    first = found[0] if found else _Found(Cause.MESSAGE_CHANGED, common, common)
-    found = [replace(first, left=common, right=common), *found[1:]]
-    return [_drift(one, turn, seen, following) for one in found]
+    first = differences[0] if differences else _Difference(Cause.MESSAGE_CHANGED, common, common)
+    differences = [replace(first, left=common, right=common), *differences[1:]]
+    return [_drift(difference, turn, context, following) for difference in differences]
 
 
-def _drift(found: _Found, turn: Turn, seen: Sequence[int], following: Sequence[int]) -> Drift:
-    left, right = found.left, found.right
+def _drift(difference: _Difference, turn: Turn, context: Sequence[int], following: Sequence[int]) -> Drift:
+    left, right = difference.left, difference.right
     return Drift(
-        cause=found.cause,
+        cause=difference.cause,
         token=left,
         next_token=right,
-        generated=len(turn.prompt) <= left < len(seen),
-        message=found.message,
-        before=_clip_start(text_of(seen[max(left - _CONTEXT, 0) : left])),
-        seen=clip(text_of(seen[left : left + _AFTER]), _SHOWN),
+        generated=len(turn.prompt) <= left < len(context),
+        message=difference.message,
+        before=_clip_start(text_of(context[max(left - _CONTEXT, 0) : left])),
+        seen=clip(text_of(context[left : left + _AFTER]), _SHOWN),
         following=clip(text_of(following[right : right + _AFTER]), _SHOWN),
-        seen_ids=tuple(seen[left : left + _IDS]),
+        seen_ids=tuple(context[left : left + _IDS]),
         following_ids=tuple(following[right : right + _IDS]),
-        note=found.note,
+        note=difference.note,
     )
 
 
@@ -130,13 +132,13 @@ def _clip_start(text: str) -> str:
     return text if len(text) <= _SHOWN else f"…{text[1 - _SHOWN :]}"
 
 
-def _plain(seen: Sequence[int], following: Sequence[int], common: int) -> _Found:
+def _plain(context: Sequence[int], following: Sequence[int], common: int) -> _Difference:
     """Tokens that are not Harmony: their texts are compared."""
-    left, right = text_of(seen), text_of(following)
+    left, right = text_of(context), text_of(following)
     if right.startswith(left):
-        return _Found(Cause.RETOKENIZED, common, common)
+        return _Difference(Cause.RETOKENIZED, common, common)
     cause = Cause.MESSAGE_TRUNCATED if left.startswith(right) else Cause.MESSAGE_CHANGED
-    return _Found(cause, common, common)
+    return _Difference(cause, common, common)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,17 +162,21 @@ class _Gap:
     last: bool
 
 
-def _harmony(seen: Sequence[int], following: Sequence[int]) -> Iterator[_Found]:
-    left = _Side(seen, _without_opening(parse(seen)))
+def _harmony(context: Sequence[int], following: Sequence[int]) -> Iterator[_Difference]:
+    left = _Side(context, _without_opening(parse(context)))
     right = _Side(following, _without_opening(parse(following)))
     if max(len(left.messages), len(right.messages)) > _MESSAGES_AT_MOST:
-        at = common_prefix(seen, following)
-        yield _Found(Cause.MESSAGE_CHANGED, at, at, note="There are too many messages to compare.")
+        at = common_prefix(context, following)
+        yield _Difference(Cause.MESSAGE_CHANGED, at, at, note="There are too many messages to compare.")
         return
     gaps: list[_Gap] = []
     for pair in _aligned(left, right, gaps):
         yield from _same_message(*pair, left, right)
-    finals = [one.start for one in left.messages if one.role == "assistant" and one.channel == "final"]
+    finals = [
+        message.start
+        for message in left.messages
+        if message.role == "assistant" and message.channel == "final"
+    ]
     for gap in gaps:
         yield from _gap(gap, left, right, last_final=max(finals, default=-1))
 
@@ -185,11 +191,12 @@ def _without_opening(messages: Sequence[PromptMessage]) -> Sequence[PromptMessag
 def _aligned(left: _Side, right: _Side, gaps: list[_Gap]) -> Iterator[tuple[PromptMessage, PromptMessage]]:
     """Pairs of messages with the same text; what is between them goes into `gaps`."""
     numbers: dict[Hashable, int] = {}
-    mine, other = (
-        [numbers.setdefault(_key(one), len(numbers)) for one in side.messages] for side in (left, right)
+    left_numbers, right_numbers = (
+        [numbers.setdefault(_key(message), len(numbers)) for message in side.messages]
+        for side in (left, right)
     )
     gap: _Gap | None = None
-    for code in lcs(mine, other):
+    for code in lcs(left_numbers, right_numbers):
         lefts = left.messages[code.src_start : code.src_end]
         rights = right.messages[code.dest_start : code.dest_end]
         if code.tag == "equal":
@@ -227,42 +234,42 @@ def _canonical(text: str) -> str:
         return text
 
 
-def _same_message(mine: PromptMessage, other: PromptMessage, left: _Side, right: _Side) -> Iterator[_Found]:
+def _same_message(old: PromptMessage, new: PromptMessage, left: _Side, right: _Side) -> Iterator[_Difference]:
     """Differences in how a message is written that both sides have."""
-    if left.of(mine) == right.of(other):
+    if left.of(old) == right.of(new):
         return
-    name = headline(mine)
-    header, theirs = left.ids[mine.start : mine.body], right.ids[other.start : other.body]
-    if header != theirs:
-        at = common_prefix(header, theirs)
-        same = text_of(header) == text_of(theirs)
-        yield _Found(
+    name = headline(old)
+    header, new_header = left.ids[old.start : old.body], right.ids[new.start : new.body]
+    if header != new_header:
+        at = common_prefix(header, new_header)
+        same = text_of(header) == text_of(new_header)
+        yield _Difference(
             Cause.RETOKENIZED if same else Cause.HEADER_REWRITTEN,
-            mine.start + at,
-            other.start + at,
+            old.start + at,
+            new.start + at,
             name,
-            "" if same else f"The model wrote “{text_of(header)}”, the prompt has “{text_of(theirs)}”.",
+            "" if same else f"The model wrote “{text_of(header)}”, the prompt has “{text_of(new_header)}”.",
         )
-    if mine.ids != other.ids:
-        at = common_prefix(mine.ids, other.ids)
-        same = mine.text == other.text
-        yield _Found(
+    if old.ids != new.ids:
+        at = common_prefix(old.ids, new.ids)
+        same = old.text == new.text
+        yield _Difference(
             Cause.RETOKENIZED if same else Cause.ARGUMENTS_REWRITTEN,
-            mine.body + at,
-            other.body + at,
+            old.body + at,
+            new.body + at,
             name,
-            f"{count(len(mine.ids), 'token')} became {len(other.ids):,}." if same else "",
+            f"{count(len(old.ids), 'token')} became {len(new.ids):,}." if same else "",
         )
-    stop, their_stop = _stop(mine, left), _stop(other, right)
+    stop, their_stop = _stop(old, left), _stop(new, right)
     if stop is not None and stop != their_stop:
         usual = stop == Marker.RETURN and their_stop == Marker.END
-        shown = "no terminator" if their_stop is None else Marker(their_stop).text
-        yield _Found(
+        replacement = "no terminator" if their_stop is None else Marker(their_stop).text
+        yield _Difference(
             Cause.RETURN_REPLACED if usual else Cause.TERMINATOR_CHANGED,
-            mine.end - 1,
-            other.end - (their_stop is not None),
+            old.end - 1,
+            new.end - (their_stop is not None),
             name,
-            "" if usual else f"{Marker(stop).text} became {shown}.",
+            "" if usual else f"{Marker(stop).text} became {replacement}.",
         )
 
 
@@ -271,42 +278,42 @@ def _stop(message: PromptMessage, side: _Side) -> int | None:
     return last if message.state is MessageState.COMPLETE and last in STOPS else None
 
 
-def _gap(gap: _Gap, left: _Side, right: _Side, *, last_final: int) -> Iterator[_Found]:
+def _gap(gap: _Gap, left: _Side, right: _Side, *, last_final: int) -> Iterator[_Difference]:
     rights = list(gap.right)
     missing: list[PromptMessage] = []
-    for mine in gap.left:
-        other = next((one for one in rights if _class(one) == _class(mine)), None)
-        if other is None:
-            missing.append(mine)
+    for old in gap.left:
+        new = next((candidate for candidate in rights if _class(candidate) == _class(old)), None)
+        if new is None:
+            missing.append(old)
         else:
-            rights.remove(other)
-            yield _changed(mine, other, left, right)
+            rights.remove(new)
+            yield _changed(old, new, left, right)
     at = gap.right_end if not gap.right else gap.right[0].start
     yield from _missing(missing, left, at, last_final=last_final, to_the_end=gap.last)
     if not gap.last:
-        for other in rights:
-            yield _Found(Cause.MESSAGE_ADDED, gap.left_end, other.start, headline(other))
+        for new in rights:
+            yield _Difference(Cause.MESSAGE_ADDED, gap.left_end, new.start, headline(new))
 
 
-def _changed(mine: PromptMessage, other: PromptMessage, left: _Side, right: _Side) -> _Found:
-    at = common_prefix(left.of(mine), right.of(other))
-    return _Found(
-        _why_changed(mine, other),
-        mine.start + at,
-        other.start + at,
-        headline(mine),
-        "Only white space differs." if "".join(mine.text.split()) == "".join(other.text.split()) else "",
+def _changed(old: PromptMessage, new: PromptMessage, left: _Side, right: _Side) -> _Difference:
+    at = common_prefix(left.of(old), right.of(new))
+    return _Difference(
+        _why_changed(old, new),
+        old.start + at,
+        new.start + at,
+        headline(old),
+        "Only white space differs." if "".join(old.text.split()) == "".join(new.text.split()) else "",
     )
 
 
-def _why_changed(mine: PromptMessage, other: PromptMessage) -> Cause:
-    match mine.role:
+def _why_changed(old: PromptMessage, new: PromptMessage) -> Cause:
+    match old.role:
         case "system":
-            same = _DATE.sub("", mine.text) == _DATE.sub("", other.text)
+            same = _DATE.sub("", old.text) == _DATE.sub("", new.text)
             return Cause.DATE_CHANGED if same else Cause.SYSTEM_CHANGED
         case "developer":
             return Cause.DEVELOPER_CHANGED
-        case _ if other.text and mine.text.startswith(other.text):
+        case _ if new.text and old.text.startswith(new.text):
             return Cause.MESSAGE_TRUNCATED
         case _:
             return Cause.MESSAGE_CHANGED
@@ -314,21 +321,21 @@ def _why_changed(mine: PromptMessage, other: PromptMessage) -> Cause:
 
 def _missing(
     messages: Sequence[PromptMessage], left: _Side, at: int, *, last_final: int, to_the_end: bool
-) -> Iterator[_Found]:
+) -> Iterator[_Difference]:
     """Messages that the next prompt does not have: reasoning each, others as one run."""
-    others = []
+    absent = []
     for message in messages:
         if message.role == "assistant" and message.channel == "analysis" and not _is_call(message):
             finished = message.start < last_final
             cause = Cause.ANALYSIS_DROPPED if finished else Cause.ANALYSIS_LOST
-            yield _Found(cause, message.start, at, headline(message))
+            yield _Difference(cause, message.start, at, headline(message))
         elif message.role in _SETTINGS:
-            yield _Found(_SETTINGS[message.role], message.start, at, headline(message), "It is missing.")
+            yield _Difference(_SETTINGS[message.role], message.start, at, headline(message), "It is missing.")
         else:
-            others.append(message)
-    if not others:
+            absent.append(message)
+    if not absent:
         return
-    oldest = all(one.role in _SETTINGS for one in left.messages[: others[0].index])
+    oldest = all(message.role in _SETTINGS for message in left.messages[: absent[0].index])
     cause = Cause.HISTORY_TRUNCATED if oldest and not to_the_end else Cause.MESSAGE_MISSING
-    note = "" if len(others) == 1 else f"There are {count(len(others), 'such message')}."
-    yield _Found(cause, others[0].start, at, headline(others[0]), note)
+    note = "" if len(absent) == 1 else f"There are {count(len(absent), 'such message')}."
+    yield _Difference(cause, absent[0].start, at, headline(absent[0]), note)

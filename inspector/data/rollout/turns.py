@@ -45,9 +45,9 @@ def turns_in(value: object, row: int, deep: int = _DEEP) -> Iterator[Turn]:
     if deep == 0:
         return
     if isinstance(value, Mapping):
-        found = list(_turns(value, row))
-        if found:
-            yield from found
+        turns = list(_turns(value, row))
+        if turns:
+            yield from turns
             return
         children: Iterator[object] = iter(value.values())
     elif isinstance(value, list) and value and not isinstance(value[0], int | float | str):
@@ -66,16 +66,16 @@ def _turns(value: Mapping[str, Any], row: int) -> Iterator[Turn]:
     generated = _first(value, _GENERATED)
     if generated is None:  # chat completions: the prompt's IDs are beside the choices
         generated = next(
-            (ids for one in _choices(value) if (ids := _first(one, _GENERATED)) is not None), None
+            (ids for choice in _choices(value) if (ids := _first(choice, _GENERATED)) is not None), None
         )
     if generated is None:
         return
     if _is_ids(prompt) and _is_ids(generated):
         yield _turn(prompt, generated, row)
     elif len(prompt) == len(generated):
-        for one, other in zip(prompt, generated, strict=True):
-            if _is_ids(one) and _is_ids(other):
-                yield _turn(one, other, row)
+        for prompt_ids, generated_ids in zip(prompt, generated, strict=True):
+            if _is_ids(prompt_ids) and _is_ids(generated_ids):
+                yield _turn(prompt_ids, generated_ids, row)
 
 
 def _turn(prompt: Sequence[int], generated: Sequence[int], row: int) -> Turn:
@@ -87,14 +87,14 @@ def _turn(prompt: Sequence[int], generated: Sequence[int], row: int) -> Turn:
 def _choices(value: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     choices = value.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
-    for one in (choice, choice.get("message") if isinstance(choice, Mapping) else None):
-        if isinstance(one, Mapping):
-            yield one
+    for holder in (choice, choice.get("message") if isinstance(choice, Mapping) else None):
+        if isinstance(holder, Mapping):
+            yield holder
 
 
 def _first(value: Mapping[str, Any], keys: Sequence[str]) -> list[Any] | None:
-    return next((found for key in keys if isinstance(found := value.get(key), list)), None)
+    return next((ids for key in keys if isinstance(ids := value.get(key), list)), None)
 
 
 def _is_ids(value: object) -> bool:
-    return isinstance(value, list) and all(type(one) is int for one in value)
+    return isinstance(value, list) and all(type(token_id) is int for token_id in value)

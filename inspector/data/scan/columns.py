@@ -119,9 +119,9 @@ CAPTURES: Final = _table(
     ("errors", Type.NUMBER, "findings of severity error"),
     ("error", Type.TEXT, "why the file could not be read, in one sentence; null if it could"),
     values={
-        "endpoint": [one.value for one in Endpoint],
-        "verdict": [*(one.value for one in Level), UNREAD],
-        "evidence": [one.value for one in Evidence],
+        "endpoint": [endpoint.value for endpoint in Endpoint],
+        "verdict": [*(level.value for level in Level), UNREAD],
+        "evidence": [evidence.value for evidence in Evidence],
     },
 )
 """One row for each capture, and one for each file that could not be read."""
@@ -144,15 +144,15 @@ FINDINGS: Final = _table(
     ("finding_cause", Type.TEXT, "known issue that explains the finding"),
     ("message", Type.TEXT, "the finding in one sentence"),
     values={
-        "kind": [one.value for one in Kind],
-        "code": [one.value for one in Code],
-        "severity": [one.value for one in Severity],
+        "kind": [kind.value for kind in Kind],
+        "code": [code.value for code in Code],
+        "severity": [severity.value for severity in Severity],
     },
 )
 """One row for each finding."""
 
-CAPTURE_COLUMNS: Final = {one.name: one for one in CAPTURES}
-FINDING_COLUMNS: Final = {one.name: one for one in FINDINGS}
+CAPTURE_COLUMNS: Final = {column.name: column for column in CAPTURES}
+FINDING_COLUMNS: Final = {column.name: column for column in FINDINGS}
 
 _PARTS: Final = 4
 _DIGITS: Final = 6

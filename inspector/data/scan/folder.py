@@ -131,13 +131,13 @@ class ScanFolder:
         parts, changed = list[str](), False
         for part in self.manifest.parts:
             keys = stale(part)
-            left = without_items(*self._tables(part), keys) if keys else None
-            if left is None:
+            remaining = without_items(*self._tables(part), keys) if keys else None
+            if remaining is None:
                 parts.append(part)
                 continue
             changed = True
-            if len(left[0]):
-                parts.append(self._written([left]))
+            if len(remaining[0]):
+                parts.append(self._written([remaining]))
         if changed:
             self._commit(replace(self.manifest, parts=tuple(parts)))
 
@@ -212,10 +212,10 @@ class ScanFolder:
 
         self._last += 1
         part = f"{self._last:06d}"
-        for table, some in zip(Table, zip(*tables, strict=True), strict=True):
+        for table, pieces in zip(Table, zip(*tables, strict=True), strict=True):
             path = self._path(table, part)
             with replacing(path) as file:
-                pq.write_table(pa.concat_tables(some), file, compression="zstd")
+                pq.write_table(pa.concat_tables(pieces), file, compression="zstd")
         return part
 
     def _commit(self, manifest: Manifest) -> None:
@@ -257,14 +257,14 @@ def missing_extra() -> None:
 def code_hash() -> str:
     """A hash of this package: what reads captures, judges them and names causes."""
     root = Path(__file__).parents[2]
-    found = blake2b(digest_size=12)
+    digest = blake2b(digest_size=12)
     for path in sorted(root.rglob("*")):
         if path.suffix in {".py", ".yaml", ".json"} and not {"_app", "lab"} & set(
             path.relative_to(root).parts
         ):
-            found.update(path.relative_to(root).as_posix().encode())
-            found.update(path.read_bytes())
-    return found.hexdigest()
+            digest.update(path.relative_to(root).as_posix().encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _length(path: Path) -> int:

@@ -82,8 +82,8 @@ class Index:
         with self._errors():
             self._run(_GIVEN)
             rows = map(_row, items)
-            while some := list(islice(rows, _ROWS)):
-                self._connection.from_arrow(arrow_table(_COLUMNS, some)).insert_into("given")
+            while chunk := list(islice(rows, _ROWS)):
+                self._connection.from_arrow(arrow_table(_COLUMNS, chunk)).insert_into("given")
             self._run(_LISTED)
             self._run("DROP TABLE given")
 
@@ -103,9 +103,9 @@ class Index:
         """How many items there are, and are to be read, with how many bytes; how many items are gone."""
         with self._errors():
             [[items]] = self._run("SELECT count(*) FROM listed")
-            [[wanted, size]] = self._run("SELECT count(*), coalesce(sum(size), 0) FROM wanted")
+            [[unread, size]] = self._run("SELECT count(*), coalesce(sum(size), 0) FROM wanted")
             [[gone]] = self._run("SELECT count(*) FROM gone")
-        return items, wanted, int(size), gone
+        return items, unread, int(size), gone
 
     def wanted(self) -> Iterator[Item]:
         """The items to read, sorted by path and member."""
@@ -125,8 +125,8 @@ class Index:
             return set(self._run(_STALE, str(self._files.get(part, ""))))
 
     def _run(self, sql: str, *values: object) -> list[Any]:
-        found: list[Any] = self._connection.execute(sql, list(values)).fetchall()
-        return found
+        rows: list[Any] = self._connection.execute(sql, list(values)).fetchall()
+        return rows
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

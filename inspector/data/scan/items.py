@@ -83,8 +83,8 @@ class ItemReader:
 def _version(path: str) -> Hashable:
     """What tells that another archive has the path now."""
     with suppress(OSError):
-        told = os.stat(path)
-        return told.st_ino, told.st_size, told.st_mtime_ns
+        status = os.stat(path)
+        return status.st_ino, status.st_size, status.st_mtime_ns
     return None
 
 

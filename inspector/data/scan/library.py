@@ -201,19 +201,19 @@ class Library:
             FROM found GROUP BY ALL ORDER BY captures DESC, g, version
             """,
         )
-        found: dict[str, list[tuple[str | None, int, int]]] = {}
+        by_value: dict[str, list[tuple[str | None, int, int]]] = {}
         for value, version, captures, findings in rows:
-            found.setdefault(value, []).append((version, captures, findings))
+            by_value.setdefault(value, []).append((version, captures, findings))
         tallies = [
             Tally(
                 value=value,
-                captures=sum(captures for _, captures, _ in some),
-                findings=sum(findings for _, _, findings in some),
-                versions=tuple((version, captures) for version, captures, _ in some),
+                captures=sum(captures for _, captures, _ in counts),
+                findings=sum(findings for _, _, findings in counts),
+                versions=tuple((version, captures) for version, captures, _ in counts),
             )
-            for value, some in found.items()
+            for value, counts in by_value.items()
         ]
-        return sorted(tallies, key=lambda one: (-one.captures, one.value))
+        return sorted(tallies, key=lambda tally: (-tally.captures, tally.value))
 
     def severities(self, words: str = "") -> dict[str, int]:
         """How many findings there are, by severity."""
@@ -222,8 +222,8 @@ class Library:
             f"SELECT f.severity, count(*) FROM captures c JOIN findings f ON f.capture = c.id "
             f"WHERE {condition} GROUP BY f.severity",
         )
-        found = dict(rows)
-        return {severity.value: found.get(severity.value, 0) for severity in Severity}
+        counts = dict(rows)
+        return {severity.value: counts.get(severity.value, 0) for severity in Severity}
 
     def first_error(self, words: str = "") -> tuple[str | None, int]:
         """The first day of a capture with errors, and how many captures with errors have no day."""
@@ -255,41 +255,43 @@ class Library:
 
     def _captures(self, condition: str, order: str, limit: int | None) -> list[dict[str, Any]]:
         names = _listed([column.name for column in CAPTURES])
-        found = self._rows(
+        rows = self._rows(
             f"SELECT {names} FROM captures c WHERE {condition} ORDER BY {order} LIMIT ?",
             [_ALL if limit is None else min(limit, _ALL)],
         )
-        return [_as_row(CAPTURES, row) for row in found]
+        return [_as_row(CAPTURES, row) for row in rows]
 
     def findings(self, captures: Sequence[str]) -> list[dict[str, Any]]:
         """The findings of some captures by their keys, in the order of `audit`."""
         names = _listed([column.name for column in FINDINGS], "f")
-        found = self._rows(
+        rows = self._rows(
             f"SELECT {names} FROM findings f WHERE list_contains(?, f.capture) ORDER BY f.capture, f.place",
             (list(captures),),
         )
-        return [_as_row(FINDINGS, row) for row in found]
+        return [_as_row(FINDINGS, row) for row in rows]
 
     def capture(self, key: str) -> dict[str, Any] | None:
         """One row of a capture by its key."""
         names = _listed([column.name for column in CAPTURES])
-        found = self._rows(f"SELECT {names} FROM captures c WHERE c.id = ?", (key,))
-        return _as_row(CAPTURES, found[0]) if found else None
+        rows = self._rows(f"SELECT {names} FROM captures c WHERE c.id = ?", (key,))
+        return _as_row(CAPTURES, rows[0]) if rows else None
 
     def _view(self, connection: Any, table: Table, columns: Sequence[Column]) -> None:
         files = [str(self.folder / f"{table.value}-{part}.parquet") for part in self.manifest.parts]
         if files:
             rows = connection.read_parquet(files)
-            found = dict(zip(rows.columns, map(str, rows.types), strict=True))
+            arrow_types = dict(zip(rows.columns, map(str, rows.types), strict=True))
             for column in columns:
-                if found.get(column.name) not in {None, _TYPES[column.type]}:
-                    raise ValueError(f"the column {column.name} of {table.value} is {found[column.name]}")
+                if arrow_types.get(column.name) not in {None, _TYPES[column.type]}:
+                    raise ValueError(
+                        f"the column {column.name} of {table.value} is {arrow_types[column.name]}"
+                    )
             if sum(os.path.getsize(file) for file in files) <= self._held_bytes:
                 rows.create(table.value)
             else:
                 rows.create_view(table.value)
         else:
-            types = ", ".join(f"{one.name} {_TYPES[one.type]}" for one in columns)
+            types = ", ".join(f"{column.name} {_TYPES[column.type]}" for column in columns)
             connection.execute(f"CREATE TABLE {table.value} ({types})")
 
     def is_expression(self, words: str) -> bool:

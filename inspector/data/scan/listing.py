@@ -68,14 +68,16 @@ def _of_folder(folder: str, ignored: Counter[str], but: Path | None) -> Iterator
     """Files below a folder; hidden ones are left out, and a folder that links lead to twice is read once."""
     waiting, visited = [folder], set[tuple[int, int]]()
     while waiting:
-        here = waiting.pop()
+        current = waiting.pop()
         try:
-            told = os.stat(here)
-            if (told.st_dev, told.st_ino) in visited or (but is not None and Path(here).resolve() == but):
+            status = os.stat(current)
+            if (status.st_dev, status.st_ino) in visited or (
+                but is not None and Path(current).resolve() == but
+            ):
                 continue
-            visited.add((told.st_dev, told.st_ino))
+            visited.add((status.st_dev, status.st_ino))
             folders = list[str]()
-            with os.scandir(here) as entries:
+            with os.scandir(current) as entries:
                 for entry in entries:
                     if entry.name.startswith(".") or _is_list_of_parts(entry.path):
                         continue
@@ -88,7 +90,7 @@ def _of_folder(folder: str, ignored: Counter[str], but: Path | None) -> Iterator
             waiting += sorted(folders)  # of two links to a folder each scan takes the same
         except OSError as error:
             yield Item(
-                here, None, 0, "", f"the folder cannot be read ({error.strerror}); check its permissions"
+                current, None, 0, "", f"the folder cannot be read ({error.strerror}); check its permissions"
             )
 
 
@@ -107,18 +109,18 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 def _of_file(path: str, ignored: Counter[str]) -> Iterator[Item]:
     try:
-        told = os.stat(path)
+        status = os.stat(path)
     except OSError as error:
         yield Item(path, None, 0, "", f"cannot be read ({error.strerror}); check the file")
         return
-    if not stat.S_ISREG(told.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         yield Item(path, None, 0, "", "is not a regular file; it is not read")
         return
-    stamp = str(told.st_mtime_ns)
+    stamp = str(status.st_mtime_ns)
     if _is_zip(path):
-        yield from _of_zip(path, told.st_size, stamp, ignored)
+        yield from _of_zip(path, status.st_size, stamp, ignored)
     else:
-        yield Item(path, None, told.st_size, stamp)
+        yield Item(path, None, status.st_size, stamp)
 
 
 def _is_zip(path: str) -> bool:
@@ -137,8 +139,8 @@ def _of_zip(path: str, size: int, stamp: str, ignored: Counter[str]) -> Iterator
     try:
         archive = opened_zip(path)
     except InspectorError as error:
-        one = Item(path, None, size, stamp)
-        yield one._replace(trouble=str(error).removeprefix(f"{one.name}: "))
+        archive_item = Item(path, None, size, stamp)
+        yield archive_item._replace(trouble=str(error).removeprefix(f"{archive_item.name}: "))
         return
     # Of several members with one name the last one counts, as for `zipfile`.
     members = {member.filename: member for member in archive.members()}
@@ -154,9 +156,9 @@ def _of_zip(path: str, size: int, stamp: str, ignored: Counter[str]) -> Iterator
 
 def _remote(url: str, ignored: Counter[str]) -> Iterator[Item]:
     listed, single = remote_files(url)
-    found = {path: (size, stamp) for path, size, stamp in sorted(listed)}
-    for path, (size, stamp) in found.items():
-        if not single and _is_list_of_parts(path, found.__contains__):
+    files = {path: (size, stamp) for path, size, stamp in sorted(listed)}
+    for path, (size, stamp) in files.items():
+        if not single and _is_list_of_parts(path, files.__contains__):
             continue
         name = path.rpartition("/")[2]
         if not single and not _wanted(name):

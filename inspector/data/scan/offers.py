@@ -31,14 +31,14 @@ REMOTE_VARIABLE: Final = "HARMONY_INSPECTOR_REMOTE"
 
 def offered_scans() -> dict[str, Path]:
     """The scans that the operator allows, by the name that pages and addresses use."""
-    told = [Path(one) for one in os.environ.get(SCANS_VARIABLE, "").split(os.pathsep) if one]
-    found: dict[str, Path] = {}
-    for folder in (Path(os.environ.get(FOLDER_VARIABLE, "captures")), *told):
-        for one in (folder, *_subfolders(folder)):
-            resolved = one.resolve()
-            if is_scan(one) and resolved not in found.values():
-                found[_free_name(resolved, found)] = resolved
-    return found
+    extra = [Path(path) for path in os.environ.get(SCANS_VARIABLE, "").split(os.pathsep) if path]
+    scans: dict[str, Path] = {}
+    for folder in (Path(os.environ.get(FOLDER_VARIABLE, "captures")), *extra):
+        for candidate in (folder, *_subfolders(folder)):
+            resolved = candidate.resolve()
+            if is_scan(candidate) and resolved not in scans.values():
+                scans[_free_name(resolved, scans)] = resolved
+    return scans
 
 
 def _free_name(path: Path, taken: Container[str]) -> str:
@@ -50,8 +50,8 @@ def _free_name(path: Path, taken: Container[str]) -> str:
 def scan_stamp(folder: Path) -> str:
     """What changes with each scan into a folder."""
     try:
-        told = (folder / MANIFEST).stat()
-        return f"{told.st_mtime_ns} {told.st_ino}"
+        status = (folder / MANIFEST).stat()
+        return f"{status.st_mtime_ns} {status.st_ino}"
     except OSError as error:
         raise StoreError(f"{folder}: the scan no longer exists; reload the page") from error
 
@@ -78,7 +78,7 @@ def open_row(row: Mapping[str, Any]) -> Capture:
 
 def _subfolders(folder: Path) -> list[Path]:
     try:
-        return sorted(one for one in folder.iterdir() if one.is_dir())
+        return sorted(path for path in folder.iterdir() if path.is_dir())
     except OSError:
         return []
 

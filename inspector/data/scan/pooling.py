@@ -47,13 +47,13 @@ def here(batches: Iterable[Batch], work: Work = rows_of_batch) -> Iterator[Done]
 
 def pooled(batches: Iterable[Batch], jobs: int, work: Work = rows_of_batch) -> Iterator[Done]:
     """The rows of batches as they end, by that many processes."""
-    left = iter(batches)
+    remaining = iter(batches)
     running: dict[Future[Rows], Batch] = {}
     pool = _pool(jobs)
     try:
         while True:
             broken: list[Batch] = []
-            while len(running) < _WAITING * jobs and (batch := next(left, None)) is not None:
+            while len(running) < _WAITING * jobs and (batch := next(remaining, None)) is not None:
                 running[pool.submit(work, batch)] = batch
             if not running:
                 return

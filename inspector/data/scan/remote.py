@@ -87,12 +87,12 @@ def remote_files(url: str) -> tuple[list[tuple[str, int, str]], bool]:
     system, path = _system(url)
     try:
         if _MAGIC.search(path):
-            found, single = system.glob(path, detail=True), False
+            infos, single = system.glob(path, detail=True), False
         else:
             info = system.info(path)
             # A web server tells no folder from a file; the URL of one ends in a slash.
             single = info.get("type") == "file" and not url.endswith("/")
-            found = {info["name"]: info} if single else system.find(path, detail=True)
+            infos = {info["name"]: info} if single else system.find(path, detail=True)
     except FileNotFoundError as error:
         raise StoreError(f"{url}: no such object; check the name") from error
     except Exception as error:  # each object store has errors of its own
@@ -101,7 +101,7 @@ def remote_files(url: str) -> tuple[list[tuple[str, int, str]], bool]:
         ) from error
     files = [
         (str(system.unstrip_protocol(name)), int(info.get("size") or 0), _stamp(info))
-        for name, info in found.items()
+        for name, info in infos.items()
         if info.get("type") == "file"
     ]
     return files, single

@@ -62,15 +62,17 @@ def _sentence(
         return f"The verdict of {captures} is unknown. {unread}".rstrip()
     if counts.error:
         verb = "has" if counts.error == 1 else "have"
-        told = f"{number(counts.error)} of {captures} {verb} errors ({share_words(counts)}){_since(*first)}"
-        told += _worst_version(counts, versions)
+        sentence = (
+            f"{number(counts.error)} of {captures} {verb} errors ({share_words(counts)}){_since(*first)}"
+        )
+        sentence += _worst_version(counts, versions)
     else:
-        told = f"None of {captures} has errors"
+        sentence = f"None of {captures} has errors"
         if counts.warning:
-            told += f"; {number(counts.warning)} {'has' if counts.warning == 1 else 'have'} warnings"
+            sentence += f"; {number(counts.warning)} {'has' if counts.warning == 1 else 'have'} warnings"
     if counts.unknown:
-        told += f"; the verdict of {number(counts.unknown)} is unknown"
-    return f"{told}. {unread}".rstrip()
+        sentence += f"; the verdict of {number(counts.unknown)} is unknown"
+    return f"{sentence}. {unread}".rstrip()
 
 
 def _since(day: str | None, undated: int) -> str:
@@ -130,8 +132,8 @@ def cause_fix(cause: str, versions: Iterable[str | None]) -> str:
     issue = issues().get(cause)
     if issue is None:
         return ""
-    known = [(number, version) for version in versions if version and (number := as_version(version))]
-    newest = max(known)[1] if known else None
+    numbered = [(number, version) for version in versions if version and (number := as_version(version))]
+    newest = max(numbered)[1] if numbered else None
     return first_step(issue, Situation(version=newest, captured=True))
 
 
@@ -149,37 +151,37 @@ def group_cells(by: str, groups: Sequence[Group]) -> list[dict[str, str | int]]:
     ]
 
 
-def summary_lines(found: Summary, *, groups: tuple[str, Sequence[Group]] | None = None) -> list[str]:
+def summary_lines(summary: Summary, *, groups: tuple[str, Sequence[Group]] | None = None) -> list[str]:
     """The summary as the commands print it; grouped by version, or by another column."""
-    lines = [found.sentence]
-    by, some = groups or ("version", found.versions)
-    if some:
-        lines += ["", *group_lines(by, some)]
-    if found.kinds:
+    lines = [summary.sentence]
+    by, shown_groups = groups or ("version", summary.versions)
+    if shown_groups:
+        lines += ["", *group_lines(by, shown_groups)]
+    if summary.kinds:
         rows = [
             {
-                "kind": kind_and_key(one.value),
-                "captures": number(one.captures),
-                "findings": number(one.findings),
-                "versions": version_words(one),
+                "kind": kind_and_key(tally.value),
+                "captures": number(tally.captures),
+                "findings": number(tally.findings),
+                "versions": version_words(tally),
             }
-            for one in found.kinds
+            for tally in summary.kinds
         ]
         lines += ["", *table_lines(rows)]
-    if found.causes:
+    if summary.causes:
         lines += ["", "causes"]
-        for one in found.causes[:_TALLIES]:
-            title = cause_title(one.value)
-            lines.append(f"  {title or one.value} ({one.value})")
-            lines.append(f"    {count(one.captures, 'capture')} with {version_words(one)}")
-            if fix := cause_fix(one.value, one.releases):
+        for tally in summary.causes[:_TALLIES]:
+            title = cause_title(tally.value)
+            lines.append(f"  {title or tally.value} ({tally.value})")
+            lines.append(f"    {count(tally.captures, 'capture')} with {version_words(tally)}")
+            if fix := cause_fix(tally.value, tally.releases):
                 lines.append(f"    fix: {fix}")
-        if (more := len(found.causes) - _TALLIES) > 0:
+        if (more := len(summary.causes) - _TALLIES) > 0:
             lines.append(f"  {count(more, 'more cause')}, see --group-by finding_cause")
-    if found.unread:
+    if summary.unread:
         lines += ["", "files that could not be read"]
-        lines += [f"  {row['name']}: {row['error']}" for row in found.unread]
-        if (more := found.counts.unread - len(found.unread)) > 0:
+        lines += [f"  {row['name']}: {row['error']}" for row in summary.unread]
+        if (more := summary.counts.unread - len(summary.unread)) > 0:
             lines.append(f"  {count(more, 'more file')}")
     return lines
 
@@ -207,7 +209,10 @@ def row_lines(row: dict[str, Any], findings: Sequence[dict[str, Any]] = ()) -> l
     lines = [place, f"  {row['verdict'].upper()}: {row['sentence']}"]
     if row["error"] is None:
         lines.append(f"  {' · '.join(fact for fact in facts if fact)}")
-    lines += [f"  {one['severity']:7} {kind_and_key(one['kind'])}: {one['message']}" for one in findings]
+    lines += [
+        f"  {finding['severity']:7} {kind_and_key(finding['kind'])}: {finding['message']}"
+        for finding in findings
+    ]
     return lines
 
 
@@ -227,32 +232,33 @@ def table_lines(rows: Sequence[dict[str, str]]) -> list[str]:
     cells = [names, *([row[name] for name in names] for row in rows)]
     widths = [max(len(line[place]) for line in cells) for place in range(len(names))]
     last = len(names) - 1
-    left = {0, last} if not rows[0][names[last]].rstrip("%").replace(".", "").isdigit() else {0}
+    to_the_left = {0, last} if not rows[0][names[last]].rstrip("%").replace(".", "").isdigit() else {0}
     return [
         "  ".join(
-            cell.ljust(widths[place]) if place in left else cell.rjust(widths[place])
+            cell.ljust(widths[place]) if place in to_the_left else cell.rjust(widths[place])
             for place, cell in enumerate(line)
         ).rstrip()
         for line in cells
     ]
 
 
-def summary_row(found: Summary, *, groups: tuple[str, Sequence[Group]] | None = None) -> dict[str, Any]:
+def summary_row(summary: Summary, *, groups: tuple[str, Sequence[Group]] | None = None) -> dict[str, Any]:
     """The summary as `--json` has it."""
-    by, some = groups or ("version", found.versions)
+    by, shown_groups = groups or ("version", summary.versions)
     return {
-        "sentence": found.sentence,
-        "captures": found.counts.captures,
-        "verdicts": _levels(found.counts),
-        "findings": dict(found.severities),
+        "sentence": summary.sentence,
+        "captures": summary.counts.captures,
+        "verdicts": _levels(summary.counts),
+        "findings": dict(summary.severities),
         "grouped_by": by,
         "groups": [
-            {"value": one.value, "captures": one.counts.captures, **_levels(one.counts)} for one in some
+            {"value": group.value, "captures": group.counts.captures, **_levels(group.counts)}
+            for group in shown_groups
         ],
-        "kinds": [_tally(one) for one in found.kinds],
-        "causes": [_cause(one) for one in found.causes],
+        "kinds": [_tally(tally) for tally in summary.kinds],
+        "causes": [_cause(tally) for tally in summary.causes],
         "unread": [
-            {"path": row["path"], "member": row["member"], "error": row["error"]} for row in found.unread
+            {"path": row["path"], "member": row["member"], "error": row["error"]} for row in summary.unread
         ],
     }
 
@@ -261,18 +267,25 @@ def _levels(counts: Counts) -> dict[str, int]:
     return {level: getattr(counts, level) for level in _LEVELS}
 
 
-def _cause(one: Tally) -> dict[str, Any]:
-    told = {"title": cause_title(one.value), "fix": cause_fix(one.value, one.releases)}
-    return _tally(one) | told
+def _cause(tally: Tally) -> dict[str, Any]:
+    texts = {"title": cause_title(tally.value), "fix": cause_fix(tally.value, tally.releases)}
+    return _tally(tally) | texts
 
 
-def _tally(one: Tally) -> dict[str, Any]:
-    versions = [{"version": version, "captures": captures} for version, captures in one.versions]
-    return {"value": one.value, "captures": one.captures, "findings": one.findings, "versions": versions}
+def _tally(tally: Tally) -> dict[str, Any]:
+    versions = [{"version": version, "captures": captures} for version, captures in tally.versions]
+    return {
+        "value": tally.value,
+        "captures": tally.captures,
+        "findings": tally.findings,
+        "versions": versions,
+    }
 
 
-def version_words(one: Tally) -> str:
+def version_words(tally: Tally) -> str:
     """The versions with most captures of a kind or cause."""
-    shown = [f"{version or 'unknown version'} ({number(captures)})" for version, captures in one.versions]
-    more = f", {count(len(shown) - _VERSIONS, 'more version')}" if len(shown) > _VERSIONS else ""
-    return ", ".join(shown[:_VERSIONS]) + more
+    versions = [
+        f"{version or 'unknown version'} ({number(captures)})" for version, captures in tally.versions
+    ]
+    more = f", {count(len(versions) - _VERSIONS, 'more version')}" if len(versions) > _VERSIONS else ""
+    return ", ".join(versions[:_VERSIONS]) + more

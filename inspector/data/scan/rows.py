@@ -41,13 +41,13 @@ _READER: Final = ItemReader()
 
 def rows_of_batch(items: Sequence[Item]) -> Rows:
     """The rows of several items."""
-    found = Rows([], [])
+    rows = Rows([], [])
     with collector_paused():  # a batch is small
         for item in items:
-            one = rows_of(item, _READER)
-            found.captures.extend(one.captures)
-            found.findings.extend(one.findings)
-    return found
+            item_rows = rows_of(item, _READER)
+            rows.captures.extend(item_rows.captures)
+            rows.findings.extend(item_rows.findings)
+    return rows
 
 
 def release() -> None:
@@ -63,12 +63,12 @@ def rows_of(item: Item, reader: ItemReader) -> Rows:
         digest = digest_of(content)
         captures = loads(content, item.name)
         del content
-        found = Rows([], [])
+        rows = Rows([], [])
         several = len(captures) > 1
         for number, capture in enumerate(captures, 1):
             name = f"{item.name}#{number}" if several else item.name
-            _add(found, _place(item, digest, number, name), capture)
-        return found
+            _add(rows, _place(item, digest, number, name), capture)
+        return rows
     except InspectorError as error:
         return unread(item, _without_name(str(error), item.name), digest)
     except (MemoryError, RecursionError) as error:
@@ -105,8 +105,8 @@ def digest_of(content: bytes) -> str:
 
 def capture_key(path: str, member: str | None, number: int) -> str:
     """The key of a capture's row."""
-    told = f"{path}\0{member or ''}\0{number}".encode()
-    return hashlib.blake2b(told, digest_size=10).hexdigest()
+    key = f"{path}\0{member or ''}\0{number}".encode()
+    return hashlib.blake2b(key, digest_size=10).hexdigest()
 
 
 def _place(item: Item, digest: str | None, number: int, name: str) -> dict[str, Any]:
@@ -123,19 +123,19 @@ def _place(item: Item, digest: str | None, number: int, name: str) -> dict[str, 
     }
 
 
-def _add(found: Rows, place: dict[str, Any], capture: Capture) -> None:
-    seen = inspect(capture, name=place["name"])
-    row = {**place, **_facts(seen)}
-    found.captures.append(tuple(row[column.name] for column in CAPTURES))
-    tokens = {choice.index: len(choice.tokens) for choice in seen.reading.choices}
-    for order, (finding, cause) in enumerate(zip(seen.findings, seen.causes, strict=True), 1):
-        told = _finding(seen, finding, cause, tokens.get(finding.choice, 0))
-        told |= {"capture": place["id"], "place": order}
-        found.findings.append(tuple(told[column.name] for column in FINDINGS))
+def _add(rows: Rows, place: dict[str, Any], capture: Capture) -> None:
+    inspection = inspect(capture, name=place["name"])
+    row = {**place, **_facts(inspection)}
+    rows.captures.append(tuple(row[column.name] for column in CAPTURES))
+    tokens = {choice.index: len(choice.tokens) for choice in inspection.reading.choices}
+    for order, (finding, cause) in enumerate(zip(inspection.findings, inspection.causes, strict=True), 1):
+        values = _finding(inspection, finding, cause, tokens.get(finding.choice, 0))
+        values |= {"capture": place["id"], "place": order}
+        rows.findings.append(tuple(values[column.name] for column in FINDINGS))
 
 
-def _facts(seen: Inspection) -> dict[str, Any]:
-    reading, judged, cause = seen.reading, seen.verdict, seen.cause
+def _facts(inspection: Inspection) -> dict[str, Any]:
+    reading, judged, cause = inspection.reading, inspection.verdict, inspection.cause
     header = reading.header
     model = header.model or reading.stream.model or header.request.get("model")
     version = _text(reading.server_version)
@@ -168,20 +168,20 @@ def _facts(seen: Inspection) -> dict[str, Any]:
         "tokens_per_event": max(carried.values(), default=None),
         "first_token_s": None if first is None else reading.arrival_s(first),
         "duration_s": last,
-        "findings": len(seen.findings),
-        "errors": sum(one.severity is Severity.ERROR for one in seen.findings),
+        "findings": len(inspection.findings),
+        "errors": sum(finding.severity is Severity.ERROR for finding in inspection.findings),
         "error": None,
     }
 
 
-def _finding(seen: Inspection, finding: Finding, cause: Cause | None, tokens: int) -> dict[str, Any]:
+def _finding(inspection: Inspection, finding: Finding, cause: Cause | None, tokens: int) -> dict[str, Any]:
     start = finding.token_start
     return {
         "kind": finding.kind.value,
         "code": finding.code.value,
         "severity": finding.severity.value,
         "choice": min(finding.choice, _INDEX),
-        "channel": _text(channel_of(finding, seen.reading.choices) or finding.facts.channel),
+        "channel": _text(channel_of(finding, inspection.reading.choices) or finding.facts.channel),
         "field": _text(finding.field),
         "delivered_in": _text(finding.delivered_in),
         "token": start,
@@ -193,10 +193,10 @@ def _finding(seen: Inspection, finding: Finding, cause: Cause | None, tokens: in
     }
 
 
-def _moment(told: str | None) -> datetime | None:
+def _moment(started_at: str | None) -> datetime | None:
     """The time of a request in UTC, as tables have it: without a zone."""
     try:
-        moment = datetime.fromisoformat(told or "")
+        moment = datetime.fromisoformat(started_at or "")
         return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
     except (ValueError, OverflowError):
         return None

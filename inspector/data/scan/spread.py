@@ -83,18 +83,18 @@ def _rows(ray: Any, batches: Sequence[Batch], work: Work) -> Iterator[Done]:
 
 def _read(ray: Any, batches: Sequence[Batch], work: Work) -> Generator[Done, None, list[Batch]]:
     """The rows of batches; returns those whose process ended."""
-    left = dict(enumerate(batches))
-    if not left:
+    waiting = dict(enumerate(batches))
+    if not waiting:
         return []
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
     context.max_errored_blocks = -1  # their processes ended: what a task raises is in its row
-    told = [{"number": number, "batch": pickle.dumps(list(batch))} for number, batch in left.items()]
+    items = [{"number": number, "batch": pickle.dumps(list(batch))} for number, batch in waiting.items()]
     task = _task(ray.cloudpickle.dumps(work))
     # A block is a task: of one batch each, so that rows come as early as here. Trying a task again that ended
     # its process would end another one.
-    data = ray.data.from_items(told, override_num_blocks=len(told)).map(task, max_retries=0)
+    data = ray.data.from_items(items, override_num_blocks=len(items)).map(task, max_retries=0)
     try:
         for row in data.iter_rows():
             if row["error"]:
@@ -103,13 +103,13 @@ def _read(ray: Any, batches: Sequence[Batch], work: Work) -> Generator[Done, Non
                     "version, and must reach the same places"
                 )
             rows = pickle.loads(row["rows"])  # noqa: S301 -- our own workers made it
-            yield left.pop(row["number"]), rows
+            yield waiting.pop(row["number"]), rows
     except ray.exceptions.RayError as error:
         words = " ".join(str(error).split())[:300].rstrip(".")
         raise ConnectionFailed(
             f"the scan on Ray failed ({words}); run the same command again to resume"
         ) from error
-    return list(left.values())
+    return list(waiting.values())
 
 
 def _task(work: bytes) -> Callable[[dict[str, Any]], dict[str, Any]]:

@@ -23,7 +23,9 @@ def arrow_table(columns: Sequence[Column], rows: Sequence[Row]) -> Any:
     import pyarrow as pa  # noqa: PLC0415 -- an extra
 
     values = zip(*rows, strict=True) if rows else [()] * len(columns)
-    arrays = [_array(column.type, some) for column, some in zip(columns, values, strict=True)]
+    arrays = [
+        _array(column.type, column_values) for column, column_values in zip(columns, values, strict=True)
+    ]
     return pa.Table.from_arrays(arrays, names=[column.name for column in columns])
 
 
@@ -31,23 +33,23 @@ def without_items(
     captures: Any, findings: Any, keys: Container[tuple[str, str | None]]
 ) -> tuple[Any, Any] | None:
     """Both tables without the rows of some items, by path and member; None where they have none."""
-    told = (captures.column(name).to_pylist() for name in ("path", "member", "id"))
+    columns = (captures.column(name).to_pylist() for name in ("path", "member", "id"))
     stay, ids = [], set()
-    for path, member, key in zip(*told, strict=True):
+    for path, member, key in zip(*columns, strict=True):
         stay.append((path, member) not in keys)
         if stay[-1]:
             ids.add(key)
     if all(stay):
         return None
-    theirs = [one in ids for one in findings.column("capture").to_pylist()]
-    return captures.filter(_flags(stay)), findings.filter(_flags(theirs))
+    of_items = [capture_id in ids for capture_id in findings.column("capture").to_pylist()]
+    return captures.filter(_flags(stay)), findings.filter(_flags(of_items))
 
 
 def _array(type_: Type, values: Sequence[Any]) -> Any:
     import pyarrow as pa  # noqa: PLC0415 -- an extra
 
-    known = [value is not None for value in values]
-    present = None if all(known) else pa.py_buffer(_bits(known))
+    present_flags = [value is not None for value in values]
+    present = None if all(present_flags) else pa.py_buffer(_bits(present_flags))
     match type_:
         case Type.TEXT | Type.VERSION:
             parts = [b"" if value is None else value.encode() for value in values]
@@ -60,7 +62,9 @@ def _array(type_: Type, values: Sequence[Any]) -> Any:
             decimals = array("d", [0.0 if value is None else value for value in values])
             arrow, buffers = pa.float64(), [pa.py_buffer(decimals)]
         case Type.TIME:
-            moments = array("q", [0 if one is None else (one - _EPOCH) // _MICROSECOND for one in values])
+            moments = array(
+                "q", [0 if moment is None else (moment - _EPOCH) // _MICROSECOND for moment in values]
+            )
             arrow, buffers = pa.timestamp("us"), [pa.py_buffer(moments)]
         case _:
             assert_never(type_)
@@ -75,5 +79,5 @@ def _flags(values: Sequence[bool]) -> Any:
 
 def _bits(values: Sequence[bool]) -> bytes:
     """Flags as Arrow keeps them: eight in a byte, the first in its lowest bit."""
-    told = "".join("1" if value else "0" for value in reversed(values))
-    return int(told or "0", 2).to_bytes((len(values) + 7) // 8, "little")
+    bits = "".join("1" if value else "0" for value in reversed(values))
+    return int(bits or "0", 2).to_bytes((len(values) + 7) // 8, "little")

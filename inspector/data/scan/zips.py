@@ -71,7 +71,7 @@ class Archive:
 
     def members(self) -> list[zipfile.ZipInfo]:
         """What is in it, folders left out."""
-        return [one for one in self._archive.infolist() if not one.is_dir()]
+        return [member for member in self._archive.infolist() if not member.is_dir()]
 
     def read(self, member: str) -> bytes:
         """The bytes of a member; raises CaptureError if it cannot be read or expands beyond the bounds."""
@@ -125,7 +125,7 @@ def _opened(plain: IO[bytes], name: str, *, remote: bool) -> Archive:
             members = archive.infolist()
             if len(members) > MEMBERS:
                 raise CaptureError(name, f"has more than {MEMBERS:,} members; split the archive")
-            if sum(one.compress_size for one in members) > size:
+            if sum(member.compress_size for member in members) > size:
                 raise CaptureError(name, "its members overlap, as in a zip bomb; it is not read")
             file.released = True
             return Archive(archive, file)
@@ -145,5 +145,5 @@ def _damage(name: str, words: str) -> Iterator[None]:
         why = f"its directory has more than {_DIRECTORY_BYTES // 2**20} MiB; split the archive"
         raise CaptureError(name, why) from error
     except (Exception, zlib.error) as error:
-        told = " ".join(str(error).split()) or type(error).__name__
-        raise CaptureError(name, f"{words} ({told}); save it again") from error
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise CaptureError(name, f"{words} ({reason}); save it again") from error
