@@ -18,8 +18,11 @@ class Layer:
     """In the order in which they may import each other; empty where any order without a circle is allowed."""
     pure: bool = False
     """True where only the standard library, openai_harmony and msgspec are imported."""
-    others: tuple[str, ...] = ()
-    """What belongs here and lies outside `inspector`."""
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The modules as the docs name them."""
+        return tuple(module for module in self.modules if not module.startswith("__"))
 
 
 def layers() -> tuple[Layer, ...]:
@@ -31,7 +34,6 @@ def layers() -> tuple[Layer, ...]:
             modules=tuple(row.get("modules", ())),
             what=row["what"],
             pure=row.get("pure", False),
-            others=tuple(row.get("others", ())),
         )
         for row in rows
     )
@@ -39,10 +41,10 @@ def layers() -> tuple[Layer, ...]:
 
 def table() -> str:
     """The layers as a Markdown table."""
-    lines = ["| folder | modules, in order | what they are |", "|---|---|---|"]
+    lines = ["| folder | what is in it |", "|---|---|"]
     for layer in layers():
-        names = " ".join(f"`{name}`" for name in (*layer.modules, *layer.others))
-        lines.append(f"| {layer.name} | {names} | {layer.what} |")
+        name = f"`{layer.name}/`" if layer.name != "top" else " ".join(f"`{name}`" for name in layer.beside)
+        lines.append(f"| {name} | {layer.what} |")
     return "\n".join(lines)
 
 
