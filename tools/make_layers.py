@@ -1,15 +1,14 @@
 """The folders of docs/layers.toml: `python -m tools.make_layers` prints the table of docs/architecture.md."""
 
 import sys
-import tomllib
-from dataclasses import dataclass
 from pathlib import Path
+
+from inspector.files.tables import Row, read_table
 
 FILE = Path(__file__).parent.parent / "docs" / "layers.toml"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layer:
+class Layer(Row, frozen=True, kw_only=True):
     """A folder of `inspector`; the last one, `top`, is what lies beside the folders."""
 
     name: str
@@ -25,18 +24,13 @@ class Layer:
         return tuple(module for module in self.modules if not module.startswith("__"))
 
 
+class _Layers(Row, frozen=True):
+    layer: tuple[Layer, ...]
+
+
 def layers() -> tuple[Layer, ...]:
     """All layers, lowest first."""
-    rows = tomllib.loads(FILE.read_text(encoding="utf-8"))["layer"]
-    return tuple(
-        Layer(
-            name=row["name"],
-            modules=tuple(row.get("modules", ())),
-            what=row["what"],
-            pure=row.get("pure", False),
-        )
-        for row in rows
-    )
+    return read_table(FILE, _Layers).layer
 
 
 def table() -> str:

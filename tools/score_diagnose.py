@@ -11,8 +11,9 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
+
 from inspector.issues import Diagnosis, DiagnosisOutcome, RouteKind, diagnose_text
-from inspector.issues.safe_yaml import read_yaml
 
 
 @dataclass(slots=True)
@@ -86,7 +87,7 @@ def table(scores: Mapping[str, Score]) -> str:
 
 def main(files: Sequence[str]) -> None:
     """Print the table of all posts."""
-    posts = [post for file in files for post in read_yaml(Path(file).read_text(encoding="utf-8"))]
+    posts = [post for file in files for post in msgspec.yaml.decode(Path(file).read_text(encoding="utf-8"))]
     sys.stdout.write(table(score(posts)))
 
 

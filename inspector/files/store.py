@@ -6,17 +6,17 @@ raise StoreError, unreadable content raises CaptureError; both messages include 
 
 import os
 import shutil
-import tomllib
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import RawIOBase
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final, Protocol, Self
 
 import zstandard
+from msgspec import field, structs
 
 from inspector.analysis.audit.verdict import Level
 from inspector.capture.capture import (
@@ -32,6 +32,7 @@ from inspector.capture.capture import (
 )
 from inspector.capture.errors import CaptureError, StoreError
 from inspector.files.importers import sniff_and_read
+from inspector.files.tables import Row, Text, read_table
 from inspector.protocol.engines import DEFAULT
 
 LIMIT_BYTES: Final = 512 * 2**20
@@ -62,14 +63,12 @@ _FOLDED_FROM: Final = 32 * 2**20
 _ZSTD_SLICE: Final = 1024  # a zstd block of 4 bytes stands for up to 128 KiB: small slices bound the step
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Builtin:
+class Builtin(Row, frozen=True, kw_only=True):
     """A capture that comes with the program: a row of fixtures/index.toml."""
 
-    name: str
-    """File name without extensions; used in URLs and commands."""
-    title: str
-    shows: str
+    path: Path = field(name="file")
+    title: Text
+    shows: Text
     """What it demonstrates, in one line."""
     verdict: Level
     """What the audit says of it: a list can show that without reading every capture."""
@@ -77,7 +76,11 @@ class Builtin:
     endpoint: Endpoint
     tokens_per_step: int
     """Tokens that the engine returned at a time (`--stream-interval`)."""
-    path: Path
+
+    @property
+    def name(self) -> str:
+        """File name without extensions; used in URLs and commands."""
+        return self.path.name.partition(".jsonl")[0]
 
     @property
     def server_label(self) -> str:
@@ -85,30 +88,20 @@ class Builtin:
         return DEFAULT.labelled(self.server_version)
 
 
+class _Index(Row, frozen=True):
+    capture: tuple[Builtin, ...]
+
+
 def builtin(folder: Path = FIXTURES) -> list[Builtin]:
     """The built-in captures, in the order of their index; empty where there are none."""
     index = folder / "index.toml"
-    try:
-        rows = tomllib.loads(index.read_text("utf-8"))["capture"]
-        return [
-            Builtin(
-                name=row["file"].partition(".jsonl")[0],
-                title=row["title"],
-                shows=row["shows"],
-                verdict=Level(row["verdict"]),
-                server_version=row["server_version"],
-                endpoint=Endpoint(row["endpoint"]),
-                tokens_per_step=row["tokens_per_step"],
-                path=folder / row["file"],
-            )
-            for row in rows
-        ]
-    except FileNotFoundError:
+    if not index.exists():
         return []
-    except (OSError, AttributeError, KeyError, TypeError, ValueError) as error:
-        raise StoreError(
-            f"{index}: the index of built-in captures is damaged ({error}); restore it from git"
-        ) from error
+    try:
+        rows = read_table(index, _Index, error=StoreError).capture
+    except StoreError as error:
+        raise StoreError(f"{error}; restore the index of built-in captures from git") from error
+    return [structs.replace(row, path=folder / row.path) for row in rows]
 
 
 def load(path: Path | str, *, limit_bytes: int = LIMIT_BYTES) -> list[Capture]:

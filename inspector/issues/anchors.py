@@ -4,12 +4,13 @@ The table, `releases.yaml`, is made by `python -m tools.make_releases`; this mod
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from inspector.issues.safe_yaml import read_yaml
+from msgspec import field
+
+from inspector.files.tables import Row, read_table
 from inspector.issues.versions import as_version
 
 DEFAULT_FILE: Final = Path(__file__).with_name("releases.yaml")
@@ -23,11 +24,10 @@ class Anchor(NamedTuple):
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Releases:
+class Releases(Row, frozen=True):
     """Lines of Harmony serving by release and file, and the releases whose source has certain texts."""
 
-    lines: Mapping[str, Mapping[str, frozenset[int]]]
+    lines: Mapping[str, Mapping[str, frozenset[int]]] = field(name="releases")
     texts: Mapping[str, frozenset[str]]
 
     def of(self, places: Iterable[Anchor]) -> tuple[str, ...]:
@@ -43,14 +43,7 @@ class Releases:
 @cache
 def releases() -> Releases:
     """The table that comes with this package."""
-    loaded = read_yaml(DEFAULT_FILE.read_text(encoding="utf-8"))
-    return Releases(
-        lines={
-            version: {file: frozenset(lines) for file, lines in files.items()}
-            for version, files in loaded["releases"].items()
-        },
-        texts={text: frozenset(versions) for text, versions in loaded["texts"].items()},
-    )
+    return read_table(DEFAULT_FILE, Releases)
 
 
 def _has(files: Mapping[str, frozenset[int]], place: Anchor) -> bool:

@@ -1,6 +1,5 @@
 """Whether an issue's token forms and finding forms hold for a reading. Decides yes or no, ranks nothing."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
@@ -9,6 +8,7 @@ from inspector.analysis.audit.kinds import Kind
 from inspector.capture.formats import clip
 from inspector.issues.evidence import Evidence, ended_of
 from inspector.issues.issue import Asked, FindingForm, Issue, TokenForm
+from inspector.issues.schema import Expression, MessagePart
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.violations import Violated
 
@@ -83,7 +83,7 @@ def finding_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> bo
         (form.generated, finding.generated),
         (form.delivered, finding.delivered),
     )
-    if any(wanted is not None and not wanted.search(text or "") for wanted, text in texts):
+    if any(wanted is not None and not wanted.expression.search(text or "") for wanted, text in texts):
         return False
     if form.told is not None and form.told is not evidence.told:
         return False
@@ -125,8 +125,8 @@ def _message_holds(form: FindingForm, finding: Finding, evidence: Evidence) -> b
     return (start <= message.body and end >= message.body_end) is form.whole
 
 
-def _has_parts(wanted: Mapping[str, re.Pattern[str]], parts: Mapping[str, str]) -> bool:
-    return all(expression.search(parts[part]) for part, expression in wanted.items())
+def _has_parts(wanted: Mapping[MessagePart, Expression], parts: Mapping[str, str]) -> bool:
+    return all(wanting.expression.search(parts[part]) for part, wanting in wanted.items())
 
 
 def _places(form: TokenForm, evidence: Evidence) -> Iterator[Place]:

@@ -1,14 +1,27 @@
-"""What the catalogue knows about one issue, as values: `catalogue` reads, `forms` and `ranking` use them."""
+"""What the catalogue knows about one issue: the keys of an entry of known_issues.yaml, with their types."""
 
-import dataclasses
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Annotated
+
+from msgspec import Meta, field
+from msgspec.structs import force_setattr
 
 from inspector.analysis.audit import Code, Kind, Severity
 from inspector.capture.capture import Endpoint
+from inspector.files.tables import Identifier, Row, Sentence, Several, Text, Verbatim
+from inspector.issues.schema import (
+    AnyCase,
+    EngineName,
+    Expression,
+    Hint,
+    MessagePart,
+    Pattern,
+    Program,
+    Version,
+    ViolationName,
+)
 from inspector.issues.versions import Range
 from inspector.protocol.engines import DEFAULT, Engine
 from inspector.protocol.harmony.violations import Violation
@@ -85,21 +98,16 @@ class Shown(StrEnum):
     """The model made no tool call by itself, and made one with `tool_choice: required`."""
 
 
-class Pattern(NamedTuple):
-    """A regular expression on a line, and a text that every match contains, which is quick to look for."""
-
-    expression: re.Pattern[str]
-    literal: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(Row, frozen=True, kw_only=True):
     """One thing to do, and the situations in which it makes sense; an empty set is any."""
 
-    text: str
-    upgrade: str = ""
+    text: Sentence = field(default="", name="step")
+    """The sentence; of `upgrade` and `until` it is made."""
+    upgrade: Version = ""
     """The release of vLLM that the step asks for."""
-    until: bool = False
+    why: Text = ""
+    """The rest of the sentence that asks for it."""
+    until: Text = ""
     """What helps until the upgrade, and is said beside one only."""
     ended: frozenset[Ended] = frozenset()
     token_ids: bool | None = None
@@ -115,39 +123,54 @@ class Step:
     measured: bool = False
     """An upgrade that was measured on streams that the table of upgrades leaves out, as unstreamed ones."""
 
-    @classmethod
-    def to_release(cls, release: str, why: str = "", *, engine: Engine = DEFAULT, **situation: Any) -> "Step":
-        """An upgrade; `why` is the rest of the sentence."""
-        tail = f", {why}" if why else ""
-        return cls(
-            text=f"Upgrade to {engine.labelled(release)} or newer{tail}.", upgrade=release, **situation
-        )
+    def __post_init__(self) -> None:
+        text = self.text
+        if self.until:
+            text = f"Until then, {self.until}."
+        elif self.upgrade and not text:
+            text = upgrade_text(self.upgrade, self.why)
+        doubled = self.text not in ("", text) or bool(self.until and self.upgrade)
+        if not text or doubled or (self.why and not self.upgrade):
+            raise ValueError("a step is one of `step`, `until` and `upgrade`, which may have `why`")
+        force_setattr(self, "text", text)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenForm:
+def upgrade_text(release: str, why: str = "", *, engine: Engine = DEFAULT) -> str:
+    """The sentence that asks for a release; `why` is the rest of it."""
+    return f"Upgrade to {engine.labelled(release)} or newer{f', {why}' if why else ''}."
+
+
+class TokenForm(Row, frozen=True, kw_only=True, dict=True):
     """How an issue looks in the tokens: a violation of the grammar, or a message that the parser accepts."""
 
-    violations: frozenset[Violation] = frozenset()
+    violation_names: frozenset[ViolationName] = field(default=frozenset(), name="violations")
     """One of them."""
-    message: Mapping[str, re.Pattern[str]] = dataclasses.field(default_factory=dict)
+    message: Mapping[MessagePart, Expression] = {}
     """Found in role, channel, recipient, content_type or body of one message; what is absent is ''."""
     alone: bool = False
     """The completion has no other message; with a violation, none at all."""
 
+    def __post_init__(self) -> None:
+        if bool(self.violation_names) is bool(self.message):
+            raise ValueError("a token form is a violation or a message")
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FindingForm:
+    @cached_property
+    def violations(self) -> frozenset[Violation]:
+        """The violations of these names."""
+        return frozenset(Violation[name.upper()] for name in self.violation_names)
+
+
+class FindingForm(Row, frozen=True, kw_only=True):
     """How an issue looks in the findings; every part that is given must hold for one finding."""
 
-    kinds: frozenset[Kind] = frozenset()
+    kinds: Annotated[frozenset[Kind], Meta(min_length=1)]
     codes: frozenset[Code] = frozenset()
     severity: Severity | None = None
-    field: re.Pattern[str] | None = None
-    delivered_in: re.Pattern[str] | None = None
-    generated: re.Pattern[str] | None = None
-    delivered: re.Pattern[str] | None = None
-    message: Mapping[str, re.Pattern[str]] = dataclasses.field(default_factory=dict)
+    field: Expression | None = None
+    delivered_in: Expression | None = None
+    generated: Expression | None = None
+    delivered: Expression | None = None
+    message: Mapping[MessagePart, Expression] = {}
     """Like the token form's, for the message of the finding's first token."""
     whole: bool | None = None
     """Whether the finding covers the whole body of its message."""
@@ -172,38 +195,36 @@ class FindingForm:
     """How the response ended, as the server told it; empty for any."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Issue:
+class Issue(Row, frozen=True, kw_only=True, dict=True):
     """One entry of the catalogue."""
 
-    id: str
-    title: str
-    sides: tuple[Side, ...]
+    id: Identifier
+    title: Text
+    sides: Several[Side]
     """Likeliest first."""
-    cause: str
-    steps: tuple[Step, ...]
-    """What to do, best first; `steps.steps_for` chooses those for a situation."""
-    measured_as: str = ""
+    cause: Sentence
+    sentences_and_steps: Several[Sentence | Step] = field(name="steps")
+    measured_as: Identifier = ""
     """The issue whose measured release counts for this one: the same fault, seen with less evidence."""
     confidence: Confidence
-    basis: str
+    basis: Sentence
     """What the entry rests on."""
-    links: tuple[str, ...] = ()
+    links: tuple[Text, ...] = ()
     patterns: tuple[Pattern, ...] = ()
     """Error text that this issue makes."""
     may_match: tuple[Pattern, ...] = ()
     """Error text that this issue can make too, and that others make more often."""
-    hints: tuple[Pattern, ...] = ()
+    hints: tuple[Hint, ...] = ()
     """Words elsewhere in a text, in upper or lower case, that speak for this issue."""
-    needs: tuple[re.Pattern[str], ...] = ()
+    needs: tuple[AnyCase, ...] = ()
     """Words of which the text must have one for `patterns` and `may_match` to count."""
-    unless: tuple[re.Pattern[str], ...] = ()
+    unless: tuple[AnyCase, ...] = ()
     """Words that speak of another program or of a healthy response; nothing leads to the entry then."""
     in_server: Texts | None = None
     """Texts that count in a vLLM frame, log line or error payload only; any program may print them."""
     any_server: bool = False
     """The text counts whatever server is behind it."""
-    settle: str = ""
+    settle: Text = ""
     """The one command that shows whether it is this issue."""
     general: bool = False
     """The text only carries or summarises other issues: any more precise entry goes before it."""
@@ -213,31 +234,44 @@ class Issue:
     """The parser missed tokens: ruled out where the IDs that were sent hold what it rejected."""
     tokens: tuple[TokenForm, ...] = ()
     findings: tuple[FindingForm, ...] = ()
-    request: Mapping[str, Asked] = dataclasses.field(default_factory=dict)
+    request: Mapping[str, Asked] = {}
     """Request keys that must be so for the issue to arise."""
     endpoints: frozenset[Endpoint] = frozenset()
     """Endpoints where the issue exists; empty for all."""
-    engines: frozenset[str] = frozenset()
+    engines: frozenset[EngineName] = frozenset()
     """Engines that have the issue; empty for all."""
-    affected: Mapping[str, Range] = dataclasses.field(default_factory=dict)
+    affected: Mapping[Program, Range] = {}
     """Versions by program; empty where no version is known to be free of it."""
-    fixed_in: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    fixed_in: Mapping[Program, Version] = {}
     disproved_by: frozenset[Shown] = frozenset()
     """What `doctor` may see of a server that cannot have the issue then."""
     rate: Rate | None = None
-    experiment: str = ""
+    experiment: Text = ""
     """A command whose result tells this issue from those that look the same."""
-    examples: tuple[str, ...] = ()
+    examples: tuple[Verbatim, ...] = ()
     """Error text as it was seen."""
-    shares_text_with: tuple[str, ...] = ()
+    shares_text_with: tuple[Identifier, ...] = ()
     """Ids that make the same text and are likelier when nothing but the text is known."""
-    server_text: tuple[str, ...] = ()
+    server_text: tuple[Verbatim, ...] = ()
     """Texts of vLLM's source that make the message; a test compares their releases with `affected`."""
-    shows: tuple[str, ...] = ()
+    shows: tuple[Verbatim, ...] = ()
     """Harmony text of completions that have the token form."""
-    shows_not: tuple[str, ...] = ()
+    shows_not: tuple[Verbatim, ...] = ()
     """Harmony text of completions that look alike and have it not."""
-    must_match: tuple[str, ...] = ()
+    must_match: tuple[Verbatim, ...] = ()
     """Texts, shortened, that must lead here."""
-    must_not_match: tuple[str, ...] = ()
+    must_not_match: tuple[Verbatim, ...] = ()
     """Texts that look alike and must not lead here."""
+
+    def __post_init__(self) -> None:
+        if self.tokens and not (self.shows and self.shows_not):
+            raise ValueError(
+                "tokens need `shows` and `shows_not`: a stream that has the form and one that has not"
+            )
+        if not (self.patterns or self.may_match or self.tokens or self.findings or self.hints or self.settle):
+            raise ValueError("nothing can lead to it: give patterns, hints, tokens, findings or `settle`")
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """What to do, best first; `steps.steps_for` chooses those for a situation."""
+        return tuple(Step(text=one) if isinstance(one, str) else one for one in self.sentences_and_steps)

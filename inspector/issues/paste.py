@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from inspector.issues.issue import Issue, Pattern
+from inspector.issues.issue import Issue
 from inspector.issues.lines import Split
 from inspector.issues.message import Match, Message
 from inspector.issues.pieces import Known, Piece, beginning_of, joined
+from inspector.issues.schema import Pattern
 
 BREAKS_OFF: Final = "a traceback that is cut off: "
 """Begins the message of a traceback without its last line."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from inspector.issues.issue import Pattern
+from inspector.issues.schema import Pattern
 
 _LINES: Final = 4
 """Lines that a message is looked for in."""

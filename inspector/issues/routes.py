@@ -5,14 +5,15 @@ The table is `routes.yaml`: a new server needs no code. A route is no known issu
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from inspector.issues.safe_yaml import read_yaml
-from inspector.issues.schema import Fields, anywhere, identifier, several, text, word
+from msgspec.structs import force_setattr, replace
+
+from inspector.files.tables import Identifier, Row, Several, Text, read_table
+from inspector.issues.schema import AnyCase
 from inspector.protocol.engines import DEFAULT, ENGINES
 
 DEFAULT_FILE: Final = Path(__file__).with_name("routes.yaml")
@@ -27,83 +28,51 @@ class RouteKind(StrEnum):
     """vLLM does not start, or its engine fails on the device."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class Case(Row, frozen=True):
     """What a failure says more exactly than its route does."""
 
-    when: re.Pattern[str]
+    when: AnyCase
     """Of the lines that fail; of the text where none does."""
-    sentence: str
-    step: str
+    sentence: Text
+    step: Text
     """What to do first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Route:
+class Route(Row, frozen=True, kw_only=True):
     """One place to send a reader to."""
 
-    id: str
+    id: Identifier
     kind: RouteKind
-    name: str
+    name: Text
     """The server's name, or what happens."""
-    sentence: str
-    steps: tuple[str, ...]
+    sentence: Text = ""
+    """Of a server, where it is not given, that it has its own parser."""
+    steps: Several[Text]
     """What to do, best first."""
-    marks: tuple[re.Pattern[str], ...]
+    marks: Several[AnyCase]
     """What only this server, or this failure, prints."""
-    words: tuple[re.Pattern[str], ...] = ()
+    words: tuple[AnyCase, ...] = ()
     """Of a server its name, which counts where vLLM is not named; of a failure what other programs print too,
     which counts beside words of vLLM only."""
-    errors: tuple[re.Pattern[str], ...] = ()
+    errors: tuple[AnyCase, ...] = ()
     """Of a failure what its error lines name: they count beside words of vLLM, and elsewhere in a text not at
     all."""
-    needs: tuple[re.Pattern[str], ...] = ()
+    needs: tuple[AnyCase, ...] = ()
     """`marks` and `words` count only where one of these is found too."""
-    links: tuple[str, ...] = ()
+    links: tuple[Text, ...] = ()
     cases: tuple[Case, ...] = ()
     """The first that holds gives the sentence and the first step."""
+
+    def __post_init__(self) -> None:
+        if not self.sentence:
+            own = f"it has its own parser, and the known issues of {DEFAULT.label} do not apply"
+            force_setattr(self, "sentence", f"This is {self.name}: {own}.")
 
 
 @cache
 def routes() -> tuple[Route, ...]:
     """The table that comes with this package."""
-    return tuple(_route(entry) for entry in read_yaml(DEFAULT_FILE.read_text(encoding="utf-8")))
-
-
-def _route(entry: object) -> Route:
-    fields = Fields(entry, "the route")
-    kind = fields.take("kind", word(RouteKind))
-    name = fields.take("name", text)
-    route = Route(
-        id=fields.take("id", identifier),
-        kind=kind,
-        name=name,
-        sentence=fields.take(
-            "sentence",
-            text,
-            f"This is {name}: it has its own parser, and the known issues of {DEFAULT.label} do not apply.",
-        ),
-        steps=fields.take("steps", several(text)),
-        marks=fields.take("marks", several(anywhere)),
-        words=fields.take("words", several(anywhere), ()),
-        errors=fields.take("errors", several(anywhere), ()),
-        needs=fields.take("needs", several(anywhere), ()),
-        links=fields.take("links", several(text), ()),
-        cases=fields.take("cases", several(_case), ()),
-    )
-    fields.done()
-    return route
-
-
-def _case(entry: object) -> Case:
-    fields = Fields(entry, "the case")
-    case = Case(
-        when=fields.take("when", anywhere),
-        sentence=fields.take("sentence", text),
-        step=fields.take("step", text),
-    )
-    fields.done()
-    return case
+    return read_table(DEFAULT_FILE, tuple[Route, ...])
 
 
 _OURS_UNNAMED: Final = (
@@ -137,12 +106,12 @@ def find_server(content: str) -> Route | None:
         route
         for route in routes()
         if route.kind is RouteKind.SERVER
-        and (not route.needs or any(expression.search(content) for expression in route.needs))
+        and (not route.needs or any(need.expression.search(content) for need in route.needs))
     ]
     own = _runs_ours(content)
     if marked := _most(known, content, marks=True):
         # A log of ours that only names a path or a model of another program stays ours.
-        theirs = sum(len(mark.findall(content)) for mark in marked.marks)
+        theirs = sum(len(mark.expression.findall(content)) for mark in marked.marks)
         return None if own and theirs <= _times_ours(content) else marked
     if own or names_ours(content):
         return None
@@ -162,12 +131,12 @@ def find_startup(content: str, errors: Sequence[str] = (), *, failing: bool) -> 
     parser = _PARSER.search(content) is not None
     startup = [route for route in routes() if route.kind is RouteKind.STARTUP]
     for route in startup:
-        expressions = (*route.marks, *(route.words if own and not parser else ()))
-        if any(expression.search(content) for expression in expressions):
+        words = (*route.marks, *(route.words if own and not parser else ()))
+        if any(word.expression.search(content) for word in words):
             return _exact(route, "\n".join(errors) or content)
     if own:
         for route in startup:
-            if any(one.search(line) for one in route.errors for line in errors):
+            if any(word.expression.search(line) for word in route.errors for line in errors):
                 return _exact(route, "\n".join(errors) or content)
     return None
 
@@ -175,7 +144,7 @@ def find_startup(content: str, errors: Sequence[str] = (), *, failing: bool) -> 
 def _exact(route: Route, content: str) -> Route:
     """A route with the sentence and the first step of its first case that holds."""
     for case in route.cases:
-        if case.when.search(content):
+        if case.when.expression.search(content):
             return replace(route, sentence=case.sentence, steps=(case.step, *route.steps))
     return route
 
@@ -183,7 +152,10 @@ def _exact(route: Route, content: str) -> Route:
 def _most(known: Sequence[Route], content: str, *, marks: bool) -> Route | None:
     """The server with the most of its expressions in a text; the first of several."""
     counted = [
-        (sum(one.search(content) is not None for one in (route.marks if marks else route.words)), route)
+        (
+            sum(bool(word.expression.search(content)) for word in (route.marks if marks else route.words)),
+            route,
+        )
         for route in known
     ]
     best = max((count for count, _ in counted), default=0)

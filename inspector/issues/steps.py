@@ -13,11 +13,13 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from msgspec import structs
+
 from inspector.analysis.audit.missing_ids import asks_for_ids
 from inspector.analysis.reading import Reading
 from inspector.capture.capture import Endpoint
 from inspector.issues.evidence import ended_of
-from inspector.issues.issue import Ended, Issue, Side, Step
+from inspector.issues.issue import Ended, Issue, Side, Step, upgrade_text
 from inspector.issues.release_bounds import release_bounds
 from inspector.issues.versions import as_version
 from inspector.protocol.engines import DEFAULT, Engine
@@ -143,7 +145,11 @@ def _not_below(step: Step, situation: Situation) -> Step:
     needed = situation.needed
     if needed is None or not step.upgrade or _reached(needed, step.upgrade):
         return step
-    return Step.to_release(needed, "which another issue here needs", engine=situation.engine)
+    return _upgrade(needed, "which another issue here needs", situation.engine)
+
+
+def _upgrade(release: str, why: str, engine: Engine) -> Step:
+    return Step(text=upgrade_text(release, why, engine=engine), upgrade=release)
 
 
 def measured(issue: str, situation: Situation) -> Measured | None:
@@ -178,7 +184,7 @@ def _measured_upgrade(issue: Issue, seen: Measured, engine: Engine) -> list[Step
         _reached(fixed, release) and not _reached(seen.first_right, release) for release in seen.releases
     )
     why = f"{_FIRST_RIGHT} ({fixed} fixes only some of them)" if still_wrong else _FIRST_RIGHT
-    return [Step.to_release(seen.first_right, why, engine=engine)]
+    return [_upgrade(seen.first_right, why, engine)]
 
 
 def _with_basis(step: Step, seen: Measured | None) -> Step:
@@ -186,7 +192,7 @@ def _with_basis(step: Step, seen: Measured | None) -> Step:
     first = seen.first_right if seen is not None else None
     if step.measured or not step.upgrade or (first is not None and _reached(first, step.upgrade)):
         return step
-    return replace(step, text=f"{step.text.rstrip('.')}{_UNMEASURED}.")
+    return structs.replace(step, text=f"{step.text.rstrip('.')}{_UNMEASURED}.")
 
 
 def _offers_tools(reading: Reading) -> bool | None:

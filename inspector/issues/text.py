@@ -146,7 +146,7 @@ class _Diagnosing:
 
     def _may(self, issue: Issue) -> bool:
         """Whether no word of the text rules an entry out."""
-        return not any(expression.search(self.whole) for expression in issue.unless)
+        return not any(word.expression.search(self.whole) for word in issue.unless)
 
     def _counts(self, issue: Issue, message: Message, own: bool) -> bool:
         """Whether a message counts for an entry: in vLLM, beside the words that it needs, and no others."""
@@ -154,7 +154,7 @@ class _Diagnosing:
             issue.in_server is Texts.ALL or (issue.in_server is not None and not own)
         ):
             return False
-        if issue.needs and not any(expression.search(self.whole) for expression in issue.needs):
+        if issue.needs and not any(word.expression.search(self.whole) for word in issue.needs):
             return False
         return self._may(issue)
 

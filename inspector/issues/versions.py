@@ -6,12 +6,11 @@ no implementation of PEP 440 and refuses what it does not know.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from operator import eq, ge, gt, le, lt
 from typing import Final
 
-_VERSION: Final = re.compile(r"v?(\d{1,6}(?:\.\d{1,6}){1,3})(?:\.?(rc|dev|a|b|post)\.?(\d{0,6}))?(?:[+-].*)?")
+VERSION: Final = re.compile(r"v?(\d{1,6}(?:\.\d{1,6}){1,3})(?:\.?(rc|dev|a|b|post)\.?(\d{0,6}))?(?:[+-].*)?")
 _ORDER: Final = {"dev": -4, "a": -3, "b": -2, "rc": -1, None: 0, "post": 1}
 _OPERATORS: Final[dict[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]]] = {
     ">=": ge,
@@ -29,22 +28,22 @@ def as_version(text: str) -> tuple[int, ...] | None:
 
     Four parts of the number, then the kind of build and its count; a local part (`+cpu`) is ignored.
     """
-    found = _VERSION.fullmatch(text.strip())
+    found = VERSION.fullmatch(text.strip())
     if found is None:
         return None
     parts = [int(part) for part in found[1].split(".")]
     return (*parts, *[0] * (4 - len(parts)), _ORDER[found[2]], int(found[3] or 0))
 
 
-@dataclass(frozen=True, slots=True)
 class Range:
-    """Versions that fulfil all clauses of one alternative; without clauses every version."""
+    """Versions that fulfil all clauses of one alternative; ValueError for what is no range."""
 
-    text: str
-    """As written: clauses joined by commas, alternatives by ` or `."""
-
-    def __post_init__(self) -> None:
-        _alternatives(self.text)
+    def __init__(self, text: str) -> None:
+        self.text: Final = text
+        """As written: clauses joined by commas, alternatives by ` or `."""
+        self._alternatives: Final = [
+            [_clause(clause.strip()) for clause in part.split(",")] for part in text.split(" or ")
+        ]
 
     def __contains__(self, version: str) -> bool:
         """True when the version is inside; ValueError for what is no version."""
@@ -54,14 +53,8 @@ class Range:
         # A release candidate of the first good release may still be bad: `<0.14.0` holds for 0.14.0rc1.
         return any(
             all(_OPERATORS[operator](number, bound) for operator, bound in clauses)
-            for clauses in _alternatives(self.text)
+            for clauses in self._alternatives
         )
-
-
-@lru_cache(maxsize=1024)
-def _alternatives(text: str) -> list[list[tuple[str, tuple[int, ...]]]]:
-    """A parsed range, cached: every finding is compared with the ranges of the whole catalogue."""
-    return [[_clause(one.strip()) for one in part.split(",")] for part in text.split(" or ")]
 
 
 def _clause(text: str) -> tuple[str, tuple[int, ...]]:

@@ -4,16 +4,17 @@ The file's own comments describe its keys. This module resolves a script on a re
 asks nobody and scores nothing (`naming` does).
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, Literal
 
-import yaml
+from msgspec.structs import force_setattr, replace
 
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import LabError
+from inspector.files.tables import Row, Several, Text, read_table
 from inspector.issues.versions import Range
 
 DEFAULT_FILE: Final = Path(__file__).with_name("causes.yaml")
@@ -22,8 +23,6 @@ NONE: Final = "none"
 """The cause of a verdict for which nothing may be named."""
 
 _MODEL: Final = "model"
-_ALTERNATIVES: Final = ("also", "without_version", "without_request")
-_PROPOSED: Final = ("title", "side", "cause", "first_step", "affected", "links", "instead_of")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,28 +30,27 @@ class Right:
     """What is right to name first."""
 
     cause: str
-    """An id of the catalogue or of the table's `proposed`, or NONE."""
+    """An id of the catalogue, or NONE."""
     also: frozenset[str]
     """Right too."""
     reasons: tuple[str, ...]
     """The rule's own, then the script's where the rule refers to it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Row, frozen=True, kw_only=True):
     """One line of the table; what a part leaves empty it does not ask for."""
 
-    cause: str
-    reason: str
-    also: tuple[str, ...] = ()
-    without_version: tuple[str, ...] = ()
-    without_request: tuple[str, ...] = ()
-    with_request: str = ""
-    scripts: frozenset[str] = frozenset()
+    cause: Text
+    reason: Text
+    also: tuple[Text, ...] = ()
+    without_version: tuple[Text, ...] = ()
+    without_request: tuple[Text, ...] = ()
+    with_request: Text = ""
+    scripts: frozenset[Text] = frozenset()
     endpoint: Endpoint | None = None
     releases: Range | None = None
     step: int | None = None
-    front_end: str = ""
+    front_end: Literal["", "python", "rust"] = ""
 
     def fits(self, script: str, release: str, endpoint: Endpoint, step: int | None, front_end: str) -> bool:
         """Whether the rule is about this capture."""
@@ -64,26 +62,50 @@ class Rule:
             and self.front_end in ("", front_end)
         )
 
-    def names(self) -> set[str]:
+    def ids(self) -> set[str]:
         """Every id that it gives."""
         given = {self.cause, self.with_request, *self.also, *self.without_version, *self.without_request}
         return given - {"", NONE, _MODEL}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CauseTable:
+class ScriptRule(Rule, frozen=True, kw_only=True):
+    """What the model emitted in some scripts."""
+
+    names: Several[Text]
+
+
+class CauseTable(Row, frozen=True, kw_only=True, dict=True):
     """The whole table."""
 
-    proposed: Mapping[str, Mapping[str, Any]]
-    """Causes that the catalogue has no right entry for yet, by id."""
-    models: Mapping[str, Rule]
-    """What the model emitted, by script."""
+    groups: Mapping[Text, frozenset[Text]]
+    """Names for lists of scripts; a rule names one as `$name`."""
+    scripts: tuple[ScriptRule, ...]
     rules: tuple[Rule, ...]
     """Of streams."""
     unstreamed: tuple[Rule, ...] = ()
     """Of responses to requests without `stream`."""
-    fixtures: Mapping[str, Rule] = field(default_factory=dict)
+    fixtures: Mapping[str, Rule] = {}
     """By file name."""
+
+    def __post_init__(self) -> None:
+        for key in ("rules", "unstreamed"):
+            force_setattr(self, key, tuple(map(self._ungrouped, getattr(self, key))))
+        names = [name for rule in self.scripts for name in rule.names]
+        if doubled := {name for name in names if names.count(name) > 1}:
+            raise ValueError(f"{min(doubled)} is listed twice")
+
+    @cached_property
+    def models(self) -> Mapping[str, Rule]:
+        """What the model emitted, by script."""
+        return {name: rule for rule in self.scripts for name in rule.names}
+
+    def _ungrouped(self, rule: Rule) -> Rule:
+        """A rule with the scripts of its groups."""
+        groups = {name for name in rule.scripts if name.startswith("$")}
+        if unknown := {name[1:] for name in groups} - set(self.groups):
+            raise ValueError(f"{min(unknown)} is not in `groups`")
+        scripts = frozenset[str]().union(rule.scripts - groups, *(self.groups[name[1:]] for name in groups))
+        return replace(rule, scripts=scripts)
 
     def right(
         self,
@@ -133,57 +155,4 @@ def _right(rule: Rule, model: Rule | None, version: bool, request: bool) -> Righ
 @cache
 def load(path: Path = DEFAULT_FILE) -> CauseTable:
     """The table of a file; raises LabError that names what is wrong with it."""
-    try:
-        value = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise LabError(f"{path}: the causes cannot be read: {error}") from error
-    part = ""
-    try:
-        part = "proposed"
-        proposed = {entry["id"]: {key: entry[key] for key in _PROPOSED} for entry in value["proposed"]}
-        groups = {f"${name}": scripts for name, scripts in value["groups"].items()}
-        models: dict[str, Rule] = {}
-        for number, entry in enumerate(value["scripts"], start=1):
-            part = f"scripts, number {number}"
-            names = entry.pop("names")
-            if doubled := models.keys() & set(names):
-                raise ValueError(f"{min(doubled)} is listed twice")
-            models |= dict.fromkeys(names, _rule(entry, groups))
-        rules: dict[str, list[Rule]] = {"rules": [], "unstreamed": []}
-        for name, some in rules.items():
-            for number, entry in enumerate(value.get(name, ()), start=1):
-                part = f"{name}, number {number}"
-                some.append(_rule(entry, groups))
-        part = "fixtures"
-        fixtures = {name: _rule(entry, groups) for name, entry in value["fixtures"].items()}
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise LabError(
-            f"{path}: {part}: {error!r}; the keys are described at the head of the file"
-        ) from error
-    return CauseTable(
-        proposed=proposed,
-        models=models,
-        rules=tuple(rules["rules"]),
-        unstreamed=tuple(rules["unstreamed"]),
-        fixtures=fixtures,
-    )
-
-
-def _rule(entry: dict[str, Any], groups: Mapping[str, list[str]]) -> Rule:
-    fields = dict(entry)
-    if not str(fields.get("reason", "")).strip():
-        raise ValueError("a reason is missing")
-    for key in _ALTERNATIVES:
-        fields[key] = tuple(fields.get(key, ()))
-    if "scripts" in fields:
-        fields["scripts"] = frozenset(_named(fields["scripts"], groups))
-    if "endpoint" in fields:
-        fields["endpoint"] = Endpoint(fields["endpoint"])
-    if "releases" in fields:
-        fields["releases"] = Range(fields["releases"])
-    return Rule(**fields)
-
-
-def _named(words: Iterable[str], groups: Mapping[str, list[str]]) -> Iterable[str]:
-    for word in words:
-        yield from groups[word] if word.startswith("$") else (word,)
+    return read_table(path, CauseTable, error=LabError)

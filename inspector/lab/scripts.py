@@ -4,19 +4,21 @@ The file's own comments describe its keys. This module turns text into token ids
 expected; it does not judge a server (`score`) and does not ask one (`record`).
 """
 
+import dataclasses
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
-import yaml
+from msgspec import Meta, field
 
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import LabError
+from inspector.files.tables import Identifier, Row, Sentence, read_table
 from inspector.protocol.harmony import vocab
 
 DEFAULT_FILE: Final = Path(__file__).with_name("scripts.yaml")
@@ -28,26 +30,6 @@ STOPS: Final = frozenset({200002, 199999, 200012})
 """Ids that end generation unless the request says ignore_eos: the model's generation config."""
 
 _INSERT: Final = re.compile(r"<#(\d+)>|<plain:(.*?)(?<=\|>)>|<count:(\d+)>", re.DOTALL)
-_NAME: Final = re.compile(r"[a-z0-9_]+")
-_KEYS: Final = frozenset(
-    [
-        "name",
-        "sentence",
-        "class",
-        "text",
-        "turns",
-        "well_formed",
-        "stops_early",
-        "expect",
-        "stray",
-        "request",
-        "finish",
-        "tools",
-        "built_in",
-        "endpoints",
-        "issues",
-    ]
-)
 
 
 class ScriptClass(StrEnum):
@@ -105,8 +87,8 @@ class Script:
     example_of: ScriptClass = ScriptClass.TEXT
     stops_early: bool = False
     """The ids go on after a stop token, and the server must not sample those."""
-    expect: Expectation = field(default_factory=Expectation)
-    request: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    expect: Expectation = Expectation()
+    request: Mapping[str, Any] = dataclasses.field(default_factory=dict, hash=False)
     tools: tuple[str, ...] = ()
     built_in: tuple[str, ...] = ()
     stream: bool = True
@@ -126,24 +108,49 @@ class Script:
         return ids[: self.request.get("max_tokens", len(ids))]
 
 
+class _Optional(Row, frozen=True):
+    may: str
+
+
+class _Call(Row, frozen=True):
+    name: str
+    arguments: str
+
+
+class _Expected(Row, frozen=True, kw_only=True):
+    reasoning: tuple[str | _Optional, ...] = ()
+    content: tuple[str | _Optional, ...] = ()
+    tool_calls: tuple[_Call, ...] = ()
+
+
+class _Entry(Row, frozen=True, kw_only=True):
+    """A script as the file has it."""
+
+    name: Annotated[str, Meta(pattern=r"\A[a-z0-9_]+\Z")]
+    sentence: Sentence
+    example_of: ScriptClass = field(name="class")
+    text: tuple[str, ...] = ()
+    turns: tuple[tuple[str, ...], ...] = ()
+    well_formed: bool
+    stops_early: bool = False
+    expect: _Expected
+    stray: str = ""
+    request: Mapping[str, Any] = {}
+    finish: Literal["", "length"] = ""
+    tools: tuple[str, ...] = ()
+    built_in: tuple[str, ...] = ()
+    endpoints: tuple[Endpoint, ...] = ENDPOINTS
+    issues: tuple[Identifier, ...] = ()
+
+    def __post_init__(self) -> None:
+        if bool(self.text) is bool(self.turns):
+            raise ValueError("a script has `text` or `turns`")
+
+
 @cache
 def load(path: Path = DEFAULT_FILE) -> tuple[Script, ...]:
     """The scripts of a file, in its order; raises LabError that names what is wrong with it."""
-    try:
-        entries = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise LabError(f"{path}: the scripts cannot be read: {error}") from error
-    if not isinstance(entries, list):
-        raise LabError(f"{path}: expected a list of scripts, each beginning with '- name:'")
-    scripts: list[Script] = []
-    for number, entry in enumerate(entries, start=1):
-        try:
-            scripts.append(_script(entry))
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            name = entry.get("name", f"number {number}") if isinstance(entry, dict) else f"number {number}"
-            raise LabError(
-                f"{path}: script {name}: {error!r}; the keys are described at the top of the file"
-            ) from error
+    scripts = [_script(entry) for entry in read_table(path, tuple[_Entry, ...], error=LabError)]
     scripts += [
         replace(
             script,
@@ -193,48 +200,38 @@ def write_for_sampling(path: Path, scripts: Iterable[Script]) -> Path:
     return path
 
 
-def _script(entry: dict[str, Any]) -> Script:
-    if unknown := set(entry) - _KEYS:
-        raise ValueError(f"unknown key {min(unknown)}")
-    if not _NAME.fullmatch(entry["name"]):
-        raise ValueError("names consist of lower-case letters, digits and underscores")
-    turns = tuple(tokens_of("".join(turn)) for turn in entry.get("turns") or [entry["text"]])
-    request = dict(entry.get("request") or {})
-    if request.get("ignore_eos"):
-        request["max_tokens"] = len(turns[0])
-    expect = entry["expect"]
-    if unknown := set(expect) - {"reasoning", "content", "tool_calls"}:
-        raise ValueError(f"unknown field {min(unknown)}")
+def _script(entry: _Entry) -> Script:
+    turns = tuple(tokens_of("".join(turn)) for turn in entry.turns or (entry.text,))
+    budget = {"max_tokens": len(turns[0])} if entry.request.get("ignore_eos") else {}
+    expect = entry.expect
     return Script(
-        name=entry["name"],
-        sentence=entry["sentence"],
+        name=entry.name,
+        sentence=entry.sentence,
         turns=turns,
-        well_formed=bool(entry["well_formed"]),
-        example_of=ScriptClass(entry["class"]),
-        stops_early=bool(entry.get("stops_early")),
+        well_formed=entry.well_formed,
+        example_of=entry.example_of,
+        stops_early=entry.stops_early,
         expect=Expectation(
-            reasoning=_pieces(expect.get("reasoning")),
-            content=_pieces(expect.get("content")),
-            tool_calls=tuple(
-                ToolCall(call["name"], _filled(call["arguments"])) for call in expect.get("tool_calls") or []
-            ),
-            stray=entry.get("stray", ""),
-            finish=entry.get("finish", ""),
+            reasoning=_pieces(expect.reasoning),
+            content=_pieces(expect.content),
+            tool_calls=tuple(ToolCall(call.name, _filled(call.arguments)) for call in expect.tool_calls),
+            stray=entry.stray,
+            finish=entry.finish,
         ),
-        request=request,
-        tools=tuple(entry.get("tools") or ()),
-        built_in=tuple(entry.get("built_in") or ()),
-        endpoints=tuple(Endpoint(name) for name in entry.get("endpoints") or ENDPOINTS),
-        issues=tuple(entry.get("issues") or ()),
+        request={**entry.request, **budget},
+        tools=entry.tools,
+        built_in=entry.built_in,
+        endpoints=entry.endpoints,
+        issues=entry.issues,
     )
 
 
-def _pieces(entries: Sequence[str | Mapping[str, str]] | None) -> tuple[Piece, ...]:
+def _pieces(entries: Sequence[str | _Optional]) -> tuple[Piece, ...]:
     return tuple(
         Piece(_filled(entry), required=True)
         if isinstance(entry, str)
-        else Piece(_filled(entry["may"]), required=False)
-        for entry in entries or ()
+        else Piece(_filled(entry.may), required=False)
+        for entry in entries
     )
 
 

@@ -83,7 +83,7 @@ def form(**tokens: Any) -> Issue:
     entry = {
         "id": "x",
         "title": "X",
-        "side": "client",
+        "sides": ["client"],
         "cause": "C.",
         "steps": ["S."],
         "confidence": "low",
@@ -98,17 +98,17 @@ def form(**tokens: Any) -> Issue:
 @pytest.mark.parametrize(
     ("tokens", "text", "found"),
     [
-        ({"violation": "no_header"}, "Hi<|channel|>final<|message|>Hi", [(0, 4)]),
-        ({"violation": "no_header", "alone": True}, "Hi", [(0, 1)]),
+        ({"violations": ["no_header"]}, "Hi<|channel|>final<|message|>Hi", [(0, 4)]),
+        ({"violations": ["no_header"], "alone": True}, "Hi", [(0, 1)]),
         (
-            {"violation": "text_between", "alone": True},
+            {"violations": ["text_between"], "alone": True},
             "<|channel|>final<|message|>Hi<|end|>Hi",
             [],
         ),
-        ({"violation": ["text_between", "second_end"]}, "<|channel|>final<|message|>Hi<|end|>Hi", [(4, 6)]),
-        ({"violation": "special_in_body"}, "<|channel|>final<|message|>Hi<|message|>", [(4, 5)]),
-        ({"violation": "unfinished_header"}, "<|channel|>final", [(0, 2)]),
-        ({"violation": "unfinished_header"}, "<|channel|>final<|message|>", []),
+        ({"violations": ["text_between", "second_end"]}, "<|channel|>final<|message|>Hi<|end|>Hi", [(4, 6)]),
+        ({"violations": ["special_in_body"]}, "<|channel|>final<|message|>Hi<|message|>", [(4, 5)]),
+        ({"violations": ["unfinished_header"]}, "<|channel|>final", [(0, 2)]),
+        ({"violations": ["unfinished_header"]}, "<|channel|>final<|message|>", []),
         ({"message": {"channel": "^final$", "body": "^H"}}, "<|channel|>final<|message|>Hi", [(0, 4)]),
     ],
 )

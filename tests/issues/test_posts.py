@@ -4,17 +4,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from inspector.issues.catalogue import catalogue
 from inspector.issues.issue import Confidence, Issue
 from inspector.issues.result import DiagnosisOutcome
 from inspector.issues.rows import diagnosis_row
-from inspector.issues.safe_yaml import read_yaml
 from inspector.issues.text import diagnose_text
 from tools.score_diagnose import answer_code, score, table
 
-POSTS: list[Mapping[str, Any]] = read_yaml((Path(__file__).parent / "posts.yaml").read_text(encoding="utf-8"))
+POSTS: list[Mapping[str, Any]] = msgspec.yaml.decode(
+    (Path(__file__).parent / "posts.yaml").read_text(encoding="utf-8")
+)
 
 
 @pytest.mark.parametrize("post", POSTS, ids=lambda post: post["link"][-40:])

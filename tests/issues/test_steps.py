@@ -42,7 +42,7 @@ def test_no_server_is_told_to_upgrade_to_a_release_that_it_has_reached(
     version: str | None, first: str
 ) -> None:
     steps = [
-        {"upgrade": "0.25.0", "step": "which repairs it"},
+        {"upgrade": "0.25.0", "why": "which repairs it"},
         {"upgrade": "0.11.0"},
         {"until": "send single turns"},
         "Look at the ids.",
@@ -55,8 +55,8 @@ def test_no_server_is_told_to_upgrade_to_a_release_that_it_has_reached(
 
 def test_a_step_is_given_only_in_the_situation_that_it_is_for() -> None:
     steps = [
-        {"ended": "unknown", "step": "Check finish_reason."},
-        {"ended": "length", "step": "Raise max_tokens."},
+        {"ended": ["unknown"], "step": "Check finish_reason."},
+        {"ended": ["length"], "step": "Raise max_tokens."},
         {"token_ids": False, "step": "Record the token IDs."},
         {"endpoints": ["chat"], "step": "Compare the counts."},
         "Send it again.",

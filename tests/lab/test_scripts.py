@@ -154,12 +154,16 @@ def test_an_unknown_name_is_refused_with_the_way_to_the_list() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{}", "a list of scripts"),
-        ("- name: [", "cannot be read"),
-        ("- name: a\n  nonsense: 1", "script a: .*unknown key nonsense"),
-        ("- name: A b\n  text: [x]\n  sentence: s\n  well_formed: true\n  expect: {}", "lower-case"),
-        ("- name: a\n  text: [x]", "script a"),
-        ("- 5", "script number 1"),
+        ("{}", "Expected `array`"),
+        ("- name: [", "while parsing"),
+        ("- {name: a, nonsense: 1}", "unknown field `nonsense` - at `a`"),
+        ("- name: A b", "matching regex .* at `A b.name`"),
+        ("- {name: a, text: [x]}", "required field `sentence` - at `a`"),
+        (
+            "- {name: a, sentence: S., class: text, well_formed: true, expect: {}}",
+            "has `text` or `turns` - at `a`",
+        ),
+        ("- 5", r"Expected `object`, got `int` - at `\$\[0\]`"),
     ],
 )
 def test_a_broken_file_is_refused_with_its_place(tmp_path: Path, text: str, words: str) -> None:

@@ -9,7 +9,7 @@ __all__ = ["ENTRY", "written"]
 ENTRY: dict[str, Any] = {
     "id": "an-issue",
     "title": "Something fails",
-    "side": "server parser",
+    "sides": ["server parser"],
     "cause": "It was so.",
     "steps": ["Upgrade."],
     "confidence": "high",

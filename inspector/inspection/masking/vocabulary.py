@@ -1,18 +1,35 @@
 """The published vocabulary, which a copy keeps: the tables of vocabulary.toml, and words of prompts."""
 
 import re
-import tomllib
+from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
 from inspector.capture.capture import ENDPOINT_GUESSED, STOPPED
+from inspector.files.tables import Row, Verbatim, read_table
+from inspector.issues.schema import Expression
 
-_TABLES: Final = tomllib.loads(Path(__file__).with_name("vocabulary.toml").read_text("utf-8"))
+
+class _Phrases(Row, frozen=True):
+    texts: tuple[Verbatim, ...]
+    expressions: tuple[Expression, ...]
 
 
-def _names(table: str) -> frozenset[str]:
-    return frozenset(_TABLES[table].split())
+class _Tables(Row, frozen=True):
+    keys: str
+    free: str
+    chosen_names: str
+    ids: str
+    id_sets: str
+    names: str
+    worded: str
+    forms: Mapping[str, Expression]
+    values: Mapping[str, str]
+    phrases: _Phrases
+
+
+_TABLES: Final = read_table(Path(__file__).with_name("vocabulary.toml"), _Tables)
 
 
 def _whole(words: list[str]) -> re.Pattern[str]:
@@ -20,20 +37,20 @@ def _whole(words: list[str]) -> re.Pattern[str]:
     return re.compile(rf"(?:{'|'.join(map(re.escape, words))})\Z")
 
 
-KEYS: Final = _names("keys")
+KEYS: Final = frozenset(_TABLES.keys.split())
 """Names in requests, events and schemas."""
-FREE: Final = _names("free")
+FREE: Final = frozenset(_TABLES.free.split())
 """JSON that a user or a model made stands under these: its names are theirs too, and its numbers."""
-CHOSEN_NAMES: Final = _names("chosen_names")
+CHOSEN_NAMES: Final = frozenset(_TABLES.chosen_names.split())
 """Objects in which somebody chose the names; what they stand for is a schema again."""
-IDS: Final = _names("ids")
-ID_SETS: Final = _names("id_sets")
-NAMES: Final = _names("names")
+IDS: Final = frozenset(_TABLES.ids.split())
+ID_SETS: Final = frozenset(_TABLES.id_sets.split())
+NAMES: Final = frozenset(_TABLES.names.split())
 """Words of a Harmony header stand under these."""
-WORDED: Final = _names("worded")
+WORDED: Final = frozenset(_TABLES.worded.split())
 """A server says something under these, in which phrases stay."""
 
-_WORDS: Final = {key: words.split() for key, words in _TABLES["values"].items()}
+_WORDS: Final = {key: words.split() for key, words in _TABLES.values.items()}
 _STATUSES: Final = [status.phrase for status in HTTPStatus]
 _NAMED: Final = [*KEYS, "header", "path"]
 _MORE: Final = {
@@ -45,7 +62,7 @@ _MORE: Final = {
 """Words of other lists that stay under a key."""
 
 KEPT: Final = {
-    **{key: re.compile(form) for key, form in _TABLES["forms"].items()},
+    **{key: form.expression for key, form in _TABLES.forms.items()},
     **{key: _whole([*_WORDS.get(key, ()), *_MORE.get(key, ())]) for key in {**_WORDS, **_MORE}},
 }
 """By key, what stays of its strings from their beginning; the rest of a string is replaced."""
@@ -54,8 +71,8 @@ PHRASES: Final = re.compile(
     "({})".format(
         "|".join(
             [
-                *map(re.escape, (ENDPOINT_GUESSED, STOPPED, *_TABLES["phrases"]["texts"])),
-                *_TABLES["phrases"]["expressions"],
+                *map(re.escape, (ENDPOINT_GUESSED, STOPPED, *_TABLES.phrases.texts)),
+                *(phrase.expression.pattern for phrase in _TABLES.phrases.expressions),
             ]
         )
     )

@@ -10,7 +10,7 @@ from inspector.inspection.masking.pieces import Known
 from inspector.inspection.masking.standins import Standins
 from inspector.inspection.masking.vocabulary import GRAMMAR, PHRASES
 from inspector.issues.catalogue import catalogue
-from inspector.issues.issue import Pattern
+from inspector.issues.schema import Pattern
 
 _QUOTED: Final = re.compile(r"(Unknown role: |unexpected tokens remaining in message header: )([^\n]+)")
 _STRING: Final = re.compile(r'"((?:[^"\\]|\\.)+)"')

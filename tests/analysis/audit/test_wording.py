@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from inspector.analysis.audit import Code, Finding, Kind, Severity, explain
 from inspector.analysis.audit.verdict import Level
 from inspector.analysis.audit.wording import title
 from inspector.inspection.inspection import Inspection, inspect
-from inspector.issues.safe_yaml import read_yaml
 from tests.support.every_code import CAPTURES
 
-WORDS: Mapping[str, Sequence[Mapping[str, str]]] = read_yaml(
+WORDS: Mapping[str, Sequence[Mapping[str, str]]] = msgspec.yaml.decode(
     (Path(__file__).parent / "words.yaml").read_text(encoding="utf-8")
 )
 
