@@ -8,15 +8,15 @@ from inspector.data.rollout.causes import CAUSES
 
 
 def rules_table() -> str:
-    """Rule, severity, what was found and what to change, as a Markdown table."""
-    rows = ((rule, str(info.severity), info.what, info.remedy) for rule, info in RULES.items())
-    return _table(("rule", "severity", "what", "fix"), rows)
+    """Rule, severity and what it is about, as a Markdown table; `lint` prints the fix."""
+    rows = ((rule, str(info.severity), info.what) for rule, info in RULES.items())
+    return _table(("rule", "severity", "what"), rows)
 
 
 def causes_table() -> str:
-    """Cause, whether it is expected, what happened and what to change, as a Markdown table."""
-    rows = ((cause, str(info.severity), info.what, info.remedy) for cause, info in CAUSES.items())
-    return _table(("cause", "severity", "what", "fix"), rows)
+    """Cause, severity and what happened, as a Markdown table; `rollout` prints the fix."""
+    rows = ((cause, str(info.severity), info.what) for cause, info in CAUSES.items())
+    return _table(("cause", "severity", "what"), rows)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
