@@ -7,7 +7,7 @@ import pytest
 from inspector.lab.reconstructions import Grade, Told, grade, run_reconstructions
 from inspector.lab.results import all_runs
 from inspector.protocol.harmony.reconstruction import reconstruct
-from inspector.protocol.harmony.spelling import Told as Message
+from inspector.protocol.harmony.spelling import ReportedMessage as Message
 
 FLOORS = {Told.MESSAGES: 995, Told.ITEMS: 675}
 """Captures whose ids are all right; `python -m bench.responses` counts them."""

@@ -10,7 +10,7 @@ from inspector.analysis.audit.token_estimate import explained_tokens
 from inspector.analysis.reading import ChoiceReading, Evidence, Reading
 from inspector.capture.capture import EventKind
 from inspector.protocol.harmony.reconstruction import Certainty, Reconstruction
-from inspector.protocol.harmony.spelling import Ending
+from inspector.protocol.harmony.spelling import TurnEnd
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.wire.stream import Notice, ServerError, error_in, loads
 
@@ -218,7 +218,7 @@ def _counts(reading: Reading) -> Iterator[Finding]:
         return
     told = reading.choice.reconstruction
     if reading.spec.final_object:
-        if told is not None and told.ending is Ending.STOPPED:
+        if told is not None and told.ending is TurnEnd.STOPPED:
             yield from _beyond_final(told)
         return
     if reading.choice.finish_reason == "length":

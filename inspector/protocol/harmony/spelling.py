@@ -1,4 +1,4 @@
-"""Every way to spell a Harmony message as tokens, given what a server told of it.
+"""Every way to spell a Harmony message as tokens, given what a server reports of it.
 
 A recipient may stand before or after the channel, a content type with or without a space; a body may hold
 special tokens or the letters of their names. All of them are read as the same message.
@@ -28,8 +28,8 @@ _MARKER: Final = re.compile(
 )
 
 
-class Ending(StrEnum):
-    """How the last message ended."""
+class TurnEnd(StrEnum):
+    """How the last message of a turn ended."""
 
     STOPPED = "stopped"
     """A stop token was sampled."""
@@ -40,20 +40,20 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """One message as the server told it."""
+class ReportedMessage:
+    """One message as the server reports it."""
 
     text: str
     channels: tuple[str | None, ...]
-    """What its channel may be, likeliest first; one when it is told."""
+    """What its channel may be, likeliest first; only one if the server reports it."""
     recipient: str | None = None
     content_types: tuple[str, ...] = ("",)
     """What may stand in the header after the recipient, with its space, likeliest first."""
     role: str = "assistant"
     as_item: bool = False
-    """Told by an output item, which leaves out the header: channel and recipient are guessed."""
+    """Reported by an output item, which leaves out the header: channel and recipient are guessed."""
     raw: bool = False
-    """The text may be tokens that never became a message, markers and all (vLLM from 0.27)."""
+    """The text may be tokens that never became a message, special tokens included (vLLM from 0.27)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Spelling:
 
     @property
     def parts(self) -> tuple[tuple[int, ...], ...]:
-        """Header, body and stop token; what the comparison of two spellings goes by."""
+        """Header, body and stop token; two spellings are compared part by part."""
         return self.header, self.body, self.stop
 
 
@@ -77,11 +77,11 @@ Row = tuple[Spelling, ...]
 """All spellings of one message, likeliest first."""
 
 
-def spellings(turn: Sequence[Told], ending: Ending | None) -> Iterator[Row]:
+def spellings(turn: Sequence[ReportedMessage], ending: TurnEnd | None) -> Iterator[Row]:
     """Spellings of each message of a turn; `ending` is that of the last turn, None for another."""
-    for place, told in enumerate(turn):
+    for place, message in enumerate(turn):
         last = place == len(turn) - 1
-        yield tuple(dict.fromkeys(_of(told, first=place == 0, last=last, ending=ending)))
+        yield tuple(dict.fromkeys(_spellings_of(message, first=place == 0, last=last, ending=ending)))
 
 
 def has_unread(text: str) -> bool:
@@ -92,47 +92,49 @@ def has_unread(text: str) -> bool:
     )
 
 
-def _least(text: str) -> list[tuple[int, ...]]:
+def _shortest(text: str) -> list[tuple[int, ...]]:
     """The shortest spellings of a text with half characters: each is one token, with the space before it.
 
-    Which half it was is not known, so each stands with two tokens, which leaves its place uncertain.
+    Which half it was is not known, so there is a spelling with each of two tokens, which makes it uncertain.
     """
     *befores, rest = text.split(HALF)
-    found: list[tuple[int, ...]] = [(), ()]
+    shortest: list[tuple[int, ...]] = [(), ()]
     for before in befores:
         spaced = before.endswith(" ")
         piece = tuple(encode_plain(before.removesuffix(" ") if spaced else before))
         halves = _SPACED_HALVES if spaced else _HALVES
-        found = [(*ids, *piece, half) for ids, half in zip(found, halves, strict=True)]
-    return [(*ids, *encode_plain(rest)) for ids in found]
+        shortest = [(*ids, *piece, half) for ids, half in zip(shortest, halves, strict=True)]
+    return [(*ids, *encode_plain(rest)) for ids in shortest]
 
 
-def _of(told: Told, *, first: bool, last: bool, ending: Ending | None) -> Iterator[Spelling]:
-    bodies = [tuple(encode_plain(told.text))]
-    if HALF in told.text and not has_unread(told.text):
-        bodies = _least(told.text)
-    elif _MARKER.search(told.text) is not None:
-        pieces = [tuple(encode_plain(piece)) for piece in _MARKER.split(told.text)]
-        bodies += [tuple(chain.from_iterable(pieces)), tuple(encode(told.text))]
-    stops = list(_stops(told, last=last, ending=ending))
-    if last and told.text.endswith(_END_OF_TEXT):
+def _spellings_of(
+    message: ReportedMessage, *, first: bool, last: bool, ending: TurnEnd | None
+) -> Iterator[Spelling]:
+    bodies = [tuple(encode_plain(message.text))]
+    if HALF in message.text and not has_unread(message.text):
+        bodies = _shortest(message.text)
+    elif _MARKER.search(message.text) is not None:
+        pieces = [tuple(encode_plain(piece)) for piece in _MARKER.split(message.text)]
+        bodies += [tuple(chain.from_iterable(pieces)), tuple(encode(message.text))]
+    stops = list(_stops(message, last=last, ending=ending))
+    if last and message.text.endswith(_END_OF_TEXT):
         stops.append(())  # it stopped the model, and stands in the text
-    for header in _headers(told):
-        opening = framing(header if first else f"<|start|>{told.role}{header}")
+    for header in _headers(message):
+        opening = framing(header if first else f"<|start|>{message.role}{header}")
         for body in bodies:
             for stop in stops:
                 yield Spelling(opening, body, stop)
-    if told.raw and last and len(bodies) > 1:
-        opened = first or told.text.startswith(Marker.START.text)
-        yield Spelling(() if opened else framing(f"<|start|>{told.role}"), bodies[-1], ())
+    if message.raw and last and len(bodies) > 1:
+        opened = first or message.text.startswith(Marker.START.text)
+        yield Spelling(() if opened else framing(f"<|start|>{message.role}"), bodies[-1], ())
 
 
-def _headers(told: Told) -> Iterator[str]:
+def _headers(message: ReportedMessage) -> Iterator[str]:
     """The header's spellings after the role, likeliest first."""
-    recipient = told.recipient
-    for channel in told.channels:
+    recipient = message.recipient
+    for channel in message.channels:
         where = "" if channel is None else f"{Marker.CHANNEL.text}{channel}"
-        for kind in told.content_types:
+        for kind in message.content_types:
             end = f"{kind}{Marker.MESSAGE.text}"
             if recipient is None:
                 yield f"{where}{end}"
@@ -148,22 +150,22 @@ def _headers(told: Told) -> Iterator[str]:
                     yield f" to={recipient}{where}{end}"
 
 
-def _stops(told: Told, *, last: bool, ending: Ending | None) -> Iterator[tuple[int, ...]]:
+def _stops(message: ReportedMessage, *, last: bool, ending: TurnEnd | None) -> Iterator[tuple[int, ...]]:
     if not last:
         yield (int(Marker.END),)
     elif ending is None:
         yield (int(Marker.CALL),)  # the server ran a tool
     else:
-        if ending is not Ending.CUT:
-            to = told.recipient
+        if ending is not TurnEnd.CUT:
+            to = message.recipient
             called = to is not None and (not to.startswith("<|") or "functions." in to)
             yield (int(Marker.CALL if called else Marker.RETURN),)
-        if ending is not Ending.STOPPED:
+        if ending is not TurnEnd.STOPPED:
             yield ()
             yield (int(Marker.END),)
 
 
 @lru_cache(maxsize=1024)
 def framing(text: str) -> tuple[int, ...]:
-    """Token ids of a header, kept: an answer has the same few headers again and again."""
+    """Token IDs of a header, cached: a response has the same few headers again and again."""
     return tuple(encode(text))

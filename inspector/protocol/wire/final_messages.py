@@ -1,17 +1,17 @@
-"""The messages of a Responses answer, from its final object: what `reconstruct` encodes again.
+"""The messages of a Responses response, from its final object: what `reconstruct` encodes again.
 
-`output_messages` (`enable_response_messages`) tells them as Harmony has them. Without it the output items say
-nearly the same: a reasoning item, a message and a call of a function are a message each, though not in which
-channel. Items of tools that the server runs do not hold what the model wrote.
+`output_messages` (`enable_response_messages`) has them as Harmony has them. Without it the output items have
+nearly the same: a reasoning item, a message and a call of a function are a message each, but without the
+channel. Items of tools that the server runs do not have what the model wrote.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Final
 
 from inspector.protocol.harmony.reconstruction import Certainty, Reconstruction, reconstruct
-from inspector.protocol.harmony.spelling import Ending, Told
+from inspector.protocol.harmony.spelling import ReportedMessage, TurnEnd
 from inspector.protocol.wire.stream import loads, token_count
 
 _JSON_TYPE: Final = " <|constrain|>json"
@@ -21,37 +21,40 @@ _CODE_TYPES: Final = (" <|constrain|>code", " code")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinalMessages:
-    """What a final object tells of the sampled messages."""
+    """What a final object reports of the sampled messages."""
 
-    turns: tuple[tuple[Told, ...], ...]
+    turns: tuple[tuple[ReportedMessage, ...], ...]
     as_harmony: bool
-    """True when `output_messages` told them."""
+    """True when they come from `output_messages`."""
     total: int | None
     per_turn: tuple[int, ...] | None
-    ending: Ending
+    ending: TurnEnd
 
 
 def reconstructed(response: Mapping[str, Any], *, limit: object = None) -> Reconstruction | None:
-    """The reconstructed tokens of a final object; None where it does not tell the messages.
+    """The reconstructed tokens of a final object; None where it does not have the messages.
 
     `limit` is what the request asked for as `max_output_tokens`, when it is known.
     """
-    told = final_messages(response, limit=limit)
-    if told is None:
+    messages = final_messages(response, limit=limit)
+    if messages is None:
         return None
-    found = _of(told, told.turns)
-    if found.certainty is Certainty.DIFFERS and (turns := _without_repeats(told.turns)) != told.turns:
-        again = _of(told, turns)
-        return again if again.confirmed else found
-    return found
+    reconstruction = _reconstruct(messages)
+    turns = _without_repeats(messages.turns)
+    if reconstruction.certainty is not Certainty.DIFFERS or turns == messages.turns:
+        return reconstruction
+    without_repeats = _reconstruct(replace(messages, turns=turns))
+    return without_repeats if without_repeats.confirmed else reconstruction
 
 
-def _of(told: FinalMessages, turns: Sequence[Sequence[Told]]) -> Reconstruction:
-    return reconstruct(turns, total=told.total, per_turn=told.per_turn, ending=told.ending)
+def _reconstruct(messages: FinalMessages) -> Reconstruction:
+    return reconstruct(
+        messages.turns, total=messages.total, per_turn=messages.per_turn, ending=messages.ending
+    )
 
 
 def final_messages(response: Mapping[str, Any], *, limit: object = None) -> FinalMessages | None:
-    """The messages that a final object tells; None where it tells them in part only."""
+    """The messages of a final object; None where it has only some of them."""
     total, per_turn = _counts(response.get("usage"))
     ending = _ending(response, limit, total)
     output = response.get("output")
@@ -61,10 +64,10 @@ def final_messages(response: Mapping[str, Any], *, limit: object = None) -> Fina
     turns = _harmony_turns(messages, items, several=several, ending=ending)
     as_harmony = turns is not None
     if turns is None:
-        told = None if per_turn is not None and len(per_turn) > 1 else _item_messages(items)
-        if told is None:
+        turn = None if per_turn is not None and len(per_turn) > 1 else _item_messages(items)
+        if turn is None:
             return None
-        turns = [told]
+        turns = [turn]
     return FinalMessages(
         turns=tuple(tuple(turn) for turn in turns),
         as_harmony=as_harmony,
@@ -84,40 +87,40 @@ def _counts(usage: object) -> tuple[int | None, tuple[int, ...] | None]:
     return token_count(usage.get("output_tokens")), per_turn if per_turn and per_turn == counts else None
 
 
-def _ending(response: Mapping[str, Any], limit: object, total: int | None) -> Ending:
-    told = response.get("max_output_tokens") if limit is None else limit
-    most = told if type(told) is int else None
+def _ending(response: Mapping[str, Any], limit: object, total: int | None) -> TurnEnd:
+    limit = response.get("max_output_tokens") if limit is None else limit
+    most = limit if type(limit) is int else None
     if most is not None and total is not None and total < most:
-        return Ending.STOPPED  # vLLM calls an answer without any item incomplete, whatever the limit
+        return TurnEnd.STOPPED  # vLLM calls a response without any item incomplete, whatever the limit
     if response.get("status") == "incomplete":
         details = response.get("incomplete_details")
         reason = details.get("reason") if isinstance(details, dict) else None
-        return Ending.CUT if reason == "max_output_tokens" else Ending.EITHER
-    return Ending.STOPPED if most is None or total is None else Ending.EITHER
+        return TurnEnd.CUT if reason == "max_output_tokens" else TurnEnd.EITHER
+    return TurnEnd.STOPPED if most is None or total is None else TurnEnd.EITHER
 
 
 def _harmony_turns(
-    told: object, items: Sequence[Any], *, several: bool, ending: Ending
-) -> list[list[Told]] | None:
-    """`output_messages` by turns; the answers of tools, which nobody sampled, part them.
+    messages: object, items: Sequence[Any], *, several: bool, ending: TurnEnd
+) -> list[list[ReportedMessage]] | None:
+    """`output_messages` by turns, which the results of tools separate: the model did not sample those.
 
     With one turn only (not `several`) the model wrote all of them, whatever their role.
     """
-    if not isinstance(told, list) or not told:
+    if not isinstance(messages, list) or not messages:
         return None
-    found: list[list[Told]] = [[]]
-    for message in filled(told, items):
+    turns: list[list[ReportedMessage]] = [[]]
+    for message in filled(messages, items):
         text = _text(message.get("content")) if isinstance(message, dict) else None
         role = message.get("role") if isinstance(message, dict) else None
         if text is None or not isinstance(role, str):
             return None
         if role != "assistant" and several:
-            if found[-1]:
-                found.append([])
+            if turns[-1]:
+                turns.append([])
             continue
         name = message.get("name")
-        found[-1].append(
-            Told(
+        turns[-1].append(
+            ReportedMessage(
                 text=text,
                 channels=(_word(message.get("channel")),),
                 recipient=_word(message.get("recipient")),
@@ -126,40 +129,40 @@ def _harmony_turns(
                 raw=True,
             )
         )
-    if ending is not Ending.STOPPED:
-        found[-1].extend(_left_out(found, items))
-    return found
+    if ending is not TurnEnd.STOPPED:
+        turns[-1].extend(_cut_off(turns, items))
+    return turns
 
 
-def filled(told: Sequence[Any], items: Sequence[Any]) -> Sequence[Any]:
-    """The messages of an unstreamed response to 0.19, which have no texts, with those of the items.
+def filled(messages: Sequence[Any], items: Sequence[Any]) -> Sequence[Any]:
+    """The messages of an unstreamed response to 0.19, which have no texts, with the texts of the items.
 
     As they are where they have texts, or where items and messages are not the same in number and kind.
     """
-    if not _is_hollow(told):
-        return told
-    authors: list[Any] = [one.get("author") for one in told]
-    if not all(isinstance(one, dict) for one in authors):
-        return told
+    if not _is_hollow(messages):
+        return messages
+    authors: list[Any] = [message.get("author") for message in messages]
+    if not all(isinstance(author, dict) for author in authors):
+        return messages
     sampled = [author.get("role") == "assistant" for author in authors]
     if sum(sampled) != len(items):
-        return told
-    texts = iter(items)
-    found: list[Any] = []
-    for message, author, own in zip(told, authors, sampled, strict=True):
-        text = _text_of_item(next(texts), message) if own else ""
+        return messages
+    remaining = iter(items)
+    complete: list[Any] = []
+    for message, author, is_sampled in zip(messages, authors, sampled, strict=True):
+        text = _text_of_item(next(remaining), message) if is_sampled else ""
         if text is None:
-            return told
-        found.append({**message, "role": author.get("role"), "name": author.get("name"), "content": text})
-    return found
+            return messages
+        complete.append({**message, "role": author.get("role"), "name": author.get("name"), "content": text})
+    return complete
 
 
-def _is_hollow(told: object) -> bool:
+def _is_hollow(messages: object) -> bool:
     """Whether messages have their headers and no texts, as vLLM up to 0.19 sends them."""
     return (
-        isinstance(told, list)
-        and bool(told)
-        and all(isinstance(one, dict) and one.get("content") == [{}] for one in told)
+        isinstance(messages, list)
+        and bool(messages)
+        and all(isinstance(message, dict) and message.get("content") == [{}] for message in messages)
     )
 
 
@@ -185,51 +188,53 @@ def _text_of_item(item: object, message: Mapping[str, Any]) -> str | None:
     return _text(item.get("content")) if answers or thinks else None
 
 
-def _left_out(turns: Sequence[Sequence[Told]], items: Sequence[Any]) -> Iterator[Told]:
+def _cut_off(turns: Sequence[Sequence[ReportedMessage]], items: Sequence[Any]) -> Iterator[ReportedMessage]:
     """The message that the limit cut off: to 0.23 it is the last item, and not among the messages."""
     last = list(_item_messages(items[-1:]) or ())
-    if last and not any(told.text == last[0].text for turn in turns for told in turn):
+    if last and not any(message.text == last[0].text for turn in turns for message in turn):
         yield last[0]
 
 
-def _item_messages(items: Sequence[Any]) -> list[Told] | None:
-    """The items as messages; None where one does not hold what the model wrote."""
-    found: list[Told] = []
+def _item_messages(items: Sequence[Any]) -> list[ReportedMessage] | None:
+    """The items as messages; None where one does not have what the model wrote."""
+    messages: list[ReportedMessage] = []
     for place, item in enumerate(items):
-        kind = item.get("type") if isinstance(item, dict) else None
-        match kind:
-            case "reasoning":
-                text = _text(item.get("content"))
-                channels: tuple[str | None, ...] = ("analysis",)
-                told = None if text is None else Told(text=text, channels=channels, as_item=True)
-            case "message":
-                text = _text(item.get("content"))
-                last = place == len(items) - 1
-                channels = ("final",) if last else ("commentary", "final")
-                types = ("", _JSON_TYPE) if text is not None and _is_json(text) else ("",)
-                raw = item.get("status") == "incomplete"
-                told = (
-                    None
-                    if text is None
-                    else Told(text=text, channels=channels, content_types=types, as_item=True, raw=raw)
-                )
-            case "function_call" | "mcp_call":
-                told = _call(item)
-            case _:
-                told = None
-        if told is None:
+        message = _item_message(item, last=place == len(items) - 1)
+        if message is None:
             return None
-        found.append(told)
-    return found
+        messages.append(message)
+    return messages
 
 
-def _call(item: Mapping[str, Any]) -> Told | None:
-    """A call that the client makes, or of a tool that nobody serves; None for what no model calls."""
+def _item_message(item: object, *, last: bool) -> ReportedMessage | None:
+    if not isinstance(item, dict):
+        return None
+    kind = _word(item.get("type"))
+    if kind in {"function_call", "mcp_call"}:
+        return _call(item)
+    text = _text(item.get("content"))
+    if text is None:
+        return None
+    if kind == "reasoning":
+        return ReportedMessage(text=text, channels=("analysis",), as_item=True)
+    if kind == "message":
+        return ReportedMessage(
+            text=text,
+            channels=("final",) if last else ("commentary", "final"),
+            content_types=("", _JSON_TYPE) if _is_json(text) else ("",),
+            as_item=True,
+            raw=item.get("status") == "incomplete",
+        )
+    return None
+
+
+def _call(item: Mapping[str, Any]) -> ReportedMessage | None:
+    """A call for the client, or of a tool that no server has; None for what no model can have called."""
     text, name, server = item.get("arguments"), item.get("name"), item.get("server_label")
     if not isinstance(text, str) or not isinstance(name, str) or "<|" in name:
         return None
     owner = "functions" if item.get("type") == "function_call" else server
-    return Told(
+    return ReportedMessage(
         text=text,
         channels=("commentary", "analysis"),
         recipient=name if owner == name else f"{owner}.{name}",
@@ -238,21 +243,23 @@ def _call(item: Mapping[str, Any]) -> Told | None:
     )
 
 
-def _without_repeats(turns: tuple[tuple[Told, ...], ...]) -> tuple[tuple[Told, ...], ...]:
-    """Turns without the call that came before the tool's answer, which vLLM to 0.23 tells again after it."""
-    found = list(turns[:1])
+def _without_repeats(
+    turns: tuple[tuple[ReportedMessage, ...], ...],
+) -> tuple[tuple[ReportedMessage, ...], ...]:
+    """Turns without the call before a tool's result, which vLLM to 0.23 reports again after it."""
+    changed = list(turns[:1])
     for before, turn in pairwise(turns):
         again = bool(before) and turn[:1] == before[-1:] and turn[0].recipient is not None
-        found.append(turn[1:] if again else turn)
-    return tuple(found)
+        changed.append(turn[1:] if again else turn)
+    return tuple(changed)
 
 
 def _types(message: Mapping[str, Any], text: str) -> tuple[str, ...]:
     """The content type as a header may have it."""
-    told = _word(message.get("content_type"))
-    if told is not None:
-        return (f" {told}", told) if told.startswith("<|") else (f" {told}",)
-    # vLLM from 0.27 leaves out that of an answer.
+    name = _word(message.get("content_type"))
+    if name is not None:
+        return (f" {name}", name) if name.startswith("<|") else (f" {name}",)
+    # vLLM from 0.27 leaves out that of a final answer.
     answer = message.get("channel") == "final" and message.get("recipient") is None
     return ("", _JSON_TYPE) if answer and _is_json(text) else ("",)
 

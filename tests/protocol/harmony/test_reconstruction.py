@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from inspector.analysis.alignment.cells import FIRST_SPECIAL
 from inspector.protocol.harmony.reconstruction import Certainty, reconstruct
-from inspector.protocol.harmony.spelling import _HALVES, _SPACED_HALVES, Ending, Told, has_unread
+from inspector.protocol.harmony.spelling import _HALVES, _SPACED_HALVES, ReportedMessage, TurnEnd, has_unread
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.vocab import Marker, encode, encode_plain
 
-THOUGHT = Told(text="User greets.", channels=("analysis",))
-ANSWER = Told(text="Hello there!", channels=("final",))
-CALL = Told(
+THOUGHT = ReportedMessage(text="User greets.", channels=("analysis",))
+ANSWER = ReportedMessage(text="Hello there!", channels=("final",))
+CALL = ReportedMessage(
     text='{"city":"Paris"}',
     channels=("commentary",),
     recipient="functions.get_weather",
@@ -67,7 +67,7 @@ def test_half_a_character_is_one_token_where_no_more_were_counted(text: str) -> 
     before, halves = HALVES[text]
     header, stop = encode("<|channel|>final<|message|>"), [int(Marker.RETURN)]
     least = [*header, *encode_plain(before), *([0] * len(halves)), *stop]
-    answer = Told(text=text, channels=("final",))
+    answer = ReportedMessage(text=text, channels=("final",))
     found = reconstruct([[answer]], total=len(least))
     assert found.certainty is Certainty.AMBIGUOUS
     assert [place for place in range(len(least)) if not found.is_certain(place)] == [len(least) - 2]
@@ -81,7 +81,7 @@ def test_half_a_character_is_one_token_where_no_more_were_counted(text: str) -> 
 def test_half_characters_that_cannot_be_counted_leave_the_ids_unknown() -> None:
     for text in ("\ufffd" * 5, "\u0430\ufffd", "\ufffd\u0430", "a-\ufffd", "\ufffdi", "<|end|>\ufffd"):
         for total in range(4, 30):
-            found = reconstruct([[Told(text=text, channels=("final",))]], total=total)
+            found = reconstruct([[ReportedMessage(text=text, channels=("final",))]], total=total)
             assert found.certainty is Certainty.UNKNOWN
 
 
@@ -94,7 +94,7 @@ def test_only_a_space_shares_a_token_with_half_a_character_whose_tokens_are_coun
 def test_a_limit_cuts_off_no_more_than_a_header_begun() -> None:
     whole = len(encode("<|channel|>final<|message|>Hello there!<|end|>"))
     for more, what in ((1, ["<|start|>assistant"]), (3, [])):
-        found = reconstruct([[ANSWER]], total=whole + more, ending=Ending.CUT)
+        found = reconstruct([[ANSWER]], total=whole + more, ending=TurnEnd.CUT)
         assert (found.certainty, [fit.what for fit in found.fits]) == (Certainty.DIFFERS, what)
 
 
@@ -117,14 +117,14 @@ def test_fewer_tokens_than_the_texts_need_are_told_as_negative() -> None:
 
 def test_without_a_count_or_with_a_broken_character_nothing_is_confirmed() -> None:
     assert reconstruct([[ANSWER]], total=None).certainty is Certainty.UNKNOWN
-    broken = Told(text="half \ufffd", channels=("final",))
+    broken = ReportedMessage(text="half \ufffd", channels=("final",))
     assert reconstruct([[broken]], total=8).certainty is Certainty.UNKNOWN
 
 
 def test_a_limit_leaves_the_stop_token_out() -> None:
     ids = encode(FRAMED)
-    assert list(reconstruct([[THOUGHT, ANSWER]], total=len(ids), ending=Ending.CUT).ids) == ids
-    either = reconstruct([[THOUGHT, ANSWER]], total=len(ids), ending=Ending.EITHER)
+    assert list(reconstruct([[THOUGHT, ANSWER]], total=len(ids), ending=TurnEnd.CUT).ids) == ids
+    either = reconstruct([[THOUGHT, ANSWER]], total=len(ids), ending=TurnEnd.EITHER)
     assert list(either.ids) == ids
     assert reconstruct([[THOUGHT, ANSWER]], total=len(ids)).missing == -1
 
@@ -132,7 +132,9 @@ def test_a_limit_leaves_the_stop_token_out() -> None:
 def test_turns_are_held_against_their_own_counts() -> None:
     first = encode("<|channel|>analysis to=python code<|message|>print(1)<|call|>")
     second = encode("<|channel|>final<|message|>Hello there!<|return|>")
-    python = Told(text="print(1)", channels=("analysis",), recipient="python", content_types=(" code",))
+    python = ReportedMessage(
+        text="print(1)", channels=("analysis",), recipient="python", content_types=(" code",)
+    )
     found = reconstruct(
         [[python], [ANSWER]], total=len(first) + len(second), per_turn=[len(first), len(second)]
     )
@@ -145,7 +147,7 @@ def test_turns_are_held_against_their_own_counts() -> None:
 
 
 def test_marker_text_in_a_body_is_read_as_the_count_says() -> None:
-    told = Told(text="Thinking.<|start|>assistant", channels=("analysis",))
+    told = ReportedMessage(text="Thinking.<|start|>assistant", channels=("analysis",))
     sampled = encode("<|channel|>analysis<|message|>Thinking.<|start|>assistant<|return|>")
     assert list(reconstruct([[told]], total=len(sampled)).ids) == sampled
     framed = encode("<|channel|>analysis<|message|>")
@@ -156,7 +158,7 @@ def test_marker_text_in_a_body_is_read_as_the_count_says() -> None:
 TEXT = st.text(max_size=40).filter(lambda text: "\ufffd" not in text)
 MESSAGES = st.lists(
     st.builds(
-        Told,
+        ReportedMessage,
         text=TEXT,
         channels=st.sampled_from([("analysis",), ("final",), (None,), ("commentary", "final")]),
         recipient=st.none() | st.sampled_from(["functions.f", "python", "<|constrain|>json", "a b"]),
@@ -166,9 +168,9 @@ MESSAGES = st.lists(
 )
 
 
-@given(st.lists(MESSAGES, max_size=3), st.integers(-5, 300), st.sampled_from(Ending))
+@given(st.lists(MESSAGES, max_size=3), st.integers(-5, 300), st.sampled_from(TurnEnd))
 def test_any_messages_and_any_count_give_an_answer(
-    turns: list[list[Told]], total: int, ending: Ending
+    turns: list[list[ReportedMessage]], total: int, ending: TurnEnd
 ) -> None:
     found = reconstruct(turns, total=total, ending=ending)
     assert found.missing == total - len(found.ids)

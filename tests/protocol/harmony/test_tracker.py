@@ -2,7 +2,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from openai_harmony import Conversation, HarmonyError, Message, Role, StreamableParser
 
@@ -234,11 +234,11 @@ PIECES = st.lists(
 )
 
 
-def first_words_of_the_judge(ids: Sequence[int]) -> tuple[int, str] | None:
-    judge = StreamableParser(encoding(), role=Role.ASSISTANT)
+def first_message_of_the_parser(ids: Sequence[int]) -> tuple[int, str] | None:
+    parser = StreamableParser(encoding(), role=Role.ASSISTANT)
     for place, token_id in enumerate(ids):
         try:
-            judge.process(token_id)
+            parser.process(token_id)
         except HarmonyError as error:
             return place, str(error)
     return None
@@ -246,10 +246,10 @@ def first_words_of_the_judge(ids: Sequence[int]) -> tuple[int, str] | None:
 
 @given(PIECES)
 @settings(max_examples=150, deadline=None)
-def test_the_first_refusal_is_the_judges_first_error_word_for_word(pieces: list[str]) -> None:
+def test_the_first_rejection_has_the_first_message_of_the_parser(pieces: list[str]) -> None:
     ids = encode("".join(pieces))
     refused = [event for event in HarmonyTracker().receive(ids) if isinstance(event, Refused)]
-    assert first_words_of_the_judge(ids) == ((refused[0].at, refused[0].words) if refused else None)
+    assert first_message_of_the_parser(ids) == ((refused[0].at, refused[0].words) if refused else None)
 
 
 HALF = encode("👩\u200d🚀")[:1]
@@ -284,8 +284,8 @@ def test_a_header_that_comes_again_changes_nothing(
     whole, single = HarmonyTracker(), HarmonyTracker()
     found = whole.receive(ids)
     refused = [event for event in found if isinstance(event, Refused)]
-    assert first_words_of_the_judge(ids) == ((refused[0].at, refused[0].words) if refused else None)
-    # Token by token no header is ever known as a whole, and the judge sees each.
+    assert first_message_of_the_parser(ids) == ((refused[0].at, refused[0].words) if refused else None)
+    # Token by token no header is ever known as a whole, and the reference parser is fed each.
     one_by_one = [event for token in ids for event in single.receive([token])]
     assert [event for event in found if not isinstance(event, BodyAdded)] == [
         event for event in one_by_one if not isinstance(event, BodyAdded)
@@ -293,7 +293,16 @@ def test_a_header_that_comes_again_changes_nothing(
     assert whole.state is single.state
 
 
-def test_headers_that_are_remembered_are_bounded_and_the_others_are_read_as_well() -> None:
+@pytest.mark.parametrize(("size", "is_read"), [(4096, True), (4097, False)])
+def test_a_header_is_read_up_to_a_bound(size: int, is_read: bool) -> None:
+    head, word, tail = encode(" to=functions."), encode(" a")[-1:], encode("<|message|>")
+    header = head + word * (size - len(head) - len(tail)) + tail
+    last = HarmonyTracker().receive(header)[-1]
+    words = last.words if isinstance(last, Refused) else ""
+    assert (last.at, "4,096" in words) == (size - 1, not is_read)
+
+
+def test_the_cache_of_headers_is_bounded_and_the_others_are_read_as_well() -> None:
     names = [f"f{number}" for number in range(5000)]
     ids = encode("<|channel|>final<|message|>Hi<|end|>")
     for name in names:
@@ -301,37 +310,46 @@ def test_headers_that_are_remembered_are_bounded_and_the_others_are_read_as_well
     found = HarmonyTracker().receive(ids)
     read = [event.header.recipient for event in found if isinstance(event, HeaderClosed)]
     assert read == [None, *(f"functions.{name}" for name in names)]
-    assert len(tracker._known) <= 4096
+    assert len(tracker._accepted) <= 4096
 
 
-def test_the_judge_is_shown_neither_bodies_nor_known_headers() -> None:
+def test_the_reference_parser_is_fed_neither_bodies_nor_cached_headers() -> None:
     one = encode("<|start|>assistant<|channel|>commentary to=functions.f<|message|>{}<|call|>")
     tracker = HarmonyTracker()
     tracker.receive(one[2:] + one * 100)
-    assert len(tracker._judge.tokens) < 3 * len(one), "it takes fifty times as long for a header as we do"
+    assert len(tracker._parser.tokens) < 3 * len(one), "it takes fifty times as long for a header as we do"
 
 
-def test_the_judge_takes_every_id_of_the_vocabulary_in_a_body() -> None:
-    judge = StreamableParser(encoding(), role=Role.ASSISTANT)
+def test_the_reference_parser_accepts_every_id_of_the_vocabulary_in_a_body() -> None:
+    parser = StreamableParser(encoding(), role=Role.ASSISTANT)
     for token_id in encode("<|channel|>final<|message|>"):
-        judge.process(token_id)
+        parser.process(token_id)
     for token_id in set(range(VOCABULARY_SIZE)) - {Marker.END, Marker.RETURN, Marker.CALL}:
-        judge.process(token_id)
+        parser.process(token_id)
 
 
 @given(st.lists(st.sampled_from([*encode("🙂👩\u200d🚀é"), 200, 220, 2**32 - 1]), max_size=8))
-def test_the_judge_closes_every_body_also_within_a_character(body: list[int]) -> None:
-    judge = StreamableParser(encoding(), role=Role.ASSISTANT)
+def test_the_reference_parser_closes_every_body_also_within_a_character(body: list[int]) -> None:
+    parser = StreamableParser(encoding(), role=Role.ASSISTANT)
     ids = [*encode("<|channel|>final<|message|>"), *body, *encode("<|end|><|start|>assistant<|message|>")]
     for token_id in ids:
-        judge.process(token_id)
-    assert judge.current_channel is None
+        parser.process(token_id)
+    assert parser.current_channel is None
 
 
-@given(PIECES, st.lists(st.integers(0, 80), max_size=8))
+@given(
+    PIECES,
+    st.lists(st.tuples(st.integers(0, 80), st.sampled_from([-1, 2**32, 2**70])), max_size=2),
+    st.lists(st.integers(0, 80), max_size=8),
+)
+@example(["<|message|>", "<|start|>", "<|end|>"], [(1, -1)], [2])
 @settings(max_examples=150, deadline=None)
-def test_the_transcript_does_not_depend_on_how_tokens_are_cut(pieces: list[str], cuts: list[int]) -> None:
+def test_the_transcript_does_not_depend_on_how_tokens_are_cut(
+    pieces: list[str], outside: list[tuple[int, int]], cuts: list[int]
+) -> None:
     ids = encode("".join(pieces))
+    for place, number in outside:
+        ids.insert(place, number)
     whole = Transcript()
     whole.receive(HarmonyTracker().receive(ids), len(ids))
     parts, tracker = Transcript(), HarmonyTracker()
@@ -356,7 +374,7 @@ MESSAGES = st.lists(
 
 @given(MESSAGES)
 @settings(max_examples=100, deadline=None)
-def test_rendered_conversations_are_read_as_the_judge_reads_them(
+def test_rendered_conversations_are_read_as_the_reference_parser_reads_them(
     parts: list[tuple[str, str | None, str | None, str]],
 ) -> None:
     messages = []
@@ -370,8 +388,8 @@ def test_rendered_conversations_are_read_as_the_judge_reads_them(
     ids = encoding().render_conversation(Conversation.from_messages(messages))[2:]
     transcript = Transcript()
     transcript.receive(HarmonyTracker().receive(ids), len(ids))
-    judged = encoding().parse_messages_from_completion_tokens(ids, Role.ASSISTANT)
-    assert judged
+    parsed = encoding().parse_messages_from_completion_tokens(ids, Role.ASSISTANT)
+    assert parsed
     assert not transcript.refusals
     assert all(one.complete for one in transcript.messages)
     assert [
@@ -389,7 +407,7 @@ def test_rendered_conversations_are_read_as_the_judge_reads_them(
             (one.content_type or "").removeprefix("<|constrain|>") or None,
             "".join(part.text for part in one.content),
         )
-        for one in judged
+        for one in parsed
     ]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.protocol.harmony.reconstruction import Certainty
-from inspector.protocol.harmony.spelling import Ending
+from inspector.protocol.harmony.spelling import TurnEnd
 from inspector.protocol.harmony.vocab import encode
 from inspector.protocol.wire.final_messages import final_messages, reconstructed
 
@@ -170,11 +170,11 @@ def test_a_call_told_again_after_its_answer_is_taken_once() -> None:
 @pytest.mark.parametrize(
     ("told", "ending"),
     [
-        ({"status": "completed"}, Ending.STOPPED),
-        ({"status": "completed", "max_output_tokens": 100}, Ending.STOPPED),
-        ({"status": "completed", "max_output_tokens": 20}, Ending.EITHER),
-        ({"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}, Ending.CUT),
-        ({"status": "incomplete", "incomplete_details": None}, Ending.EITHER),
+        ({"status": "completed"}, TurnEnd.STOPPED),
+        ({"status": "completed", "max_output_tokens": 100}, TurnEnd.STOPPED),
+        ({"status": "completed", "max_output_tokens": 20}, TurnEnd.EITHER),
+        ({"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}, TurnEnd.CUT),
+        ({"status": "incomplete", "incomplete_details": None}, TurnEnd.EITHER),
         # vLLM calls a response without any item incomplete, whatever the limit.
         (
             {
@@ -182,11 +182,11 @@ def test_a_call_told_again_after_its_answer_is_taken_once() -> None:
                 "max_output_tokens": 2000,
                 "incomplete_details": {"reason": "max_output_tokens"},
             },
-            Ending.STOPPED,
+            TurnEnd.STOPPED,
         ),
     ],
 )
-def test_how_it_ended(told: dict[str, Any], ending: Ending) -> None:
+def test_how_it_ended(told: dict[str, Any], ending: TurnEnd) -> None:
     found = final_messages(response(ANSWER, count=20) | told)
     assert found is not None
     assert found.ending is ending
