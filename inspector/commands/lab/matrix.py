@@ -20,12 +20,12 @@ from inspector.commands.lab.options import (
     targets_in,
 )
 from inspector.commands.shared import Commands, print_json, say, tell, write_text
-from inspector.lab import html, reporting, scripts
+from inspector.lab import reporting, scripts
 from inspector.lab.bisect import releases
 from inspector.lab.gate import gate, gate_lines, gate_markdown, gate_row
 from inspector.lab.matrix import rescore, run_matrix
-from inspector.lab.publish import publish
-from inspector.lab.results import Run, Shelf, every_run, load_runs
+from inspector.lab.publish import matrix_page, publish
+from inspector.lab.results import MatrixRun, RunFiles, every_run, load_runs
 from inspector.lab.standin.install import FRONT_END, RUST, use_source, use_wheel
 from inspector.lab.watch import record_new, report_lines, report_markdown
 
@@ -105,7 +105,7 @@ def _matrix(arguments: Namespace) -> int:
     folder = results_folder(arguments)
     if arguments.rescore:
         for run in load_runs(folder):
-            rescore(Shelf(folder, run.package, run.version, run.step))
+            rescore(RunFiles(folder, run.package, run.version, run.step))
     versions_by_package = {
         arguments.package: arguments.versions,
         FRONT_END: arguments.front_end,
@@ -120,7 +120,7 @@ def _matrix(arguments: Namespace) -> int:
     if not runs:
         raise LabError(f"{folder}: no results; name the releases to record, for example: lab matrix 0.32.0")
     if arguments.html:
-        write_text(str(arguments.html), html.page(runs, scripts.load()))
+        write_text(str(arguments.html), matrix_page(runs, scripts.load()))
     if arguments.publish:
         tell(f"{len(publish(runs, scripts.load(), arguments.publish))} files in {arguments.publish}")
     if arguments.json:
@@ -136,9 +136,9 @@ def _matrix(arguments: Namespace) -> int:
 
 def _record_missing(
     arguments: Namespace, versions_by_package: Mapping[str, Sequence[str]], folder: Path
-) -> list[Run]:
+) -> list[MatrixRun]:
     targets = targets_in(arguments)
-    runs: list[Run] = []
+    runs: list[MatrixRun] = []
     for package, versions in versions_by_package.items():
         steps = conditions_in(arguments, package)
         runs += run_matrix(session_of(arguments, package), versions, targets, folder=folder, steps=steps)
@@ -225,7 +225,7 @@ def _watch(arguments: Namespace) -> int:
         targets_in(arguments),
         folder=folder,
         steps=conditions_in(arguments, lab.package),
-        known=every_run(),
+        other_runs=every_run(),
         after=arguments.after,
     )
     if arguments.markdown:

@@ -22,22 +22,24 @@ from inspector.commands.lab.options import (
 )
 from inspector.commands.shared import Commands, one_capture, print_json, say, tell
 from inspector.files.store import save
-from inspector.lab import reporting, scripts
+from inspector.lab import scripts
 from inspector.lab.bisect import (
-    asking,
     bisect,
+    change_row,
+    change_sentence,
     endpoint_of,
     recorded_scores,
+    release_scorer,
     releases,
     script_of_capture,
 )
-from inspector.lab.derender import checked, derender, scale_out
+from inspector.lab.derender import checked_steps, derender, derendered_lines, derendered_row, scale_out
 from inspector.lab.install import installed_versions
 from inspector.lab.load import load_row, load_sentence, run_load
 from inspector.lab.recording import Target
 from inspector.lab.results import every_run
 from inspector.lab.server import ServerOptions
-from inspector.lab.shrink import asker, shrink, wanted
+from inspector.lab.shrink import sampler_on, server_error_in, shrink, shrunk_lines, shrunk_row
 from inspector.lab.standin.install import FRONT_END, RUST
 from inspector.lab.standin.steps import UNSTREAMED, check_condition, schedule_of
 
@@ -98,7 +100,7 @@ def _bisect(arguments: Namespace) -> int:
     check_condition(steps)
     if lab.package not in STAND_IN_PACKAGES and not steps.isdigit() and steps != UNSTREAMED:
         raise LabError(f"{steps} tokens per step need the stand-in engine: --package {FRONT_END} or {RUST}")
-    scorer = asking(lab, target, steps=steps, repeat=arguments.repeat)
+    scorer = release_scorer(lab, target, steps=steps, repeat=arguments.repeat)
     recorded_runs = every_run() if script.name != "capture" and not arguments.again else []
     change = bisect(
         lab,
@@ -111,9 +113,9 @@ def _bisect(arguments: Namespace) -> int:
         recorded=recorded_scores(recorded_runs, lab.package, target, steps),
     )
     if arguments.json:
-        print_json(reporting.change_row(change))
+        print_json(change_row(change))
     else:
-        say(reporting.change_sentence(change, arguments.what))
+        say(change_sentence(change, arguments.what))
     return 0
 
 
@@ -149,7 +151,7 @@ def _shrink(arguments: Namespace) -> int:
     version = arguments.vllm or reading.server_version
     if version is None:
         raise LabError(f"{arguments.capture}: unknown vLLM version; set --vllm")
-    wanted(capture)  # fails before a server is started
+    server_error_in(capture)  # fails before a server is started
     interval = arguments.stream_interval or max(figures(reading).tokens_per_event_max, 1)
     endpoint = Endpoint(arguments.endpoint) if arguments.endpoint else endpoint_of(capture)
     lab = session_of(arguments)
@@ -157,12 +159,12 @@ def _shrink(arguments: Namespace) -> int:
     options = ServerOptions(stream_interval=interval, tools=bool(script.built_in))
     with ExitStack() as stack:
         running = lab.serving(stack, environment, options)
-        server = asker(running.base_url, script, endpoint, version=version, stream_interval=interval)
+        server = sampler_on(running.base_url, script, endpoint, version=version, stream_interval=interval)
         shrunk = shrink(capture, script.sampled, server, tries=arguments.tries, say=tell)
     if arguments.json:
-        print_json(reporting.shrunk_row(shrunk, version, interval))
+        print_json(shrunk_row(shrunk, version, interval))
     else:
-        say(reporting.shrunk_lines(shrunk, version, interval))
+        say(shrunk_lines(shrunk, version, interval))
     return 0
 
 
@@ -188,7 +190,7 @@ def add_derender(commands: Commands) -> None:
 
 def _derender(arguments: Namespace) -> int:
     _, capture = one_capture(str(arguments.capture))
-    checked(capture)  # fails before a server is started
+    checked_steps(capture)  # fails before a server is started
     if arguments.base_url:
         derendered = derender(capture, server_of(arguments))
     else:
@@ -207,9 +209,9 @@ def _derender(arguments: Namespace) -> int:
         for name, inspection in derendered.answers.items():
             save(inspection.capture, arguments.out / f"{name}.jsonl")
     if arguments.json:
-        print_json(reporting.derendered_row(derendered))
+        print_json(derendered_row(derendered))
     else:
-        say(reporting.derendered_lines(derendered))
+        say(derendered_lines(derendered))
     return int(not derendered.passed)
 
 
