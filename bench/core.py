@@ -53,14 +53,16 @@ def capture(ids: list[int], per_event: int) -> Capture:
     for place, token_id in enumerate(ids):
         fields.append(bodies[place < first_end] if in_body and token_id not in MARKERS else None)
         in_body = token_id == Marker.MESSAGE or (in_body and token_id not in MARKERS)
-    shown = texts([-1 if field is None else token_id for token_id, field in zip(ids, fields, strict=True)])
+    token_texts = texts(
+        [-1 if field is None else token_id for token_id, field in zip(ids, fields, strict=True)]
+    )
     events = []
     for start in range(0, len(ids), per_event):
         delta: dict[str, str] = {}
         for place in range(start, min(start + per_event, len(ids))):
             field = fields[place]
-            if field is not None and shown[place]:
-                delta[field] = delta.get(field, "") + shown[place]
+            if field is not None and token_texts[place]:
+                delta[field] = delta.get(field, "") + token_texts[place]
         last = start + per_event >= len(ids)
         choice = {
             "index": 0,
@@ -90,14 +92,14 @@ def seconds(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def judge(ids: list[int]) -> None:
-    """The bare loop that everything is compared with."""
+def parse_bare(ids: list[int]) -> None:
+    """The reference parser alone, the baseline."""
     process = StreamableParser(encoding(), role=Role.ASSISTANT).process
     for token_id in ids:
         process(token_id)
 
 
-def ours(made: Capture) -> None:
+def read_and_audit(made: Capture) -> None:
     """Read and audit."""
     assert audit(read(made)) == []  # noqa: S101 -- a wrong stream would measure something else
 
@@ -112,9 +114,9 @@ def main() -> None:
         ids = stream(LONG)
         speed, growth = [], []
         for _ in range(rounds):
-            long = seconds(partial(ours, made[LONG]))
-            speed.append(seconds(partial(judge, ids)) / long)
-            short = min(seconds(partial(ours, made[SHORT])) for _ in range(3))
+            long = seconds(partial(read_and_audit, made[LONG]))
+            speed.append(seconds(partial(parse_bare, ids)) / long)
+            short = min(seconds(partial(read_and_audit, made[SHORT])) for _ in range(3))
             growth.append(long / LONG / (short / SHORT))
         print(
             f"{per_event} tokens per event: {statistics.median(speed):.2f} of the parser's tokens/s; "
@@ -127,7 +129,7 @@ def main() -> None:
         ratios = []
         for _ in range(rounds):
             bare = seconds(lambda: [json.loads(line) for line in lines])
-            ratios.append(seconds(lambda: [inspect(one) for one in load(path)]) / bare)
+            ratios.append(seconds(lambda: [inspect(loaded) for loaded in load(path)]) / bare)
         print(f"audit of a file, 1 token per event: {statistics.median(ratios):.2f} times json.loads")
 
 

@@ -33,16 +33,16 @@ def main() -> None:
     )
     options.add_argument("--rounds", type=int, default=3)
     options.add_argument("--root", type=Path, action="append", help="a checkout; again for another")
-    asked = options.parse_args()
-    roots: list[Path] = asked.root or [ROOT]
-    found: dict[Path, list[tuple[float, float]]] = {root: [] for root in roots}
+    arguments = options.parse_args()
+    roots: list[Path] = arguments.root or [ROOT]
+    times_by_root: dict[Path, list[tuple[float, float]]] = {root: [] for root in roots}
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        for _ in range(asked.rounds):
+        for _ in range(arguments.rounds):
             for root in roots:
-                found[root].append(_round(browser, root))
+                times_by_root[root].append(_round(browser, root))
         browser.close()
-    for root, times in found.items():
+    for root, times in times_by_root.items():
         answers, page = (statistics.median(column) for column in zip(*times, strict=True))
         print(f"{root}: answers after {answers:.2f} s, page {page:.2f} s later (median of {len(times)})")
 

@@ -57,32 +57,32 @@ async def measure(
     registry: Registry,
     feed: str,
     server: Server,
-    asked: argparse.Namespace,
+    arguments: argparse.Namespace,
     *,
     endpoint: Endpoint,
     concurrency: int,
 ) -> Measured:
-    """Send so many requests at once and follow all their feeds."""
+    """Send concurrent requests and follow all their feeds."""
     request = LiveRequest(
-        model=asked.model,
+        model=arguments.model,
         endpoint=endpoint,
         prompt=PROMPT,
-        max_tokens=asked.tokens,
+        max_tokens=arguments.tokens,
         temperature=0.0,
-        extra={"ignore_eos": True} if endpoint is Endpoint.COMPLETIONS or asked.ignore_eos else {},
+        extra={"ignore_eos": True} if endpoint is Endpoint.COMPLETIONS or arguments.ignore_eos else {},
     )
     runs = [registry.start(server, request) for _ in range(concurrency)]
-    seen = await asyncio.gather(*(follow(feed, run) for run in runs))
-    return summary(endpoint, runs, seen)
+    moments_by_run = await asyncio.gather(*(follow(feed, run) for run in runs))
+    return summary(endpoint, runs, moments_by_run)
 
 
-def summary(endpoint: Endpoint, runs: list[Run], seen: list[list[tuple[int, float]]]) -> Measured:
-    """What the runs of one round say together."""
+def summary(endpoint: Endpoint, runs: list[Run], moments_by_run: list[list[tuple[int, float]]]) -> Measured:
+    """The results of one round of runs."""
     tokens = lost_by_server = lost_by_us = 0
     late: list[float] = []
     firsts: list[float] = []
     per_event: list[float] = []
-    for run, moments in zip(runs, seen, strict=True):
+    for run, moments in zip(runs, moments_by_run, strict=True):
         came = len(run.reading().choice.tokens)
         kept = read(load(run.path)[0]) if run.path else run.reading()
         on_feed = moments[-1][0] if moments else 0
@@ -93,11 +93,11 @@ def summary(endpoint: Endpoint, runs: list[Run], seen: list[list[tuple[int, floa
             late.extend(lags(run, moments))
         counted = (kept.stream.usage or {}).get("completion_tokens")
         lost_by_server += counted - came if isinstance(counted, int) and came else 0
-        shown = figures(kept)
-        if shown.first_token_s is not None:
-            firsts.append(shown.first_token_s)
-        if shown.tokens_per_event_mean is not None:
-            per_event.append(shown.tokens_per_event_mean)
+        metrics = figures(kept)
+        if metrics.first_token_s is not None:
+            firsts.append(metrics.first_token_s)
+        if metrics.tokens_per_event_mean is not None:
+            per_event.append(metrics.tokens_per_event_mean)
     return Measured(
         endpoint=str(endpoint),
         concurrency=len(runs),
@@ -121,9 +121,9 @@ def _span(runs: list[Run]) -> float:
 
 
 def gpu() -> str | None:
-    """The GPU of this machine by nvidia-smi's name; None without one."""
+    """The name of this machine's GPU, from nvidia-smi; None without one."""
     try:
-        told = subprocess.run(
+        query = subprocess.run(
             ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"],
             capture_output=True,
             text=True,
@@ -132,7 +132,7 @@ def gpu() -> str | None:
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    return told.stdout.strip().splitlines()[0] if told.stdout.strip() else None
+    return query.stdout.strip().splitlines()[0] if query.stdout.strip() else None
 
 
 def main() -> None:
@@ -155,24 +155,24 @@ def main() -> None:
         "--ignore-eos", action="store_true", help="also for chat; old parsers reject tokens after the end"
     )
     options.add_argument("--json", action="store_true")
-    asked = options.parse_args()
-    server = Server(base_url=asked.base_url, api_key=asked.api_key)
+    arguments = options.parse_args()
+    server = Server(base_url=arguments.base_url, api_key=arguments.api_key)
     folder = Path(tempfile.mkdtemp(prefix="bench-gpu-live-"))
     registry = Registry(folder)
     feed = serve(registry)
     rows = [
         asyncio.run(
-            measure(registry, feed, server, asked, endpoint=Endpoint(endpoint), concurrency=concurrency)
+            measure(registry, feed, server, arguments, endpoint=Endpoint(endpoint), concurrency=concurrency)
         )
-        for endpoint in asked.endpoint
-        for concurrency in asked.concurrency
+        for endpoint in arguments.endpoint
+        for concurrency in arguments.concurrency
     ]
     version = next((run.header.server_version for run in registry.runs() if run.header.server_version), None)
-    if asked.json:
-        facts = {"gpu": gpu(), "vllm": version, "model": asked.model}
+    if arguments.json:
+        facts = {"gpu": gpu(), "vllm": version, "model": arguments.model}
         print(json.dumps({**facts, "rows": [asdict(row) for row in rows]}, indent=2))
         return
-    print(f"GPU {gpu() or 'none'}, vLLM {version or 'unknown'}, {asked.model}")
+    print(f"GPU {gpu() or 'none'}, vLLM {version or 'unknown'}, {arguments.model}")
     for row in rows:
         print(
             f"{row.endpoint:12} {row.concurrency:4} concurrent: "

@@ -52,12 +52,12 @@ def answered(page: Page, words: str, sentence: str) -> tuple[float, float]:
     page.evaluate(ARM, [sentence])
     page.press(BOX, "Enter")
     page.wait_for_function("window.drawn !== null", timeout=60_000)
-    found: list[float] = page.evaluate("[window.answered - window.begun, window.drawn - window.begun]")
-    return found[0], found[1]
+    times: list[float] = page.evaluate("[window.answered - window.begun, window.drawn - window.begun]")
+    return times[0], times[1]
 
 
 def measured(folder: Path, rounds: int) -> tuple[list[float], list[float], float]:
-    """The times of all filters in the page, and the median of the same questions without it."""
+    """The times of all filters on the page, and the median of the same summaries without it."""
     environment = {**os.environ, "HARMONY_INSPECTOR_SCANS": str(folder), "HARMONY_INSPECTOR_CAPTURES": "none"}
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(PORT)]
     alone = []

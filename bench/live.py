@@ -75,8 +75,8 @@ def _chunk(token_id: int, text: str | None) -> str:
 
 
 async def follow(address: str, run: Run) -> list[tuple[int, float]]:
-    """Cells seen, and the moment of each."""
-    seen: list[tuple[int, float]] = []
+    """Token counts on the feed, each with its time."""
+    growth: list[tuple[int, float]] = []
     async with (
         httpx.AsyncClient(timeout=600, trust_env=False) as client,
         client.stream("GET", f"{address}/inspector/net/runs/{run.id}/feed") as answer,
@@ -87,8 +87,8 @@ async def follow(address: str, run: Run) -> list[tuple[int, float]]:
                 name = line[7:]
             elif line.startswith("data: ") and name == "grow":
                 columns: dict[str, Any] = json.loads(line[6:])
-                seen.append((columns["count"], time.time()))
-    return seen
+                growth.append((columns["count"], time.time()))
+    return growth
 
 
 def serve(registry: Registry) -> str:
@@ -101,18 +101,18 @@ def serve(registry: Registry) -> str:
     return f"http://127.0.0.1:{port}"
 
 
-def lags(run: Run, seen: list[tuple[int, float]]) -> list[float]:
+def lags(run: Run, growth: list[tuple[int, float]]) -> list[float]:
     """Seconds from a token's arrival to the feed's reader, one value per token; to 1 ms."""
     began = datetime.fromisoformat(run.header.started_at or "").timestamp()
     reading = run.reading()
     events = reading.choice.tokens.events
-    found: list[float] = []
-    for (before, _), (count, moment) in pairwise([(0, 0.0), *seen]):
+    delays: list[float] = []
+    for (before, _), (count, moment) in pairwise([(0, 0.0), *growth]):
         for place in range(before, count):
             at = run.events.at_s(events[place])
             if at is not None:
-                found.append(moment - (began + at))
-    return found
+                delays.append(moment - (began + at))
+    return delays
 
 
 def main() -> None:
@@ -123,21 +123,21 @@ def main() -> None:
     options.add_argument("--tokens", type=int, default=20_000)
     options.add_argument("--rate", type=int, default=2000)
     options.add_argument("--runs", type=int, default=1)
-    asked = options.parse_args()
+    arguments = options.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="bench-live-"))
-    capture = stream(asked.tokens)
+    capture = stream(arguments.tokens)
     save(capture, folder / "long.jsonl")
     port = free_port()
     command = [sys.executable, "-m", "inspector", "play", str(folder / "long.jsonl"), "--port", str(port)]
     root = Path(__file__).parent.parent
     with subprocess.Popen(command, cwd=root, env={**os.environ, "PYTHONPATH": str(root)}) as player:
         try:
-            measure(asked, port, folder)
+            measure(arguments, port, folder)
         finally:
             player.terminate()
 
 
-def measure(asked: argparse.Namespace, port: int, folder: Path) -> None:
+def measure(arguments: argparse.Namespace, port: int, folder: Path) -> None:
     """Start the runs and read their feeds."""
     transport = httpx.HTTPTransport(retries=10)
     with httpx.Client(transport=transport) as client:
@@ -146,29 +146,31 @@ def measure(asked: argparse.Namespace, port: int, folder: Path) -> None:
     feed = serve(registry)
     with httpx.Client(transport=httpx.HTTPTransport(retries=10)) as client:
         client.get(f"{feed}/inspector/net/runs/none/feed", timeout=60)
-    server = Server(base_url=f"http://127.0.0.1:{port}", headers={"X-Playback-Tokens-Per-S": str(asked.rate)})
+    server = Server(
+        base_url=f"http://127.0.0.1:{port}", headers={"X-Playback-Tokens-Per-S": str(arguments.rate)}
+    )
 
     async def all_runs() -> None:
-        runs = [registry.start(server, LiveRequest(model="long", prompt="Hi")) for _ in range(asked.runs)]
-        seen = await asyncio.gather(*(follow(feed, run) for run in runs))
-        for run, moments in zip(runs, seen, strict=True):
-            report(run, lags(run, moments), asked)
+        runs = [registry.start(server, LiveRequest(model="long", prompt="Hi")) for _ in range(arguments.runs)]
+        growth_by_run = await asyncio.gather(*(follow(feed, run) for run in runs))
+        for run, growth in zip(runs, growth_by_run, strict=True):
+            report(run, lags(run, growth), arguments)
 
     asyncio.run(all_runs())
 
 
-def report(run: Run, found: list[float], asked: argparse.Namespace) -> None:
+def report(run: Run, delays: list[float], arguments: argparse.Namespace) -> None:
     """One line: tokens, rate, lag early and late, lost."""
     kept = len(load(run.path)[0].events) - 1 if run.path else 0
     pace = run.pace()
-    third = max(1, len(found) // 3)
-    early, late = quantile(found[:third], 0.95), quantile(found[-third:], 0.95)
+    third = max(1, len(delays) // 3)
+    early, late = quantile(delays[:third], 0.95), quantile(delays[-third:], 0.95)
     print(
-        f"{pace.tokens:,} tokens, {pace.tokens_per_s or 0:,.0f}/s of {asked.rate:,}/s requested; "
-        f"feed lag p50 {quantile(found, 0.5) * 1000:.0f} ms, p95 {quantile(found, 0.95) * 1000:.0f} ms "
+        f"{pace.tokens:,} tokens, {pace.tokens_per_s or 0:,.0f}/s of {arguments.rate:,}/s requested; "
+        f"feed lag p50 {quantile(delays, 0.5) * 1000:.0f} ms, p95 {quantile(delays, 0.95) * 1000:.0f} ms "
         f"(first third {early * 1000:.0f}, last third {late * 1000:.0f}); "
-        f"lost: {asked.tokens - pace.tokens} in transit, {pace.tokens - kept} on disk, "
-        f"{pace.tokens - len(found)} in the feed"
+        f"lost: {arguments.tokens - pace.tokens} in transit, {pace.tokens - kept} on disk, "
+        f"{pace.tokens - len(delays)} in the feed"
     )
 
 

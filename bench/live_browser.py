@@ -54,9 +54,9 @@ def main() -> None:
     )
     options.add_argument("--tokens", type=int, default=20_000)
     options.add_argument("--rate", type=int, default=2000)
-    asked = options.parse_args()
+    arguments = options.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="bench-live-browser-"))
-    save(stream(asked.tokens), folder / "long.jsonl")
+    save(stream(arguments.tokens), folder / "long.jsonl")
     player_port, port = free_port(), free_port()
     environment = {
         **os.environ,
@@ -64,7 +64,7 @@ def main() -> None:
         "HARMONY_INSPECTOR_CAPTURES": str(folder / "runs"),
     }
     play = [sys.executable, "-m", "inspector", "play", str(folder / "long.jsonl"), "--port", str(player_port)]
-    play += ["--tokens-per-s", str(asked.rate)]
+    play += ["--tokens-per-s", str(arguments.rate)]
     app = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     with (
         subprocess.Popen(play, cwd=ROOT, env=environment) as player,
@@ -79,15 +79,15 @@ def main() -> None:
                     args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
                 )
                 page = browser.new_page(viewport={"width": 1400, "height": 900})
-                frames = watch(page, port, player_port, asked)
+                frames = watch(page, port, player_port, arguments)
                 browser.close()
         finally:
             player.terminate()
             dashboard.terminate()
-    report(frames, folder, asked)
+    report(frames, folder, arguments)
 
 
-def watch(page: Page, port: int, player_port: int, asked: argparse.Namespace) -> list[tuple[float, int]]:
+def watch(page: Page, port: int, player_port: int, arguments: argparse.Namespace) -> list[tuple[float, int]]:
     """Start the run on the page; moment and count of each frame until the last token shows."""
     page.set_default_timeout(60_000)
     page.goto(f"http://127.0.0.1:{port}/live")
@@ -103,14 +103,14 @@ def watch(page: Page, port: int, player_port: int, asked: argparse.Namespace) ->
     page.get_by_role("button", name="Start").click()
     page.wait_for_function(
         "count => (window.frames_seen.at(-1)?.[1] ?? 0) >= count",
-        arg=asked.tokens,
-        timeout=(asked.tokens / asked.rate + 120) * 1000,
+        arg=arguments.tokens,
+        timeout=(arguments.tokens / arguments.rate + 120) * 1000,
     )
-    found: list[Any] = page.evaluate("window.frames_seen")
-    return [(moment / 1000, count) for moment, count in found]
+    frames: list[Any] = page.evaluate("window.frames_seen")
+    return [(moment / 1000, count) for moment, count in frames]
 
 
-def report(frames: list[tuple[float, int]], folder: Path, asked: argparse.Namespace) -> None:
+def report(frames: list[tuple[float, int]], folder: Path, arguments: argparse.Namespace) -> None:
     """Lag of each token, frames while the stream ran, tokens missing."""
     [path] = (folder / "runs").glob("*.jsonl")
     [capture] = load(path)
@@ -119,19 +119,20 @@ def report(frames: list[tuple[float, int]], folder: Path, asked: argparse.Namesp
     arrivals = [began + (reading.arrival_s(event) or 0.0) for event in reading.choice.tokens.events]
     drawn = next(moment for moment, count in frames if count)
     lags: list[float] = []
-    shown = 0
+    drawn_count = 0
     for moment, count in frames:
-        for place in range(shown, min(count, len(arrivals))):
+        for place in range(drawn_count, min(count, len(arrivals))):
             if arrivals[place] > drawn:  # before that the page itself was loading
                 lags.append(moment - arrivals[place])
-        shown = max(shown, count)
+        drawn_count = max(drawn_count, count)
     running = [moment for moment, _ in frames if drawn <= moment <= arrivals[-1]]
     per_s = len(running) / (running[-1] - running[0]) if len(running) > 1 else 0.0
     gaps = sorted(later - earlier for earlier, later in pairwise(running))
     third = max(1, len(lags) // 3)
     rate = len(arrivals) / (arrivals[-1] - arrivals[0])
     print(
-        f"{len(arrivals):,} tokens at {rate:,.0f}/s ({asked.rate:,}/s requested), shown {frames[-1][1]:,}; "
+        f"{len(arrivals):,} tokens at {rate:,.0f}/s ({arguments.rate:,}/s requested), "
+        f"shown {frames[-1][1]:,}; "
         f"lag p50 {quantile(lags, 0.5) * 1000:.0f} ms, p95 {quantile(lags, 0.95) * 1000:.0f} ms "
         f"(first third {quantile(lags[:third], 0.95) * 1000:.0f}, "
         f"last third {quantile(lags[-third:], 0.95) * 1000:.0f}); "

@@ -52,14 +52,14 @@ def main() -> None:
     print(f"{'log':<18} {'MB':>7} {'lines':>11} {'seconds':>8} {'MB/s':>6} {'failures':>9} {'peak MiB':>9}")
     for name, quiet in chosen.items():
         start = time.process_time()
-        found = diagnose_text(lines(int((size or 0.1) * 1e9), quiet))
+        diagnosis = diagnose_text(lines(int((size or 0.1) * 1e9), quiet))
         seconds = time.process_time() - start
-        megabytes = found.characters / 1e6
+        megabytes = diagnosis.characters / 1e6
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        failures = sum(failure.count for failure in found.failures)
+        failures = sum(failure.count for failure in diagnosis.failures)
         print(
-            f"{name:<18} {megabytes:>7,.0f} {found.lines:>11,} {seconds:>8.1f} {megabytes / seconds:>6.1f} "
-            f"{failures:>9,} {peak:>9,}",
+            f"{name:<18} {megabytes:>7,.0f} {diagnosis.lines:>11,} {seconds:>8.1f} "
+            f"{megabytes / seconds:>6.1f} {failures:>9,} {peak:>9,}",
             flush=True,
         )
 

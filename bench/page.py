@@ -78,7 +78,7 @@ def main() -> None:
     )
     options.add_argument("--tokens", type=int, default=131_072)
     options.add_argument("--rounds", type=int, default=3)
-    asked = options.parse_args()
+    arguments = options.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="bench-page-"))
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
@@ -93,14 +93,15 @@ def main() -> None:
                 page.set_default_timeout(WAIT_MS)
                 _open(page, f"http://127.0.0.1:{port}/")
                 rounds = [
-                    _upload(page, folder, asked.tokens + number, server.pid) for number in range(asked.rounds)
+                    _upload(page, folder, arguments.tokens + number, server.pid)
+                    for number in range(arguments.rounds)
                 ]
                 steps: dict[str, Any] = page.evaluate(STEPS)
                 browser.close()
         finally:
             server.terminate()
             server.wait()
-    print(f"{asked.tokens:,} tokens, one per event; {asked.rounds} rounds")
+    print(f"{arguments.tokens:,} tokens, one per event; {arguments.rounds} rounds")
     for name, times in zip(
         ("upload to screen", "of which CPU time of the app"), zip(*rounds, strict=True), strict=True
     ):

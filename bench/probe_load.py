@@ -1,4 +1,4 @@
-"""What a probe costs its own machine: `python -m bench.probe_load [requests]`, with 64 workers.
+"""The load of a probe on its own machine: `python -m bench.probe_load [requests]`, with 64 workers.
 
 Prints requests per second, CPU of the probe per response, its memory at a tenth of the run and at the
 end, and the size of a row. The built-in server plays a capture without pauses, so the probe is the limit.
@@ -29,7 +29,7 @@ def resident_mib() -> float:
 
 
 async def measure(address: str, requests: int, folder: Path) -> None:
-    """Run one probe and print what it took."""
+    """Run one probe and print its costs."""
     plan = Plan(
         servers=[(Server(base_url=address), MODEL)],
         endpoints=[Endpoint.CHAT],

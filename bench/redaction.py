@@ -1,4 +1,4 @@
-"""Whether the audit finds the same in captures of the matrix without their text, and what that costs.
+"""Whether masked captures of the matrix keep their findings, and the cost of masking.
 
 python -m bench.redaction [--share 0.1]
 """

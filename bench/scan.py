@@ -39,28 +39,28 @@ SHORTEST = 14
 
 
 def make(folder: Path, captures: int, tokens: int) -> list[Path]:
-    """The same captures each time."""
+    """Write captures, the same ones each time; returns their files."""
     chance = random.Random(14)
-    real = [load(one.path)[0] for one in builtin() if not one.path.name.endswith(".gz")]
+    real = [load(source.path)[0] for source in builtin() if not source.path.name.endswith(".gz")]
     start = datetime(2026, 11, 1, tzinfo=UTC)
     made = []
     for number in range(captures):
         path = folder / f"{number % FOLDERS:02d}" / f"capture-{number:06d}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         if number % 10 == 0:
-            one = real[number // 10 % len(real)]
+            sample = real[number // 10 % len(real)]
         else:
             length = max(SHORTEST, round(tokens * chance.lognormvariate(0, 0.6)))
-            one = capture(stream(length), chance.choice((1, 1, 1, 3, 8)))
-            one = replace(one, header=replace(one.header, server_version=chance.choice(VERSIONS)))
+            sample = capture(stream(length), chance.choice((1, 1, 1, 3, 8)))
+            sample = replace(sample, header=replace(sample.header, server_version=chance.choice(VERSIONS)))
         moment = start + timedelta(minutes=4 * number)
-        save(replace(one, header=replace(one.header, started_at=moment.isoformat())), path)
+        save(replace(sample, header=replace(sample.header, started_at=moment.isoformat())), path)
         made.append(path)
     return made
 
 
 def plain(paths: Sequence[Path], work: Callable[[Path], None]) -> int:
-    """One after the other."""
+    """Process files sequentially; returns their number."""
     for path in paths:
         work(path)
     return len(paths)
@@ -77,14 +77,14 @@ def side_by_side(paths: Sequence[Path], work: Callable[[Path], None]) -> float:
 
 def audited(path: Path) -> None:
     """Read and audit."""
-    for one in load(path):
-        audit(read(one))
+    for loaded in load(path):
+        audit(read(loaded))
 
 
 def inspected(path: Path) -> None:
-    """What `audit` does: read, audit, name causes, judge."""
-    for one in load(path):
-        inspect(one)
+    """Do what `audit` does: read, audit, name causes, give a verdict."""
+    for loaded in load(path):
+        inspect(loaded)
 
 
 def scanned(folder: Path, out: Path) -> tuple[float, float, int]:

@@ -103,14 +103,14 @@ async def serve(port: int) -> None:
 
 
 def expect(count: int, whole: int, address: str) -> None:
-    """A path that loses events has no metrics."""
+    """Exit if a path loses events: its times would mean nothing."""
     if count != whole:
         raise SystemExit(f"{count} of {whole} events arrived from {address}")
 
 
 def delays_ms(address: str) -> list[float]:
     """From the sending of each event to its arrival at a bare client."""
-    found = []
+    delays = []
     with httpx.Client(timeout=60) as client:
         request = {"model": "m", "stream": True, "user": "paced"}
         with client.stream("POST", f"{address}/v1/chat/completions", json=request) as response:
@@ -122,9 +122,9 @@ def delays_ms(address: str) -> list[float]:
                 for event in events:
                     if b'"created":' in event:
                         sent = int(event.split(b'"created":')[1].split(b",")[0])
-                        found.append((now - sent) / 1e6)
-    expect(len(found), DELAY_EVENTS, address)
-    return found
+                        delays.append((now - sent) / 1e6)
+    expect(len(delays), DELAY_EVENTS, address)
+    return delays
 
 
 def bare_events_per_s(address: str) -> float:
@@ -221,7 +221,7 @@ def ways(stack: ExitStack, mitmdump: str | None, folder: Path) -> dict[str, Way]
         return [*words, "--captures", str(folder / name), *more]
 
     direct = start(lambda port: [sys.executable, __file__, "--serve", str(port)])
-    found = {
+    paths = {
         "direct": direct,
         "tap": start(lambda port: tap(port, "plain")),
         "tap, IDs added": start(lambda port: tap(port, "ids", "--add-token-ids")),
@@ -230,10 +230,10 @@ def ways(stack: ExitStack, mitmdump: str | None, folder: Path) -> dict[str, Way]
         settings = [f"confdir={folder}", "stream_large_bodies=1", "store_streamed_bodies=true"]
         options = [word for setting in settings for word in ("--set", setting)]
         kept = ["-w", str(folder / "flows"), "-q"]
-        found["mitmproxy"] = start(
+        paths["mitmproxy"] = start(
             lambda port: [mitmdump, "--mode", f"reverse:{direct.address}", "-p", str(port), *kept, *options]
         )
-    return found
+    return paths
 
 
 def main() -> None:
@@ -251,24 +251,34 @@ def main() -> None:
     os.environ["PYTHONPATH"] = str(Path(__file__).parent.parent)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        found = ways(stack, arguments.mitmdump, folder)
-        for way in found.values():
+        paths = ways(stack, arguments.mitmdump, folder)
+        for way in paths.values():
             bare_events_per_s(way.address)  # the first answer of a process is slower
-        measured = [{name: figures(way) for name, way in found.items()} for _ in range(arguments.rounds)]
+        measured = [{name: figures(way) for name, way in paths.items()} for _ in range(arguments.rounds)]
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {arguments.rounds} rounds, medians")
     print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
     for name in WAYS:
-        if name not in found:
+        if name not in paths:
             print(f"| {name} | not measured: pass --mitmdump |")
             continue
-        rows = [(one[name], one["direct"]) for one in measured]
-        mine = Figures(*(statistics.median(column) for column in zip(*(one for one, _ in rows), strict=True)))
-        added = statistics.median(one.p50_ms - direct.p50_ms for one, direct in rows)
-        of_bare = statistics.median(one.bare_per_s / direct.bare_per_s for one, direct in rows)
-        of_openai = statistics.median(one.openai_per_s / direct.openai_per_s for one, direct in rows)
+        rows = [(measured_round[name], measured_round["direct"]) for measured_round in measured]
+        medians = Figures(
+            *(
+                statistics.median(column)
+                for column in zip(*(path_figures for path_figures, _ in rows), strict=True)
+            )
+        )
+        added = statistics.median(path_figures.p50_ms - direct.p50_ms for path_figures, direct in rows)
+        of_bare = statistics.median(
+            path_figures.bare_per_s / direct.bare_per_s for path_figures, direct in rows
+        )
+        of_openai = statistics.median(
+            path_figures.openai_per_s / direct.openai_per_s for path_figures, direct in rows
+        )
         print(
-            f"| {name} | {mine.p50_ms:.2f} | {added:.2f} | {mine.p95_ms:.2f} | {mine.bare_per_s:,.0f} "
-            f"| {of_bare:.2f} | {mine.openai_per_s:,.0f} | {of_openai:.2f} | {mine.cpu_us:.0f} |"
+            f"| {name} | {medians.p50_ms:.2f} | {added:.2f} | {medians.p95_ms:.2f} | "
+            f"{medians.bare_per_s:,.0f} | {of_bare:.2f} | {medians.openai_per_s:,.0f} | "
+            f"{of_openai:.2f} | {medians.cpu_us:.0f} |"
         )
 
 

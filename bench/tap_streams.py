@@ -39,7 +39,7 @@ def events(tokens: int) -> list[bytes]:
     )
     words = encode(_WORDS)
     half = [words[place % len(words)] for place in range(tokens // 2)]
-    found = [_chunk({"role": "assistant", "content": ""}, None)]
+    chunks = [_chunk({"role": "assistant", "content": ""}, None)]
     for ids, field in (
         (encode(head), ""),
         (half, "reasoning"),
@@ -47,9 +47,9 @@ def events(tokens: int) -> list[bytes]:
         (half, "content"),
         (end, ""),
     ):
-        found += [_chunk({field: text_of([one])} if field else {}, one) for one in ids]
+        chunks += [_chunk({field: text_of([token_id])} if field else {}, token_id) for token_id in ids]
     choice = {"index": 0, "delta": {}, "finish_reason": "stop", "token_ids": []}
-    return [*found, _framed({"choices": [choice]}), b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n"]
+    return [*chunks, _framed({"choices": [choice]}), b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n"]
 
 
 def _chunk(delta: dict[str, str], token_id: int | None) -> bytes:
@@ -98,7 +98,7 @@ async def read(address: str, streams: int) -> tuple[int, list[float], float]:
     delays: list[float] = []
     count = 0
 
-    async def one(client: httpx.AsyncClient) -> None:
+    async def read_stream(client: httpx.AsyncClient) -> None:
         nonlocal count
         request = {"model": "m", "stream": True, "messages": [{"role": "user", "content": "Count."}]}
         rest = b""
@@ -115,25 +115,27 @@ async def read(address: str, streams: int) -> tuple[int, list[float], float]:
     limits = httpx.Limits(max_connections=None)
     async with httpx.AsyncClient(timeout=300, limits=limits) as client:
         begun = time.monotonic()
-        await asyncio.gather(*(one(client) for _ in range(streams)))
+        await asyncio.gather(*(read_stream(client) for _ in range(streams)))
         return count, delays, time.monotonic() - begun
 
 
 def audits(address: str, streams: int) -> str:
-    """What the metrics say once all streams are audited."""
+    """The tap's metrics once all streams are audited."""
     until = time.monotonic() + _LAG_WAIT_S
     while True:
-        told = httpx.get(address).text
+        exposition = httpx.get(address).text
         counted = {
             verdict: int(float(number))
-            for verdict, number in re.findall(r'streams_total\{.*?verdict="(\w+)".*?\} (\S+)', told)
+            for verdict, number in re.findall(r'streams_total\{.*?verdict="(\w+)".*?\} (\S+)', exposition)
         }
         if sum(counted.values()) >= streams or time.monotonic() > until:
             break
         time.sleep(0.2)
-    found = re.search(r"audit_lag_seconds_sum (\S+)", told)
-    unaudited = sum(float(one) for one in re.findall(r"unaudited_streams_total\{.*?\} (\S+)", told))
-    mean = float(found[1]) / max(sum(counted.values()), 1) if found else 0.0
+    lag_match = re.search(r"audit_lag_seconds_sum (\S+)", exposition)
+    unaudited = sum(
+        float(number) for number in re.findall(r"unaudited_streams_total\{.*?\} (\S+)", exposition)
+    )
+    mean = float(lag_match[1]) / max(sum(counted.values()), 1) if lag_match else 0.0
     return f"audited {counted}, not audited {unaudited:.0f}, mean lag of the audit {mean:.1f} s"
 
 

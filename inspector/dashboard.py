@@ -73,11 +73,10 @@ from inspector.issues import (
 )
 from inspector.lab.changes import change_sentence, shifts, twin_of
 from inspector.lab.probing import script_asks, script_controls
-from inspector.lab.results import NO_CAPTURE, one_each
-from inspector.lab.results import Run as MatrixRun
+from inspector.lab.results import NO_CAPTURE, MatrixRun, unique_runs
 from inspector.lab.results import capture_of as matrix_capture
 from inspector.lab.results import every_run as matrix_runs
-from inspector.lab.score import Outcome
+from inspector.lab.score import ScriptOutcome
 from inspector.lab.scripts import Script, ScriptClass
 from inspector.lab.scripts import load as lab_scripts
 from inspector.lab.standin.steps import UNSTREAMED
@@ -147,7 +146,6 @@ __all__ = [
     "MatrixRun",
     "Metrics",
     "ModelLists",
-    "Outcome",
     "OutcomeKind",
     "Pace",
     "Piece",
@@ -165,6 +163,7 @@ __all__ = [
     "RunState",
     "Script",
     "ScriptClass",
+    "ScriptOutcome",
     "Server",
     "Settings",
     "Shelf",
@@ -219,7 +218,6 @@ __all__ = [
     "number",
     "of_content",
     "offered_scans",
-    "one_each",
     "open_row",
     "parse_messages",
     "parse_tools",
@@ -253,6 +251,7 @@ __all__ = [
     "timing_rows",
     "trusted_hosts",
     "twin_of",
+    "unique_runs",
     "value_words",
     "version_words",
     "warmed",

@@ -26,8 +26,8 @@ from inspector.issues.issue import Issue
 from inspector.issues.steps import MEASURED_FILE
 from inspector.lab.causes import NONE, CauseTable
 from inspector.lab.causes import load as load_causes
-from inspector.lab.results import STAND_IN, Run, load_runs, version_key
-from inspector.lab.score import Outcome
+from inspector.lab.results import STAND_IN, MatrixRun, load_runs, version_key
+from inspector.lab.score import ScriptOutcome
 from inspector.lab.scripts import Script
 from inspector.lab.scripts import load as load_scripts
 from inspector.protocol.engines import DEFAULT
@@ -45,7 +45,7 @@ _Class = tuple[str, Endpoint]
 def measured_table(folder: Path) -> dict[str, Any]:
     """The content of measured.json."""
     own = load_runs(folder)
-    by_engine: dict[str, list[Run]] = defaultdict(list)
+    by_engine: dict[str, list[MatrixRun]] = defaultdict(list)
     for run in (*own, *load_runs(folder / STAND_IN)):
         if run.streamed:  # an issue of streams and its twin without one have other releases that are right
             by_engine[_ENGINES[run.front_end]].append(run)
@@ -75,12 +75,12 @@ def measured_table(folder: Path) -> dict[str, Any]:
 
 
 def _classes(
-    runs: Iterable[Run], scripts: Mapping[str, Script], causes: CauseTable
+    runs: Iterable[MatrixRun], scripts: Mapping[str, Script], causes: CauseTable
 ) -> dict[_Class, list[str]]:
     """The streams that show each issue on the releases that the table of causes was written for."""
     shows: dict[_Class, set[str]] = defaultdict(set)
     for run, endpoint, name in _cells(runs):
-        if run.scores[endpoint, name].outcome is Outcome.WHOLE:
+        if run.scores[endpoint, name].outcome is ScriptOutcome.COMPLETE:
             continue
         right = causes.right(name, run.version, endpoint, run.stream_interval)
         if right is not None and right.cause != NONE and scripts[name].stream:
@@ -108,15 +108,15 @@ def _has_form(issue: Issue, script: Script) -> bool:
     return one_turn and bool(token_places(issue, Evidence(read(empty, truth=script.sampled))))
 
 
-def _wrong(runs: Iterable[Run]) -> dict[_Cell, bool]:
+def _wrong(runs: Iterable[MatrixRun]) -> dict[_Cell, bool]:
     """Whether a stream was not delivered completely at some step size."""
     wrong: dict[_Cell, bool] = defaultdict(bool)
     for run, endpoint, name in _cells(runs):
-        wrong[endpoint, name, run.version] |= run.scores[endpoint, name].outcome is not Outcome.WHOLE
+        wrong[endpoint, name, run.version] |= run.scores[endpoint, name].outcome is not ScriptOutcome.COMPLETE
     return wrong
 
 
-def _cells(runs: Iterable[Run]) -> Iterable[tuple[Run, Endpoint, str]]:
+def _cells(runs: Iterable[MatrixRun]) -> Iterable[tuple[MatrixRun, Endpoint, str]]:
     return ((run, endpoint, name) for run in runs for endpoint, name in run.scores)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from inspector.capture.capture import Capture
-from inspector.lab.results import Shelf, capture_of, captures_of, load_runs
+from inspector.lab.results import RunFiles, capture_of, captures_of, load_runs
 
 _IDS: Final = re.compile(
     r"\b((?:chatcmpl|cmpl|resp|msg|rs|fc|ci|ws|call|mcp|tool)(?:-tool)?[-_])[0-9A-Za-z_-]{6,}"
@@ -45,7 +45,7 @@ def share(source: Path, target: Path) -> tuple[int, int]:
     for run in load_runs(source):
         if run.name in shipped:
             continue
-        shelf = Shelf(target, run.package, run.version, run.step)
+        shelf = RunFiles(target, run.package, run.version, run.step)
         kept_in = {}
         for endpoint, script in sorted(run.scores):
             capture = capture_of(run, endpoint, script)

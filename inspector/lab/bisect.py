@@ -1,13 +1,12 @@
-"""Binary search for the release that changed an outcome; installs only the releases that it tests.
+"""Binary search for the release that changed an outcome; only tested releases are installed.
 
-The two ends are tested first; they must differ. Then releases inside the remaining range are started and
-tested, until two neighbours differ: recorded ones first, then those that are installed, then any. A
-script may be run several times, because old releases lose tokens only when the engine is faster than the
-API process; the worst outcome counts.
+The two ends are tested first and must differ. Then releases inside the range are tested until two neighbours
+differ: those with recorded scores first, then installed ones, then any. A script may be run several times,
+because old releases lose tokens only if the engine is faster than the API process; the worst outcome counts.
 
-On the stand-in engine every stream is cut as asked, so a recorded cell of the matrix is as good as a new one:
-releases that have one are not started. And two servers start at once, which takes little longer than one does
-where two cores are free, so the range is divided by three each time.
+The stand-in engine follows its schedule exactly, so a recorded score of the matrix replaces a run. There, two
+servers start together (on two cores that takes little longer than one), so a round divides the range by
+three.
 """
 
 import re
@@ -17,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from inspector.analysis.reading import Reading, read
 from inspector.capture.capture import Capture, Endpoint
@@ -26,8 +25,8 @@ from inspector.capture.errors import LabError
 from inspector.lab.install import CPU_PACKAGE, GPU_PACKAGE
 from inspector.lab.process import ServerProcess
 from inspector.lab.recording import Target, record
-from inspector.lab.results import STAND_IN, Run, version_key
-from inspector.lab.score import Outcome, Score, score
+from inspector.lab.results import STAND_IN, MatrixRun, version_key
+from inspector.lab.score import Score, ScriptOutcome, score
 from inspector.lab.scripts import Expectation, Piece, Script, ToolCall
 from inspector.lab.server import ServerOptions
 from inspector.lab.session import LabSession
@@ -36,15 +35,15 @@ from inspector.lab.standin.install import FRONT_END, OLDEST_FRONT_END, RUST
 from inspector.lab.standin.serving import StandinServer
 from inspector.lab.standin.steps import UNSTREAMED
 
-_WORST: Final = (Outcome.WHOLE, Outcome.TOLD, Outcome.SILENT)
+_WORST: Final = (ScriptOutcome.COMPLETE, ScriptOutcome.REPORTED, ScriptOutcome.SILENT)
 
 Scorer = Callable[[Sequence[str]], Sequence[Score]]
-"""What some releases do, in their order; they are started together."""
+"""Scores of several releases, which are started together, in their order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visit:
-    """What one release did."""
+    """One tested release and its score."""
 
     version: str
     score: Score
@@ -52,34 +51,34 @@ class Visit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """Where the verdict changes: `last` still has the old one, `first` has the new one."""
+    """The two neighbouring releases between which the outcome changes."""
 
     last: Visit
     first: Visit
     visits: tuple[Visit, ...]
-    """All that were judged, by version."""
+    """All tested releases, by version."""
 
 
 def releases(package: str = CPU_PACKAGE, *, python: str = sys.executable) -> list[str]:
-    """The releases that the package index has for this platform, oldest first; no rebuilds (`.post2`)."""
+    """The releases on the package index for this platform, oldest first; without rebuilds (`.post2`)."""
     stand_in = package in {FRONT_END, RUST}
     package = GPU_PACKAGE if stand_in else package
-    found = subprocess.run(
+    listing = subprocess.run(
         [python, "-m", "pip", "index", "versions", package], capture_output=True, text=True, check=False
     )
-    listed = re.search(r"Available versions: (.+)", found.stdout)
-    if found.returncode or listed is None:
-        reason = (found.stderr or found.stdout).strip().splitlines()
+    match = re.search(r"Available versions: (.+)", listing.stdout)
+    if listing.returncode or match is None:
+        reason = (listing.stderr or listing.stdout).strip().splitlines()
         raise LabError(f"pip cannot list the releases of {package}: {reason[-1] if reason else 'no output'}")
-    numbers = [version.strip() for version in listed[1].split(",")]
-    known = [one for one in numbers if re.fullmatch(r"\d+(\.\d+)*", one)]
+    names = [version.strip() for version in match[1].split(",")]
+    versions = [name for name in names if re.fullmatch(r"\d+(\.\d+)*", name)]
     if stand_in:
-        known = [one for one in known if version_key(one) >= version_key(OLDEST_FRONT_END)]
-    return sorted(known, key=version_key)
+        versions = [version for version in versions if version_key(version) >= version_key(OLDEST_FRONT_END)]
+    return sorted(versions, key=version_key)
 
 
-def recorded_scores(runs: Iterable[Run], package: str, target: Target, steps: str) -> dict[str, Score]:
-    """What the matrix has of a script under the same conditions, by release; nothing for a real engine."""
+def recorded_scores(runs: Iterable[MatrixRun], package: str, target: Target, steps: str) -> dict[str, Score]:
+    """Recorded scores of a script under the same conditions, by release; none for a real engine."""
     key = target.endpoint, target.script.name
     return {
         run.version: run.scores[key]
@@ -99,21 +98,21 @@ def bisect(
     ready: Collection[str] = (),
     at_once: int = 1,
 ) -> Change:
-    """Find the first release after which the verdict is the other end's.
+    """Find the first release with the outcome of the newer end.
 
-    `recorded` are scores that need no server; releases with one are looked at first, and then those of
-    `ready`, which need no installation. `at_once` releases are given to the scorer together. Raises LabError
-    when an end is no release or when both ends do the same.
+    Releases in `recorded` need no server and are tested first, then those in `ready`, which are installed.
+    The scorer gets `at_once` releases at a time. Raises LabError if an end is not available, or if both ends
+    have the same outcome.
     """
     judged: dict[str, Visit] = {}
 
     def visit(versions: Sequence[str]) -> list[Visit]:
-        asked = [one for one in versions if one not in judged and one not in recorded]
-        found = {**recorded, **dict(zip(asked, scorer(asked) if asked else (), strict=True))}
+        unscored = [version for version in versions if version not in judged and version not in recorded]
+        scores = {**recorded, **dict(zip(unscored, scorer(unscored) if unscored else (), strict=True))}
         for version in versions:
             if version in judged:
                 continue
-            score = found[version]
+            score = scores[version]
             judged[version] = Visit(version=version, score=score)
             lab.say(
                 f"{version}: {score.outcome.words}{'; ' + score.differences[0] if score.differences else ''}"
@@ -122,7 +121,9 @@ def bisect(
         return [judged[version] for version in versions]
 
     older, newer = sorted((good, bad), key=version_key)
-    between = [one for one in available if version_key(older) <= version_key(one) <= version_key(newer)]
+    between = [
+        version for version in available if version_key(older) <= version_key(version) <= version_key(newer)
+    ]
     for end in (good, bad):
         if end not in between:
             raise LabError(
@@ -131,8 +132,7 @@ def bisect(
             )
     low, high = 0, len(between) - 1
     ends = [between[low], between[high]]
-    # Together where the scorer takes two.
-    first, last = visit(ends) if at_once > 1 else [visit([one])[0] for one in ends]
+    first, last = visit(ends) if at_once > 1 else [visit([end])[0] for end in ends]
     first_outcome, last_outcome = first.score.outcome, last.score.outcome
     if first_outcome is last_outcome:
         raise LabError(
@@ -141,13 +141,13 @@ def bisect(
     lab.say(f"{high - low - 1} releases between {between[low]} and {between[high]}")
     while high - low > 1:
         inside = range(low + 1, high)
-        if known := [place for place in inside if between[place] in recorded]:
-            places = _evenly(known, low, high, 1)
+        if recorded_places := [place for place in inside if between[place] in recorded]:
+            places = _evenly(recorded_places, low, high, 1)
         else:
             installed = [place for place in inside if between[place] in ready]
             places = _evenly(installed or inside, low, high, at_once)
-        outcomes = [one.score.outcome for one in visit([between[place] for place in places])]
-        changed = next((place for place, one in enumerate(outcomes) if one is last_outcome), None)
+        outcomes = [visited.score.outcome for visited in visit([between[place] for place in places])]
+        changed = next((place for place, outcome in enumerate(outcomes) if outcome is last_outcome), None)
         if changed is None:
             low = places[-1]
         else:
@@ -155,25 +155,25 @@ def bisect(
     return Change(
         last=judged[between[low]],
         first=judged[between[high]],
-        visits=tuple(judged[one] for one in sorted(judged, key=version_key)),
+        visits=tuple(judged[version] for version in sorted(judged, key=version_key)),
     )
 
 
-def _evenly(some: Sequence[int], low: int, high: int, amount: int) -> list[int]:
-    """Of some places between two, as many as divide the range most evenly."""
-    parts = min(amount, len(some)) + 1
-    wanted = [low + (high - low) * part / parts for part in range(1, parts)]
-    found = set[int]()
-    for goal in wanted:
-        left = [place for place in some if place not in found]
-        found.add(min(left, key=lambda place: abs(place - goal)))
-    return sorted(found)
+def _evenly(places: Sequence[int], low: int, high: int, amount: int) -> list[int]:
+    """The `amount` of `places` that divide the range from `low` to `high` most evenly."""
+    parts = min(amount, len(places)) + 1
+    goals = [low + (high - low) * part / parts for part in range(1, parts)]
+    chosen = set[int]()
+    for goal in goals:
+        remaining = [place for place in places if place not in chosen]
+        chosen.add(min(remaining, key=lambda place: abs(place - goal)))
+    return sorted(chosen)
 
 
 def script_of_capture(capture: Capture) -> Script:
-    """A script of a capture's own tokens, expecting what the tokens say a client should get.
+    """A script of a capture's own tokens, which expects what the contract promises for them.
 
-    Raises LabError when the capture holds no token IDs.
+    Raises LabError if the capture has no token IDs.
     """
     ids = capture.header.script
     reading = read(capture, truth=ids)
@@ -181,8 +181,8 @@ def script_of_capture(capture: Capture) -> Script:
     if generated is None or not reading.choice.tokens.ids:
         raise LabError("this capture has no token IDs, so its stream cannot be replayed on other releases")
     names = tuple(dict.fromkeys(call.name for call in generated.tool_calls))
-    asked = capture.header.request
-    request = {key: asked[key] for key in ("ignore_eos",) if asked.get(key)}
+    original_request = capture.header.request
+    request = {key: original_request[key] for key in ("ignore_eos",) if original_request.get(key)}
     if reading.choice.finish_reason == "length":
         request["max_tokens"] = len(reading.choice.tokens.ids)
     return Script(
@@ -201,19 +201,19 @@ def script_of_capture(capture: Capture) -> Script:
 
 
 def _pieces(reading: Reading, field: str) -> tuple[Piece, ...]:
-    """One piece a message: what a server puts between them is its own."""
+    """One piece per message; servers differ in what they put between messages."""
     texts = reading.choice.expected.texts(field, reading.choice.tokens.ids)
     return tuple(Piece(text, required=True) for text in texts)
 
 
-def asking(lab: LabSession, asked_for: Target, *, steps: str, repeat: int = 3) -> Scorer:
-    """Installs releases, starts them together and asks each `repeat` times; the worst outcome counts.
+def release_scorer(lab: LabSession, matrix_target: Target, *, steps: str, repeat: int = 3) -> Scorer:
+    """A scorer that starts releases together and sends the target `repeat` times; the worst outcome counts.
 
-    `steps` is a condition of the matrix. On the stand-in engine streams that were not cut as asked do not
-    count; LabError when none was.
+    `steps` is a condition of the matrix. On the stand-in engine, streams that do not follow the schedule are
+    not scored; LabError if none does.
     """
-    script = replace(asked_for.script, stream=asked_for.script.stream and steps != UNSTREAMED)
-    target = Target(asked_for.endpoint, script)
+    script = replace(matrix_target.script, stream=matrix_target.script.stream and steps != UNSTREAMED)
+    target = Target(matrix_target.endpoint, script)
     schedule = "1" if steps == UNSTREAMED else steps
     stream_interval = int(schedule) if schedule.isdigit() else 0
     options = ServerOptions(
@@ -223,10 +223,10 @@ def asking(lab: LabSession, asked_for: Target, *, steps: str, repeat: int = 3) -
         extra_scripts=[target.script] if target.script.name == "capture" else [],
     )
 
-    def asked(versions: Sequence[str]) -> list[Score]:
+    def scores_of(versions: Sequence[str]) -> list[Score]:
         environments = [lab.prepare(version) for version in versions]
         with ExitStack() as stack:
-            starting = [lab.serving(stack, one, options, wait=False) for one in environments]
+            starting = [lab.serving(stack, environment, options, wait=False) for environment in environments]
             return [worst(version, running) for version, running in zip(versions, starting, strict=True)]
 
     def worst(version: str, running: ServerProcess) -> Score:
@@ -234,22 +234,47 @@ def asking(lab: LabSession, asked_for: Target, *, steps: str, repeat: int = 3) -
         scores: list[Score] = []
         faults: list[str] = []
 
-        def keep(asked: Target, capture: Capture) -> None:
+        def keep(recorded_target: Target, capture: Capture) -> None:
             fault = chunking_fault(engine, capture, schedule) if engine else None
             if fault:
                 faults.append(fault)
             else:
-                scores.append(score(asked.script, capture))
+                scores.append(score(recorded_target.script, capture))
 
         running.ready()
         record(running.base_url, [target] * repeat, stream_interval=stream_interval, keep=keep, jobs=2)
         if not scores:
             raise LabError(f"vLLM {version}: no verdict on {target.script.name}: {faults[0]}")
-        return max(scores, key=lambda one: _WORST.index(one.outcome))
+        return max(scores, key=lambda candidate: _WORST.index(candidate.outcome))
 
-    return asked
+    return scores_of
 
 
 def endpoint_of(capture: Capture) -> Endpoint:
-    """The endpoint on which a capture's script is asked; a bare list of tokens goes to chat."""
+    """The endpoint for a capture's script: its own, or chat for a list of token IDs."""
     return Endpoint.CHAT if capture.header.endpoint is Endpoint.TOKENS else capture.header.endpoint
+
+
+def change_row(change: Change) -> dict[str, Any]:
+    """The result of a search for `--json`."""
+    return {
+        "first": change.first.version,
+        "last": change.last.version,
+        "visits": [
+            {
+                "version": visit.version,
+                "outcome": visit.score.outcome.value,
+                "differences": list(visit.score.differences),
+            }
+            for visit in change.visits
+        ],
+    }
+
+
+def change_sentence(change: Change, what: str) -> str:
+    """The result of a search in one sentence."""
+    first, last = change.first, change.last
+    return (
+        f"{first.version} is the first release with the outcome “{first.score.outcome.words}” for {what}; "
+        f"{last.version} has “{last.score.outcome.words}”"
+    )

@@ -1,4 +1,4 @@
-"""What changed between two runs of the matrix: outcomes before and after, with the scripts, as sentences."""
+"""What changed between two runs of the matrix: scripts by outcome before and after, and sentences."""
 
 import itertools
 from collections import defaultdict
@@ -8,18 +8,18 @@ from typing import Final
 
 from inspector.capture.capture import Endpoint
 from inspector.capture.formats import count, plural
-from inspector.lab.results import Run, version_key
-from inspector.lab.score import Outcome
+from inspector.lab.results import MatrixRun, version_key
+from inspector.lab.score import ScriptOutcome
 from inspector.lab.standin.steps import UNSTREAMED
 
-_WERE: Final = {
-    Outcome.TOLD: ("reported error", "reported errors"),
-    Outcome.SILENT: ("silent loss", "silent losses"),
+_BEFORE: Final = {
+    ScriptOutcome.REPORTED: ("reported error", "reported errors"),
+    ScriptOutcome.SILENT: ("silent loss", "silent losses"),
 }
-_BECAME: Final = {
-    Outcome.WHOLE: ("complete", "complete"),
-    Outcome.TOLD: ("a reported error", "reported errors"),
-    Outcome.SILENT: ("a silent loss", "silent losses"),
+_AFTER: Final = {
+    ScriptOutcome.COMPLETE: ("complete", "complete"),
+    ScriptOutcome.REPORTED: ("a reported error", "reported errors"),
+    ScriptOutcome.SILENT: ("a silent loss", "silent losses"),
 }
 
 
@@ -27,27 +27,27 @@ _BECAME: Final = {
 class Shift:
     """Scripts that went from one outcome to another."""
 
-    before: Outcome
-    after: Outcome
+    before: ScriptOutcome
+    after: ScriptOutcome
     scripts: tuple[str, ...]
     streamed: bool = True
 
     @property
     def better(self) -> bool:
-        """Whether more is delivered, or more is said, than before."""
-        order = (Outcome.SILENT, Outcome.TOLD, Outcome.WHOLE)
+        """Whether the new outcome is the better one."""
+        order = (ScriptOutcome.SILENT, ScriptOutcome.REPORTED, ScriptOutcome.COMPLETE)
         return order.index(self.after) > order.index(self.before)
 
     def __str__(self) -> str:
         amount = len(self.scripts)
         whole = "complete stream" if self.streamed else "complete response"
-        before = _WERE.get(self.before, (whole, f"{whole}s"))
-        return f"{count(amount, *before)} became {plural(amount, *_BECAME[self.after])}"
+        before = _BEFORE.get(self.before, (whole, f"{whole}s"))
+        return f"{count(amount, *before)} became {plural(amount, *_AFTER[self.after])}"
 
 
-def shifts(older: Run, newer: Run, endpoint: Endpoint) -> list[Shift]:
+def shifts(older: MatrixRun, newer: MatrixRun, endpoint: Endpoint) -> list[Shift]:
     """The changes of outcome between two runs on one endpoint, the most frequent first."""
-    moved: dict[tuple[Outcome, Outcome], list[str]] = defaultdict(list)
+    moved: dict[tuple[ScriptOutcome, ScriptOutcome], list[str]] = defaultdict(list)
     for (at, script), before in older.scores.items():
         after = newer.scores.get((at, script))
         if at is endpoint and after is not None and after.outcome is not before.outcome:
@@ -58,35 +58,39 @@ def shifts(older: Run, newer: Run, endpoint: Endpoint) -> list[Shift]:
     )
 
 
-def change_sentence(older: Run, newer: Run, found: Sequence[Shift]) -> str:
+def change_sentence(older: MatrixRun, newer: MatrixRun, moves: Sequence[Shift]) -> str:
     """The changes in one sentence, the releases first; with the front ends where those differ."""
     names = [run.version for run in (older, newer)]
     if older.front_end != newer.front_end:
         names = [f"{run.version} ({run.front_end.title()})" for run in (older, newer)]
-    words = "; ".join(map(str, found)) if found else "all outcomes are the same"
+    words = "; ".join(map(str, moves)) if moves else "all outcomes are the same"
     return f"{names[0]} to {names[1]}: {words}."
 
 
-def twin_of(run: Run, runs: Iterable[Run]) -> Run | None:
+def twin_of(run: MatrixRun, runs: Iterable[MatrixRun]) -> MatrixRun | None:
     """The same release and front end with the same requests streamed, or not streamed; None if unrecorded.
 
-    The stream is the one with one token per step: what steps do to a stream is not meant here. Of two engines
-    the same one is taken where it has such a run: a real one may have merged steps.
+    The streamed twin is the one with one token per step. The run's own engine is preferred, because a real
+    engine may have merged steps.
     """
-    wanted = (run.front_end, run.version, "1" if not run.streamed else UNSTREAMED)
-    found = [one for one in runs if (one.front_end, one.version, one.step) == wanted]
-    return min(found, key=lambda one: one.engine != run.engine, default=None)
+    twin_key = (run.front_end, run.version, "1" if not run.streamed else UNSTREAMED)
+    candidates = [
+        candidate
+        for candidate in runs
+        if (candidate.front_end, candidate.version, candidate.step) == twin_key
+    ]
+    return min(candidates, key=lambda candidate: candidate.engine != run.engine, default=None)
 
 
-def twins(runs: Sequence[Run]) -> list[tuple[Run, Run]]:
+def twins(runs: Sequence[MatrixRun]) -> list[tuple[MatrixRun, MatrixRun]]:
     """Each run that is not streamed, after its twin that is."""
-    found = ((twin_of(run, runs), run) for run in runs if not run.streamed)
-    return [(streamed, run) for streamed, run in found if streamed is not None]
+    pairs = ((twin_of(run, runs), run) for run in runs if not run.streamed)
+    return [(streamed, run) for streamed, run in pairs if streamed is not None]
 
 
-def neighbours(runs: Iterable[Run]) -> list[tuple[Run, Run]]:
-    """Each run with the next release's one, of the same front end and steps."""
-    rows: dict[tuple[str, str], list[Run]] = defaultdict(list)
+def neighbours(runs: Iterable[MatrixRun]) -> list[tuple[MatrixRun, MatrixRun]]:
+    """Each run with that of the next release, for the same front end and steps."""
+    rows: dict[tuple[str, str], list[MatrixRun]] = defaultdict(list)
     for run in sorted(runs, key=lambda run: version_key(run.version)):
         rows[run.front_end, run.step].append(run)
     return [pair for row in rows.values() for pair in itertools.pairwise(row)]

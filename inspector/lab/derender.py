@@ -1,4 +1,4 @@
-"""The tokens of a capture, parsed by another release: what it would deliver for them, without a GPU.
+"""Have another release parse the tokens of a capture, without a GPU.
 
 vLLM splits its chat endpoint in parts (pull requests in brackets). `/v1/chat/completions/render` writes
 the prompt's tokens (0.18.0, 36166). `/v1/chat/completions/derender` parses the model's tokens to a message
@@ -30,18 +30,19 @@ from inspector.net.client.plain import trust
 from inspector.protocol.harmony.vocab import Marker
 from inspector.protocol.wire.event_json import dumps
 from inspector.protocol.wire.stream import error_in, loads
+from inspector.views.rows import audit_row
 
 _SCALE_OUT: Final = "--enable-scale-out"
 _SCALE_OUT_FROM: Final = version_key("0.30.0")
 
 _RENDER: Final = "chat/completions/render"
 _DERENDER: Final = "chat/completions/derender"
-_NOT_THERE: Final = frozenset({404, 405})
-_SAID_AT_MOST: Final = 300
+_NOT_FOUND: Final = frozenset({404, 405})
+_QUOTED_CHARACTERS: Final = 300
 _BYTES_AT_MOST: Final = 2**26
-"""Bytes of one answer that are read; the state of a stream repeats all its tokens."""
+"""Largest response that is read; the state of a stream repeats all its tokens."""
 _STREAMED_AT_MOST: Final = 8192
-"""Tokens that are derendered step by step: each step sends all tokens before it again."""
+"""Longest response that is derendered step by step: each step sends all earlier tokens again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,59 +52,61 @@ class Derendered:
     served: Inspection
     """The capture itself."""
     label: str
-    """The server that was asked, e.g. `vLLM 0.33.0`."""
+    """The server, e.g. `vLLM 0.33.0`."""
     streamed: Inspection | None
-    """The chunks that it sends for the steps of the capture; None where it refused."""
+    """Its chunks for the steps of the capture; None if it rejected them."""
     whole: Inspection | None
-    """The message that it sends for all tokens at once; None where it refused."""
-    refused: Mapping[str, str]
-    """Its words, by what it refused: `render`, `streamed`, `whole`."""
-    told: Sequence[int] | None
-    """The prompt's tokens in the capture; None where it has none."""
+    """Its message for all tokens at once; None if it rejected them."""
+    rejections: Mapping[str, str]
+    """Its messages for what it rejected: `render`, `streamed`, `whole`."""
+    prompt_ids: Sequence[int] | None
+    """The prompt's tokens in the capture; None if it has none."""
     rendered: Sequence[int] | None
     """The prompt's tokens as the server renders the request."""
-    tokens: int
-    """How many tokens it was given."""
+    token_count: int
+    """Tokens that it parsed."""
 
     @property
     def answers(self) -> dict[str, Inspection]:
-        """What the server made of the tokens, by `streamed` and `whole`."""
+        """The inspected responses by name: `streamed`, `whole`."""
         both = {"streamed": self.streamed, "whole": self.whole}
-        return {name: one for name, one in both.items() if one is not None}
+        return {name: inspection for name, inspection in both.items() if inspection is not None}
 
     @property
     def passed(self) -> bool:
-        """True if nothing that it made of the tokens has an error."""
-        return all(one.verdict.level is not Level.ERROR for one in self.answers.values())
+        """True if no response has an error."""
+        return all(inspection.verdict.level is not Level.ERROR for inspection in self.answers.values())
 
     @property
     def sentence(self) -> str:
-        """What it would deliver, beside what was delivered."""
-        count = self.tokens
+        """What it delivers, compared with what was delivered."""
+        count = self.token_count
         ways = " and ".join({"streamed": "in a stream", "whole": "as a whole"}[name] for name in self.answers)
         if self.passed:
-            found = f"{self.label} delivers these {count:,} tokens without an error, {ways}"
+            sentence = f"{self.label} delivers these {count:,} tokens without an error, {ways}"
         else:
-            bad = next(name for name, one in self.answers.items() if one.verdict.level is Level.ERROR)
+            bad = next(
+                name for name, inspection in self.answers.items() if inspection.verdict.level is Level.ERROR
+            )
             where = {"streamed": "Streamed", "whole": "As a whole"}[bad]
-            found = f"{self.label} does not deliver these {count:,} tokens correctly. {where}: "
-            return found + self.answers[bad].verdict.sentence
+            sentence = f"{self.label} does not deliver these {count:,} tokens correctly. {where}: "
+            return sentence + self.answers[bad].verdict.sentence
         if self.served.verdict.level is Level.ERROR:
-            return f"{found}; {self.served.reading.server_label} did not."
-        return f"{found}, as {self.served.reading.server_label} did."
+            return f"{sentence}; {self.served.reading.server_label} did not."
+        return f"{sentence}, as {self.served.reading.server_label} did."
 
     @property
     def prompt_sentence(self) -> str:
         """Whether the server renders the request to the prompt of the capture."""
         if self.rendered is None:
-            return f"The prompt was not rendered: {self.refused['render']}"
-        if self.told is None:
+            return f"The prompt was not rendered: {self.rejections['render']}"
+        if self.prompt_ids is None:
             count = f"{len(self.rendered):,} tokens"
             return f"{self.label} renders the request to {count}; the capture has no prompt IDs."
-        found = first_difference(self.told, self.rendered)
-        if found is None:
+        difference = first_difference(self.prompt_ids, self.rendered)
+        if difference is None:
             return f"The prompt is the same: {len(self.rendered):,} tokens."
-        return f"The prompt differs (left: the capture, right: {self.label}). {found.sentence}"
+        return f"The prompt differs (left: the capture, right: {self.label}). {difference.sentence}"
 
 
 def scale_out(version: str) -> list[str]:
@@ -111,12 +114,12 @@ def scale_out(version: str) -> list[str]:
     return [_SCALE_OUT] if version_key(version) >= _SCALE_OUT_FROM else []
 
 
-def checked(capture: Capture) -> tuple[Reading, list[list[int]]]:
-    """The reading of a capture that can be derendered, and its tokens in the steps in which they came.
+def checked_steps(capture: Capture) -> tuple[Reading, list[list[int]]]:
+    """The reading of a capture that can be derendered, and its tokens grouped by event.
 
-    Tokens that the server did not send are taken from the lab's script; a rejected token that its error names
-    is known too. Raises LabError for a capture that is not a chat response with token IDs, and for one of
-    which not all tokens are known: another release would be given a part of the response only.
+    Tokens that the server did not send come from the lab's script, or from the error that names a rejected
+    token. Raises LabError for a capture that is not a chat response with token IDs, or of which not all
+    tokens are known.
     """
     if capture.header.endpoint is not Endpoint.CHAT:
         raise LabError(f"derender is for chat completions, and this capture is {capture.header.endpoint}")
@@ -128,7 +131,7 @@ def checked(capture: Capture) -> tuple[Reading, list[list[int]]]:
     steps = [[tokens.ids[place] for place in run] for _, run in places]
     if len(script) > len(tokens):
         sent = list(script[: len(tokens)]) == list(tokens.ids)
-        return reading, [*steps, list(script[len(tokens) :])] if sent else [[one] for one in script]
+        return reading, [*steps, list(script[len(tokens) :])] if sent else [[token_id] for token_id in script]
     stopped = rejection(reading)
     if stopped is not None and stopped.missing is Missing.NONE and stopped.token_id is not None:
         if stopped.sent == len(tokens):
@@ -142,14 +145,14 @@ def checked(capture: Capture) -> tuple[Reading, list[list[int]]]:
 
 
 def derender(capture: Capture, server: Server, *, transport: httpx.BaseTransport | None = None) -> Derendered:
-    """Have a server render the capture's request and parse its tokens, in the same steps and as a whole.
+    """Have a server render the capture's request and parse its tokens, in the same steps and all at once.
 
-    Of several choices the first is taken. Raises LabError for a capture that is not a chat response with
-    token IDs, and for a server that has none of the two ways or cannot be reached.
+    Uses the first choice. Raises LabError for a capture that is not a chat response with all token IDs, and
+    for a server that has neither endpoint or cannot be reached.
     """
-    reading, steps = checked(capture)
+    reading, steps = checked_steps(capture)
     choice = reading.choice
-    refused: dict[str, str] = {}
+    rejections: dict[str, str] = {}
     with httpx.Client(
         base_url=server.v1,
         headers=server.request_headers(),
@@ -158,39 +161,39 @@ def derender(capture: Capture, server: Server, *, transport: httpx.BaseTransport
         verify=trust(server.verify),
         trust_env=False,
     ) as client:
-        asking = _Asking(client, server, capture, steps)
-        rendered = asking.render(refused)
+        derender_client = _DerenderClient(client, server, capture, steps)
+        rendered = derender_client.render(rejections)
         prompt = rendered or reading.stream.prompt_ids
-        events = asking.streamed(choice, prompt, refused)
-        body = asking.whole(choice, prompt, refused)
+        events = derender_client.streamed(choice, prompt, rejections)
+        body = derender_client.whole(choice, prompt, rejections)
         if events is None and body is None:
-            raise LabError(f"{server.root} cannot parse the tokens: {refused['whole']}")
-        label = asking.label
-        found = {
-            "streamed": asking.captured(events, "streamed") if events is not None else None,
-            "whole": asking.captured([Event(body, kind=EventKind.BODY)], "whole")
+            raise LabError(f"{server.root} cannot parse the tokens: {rejections['whole']}")
+        label = derender_client.label
+        captures = {
+            "streamed": derender_client.captured(events, "streamed") if events is not None else None,
+            "whole": derender_client.captured([Event(body, kind=EventKind.BODY)], "whole")
             if body is not None
             else None,
         }
     return Derendered(
         served=inspect(capture),
         label=label,
-        streamed=None if found["streamed"] is None else _inspected(found["streamed"]),
-        whole=None if found["whole"] is None else _inspected(found["whole"]),
-        refused=refused,
-        told=reading.stream.prompt_ids,
+        streamed=None if captures["streamed"] is None else _inspected(captures["streamed"]),
+        whole=None if captures["whole"] is None else _inspected(captures["whole"]),
+        rejections=rejections,
+        prompt_ids=reading.stream.prompt_ids,
         rendered=rendered,
-        tokens=sum(map(len, steps)),
+        token_count=sum(map(len, steps)),
     )
 
 
 def _inspected(capture: Capture) -> Inspection:
-    """The verdict over an answer; its tokens are known where the server does not repeat them."""
-    seen = inspect(capture)
-    return seen if seen.reading.choice.has_ids else inspect(capture, truth=capture.header.script)
+    """The inspected response; its tokens come from the header if the server does not repeat them."""
+    inspection = inspect(capture)
+    return inspection if inspection.reading.choice.has_ids else inspect(capture, truth=capture.header.script)
 
 
-class _Asking:
+class _DerenderClient:
     """The requests to one server about one capture."""
 
     def __init__(
@@ -198,8 +201,8 @@ class _Asking:
     ) -> None:
         self._client, self._server, self._capture, self._steps = client, server, capture, steps
         self._ids = [token_id for step in steps for token_id in step]
-        told = loads(self._ask("GET", f"{server.root}/version").text)
-        self.version = told.get("version") if isinstance(told, dict) else None
+        version_body = loads(self._ask("GET", f"{server.root}/version").text)
+        self.version = version_body.get("version") if isinstance(version_body, dict) else None
         self.version = self.version if isinstance(self.version, str) else None
         cards = loads(self._ask("GET", "models").text)
         names = [
@@ -215,63 +218,63 @@ class _Asking:
 
     @property
     def label(self) -> str:
-        """The server in a sentence."""
+        """The server's name in sentences."""
         return f"vLLM {self.version}" if self.version else self._server.root
 
-    def render(self, refused: dict[str, str]) -> list[int] | None:
+    def render(self, rejections: dict[str, str]) -> list[int] | None:
         """The prompt's tokens."""
         answer = self._ask("POST", _RENDER, self._request)
-        ids = answer.found.get("token_ids")
-        if isinstance(ids, list) and all(type(one) is int for one in ids):
+        ids = answer.json_object.get("token_ids")
+        if isinstance(ids, list) and all(type(token_id) is int for token_id in ids):
             return ids
-        refused["render"] = answer.words(_RENDER)
+        rejections["render"] = answer.failure(_RENDER)
         return None
 
     def streamed(
-        self, choice: ChoiceReading, prompt: Sequence[int] | None, refused: dict[str, str]
+        self, choice: ChoiceReading, prompt: Sequence[int] | None, rejections: dict[str, str]
     ) -> list[Event] | None:
         """The chunks for the steps of the capture; the tokens of one event are one step."""
         if len(self._ids) > _STREAMED_AT_MOST:
-            refused["streamed"] = (
+            rejections["streamed"] = (
                 f"the response has more than {_STREAMED_AT_MOST:,} tokens, and each step repeats them all"
             )
             return None
         state: Any = None
         events: list[Event] = []
         for number, step in enumerate(self._steps):
-            told = {"index": choice.index, "token_ids": step}
+            step_choice = {"index": choice.index, "token_ids": step}
             if number == len(self._steps) - 1:
-                told |= self._ending(choice)
+                step_choice |= self._ending(choice)
             answer = self._ask(
                 "POST",
                 _DERENDER,
                 {
                     "stream": True,
-                    "model": self._request["model"],  # required to 0.27
-                    "generate_chunk": {"request_id": "derender", "choices": [told]},
+                    "model": self._request["model"],  # required up to 0.27
+                    "generate_chunk": {"request_id": "derender", "choices": [step_choice]},
                     "stream_state": state,
                     "prompt_tokens": len(prompt or ()),
                     "prompt_token_ids": prompt,
                     "chat_request": {**self._request, "stream": True},
                 },
             )
-            chunk = answer.found.get("chunk")
+            chunk = answer.json_object.get("chunk")
             if not isinstance(chunk, dict):
-                refused["streamed"] = answer.words(_DERENDER)
+                rejections["streamed"] = answer.failure(_DERENDER)
                 if not events:
                     return None
-                # What a client of the stream would see: an error in it.
-                events.append(Event(dumps({"error": {"message": refused["streamed"]}})))
+                # As a client of the stream would get it.
+                events.append(Event(dumps({"error": {"message": rejections["streamed"]}})))
                 break
-            state = answer.found.get("stream_state")
+            state = answer.json_object.get("stream_state")
             events.append(Event(dumps(chunk)))
         return [*events, Event("[DONE]")]
 
     def whole(
-        self, choice: ChoiceReading, prompt: Sequence[int] | None, refused: dict[str, str]
+        self, choice: ChoiceReading, prompt: Sequence[int] | None, rejections: dict[str, str]
     ) -> str | None:
         """The message for all tokens, as JSON."""
-        told = {"index": choice.index, "token_ids": self._ids, **self._ending(choice)}
+        whole_choice = {"index": choice.index, "token_ids": self._ids, **self._ending(choice)}
         answer = self._ask(
             "POST",
             _DERENDER,
@@ -279,7 +282,7 @@ class _Asking:
                 "model": self._request["model"],
                 "generate_response": {
                     "request_id": "derender",
-                    "choices": [told],
+                    "choices": [whole_choice],
                     "prompt_token_ids": prompt,
                 },
                 "prompt_tokens": len(prompt or ()),
@@ -287,13 +290,13 @@ class _Asking:
                 "chat_request": self._request,
             },
         )
-        if answer.found:
+        if answer.json_object:
             return answer.text
-        refused["whole"] = answer.words(_DERENDER)
+        rejections["whole"] = answer.failure(_DERENDER)
         return None
 
     def _ending(self, choice: ChoiceReading) -> dict[str, Any]:
-        """How the engine ended the tokens: `stop` with the stop token that is not the model's end token."""
+        """How the engine ended; `stop_reason` names a stop token other than the model's end token."""
         last = self._ids[-1]
         if choice.finish_reason == "length":
             return {"finish_reason": "length"}
@@ -304,7 +307,7 @@ class _Asking:
         }
 
     def captured(self, events: Sequence[Event], how: str) -> Capture:
-        """The server's answer as a capture of its own."""
+        """The server's response as a capture."""
         header = replace(
             self._capture.header,
             request={**self._request, "stream": how == "streamed"},
@@ -314,46 +317,83 @@ class _Asking:
             status=200,
             started_at=None,
             source=f"derender, {how}",
-            script=tuple(self._ids),  # releases to 0.30 do not repeat them
+            script=tuple(self._ids),  # releases up to 0.30 do not repeat them
             extra={},
         )
         return Capture(header=header, events=events, end=End(at_s=None, cut=False))
 
-    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> "_Answer":
+    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> "_Response":
         pieces: list[bytes] = []
-        left = _BYTES_AT_MOST
+        remaining_bytes = _BYTES_AT_MOST
         try:
             with self._client.stream(method, path, json=body) as answer:
                 for piece in answer.iter_bytes():
                     pieces.append(piece)
-                    left -= len(piece)
-                    if left < 0:
+                    remaining_bytes -= len(piece)
+                    if remaining_bytes < 0:
                         raise LabError(
                             f"{self._server.root} sends more than {_BYTES_AT_MOST // 2**20} MiB for {path}; "
                             "derender a shorter capture"
                         )
         except httpx.HTTPError as error:
             raise LabError(connection_failure(error, self._server).sentence) from error
-        return _Answer(answer.status_code, b"".join(pieces).decode("utf-8", "replace"))
+        return _Response(answer.status_code, b"".join(pieces).decode("utf-8", "replace"))
 
 
-class _Answer(NamedTuple):
+class _Response(NamedTuple):
     status: int
     text: str
 
     @property
-    def found(self) -> Mapping[str, Any]:
-        """The JSON object of an answer that worked; empty for anything else."""
+    def json_object(self) -> Mapping[str, Any]:
+        """The JSON object of a successful response; empty for anything else."""
         value = loads(self.text) if self.status == 200 else None
         return value if isinstance(value, dict) else {}
 
-    def words(self, path: str) -> str:
-        """Why the server did not answer, one sentence without its full stop."""
-        if self.status in _NOT_THERE:
+    def failure(self, path: str) -> str:
+        """Why the request failed, as a sentence without its full stop."""
+        if self.status in _NOT_FOUND:
             since = "0.18.0" if path == _RENDER else "0.24.0"
             return (
                 f"/v1/{path} is not available (HTTP {self.status}); vLLM's Python front end has it "
                 f"from {since} on, from 0.30.0 on only with {_SCALE_OUT}"
             )
         error = error_in(loads(self.text), 0, self.status)
-        return f"HTTP {self.status}: {clip(error.message if error else self.text, _SAID_AT_MOST)}"
+        return f"HTTP {self.status}: {clip(error.message if error else self.text, _QUOTED_CHARACTERS)}"
+
+
+def derendered_row(derendered: Derendered) -> dict[str, Any]:
+    """The result for `--json`; each response has the keys of `audit --json`."""
+    return {
+        "server": derendered.label,
+        "passed": derendered.passed,
+        "sentence": derendered.sentence,
+        "prompt": {
+            "sentence": derendered.prompt_sentence,
+            "served": None if derendered.prompt_ids is None else len(derendered.prompt_ids),
+            "rendered": None if derendered.rendered is None else len(derendered.rendered),
+            "identical": None
+            if derendered.prompt_ids is None or derendered.rendered is None
+            else list(derendered.prompt_ids) == list(derendered.rendered),
+        },
+        "served": audit_row("served", derendered.served),
+        **dict.fromkeys(("streamed", "whole")),
+        **{name: audit_row(name, inspection) for name, inspection in derendered.answers.items()},
+        "refused": dict(derendered.rejections),
+    }
+
+
+def derendered_lines(derendered: Derendered) -> list[str]:
+    """The result for the terminal."""
+    by_way = {f"served by {derendered.served.reading.server_label}": derendered.served}
+    by_way |= {f"{name} by {derendered.label}": inspection for name, inspection in derendered.answers.items()}
+    width = max(map(len, by_way))
+    return [
+        derendered.sentence,
+        f"  {derendered.prompt_sentence}",
+        *(
+            f"  {way:{width}}  {inspection.verdict.level}: {inspection.verdict.sentence}"
+            for way, inspection in by_way.items()
+        ),
+        *(f"  {name}: refused. {words}" for name, words in derendered.rejections.items() if name != "render"),
+    ]

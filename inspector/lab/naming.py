@@ -1,7 +1,7 @@
-"""What this program names as first cause of the lab's captures, beside the table's right one, in three modes.
+"""The first cause that the audit names for the lab's captures, beside the right one of `causes`.
 
-Each capture is read as it was kept, without its release, and as a `curl` dump of its events: what people
-have when they come with a broken stream. Judges nothing itself; `bench/causes.py` counts.
+Each capture is read in three modes: as recorded, without its release, and as a `curl` dump of its events,
+which is what people have of a broken stream. `bench/causes.py` counts agreements.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,11 +17,11 @@ from inspector.files.importers import sniff_and_read
 from inspector.files.store import load
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.lab.causes import NONE, CauseTable, Right
-from inspector.lab.results import STAND_IN, Run, captures_of, load_runs
+from inspector.lab.results import STAND_IN, MatrixRun, captures_of, load_runs
 
 
 class Mode(StrEnum):
-    """How much of a capture was kept."""
+    """How much of a capture is read."""
 
     WHOLE = "version and request"
     UNVERSIONED = "without version"
@@ -29,14 +29,14 @@ class Mode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
-    """One capture in one mode, with the right cause and those named."""
+class NamedCauses:
+    """One capture in one mode, with its right cause and the named ones."""
 
     place: str
-    """Where it is: run, endpoint and script, or a file of fixtures/."""
+    """Run, endpoint and script, or a file of fixtures/."""
     mode: Mode
     right: Right | None
-    """None where the table has no line for it."""
+    """None if no rule of the table applies."""
     level: Level
     sentence: str
     by_finding: str
@@ -45,28 +45,28 @@ class Named:
     """The cause in the verdict's last line."""
 
 
-def matrix_names(folder: Path, table: CauseTable, mode: Mode) -> Iterator[Named]:
+def matrix_names(folder: Path, table: CauseTable, mode: Mode) -> Iterator[NamedCauses]:
     """Every capture of the matrix in one mode whose verdict is an error or a warning."""
     return _names_of(load_runs(folder), table, mode)
 
 
 def unstreamed_names(
     folder: Path, table: CauseTable, mode: Mode, *, each_once: bool = False
-) -> Iterator[Named]:
-    """The same for the responses on the stand-in engine that were not streamed.
+) -> Iterator[NamedCauses]:
+    """The same for unstreamed responses on the stand-in engine.
 
-    With `each_once` those that equal another release's are left out.
+    With `each_once` without those that equal another release's.
     """
     runs = [run for run in load_runs(folder / STAND_IN) if not run.streamed]
     if each_once:
         runs = [
-            replace(run, scores={key: one for key, one in run.scores.items() if key not in run.kept_in})
+            replace(run, scores={key: score for key, score in run.scores.items() if key not in run.kept_in})
             for run in runs
         ]
     return _names_of(runs, table, mode)
 
 
-def _names_of(runs: Iterable[Run], table: CauseTable, mode: Mode) -> Iterator[Named]:
+def _names_of(runs: Iterable[MatrixRun], table: CauseTable, mode: Mode) -> Iterator[NamedCauses]:
     for run in runs:
         for endpoint, script, capture in captures_of(run):
             right = table.right(
@@ -81,32 +81,32 @@ def _names_of(runs: Iterable[Run], table: CauseTable, mode: Mode) -> Iterator[Na
             yield from _named(f"{run.name}/{endpoint.value}-{script}", mode, right, capture)
 
 
-def fixture_names(folder: Path, table: CauseTable, mode: Mode) -> Iterator[Named]:
+def fixture_names(folder: Path, table: CauseTable, mode: Mode) -> Iterator[NamedCauses]:
     """The same for the captures of fixtures/."""
     for path in sorted(folder.glob("*.jsonl*")):
         right = table.right_of_fixture(path.name, version=mode is Mode.WHOLE, request=mode is not Mode.DUMP)
         yield from _named(path.name, mode, right, load(path)[0])
 
 
-def _named(place: str, mode: Mode, right: Right | None, capture: Capture) -> Iterator[Named]:
+def _named(place: str, mode: Mode, right: Right | None, capture: Capture) -> Iterator[NamedCauses]:
     try:
         inspection = inspect(as_mode(capture, mode))
     except CaptureError:
-        return  # nothing but an error came before the first event: there is no dump to read
+        return  # an error before the first event: the dump is empty
     if inspection.verdict.level in {Level.ERROR, Level.WARNING}:
-        yield Named(
+        yield NamedCauses(
             place=place,
             mode=mode,
             right=right,
             level=inspection.verdict.level,
             sentence=inspection.verdict.sentence,
             by_finding=first_finding(inspection),
-            by_verdict=of_verdict(inspection),
+            by_verdict=cause_of_verdict(inspection),
         )
 
 
 def as_mode(capture: Capture, mode: Mode) -> Capture:
-    """A capture with what the mode leaves of it; raises CaptureError where a dump would be empty."""
+    """The capture as the mode reads it; raises CaptureError if the dump is empty."""
     match mode:
         case Mode.WHOLE:
             return capture
@@ -131,12 +131,12 @@ def _lines(event: Event) -> str:
 
 
 def first_finding(inspection: Inspection) -> str:
-    """The first cause of the first error, or of the first warning where there is no error."""
-    errors = [one for one in inspection.findings if one.severity is Severity.ERROR]
+    """The first cause of the first error, or of the first warning if there is no error."""
+    errors = [finding for finding in inspection.findings if finding.severity is Severity.ERROR]
     first = next(iter(errors or inspection.findings), None)
     return first.known_issues[0] if first is not None and first.known_issues else NONE
 
 
-def of_verdict(inspection: Inspection) -> str:
+def cause_of_verdict(inspection: Inspection) -> str:
     """The id of the verdict's cause."""
     return NONE if inspection.cause is None else inspection.cause.id

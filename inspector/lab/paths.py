@@ -1,7 +1,6 @@
-"""Where the lab keeps its environments, models, logs and captures.
+"""The lab's folders for environments, models, logs and captures.
 
-One folder, outside the project: `$HARMONY_INSPECTOR_LAB`, or the platform's cache folder. Nothing
-here creates a folder before something is written into it.
+All are in `$HARMONY_INSPECTOR_LAB`, or in the platform's cache folder. They are created on the first write.
 """
 
 import os
@@ -14,7 +13,7 @@ ENVIRONMENT_VARIABLE: Final = "HARMONY_INSPECTOR_LAB"
 
 
 def default_root() -> Path:
-    """The lab's folder when no flag names one."""
+    """The lab's folder without `--lab`."""
     if chosen := os.environ.get(ENVIRONMENT_VARIABLE):
         return Path(chosen).expanduser()
     if sys.platform == "darwin":
@@ -31,7 +30,7 @@ class LabPaths:
 
     @property
     def wheels(self) -> Path:
-        """Wheels of vLLM itself, kept because every one of them is read before it is installed."""
+        """VLLM wheels, whose requirements are read before installation."""
         return self.root / "wheels"
 
     @property
@@ -41,7 +40,7 @@ class LabPaths:
 
     @property
     def logs(self) -> Path:
-        """One log a server start and one an installation."""
+        """One log per server start and per installation."""
         return self.root / "logs"
 
     def environment(self, package: str, version: str) -> Path:

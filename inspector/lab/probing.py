@@ -5,33 +5,33 @@ from collections.abc import Sequence
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import LabError
 from inspector.fleet.probe import Ask
-from inspector.lab.asking import body
+from inspector.lab.bodies import request_body
 from inspector.lab.scripts import named
 
 
 def script_asks(names: Sequence[str], endpoints: Sequence[Endpoint]) -> list[Ask]:
-    """The requests that make a lab server sample scripts; each endpoint takes its turn.
+    """The requests that make a lab server sample scripts, on each endpoint in turn.
 
-    Raises LabError for a name that is no script's, or where no endpoint can ask for it.
+    Raises LabError for an unknown script, or if no script can run on these endpoints.
     """
-    found = [
-        Ask(label=script.name, endpoint=endpoint, body=body(endpoint, script), script=script.sampled)
+    asks = [
+        Ask(label=script.name, endpoint=endpoint, body=request_body(endpoint, script), script=script.sampled)
         for script in named(names)
         for endpoint in endpoints
         if endpoint in script.endpoints
     ]
-    if not found:
+    if not asks:
         raise LabError(f"no script of these can be asked at {endpoints[0].value}; choose another --endpoint")
-    return found
+    return asks
 
 
 def script_controls(names: Sequence[str]) -> dict[str, Ask]:
-    """The same scripts on completions, which no parser reads, by name."""
+    """The same scripts on completions, whose output no parser reads; by name."""
     return {
         script.name: Ask(
             label=script.name,
             endpoint=Endpoint.COMPLETIONS,
-            body=body(Endpoint.COMPLETIONS, script),
+            body=request_body(Endpoint.COMPLETIONS, script),
             script=script.sampled,
         )
         for script in named(names)

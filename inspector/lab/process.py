@@ -1,7 +1,7 @@
-"""One server process with its own process group: started, watched until it is ready, stopped completely.
+"""A server process in its own process group: started, awaited until ready, stopped with all children.
 
-A server's helper processes (vLLM starts an engine process) belong to the group, so nothing is left behind if
-the server dies, never becomes ready, or the user presses Ctrl-C. Not specific to vLLM.
+Child processes (vLLM starts an engine process) belong to the group, so none survives if the server dies,
+never becomes ready, or the user presses Ctrl-C. Not specific to vLLM.
 """
 
 import http.client
@@ -22,29 +22,29 @@ from inspector.capture.errors import LabError
 GRACE_S: Final = 15.0
 """Seconds that a server has to stop by itself before it is killed."""
 
-_BLAME: Final = re.compile(r"(?:^|[ .])(?:\w*(?:Error|Exception)): \S.*")
+_ERROR_LINE: Final = re.compile(r"(?:^|[ .])(?:\w*(?:Error|Exception)): \S.*")
 
 
-_GIVEN: Final[set[int]] = set()
-"""Ports that were handed out: a server listens only seconds after it was given one."""
+_RESERVED: Final[set[int]] = set()
+"""Ports that `free_port` returned: a server listens on one only seconds later."""
 
 
 def free_port() -> int:
-    """A free port of the loopback address, which this process has given to nobody yet."""
+    """A free port of the loopback address that this process has not used yet."""
     for _ in range(1000):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = int(probe.getsockname()[1])
-        if port not in _GIVEN:
-            _GIVEN.add(port)
+        if port not in _RESERVED:
+            _RESERVED.add(port)
             return port
     raise LabError("no free port on 127.0.0.1; stop programs that listen there")
 
 
 def check_port(port: int) -> None:
-    """Raise LabError when somebody listens on a port of the loopback address."""
+    """Raise LabError if a port of the loopback address is in use."""
     with socket.socket() as probe:
-        # As servers do it, or a connection that was just closed would count as a listener.
+        # As servers do: otherwise a connection that was just closed counts as a listener.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
@@ -56,7 +56,7 @@ def check_port(port: int) -> None:
 
 @contextmanager
 def kill_is_interrupt() -> Iterator[None]:
-    """Inside, SIGTERM unwinds the program as Ctrl-C does, so that servers are stopped."""
+    """SIGTERM unwinds the program as Ctrl-C does, so that servers are stopped."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -69,12 +69,11 @@ def kill_is_interrupt() -> Iterator[None]:
 
 
 class ServerProcess:
-    """A context: inside it the server answers, after it no process of the server is left.
+    """A context manager: inside it the server is ready, after it none of its processes runs.
 
-    `timeout_s` is how long the health check may take. Without `wait` the context begins as soon as the
-    process was started, and `ready` waits until it answers; so several start at once. Raises LabError
-    when the port is in use, when the process ends early (with the last error of its log) and when the
-    health check never answers.
+    `timeout_s` bounds the health check. Without `wait` the context begins when the process has started, and
+    `ready` waits for the health check, so that several servers start together. Raises LabError if the port is
+    in use, if the process exits early (with the last error of its log), or if the health check times out.
     """
 
     def __init__(
@@ -104,7 +103,7 @@ class ServerProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether the server's main process runs."""
+        """Whether the main process runs."""
         return self._process is not None and self._process.poll() is None
 
     def __enter__(self) -> Self:
@@ -130,7 +129,7 @@ class ServerProcess:
         self.stop()
 
     def ready(self) -> Self:
-        """Wait until the server answers; it is stopped where it does not."""
+        """Wait until the health check succeeds; stops the server if it fails."""
         if self._process is None:
             raise LabError("the server was not started, or has been stopped")
         try:
@@ -141,35 +140,35 @@ class ServerProcess:
         return self
 
     def stop(self) -> None:
-        """End the whole process group: politely, then for sure. Does nothing the second time."""
+        """Stop the whole process group, first with SIGTERM, then with SIGKILL. Idempotent."""
         process = self._process
         if process is None:
             return
         _signal_group(process.pid, signal.SIGTERM)
         with suppress(subprocess.TimeoutExpired):
             process.wait(timeout=self._grace_s)
-        # Also after a polite end: the helpers may outlive the main process.
+        # Always: children may outlive the main process.
         _signal_group(process.pid, signal.SIGKILL)
         process.wait()
         self._process = None
 
     def wait(self) -> None:
-        """Wait until the server ends by itself; raises LabError when it does."""
+        """Wait until the server exits by itself, which raises LabError."""
         if self._process is not None:
             self._process.wait()
             raise LabError(f"the server exited: {self.last_error()}; log: {self.log}")
 
     def last_error(self) -> str:
-        """The last line of the log that names an error, or the last line."""
+        """The last line of the log with an error, or else the last line."""
         lines = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-400:]
-        blamed = [found[0].strip() for line in lines if (found := _BLAME.search(line))]
-        if blamed:
-            return blamed[-1][:300]
+        errors = [match[0].strip() for line in lines if (match := _ERROR_LINE.search(line))]
+        if errors:
+            return errors[-1][:300]
         return next((line.strip()[:300] for line in reversed(lines) if line.strip()), "no output")
 
     def _wait_until_healthy(self, process: subprocess.Popen[bytes]) -> None:
         started = time.monotonic()
-        told = 0.0
+        reported_at = 0.0
         while True:
             with suppress(subprocess.TimeoutExpired):
                 code = process.wait(timeout=0.25)
@@ -185,8 +184,8 @@ class ServerProcess:
                     f"{self.base_url}{self._health} did not respond within {self._timeout_s:.0f} s; "
                     f"the server was stopped; log: {self.log}"
                 )
-            if waited - told >= 15:
-                told = waited
+            if waited - reported_at >= 15:
+                reported_at = waited
                 self._say(f"waiting for {self.base_url}{self._health} [{waited:.0f} s]")
 
     def _answers(self) -> bool:

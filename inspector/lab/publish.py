@@ -1,12 +1,14 @@
-"""The matrix as static pages: one for each release and front end, an address for each cell, a feed, and JSON.
+"""The matrix as HTML: on one page to share, or as a folder of pages to publish.
+
+The folder has a page for each release and front end, with an address for each cell:
 
     index.html              the releases with their counts, and what changed last
     python-0.33.0.html      every cell; `#chat-3-plain` is the stream `plain` on chat with 3 tokens per step
     changes.xml             what changed with each release, an Atom feed
     matrix.json             every outcome
 
-Addresses depend on front end, release, endpoint, step and script alone, so links to them stay right.
-Everything that came from a server or a script file is escaped; the pages have no scripts and load nothing.
+Addresses depend only on front end, release, endpoint, step and script, so links to them stay valid.
+Text from servers and script files is escaped; the pages have no scripts and load nothing.
 """
 
 import json
@@ -19,15 +21,30 @@ from inspector.capture.capture import Endpoint
 from inspector.capture.errors import LabError
 from inspector.files.store import replacing
 from inspector.lab.changes import change_sentence, neighbours, shifts
-from inspector.lab.html import SHAPES, STYLE
-from inspector.lab.results import Run, one_each, version_key
-from inspector.lab.score import Outcome, Score
+from inspector.lab.results import STAND_IN, MatrixRun, unique_runs, version_key
+from inspector.lab.score import Score, ScriptOutcome
 from inspector.lab.scripts import ENDPOINTS, Script
 
 FORMAT: Final = 1
 
+_SHAPES: Final = {ScriptOutcome.COMPLETE: "●", ScriptOutcome.REPORTED: "▲", ScriptOutcome.SILENT: "✕"}
+"""Distinguishable without colour: a disc, a triangle, a cross."""
+
+_STYLE: Final = """
+body{font:14px/1.45 system-ui,sans-serif;margin:2rem;color:#1c1c1c;background:#fff}
+table{border-collapse:collapse;margin:1rem 0 2rem}
+th,td{border:1px solid #ddd;padding:.2rem .5rem;text-align:left;vertical-align:top}
+thead th{position:sticky;top:0;background:#f6f6f6}
+td.whole{color:#00805E}td.told{color:#8A6100;background:#fff8e6}td.silent{color:#A63508;background:#fdeee8}
+td.none{color:#888}td{text-align:center}th+td,tbody th{text-align:left}small{color:#555}
+@media (prefers-color-scheme:dark){body{background:#121212;color:#e8e8e8}th,td{border-color:#333}
+thead th{background:#1d1d1d}td.told{background:#2b2410;color:#e0b04a}
+td.silent{background:#2e1710;color:#ff9a75}
+td.whole{color:#4fc9a4}small{color:#aaa}}
+"""
+
 _TITLE: Final = "Harmony conformance of vLLM releases"
-_MORE: Final = (
+_PUBLISHED_STYLE: Final = (
     "a{color:inherit}td.cell{text-align:left;scroll-margin-top:3rem}td:target{outline:3px solid}"
     "td.cell small{display:block;white-space:pre-wrap;max-width:34em}tbody th small{font-weight:normal}"
     "@media(max-width:600px){body{margin:.5rem}tbody th{min-width:7.5em;overflow-wrap:anywhere}"
@@ -35,13 +52,67 @@ _MORE: Final = (
 )
 
 
-def publish(runs: Sequence[Run], scripts: Sequence[Script], folder: Path) -> list[Path]:
-    """Write the pages; returns the files. Of two runs of a release and step the real engine's is taken."""
-    chosen = one_each(runs)
-    pages: dict[str, list[Run]] = {}
+def matrix_page(runs: Sequence[MatrixRun], scripts: Sequence[Script]) -> str:
+    """The matrix on one page: a table per endpoint, releases and steps as columns, scripts as rows."""
+    endpoints = [
+        endpoint for endpoint in Endpoint if any(key[0] is endpoint for run in runs for key in run.scores)
+    ]
+    tables = "".join(_matrix_table(endpoint, runs, scripts) for endpoint in endpoints)
+    legend = ", ".join(
+        f"{_SHAPES[outcome]} {words}"
+        for outcome, words in (
+            (ScriptOutcome.COMPLETE, "complete"),
+            (ScriptOutcome.REPORTED, "error reported to the client"),
+            (ScriptOutcome.SILENT, "silent loss: text lost, changed or misfiled without an error"),
+        )
+    )
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8">'
+        "<title>Harmony conformance of vLLM releases</title>"
+        f"<style>{_STYLE}</style><h1>Harmony conformance of vLLM releases</h1>"
+        "<p>Real vLLM servers emitted exactly the tokens of each script; "
+        "a cell shows what the client received. "
+        f"{legend}.</p>{tables}</html>\n"
+    )
+
+
+def _matrix_table(endpoint: Endpoint, runs: Sequence[MatrixRun], scripts: Sequence[Script]) -> str:
+    head = "".join(
+        f"<th>{escape(run.version)}<br><small>{escape(_condition_of(run))}</small></th>" for run in runs
+    )
+    rows = "".join(
+        f'<tr><th scope="row">{escape(script.name)}<br><small>{escape(script.sentence)}</small></th>'
+        + "".join(_outcome_cell(run.scores.get((endpoint, script.name))) for run in runs)
+        + "</tr>"
+        for script in scripts
+        if any((endpoint, script.name) in run.scores for run in runs)
+    )
+    return (
+        f"<h2>{escape(endpoint.value)}</h2><table><thead><tr><th>script</th>{head}</tr></thead>"
+        f"<tbody>{rows}</tbody></table>"
+    )
+
+
+def _condition_of(run: MatrixRun) -> str:
+    steps = run.step_words
+    return steps if run.engine != STAND_IN else f"{steps}, {run.front_end}, stand-in engine"
+
+
+def _outcome_cell(score: Score | None) -> str:
+    if score is None:
+        return '<td class="none" title="not recorded">–</td>'
+    title = escape("; ".join((*score.differences, *score.kinds)) or "complete", quote=True)
+    words = f"{_SHAPES[score.outcome]}<br><small>{score.outcome.words}</small>"
+    return f'<td class="{score.outcome.value}" title="{title}">{words}</td>'
+
+
+def publish(runs: Sequence[MatrixRun], scripts: Sequence[Script], folder: Path) -> list[Path]:
+    """Write the pages; returns the files. A real engine's run is preferred to the stand-in's."""
+    chosen = unique_runs(runs)
+    pages: dict[str, list[MatrixRun]] = {}
     for run in chosen:
         pages.setdefault(_page_of(run), []).append(run)
-    files = {name: _release(some, scripts) for name, some in pages.items()}
+    files = {name: _release(page_runs, scripts) for name, page_runs in pages.items()}
     files["index.html"] = _index(pages, chosen)
     files["changes.xml"] = _feed(chosen)
     files["matrix.json"] = json.dumps(_rows(chosen), ensure_ascii=False, separators=(",", ":")) + "\n"
@@ -55,16 +126,11 @@ def publish(runs: Sequence[Run], scripts: Sequence[Script], folder: Path) -> lis
     return [folder / name for name in files]
 
 
-def address_of(run: Run, endpoint: Endpoint, script: str) -> str:
-    """The address of a cell below the folder."""
-    return f"{_page_of(run)}#{endpoint.value}-{run.step}-{script}"
-
-
-def _page_of(run: Run) -> str:
+def _page_of(run: MatrixRun) -> str:
     return f"{run.front_end}-{run.version}.html"
 
 
-def _name_of(run: Run) -> str:
+def _name_of(run: MatrixRun) -> str:
     return f"vLLM {run.version}, {run.front_end.title()} front end"
 
 
@@ -73,16 +139,18 @@ def _html(title: str, body: str) -> str:
         '<!doctype html><html lang="en"><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         f'<link rel="alternate" type="application/atom+xml" href="changes.xml">'
-        f"<title>{escape(title)}</title><style>{STYLE}{_MORE}</style><h1>{escape(title)}</h1>{body}</html>\n"
+        f"<title>{escape(title)}</title><style>{_STYLE}{_PUBLISHED_STYLE}</style><h1>{escape(title)}</h1>{body}</html>\n"
     )
 
 
-def _release(runs: Sequence[Run], scripts: Sequence[Script]) -> str:
-    """The page of one release: a table for each endpoint, the steps across."""
-    endpoints = [one for one in ENDPOINTS if any(key[0] is one for run in runs for key in run.scores)]
+def _release(runs: Sequence[MatrixRun], scripts: Sequence[Script]) -> str:
+    """The page of one release: a table per endpoint, steps as columns."""
+    endpoints = [
+        endpoint for endpoint in ENDPOINTS if any(key[0] is endpoint for run in runs for key in run.scores)
+    ]
     tables = []
     for endpoint in endpoints:
-        head = "".join(f"<th>{escape(_steps(run))}</th>" for run in runs)
+        head = "".join(f"<th>{escape(run.step_words)}</th>" for run in runs)
         rows = "".join(
             f'<tr><th scope="row">{escape(script.name)}<br><small>{escape(script.sentence)}</small></th>'
             + "".join(_cell(run, endpoint, script.name) for run in runs)
@@ -99,28 +167,28 @@ def _release(runs: Sequence[Run], scripts: Sequence[Script]) -> str:
     return _html(_name_of(runs[0]), back + "".join(tables))
 
 
-def _cell(run: Run, endpoint: Endpoint, script: str) -> str:
+def _cell(run: MatrixRun, endpoint: Endpoint, script: str) -> str:
     score = run.scores.get((endpoint, script))
     if score is None:
         return '<td class="none">– not recorded</td>'
     place = f"{endpoint.value}-{run.step}-{escape(script, quote=True)}"
     differences = "".join(f"<small>{escape(words)}</small>" for words in score.differences)
-    link = f'<a href="#{place}">{SHAPES[score.outcome]} {score.outcome.words}</a>'
+    link = f'<a href="#{place}">{_SHAPES[score.outcome]} {score.outcome.words}</a>'
     return f'<td id="{place}" class="cell {score.outcome.value}">{link}{differences}</td>'
 
 
-def _steps(run: Run) -> str:
-    return run.step_words
-
-
-def _index(pages: dict[str, list[Run]], runs: Sequence[Run]) -> str:
+def _index(pages: dict[str, list[MatrixRun]], runs: Sequence[MatrixRun]) -> str:
     rows = []
-    for name, some in sorted(pages.items(), key=lambda one: version_key(one[1][0].version), reverse=True):
-        counts = "".join(f"<td>{_counted(some, endpoint)}</td>" for endpoint in ENDPOINTS)
-        rows.append(f'<tr><th scope="row"><a href="{name}">{escape(_name_of(some[0]))}</a></th>{counts}</tr>')
+    for name, page_runs in sorted(
+        pages.items(), key=lambda page: version_key(page[1][0].version), reverse=True
+    ):
+        counts = "".join(f"<td>{_counted(page_runs, endpoint)}</td>" for endpoint in ENDPOINTS)
+        rows.append(
+            f'<tr><th scope="row"><a href="{name}">{escape(_name_of(page_runs[0]))}</a></th>{counts}</tr>'
+        )
     head = "".join(f"<th>{endpoint.value}</th>" for endpoint in ENDPOINTS)
     changed = "".join(f"<li>{escape(words)}</li>" for _, words in _changes(runs)[:20])
-    legend = ", ".join(f"{SHAPES[outcome]} {outcome.words}" for outcome in Outcome)
+    legend = ", ".join(f"{_SHAPES[outcome]} {outcome.words}" for outcome in ScriptOutcome)
     return _html(
         _TITLE,
         "<p>Real vLLM servers emitted exactly the tokens of each script; a cell shows what the client "
@@ -131,32 +199,32 @@ def _index(pages: dict[str, list[Run]], runs: Sequence[Run]) -> str:
     )
 
 
-def _counted(runs: Iterable[Run], endpoint: Endpoint) -> str:
-    seen = [score.outcome for run in runs for key, score in run.scores.items() if key[0] is endpoint]
-    counts = [f"{SHAPES[outcome]} {seen.count(outcome)}" for outcome in Outcome]
-    return " ".join(counts) if seen else "–"
+def _counted(runs: Iterable[MatrixRun], endpoint: Endpoint) -> str:
+    outcomes = [score.outcome for run in runs for key, score in run.scores.items() if key[0] is endpoint]
+    counts = [f"{_SHAPES[outcome]} {outcomes.count(outcome)}" for outcome in ScriptOutcome]
+    return " ".join(counts) if outcomes else "–"
 
 
-def _changes(runs: Iterable[Run]) -> list[tuple[Run, str]]:
-    """The sentences of all changes, newest release first, with the run that they are about."""
-    found = []
+def _changes(runs: Iterable[MatrixRun]) -> list[tuple[MatrixRun, str]]:
+    """Each change's newer run and sentence, newest release first."""
+    changes = []
     for older, newer in neighbours(runs):
         for endpoint in ENDPOINTS:
             if moved := shifts(older, newer, endpoint):
-                where = f"{newer.front_end.title()}, {endpoint.value}, {_steps(newer)}"
-                found.append((newer, f"{where}: {change_sentence(older, newer, moved)}"))
-    return sorted(found, key=lambda one: version_key(one[0].version), reverse=True)
+                where = f"{newer.front_end.title()}, {endpoint.value}, {newer.step_words}"
+                changes.append((newer, f"{where}: {change_sentence(older, newer, moved)}"))
+    return sorted(changes, key=lambda change: version_key(change[0].version), reverse=True)
 
 
-def _feed(runs: Sequence[Run]) -> str:
+def _feed(runs: Sequence[MatrixRun]) -> str:
     """An Atom feed with an entry for each release and front end in which an outcome changed."""
-    by_page: dict[str, list[tuple[Run, str]]] = {}
+    by_page: dict[str, list[tuple[MatrixRun, str]]] = {}
     for run, words in _changes(runs):
         by_page.setdefault(_page_of(run), []).append((run, words))
     entries = []
-    for page, some in by_page.items():
-        run = some[0][0]
-        words = "".join(f"<li>{escape(one)}</li>" for _, one in some)
+    for page, changes in by_page.items():
+        run = changes[0][0]
+        words = "".join(f"<li>{escape(sentence)}</li>" for _, sentence in changes)
         entries.append(
             f"<entry><id>urn:harmony-inspector:matrix:{run.front_end}:{escape(run.version)}</id>"
             f'<title>{escape(_name_of(run))}</title><link href="{page}"/>'
@@ -172,7 +240,7 @@ def _feed(runs: Sequence[Run]) -> str:
     )
 
 
-def _rows(runs: Iterable[Run]) -> dict[str, Any]:
+def _rows(runs: Iterable[MatrixRun]) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "runs": [
@@ -190,12 +258,12 @@ def _rows(runs: Iterable[Run]) -> dict[str, Any]:
     }
 
 
-def _scores(run: Run) -> dict[str, dict[str, Any]]:
-    """By endpoint and script: the outcome, with what differed where something did."""
-    found: dict[str, dict[str, Any]] = {}
+def _scores(run: MatrixRun) -> dict[str, dict[str, Any]]:
+    """By endpoint and script: the outcome, with the differences if there are any."""
+    rows: dict[str, dict[str, Any]] = {}
     for (endpoint, script), score in sorted(run.scores.items()):
-        found.setdefault(endpoint.value, {})[script] = _score(score)
-    return found
+        rows.setdefault(endpoint.value, {})[script] = _score(score)
+    return rows
 
 
 def _score(score: Score) -> str | list[Any]:

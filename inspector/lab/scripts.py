@@ -170,26 +170,26 @@ def load(path: Path = DEFAULT_FILE) -> tuple[Script, ...]:
 def named(names: Sequence[str], scripts: Sequence[Script] | None = None) -> list[Script]:
     """The scripts of these names, all when none is given; raises LabError for a name that is none."""
     scripts = load() if scripts is None else scripts
-    known = {script.name: script for script in scripts}
-    if unknown := [name for name in names if name not in known]:
+    scripts_by_name = {script.name: script for script in scripts}
+    if unknown := [name for name in names if name not in scripts_by_name]:
         raise LabError(f"no script named {unknown[0]}; 'lab scripts' lists them")
-    return [known[name] for name in names] if names else list(scripts)
+    return [scripts_by_name[name] for name in names] if names else list(scripts)
 
 
 def tokens_of(text: str) -> tuple[int, ...]:
     """Token ids of a script's text with its markers and insertions."""
     ids: list[int] = []
     end = 0
-    for found in _INSERT.finditer(text):
-        ids += vocab.encode(text[end : found.start()])
-        token_id, plain, count = found.groups()
+    for insertion in _INSERT.finditer(text):
+        ids += vocab.encode(text[end : insertion.start()])
+        token_id, plain, count = insertion.groups()
         if token_id:
             ids.append(int(token_id))
         elif plain:
             ids += vocab.encoding().encode(plain, disallowed_special=())
         else:
             ids += vocab.encode(_numbers(int(count)))
-        end = found.end()
+        end = insertion.end()
     return (*ids, *vocab.encode(text[end:]))
 
 
@@ -236,7 +236,7 @@ def _pieces(entries: Sequence[str | _Optional]) -> tuple[Piece, ...]:
 
 
 def _filled(text: str) -> str:
-    return re.sub(r"<count:(\d+)>", lambda found: _numbers(int(found[1])), text)
+    return re.sub(r"<count:(\d+)>", lambda match: _numbers(int(match[1])), text)
 
 
 def _numbers(last: int) -> str:

@@ -1,4 +1,4 @@
-"""The command line and the variables with which a vLLM release of the lab starts."""
+"""The command line and environment variables with which the lab starts a vLLM release."""
 
 import ctypes.util
 import os
@@ -14,11 +14,11 @@ from inspector.lab.paths import LabPaths
 from inspector.lab.process import ServerProcess, free_port
 
 STANDALONE: Final = Path(__file__).with_name("standalone")
-"""The folder of the files that run inside a vLLM environment, without this package."""
+"""The folder of files that run inside a vLLM environment, without this package."""
 
 
 STEP_MS: Final = 20
-"""Of a step under load: an engine with a few hundred streams takes about this long."""
+"""Milliseconds of a step under load: about that of an engine with a few hundred streams."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,25 +27,25 @@ class ServerOptions:
 
     stream_interval: int = 1
     port: int = 0
-    """0 takes a free one."""
+    """0 selects a free one."""
     tools: bool = False
-    """Whether it gets the lab's MCP tool servers."""
+    """Whether the lab's MCP tool servers are started too."""
     flags: Sequence[str] = ()
     """Flags of `vllm serve`; they come last, so they override the lab's own."""
     extra_scripts: Sequence[scripts.Script] = ()
-    """Scripts beside those of the lab."""
+    """Scripts in addition to those of the lab."""
     schedule: str = ""
-    """How the stand-in engine groups the tokens; empty for `stream_interval` tokens at a time."""
+    """Schedule of the stand-in engine; empty for `stream_interval` tokens per step."""
 
     load: bool = False
-    """Whether the stand-in engine sends steps by the clock even where it could wait until they are taken."""
+    """Whether the stand-in engine sends steps at fixed times instead of waiting until they are taken."""
 
     step_ms: int = STEP_MS
-    """Under load, milliseconds between two steps, which all streams make together."""
+    """Under load, milliseconds between two steps of all streams."""
 
     @property
     def steps(self) -> str:
-        """The schedule by name."""
+        """The schedule as text."""
         return self.schedule or str(self.stream_interval)
 
 
@@ -58,7 +58,7 @@ def server(
     wait: bool = True,
     say: Callable[[str], None] = print,
 ) -> ServerProcess:
-    """A server of one release, not yet started: enter it.
+    """A server of one release; it starts when its context is entered.
 
     `tool_server` is host:port of an MCP server, or several with commas.
     """
@@ -103,7 +103,7 @@ def server(
     if environment.package == CPU_PACKAGE:
         variables |= {
             "VLLM_CPU_KVCACHE_SPACE": "1",
-            # Binding threads to cores asks for NUMA facts that containers hide.
+            # Binding threads to cores needs NUMA information that containers hide.
             "VLLM_CPU_OMP_THREADS_BIND": "nobind",
         }
         if preload := _preload(environment):
@@ -119,10 +119,10 @@ def server(
 
 
 def _preload(environment: Environment) -> str:
-    """Libraries that some CPU releases (0.18) refuse to start without: tcmalloc and Intel's OpenMP.
+    """LD_PRELOAD for CPU releases (0.18) that need tcmalloc and Intel's OpenMP to start; empty for others.
 
-    They look for the names in LD_PRELOAD only. tcmalloc only affects speed, so if the system has
-    none, OpenMP is preloaded under its name.
+    They only check the names in LD_PRELOAD. tcmalloc only affects speed, so without one on the system, OpenMP
+    is preloaded under its name.
     """
     worker = next(environment.path.glob("lib/python*/site-packages/vllm/v1/worker/cpu_worker.py"), None)
     _, _, check = (

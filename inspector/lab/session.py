@@ -1,4 +1,4 @@
-"""What all steps of the lab share: folders, package, requests in flight, and where progress is reported."""
+"""What all operations of the lab share: folders, package, concurrency and progress reports."""
 
 import os
 import sys
@@ -16,17 +16,17 @@ from inspector.lab.standin.serving import standin_server
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabSession:
-    """One use of the lab."""
+    """The options of one use of the lab."""
 
     paths: LabPaths
     package: str = CPU_PACKAGE
     jobs: int = 4
     """Requests in flight."""
     say: Callable[[str], None] = print
-    """Reports progress to a person."""
+    """Reports progress to the user."""
 
     def prepare(self, version: str, *, python: str = sys.executable) -> Environment:
-        """Install one release, or go on where an earlier attempt stopped."""
+        """Install one release, or resume an earlier attempt."""
         if self.package in {FRONT_END, RUST}:
             return prepare_official(self.paths, version, package=self.package, python=python, say=self.say)
         return prepare(self.paths, version, package=self.package, python=python, say=self.say)
@@ -34,9 +34,9 @@ class LabSession:
     def serving(
         self, stack: ExitStack, environment: Environment, options: ServerOptions, *, wait: bool = True
     ) -> ServerProcess:
-        """A server of one release, answering, inside the stack; with its MCP tool servers if it has tools.
+        """Start a server of one release inside the stack, with MCP tool servers if `options` has tools.
 
-        Without `wait` it is on its way, and its `ready` waits for it.
+        Without `wait` it may still be starting; its method `ready` waits for it.
         """
         tool_server = None
         if options.tools:

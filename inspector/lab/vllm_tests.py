@@ -1,7 +1,7 @@
-"""The lab's scripts as tests of vLLM: a pytest file and its cases, which import nothing of this package.
+"""The lab's scripts as tests of vLLM: a pytest file and its cases, without imports of this package.
 
-The tests feed vLLM's own Harmony parser (0.24 and newer) without a server. What a case expects is what the
-script expects; a well-formed script is exported only where `openai_harmony` reads its tokens in the same way.
+The tests feed vLLM's own Harmony parser (0.24 and newer) without a server. A case expects what the script
+expects; a well-formed script is exported only if `openai_harmony` reads its tokens in the same way.
 """
 
 import json
@@ -22,12 +22,12 @@ TEST_FILE: Final = "test_gptoss_streams.py"
 DATA_FILE: Final = "gptoss_streams.json"
 _TEMPLATE: Final = STANDALONE / "vllm_tests.txt"
 _RAGGED_STEPS: Final = 400
-"""Sizes written for the ragged steps; no script needs as many."""
+"""Step sizes written for the ragged schedule: more than any script needs."""
 _FUNCTIONS: Final = "functions."
 
 
 def write_vllm_tests(folder: Path) -> tuple[int, int]:
-    """Write both files; returns how many scripts they have, and how many there are. Raises LabError."""
+    """Write both files; returns the number of exported scripts and of all scripts. Raises LabError."""
     scripts = load()
     cases = [case for script in scripts if (case := case_of(script)) is not None]
     data = {
@@ -46,10 +46,10 @@ def write_vllm_tests(folder: Path) -> tuple[int, int]:
 
 
 def case_of(script: Script) -> dict[str, Any] | None:
-    """A script as a case; None for one that the tests cannot express.
+    """A script as a case; None if the tests cannot express it.
 
-    Those are scripts of several turns or with tools of the server, and well-formed ones for which no field is
-    promised or that `openai_harmony` reads in another way.
+    They cannot express several turns, server-side tools, and well-formed scripts with optional text or that
+    `openai_harmony` reads differently.
     """
     if len(script.turns) > 1 or script.built_in or not script.stream:
         return None
@@ -83,7 +83,7 @@ def _joined(pieces: tuple[Piece, ...]) -> str:
 
 
 def _rejected(ids: tuple[int, ...]) -> str:
-    """The error of `openai_harmony`; empty for a stream that it accepts."""
+    """The error of `openai_harmony`; empty if it accepts the stream."""
     parser = StreamableParser(vocab.encoding(), role=Role.ASSISTANT)
     try:
         for token_id in ids:
@@ -94,7 +94,7 @@ def _rejected(ids: tuple[int, ...]) -> str:
 
 
 def _read(ids: tuple[int, ...]) -> tuple[str, str, list[tuple[str, str]]]:
-    """Reasoning, content and calls of the messages as `openai_harmony` reads them, an unfinished one too."""
+    """Reasoning, content and calls as `openai_harmony` reads them, including an unfinished message."""
     parser = StreamableParser(vocab.encoding(), role=Role.ASSISTANT)
     fields: dict[str, str] = {"reasoning": "", "content": ""}
     calls: list[tuple[str, str]] = []
@@ -117,10 +117,12 @@ def _read(ids: tuple[int, ...]) -> tuple[str, str, list[tuple[str, str]]]:
 
 
 def _json(data: dict[str, Any]) -> str:
-    """One case per block, its token ids in one line."""
+    """JSON with one case per block and its token IDs on one line."""
     cases = []
     for case in data["cases"]:
-        rows = [f"   {json.dumps(key)}: {json.dumps(one, ensure_ascii=False)}" for key, one in case.items()]
+        rows = [
+            f"   {json.dumps(key)}: {json.dumps(field, ensure_ascii=False)}" for key, field in case.items()
+        ]
         cases.append("  {\n" + ",\n".join(rows) + "\n  }")
     head = (f" {json.dumps(key)}: {json.dumps(value)}" for key, value in data.items() if key != "cases")
     return "{\n" + ",\n".join([*head, ' "cases": [\n' + ",\n".join(cases) + "\n ]"]) + "\n}\n"

@@ -1,6 +1,6 @@
-"""New releases on the package index: which the results lack, and what each of them changed.
+"""New releases on the package index: record those without results, and report what each changed.
 
-One look, not a loop: whatever runs commands at fixed times (cron, a pipeline) runs this one.
+Checks once; run it from cron or a pipeline.
 """
 
 from collections import defaultdict
@@ -11,37 +11,37 @@ from pathlib import Path
 
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import LabError
-from inspector.lab.gate import Gate, gate, gate_lines, gate_markdown
-from inspector.lab.matrix import asked_for, run_matrix
+from inspector.lab.gate import GateResult, gate, gate_lines, gate_markdown
+from inspector.lab.matrix import condition_targets, run_matrix
 from inspector.lab.recording import Target
-from inspector.lab.results import Run, load_runs, version_key
+from inspector.lab.results import MatrixRun, load_runs, version_key
 from inspector.lab.session import LabSession
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Watched:
-    """What one look found."""
+class WatchReport:
+    """The new releases of one check."""
 
     newest: str | None
-    """The newest release recorded before; None where there was none."""
+    """The newest release that was recorded before; None if there was none."""
     recorded: tuple[str, ...]
-    """Releases recorded now, oldest first."""
-    changes: tuple[Gate, ...]
-    """Each of them against the release before it."""
+    """Releases that this check recorded, oldest first."""
+    changes: tuple[GateResult, ...]
+    """Each of them compared with the release before it."""
     failed: Mapping[str, str] = field(default_factory=dict)
     """Releases that could not be recorded, and why."""
 
     @property
     def passed(self) -> bool:
-        """Whether every new release was recorded and none delivers anything worse."""
-        return not self.failed and all(one.passed for one in self.changes)
+        """Whether every new release was recorded and none has a regression."""
+        return not self.failed and all(change.passed for change in self.changes)
 
 
 def unrecorded(available: Sequence[str], newest: str | None) -> list[str]:
-    """The releases after the newest recorded one, oldest first; the last one alone where none is recorded."""
+    """The releases after the newest recorded one, oldest first; only the latest if none is recorded."""
     if newest is None:
         return list(available[-1:])
-    return [one for one in available if version_key(one) > version_key(newest)]
+    return [version for version in available if version_key(version) > version_key(newest)]
 
 
 def record_new(
@@ -51,15 +51,17 @@ def record_new(
     *,
     folder: Path,
     steps: Sequence[str],
-    known: Sequence[Run] = (),
+    other_runs: Sequence[MatrixRun] = (),
     after: str | None = None,
-) -> Watched:
-    """Record the releases that the results lack; `known` are results besides those of the folder.
+) -> WatchReport:
+    """Record the releases without results; `other_runs` are results besides those of the folder.
 
-    With `after`, all releases after that one are recorded in the folder, also those that `known` has.
+    With `after`, all later releases are recorded in the folder, also those in `other_runs`.
     """
-    before = {run.name: run for run in (*known, *load_runs(folder)) if run.package == lab.package}
-    newest = after or max(_whole(before.values(), lab.package, targets, steps), key=version_key, default=None)
+    before = {run.name: run for run in (*other_runs, *load_runs(folder)) if run.package == lab.package}
+    newest = after or max(
+        _complete_releases(before.values(), lab.package, targets, steps), key=version_key, default=None
+    )
     sides = [[run for run in before.values() if run.version == newest]] if newest else []
     recorded: list[str] = []
     failed: dict[str, str] = {}
@@ -71,37 +73,37 @@ def record_new(
             lab.say(f"{version}: {error}")
             failed[version] = str(error)
     changes = tuple(gate(older, newer) for older, newer in pairwise(side for side in sides if side))
-    return Watched(newest=newest, recorded=tuple(recorded), changes=changes, failed=failed)
+    return WatchReport(newest=newest, recorded=tuple(recorded), changes=changes, failed=failed)
 
 
-def _whole(
-    runs: Iterable[Run], package: str, targets: Sequence[Target], steps: Sequence[str]
+def _complete_releases(
+    runs: Iterable[MatrixRun], package: str, targets: Sequence[Target], steps: Sequence[str]
 ) -> Iterator[str]:
-    """The releases of which every cell is recorded; an interrupted one is not among them, nor a wheel's."""
-    wanted = {
+    """The releases with every cell recorded; without interrupted ones and wheels."""
+    expected_cells = {
         (step, endpoint, script.name)
         for step in steps
-        for endpoint, script in asked_for(package, step, targets)
+        for endpoint, script in condition_targets(package, step, targets)
     }
     cells: dict[str, set[tuple[str, Endpoint, str]]] = defaultdict(set)
     for run in runs:
         if "+" not in run.version:
             cells[run.version] |= {(run.step, *key) for key in run.scores}
-    return (version for version, some in cells.items() if wanted <= some)
+    return (version for version, recorded_cells in cells.items() if expected_cells <= recorded_cells)
 
 
-def report_lines(found: Watched) -> list[str]:
-    """What was found, for a terminal."""
-    failed = [f"{version} was not recorded: {reason}" for version, reason in found.failed.items()]
-    if not found.recorded:
-        return failed or [f"No release after {found.newest} on the package index."]
-    recorded = [f"Recorded: {', '.join(found.recorded)}."]
-    return recorded + failed + [line for change in found.changes for line in gate_lines(change)]
+def report_lines(report: WatchReport) -> list[str]:
+    """The report for the terminal."""
+    failed = [f"{version} was not recorded: {reason}" for version, reason in report.failed.items()]
+    if not report.recorded:
+        return failed or [f"No release after {report.newest} on the package index."]
+    recorded = [f"Recorded: {', '.join(report.recorded)}."]
+    return recorded + failed + [line for change in report.changes for line in gate_lines(change)]
 
 
-def report_markdown(found: Watched) -> str:
-    """The change report of all new releases."""
-    if not found.changes:
-        return "\n\n".join(report_lines(found))
-    failed = [f"{version} was not recorded: {reason}" for version, reason in found.failed.items()]
-    return "\n\n".join([*failed, *(gate_markdown(change) for change in found.changes)])
+def report_markdown(report: WatchReport) -> str:
+    """The change report of all new releases as Markdown."""
+    if not report.changes:
+        return "\n\n".join(report_lines(report))
+    failed = [f"{version} was not recorded: {reason}" for version, reason in report.failed.items()]
+    return "\n\n".join([*failed, *(gate_markdown(change) for change in report.changes)])

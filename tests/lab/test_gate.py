@@ -6,31 +6,34 @@ import pytest
 
 from inspector.capture.errors import LabError
 from inspector.lab.gate import gate, gate_lines, gate_markdown, gate_row, gate_sentence
-from inspector.lab.score import Outcome
+from inspector.lab.score import ScriptOutcome
 from inspector.lab.standin.steps import UNSTREAMED
 from tests.support.results import front_end_run
 
-SILENT, TOLD, WHOLE = Outcome.SILENT, Outcome.TOLD, Outcome.WHOLE
+SILENT, TOLD, WHOLE = ScriptOutcome.SILENT, ScriptOutcome.REPORTED, ScriptOutcome.COMPLETE
 
 
 BASE = [front_end_run("0.31.0", step, plain=WHOLE, emoji=TOLD, cjk=SILENT) for step in (1, 3)]
 CHANGE = [front_end_run("0.32.0", step, plain=WHOLE, emoji=SILENT, cjk=WHOLE) for step in (1, 3)]
 
 
-def test_worse_and_better_cells_are_counted_and_losing_scripts_named_once() -> None:
-    found = gate(BASE, CHANGE)
-    assert not found.passed
-    assert [(one.script, one.step) for one in found.worse] == [("emoji", "1"), ("emoji", "3")]
-    assert (found.losing, found.base_losing, found.scripts, found.better) == (1, 1, 3, 2)
-    assert gate_sentence(found) == (
+def test_gate_counts_cells_and_losing_scripts() -> None:
+    comparison = gate(BASE, CHANGE)
+    assert not comparison.passed
+    assert [(regression.script, regression.step) for regression in comparison.worse] == [
+        ("emoji", "1"),
+        ("emoji", "3"),
+    ]
+    assert (comparison.losing, comparison.base_losing, comparison.scripts, comparison.better) == (1, 1, 3, 2)
+    assert gate_sentence(comparison) == (
         "0.32.0 loses text of 1 of 3 scripts without an error, 0.31.0 of 1. 2 results became worse, 2 better."
     )
-    assert gate_lines(found)[1:] == [
+    assert gate_lines(comparison)[1:] == [
         "  chat emoji, 1, 3 per step: error reported, now silent loss (vllm-frontend-0.32.0-si1/chat-emoji)"
     ]
 
 
-def test_what_is_not_streamed_has_no_steps() -> None:
+def test_gate_lines_of_unstreamed_cells() -> None:
     base, change = (
         replace(front_end_run(version, 0, emoji=outcome), steps=UNSTREAMED)
         for version, outcome in (("0.31.0", TOLD), ("0.32.0", SILENT))
@@ -41,7 +44,7 @@ def test_what_is_not_streamed_has_no_steps() -> None:
     assert "| 1, 3, not streamed |" in gate_markdown(both)
 
 
-def test_the_markdown_has_one_row_a_script_and_escapes_what_servers_said() -> None:
+def test_gate_markdown_groups_by_script_and_escapes() -> None:
     text = gate_markdown(gate(BASE, CHANGE))
     rows = [line for line in text.splitlines() if line.startswith("| chat")]
     assert rows == [
@@ -50,15 +53,15 @@ def test_the_markdown_has_one_row_a_script_and_escapes_what_servers_said() -> No
     ]
 
 
-def test_a_change_that_only_makes_better_passes() -> None:
-    found = gate(CHANGE, BASE[:1])
-    assert [one.script for one in found.worse] == ["cjk"]
+def test_gate_passes_without_regression() -> None:
+    comparison = gate(CHANGE, BASE[:1])
+    assert [regression.script for regression in comparison.worse] == ["cjk"]
     same = gate(BASE, BASE)
     assert same.passed
     assert gate_row(same)["worse"] == []
     assert "|" not in gate_markdown(same)
 
 
-def test_sides_without_a_common_cell_are_told() -> None:
+def test_gate_without_common_cells() -> None:
     with pytest.raises(LabError, match="base and change have no cell in common"):
         gate(BASE[:1], CHANGE[1:])

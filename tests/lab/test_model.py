@@ -23,7 +23,7 @@ def tokenizer(model: Path) -> dict[str, Any]:
     return read
 
 
-def test_the_vocabulary_file_is_the_published_one(tmp_path: Path) -> None:
+def test_vocabulary_file_is_the_published_one(tmp_path: Path) -> None:
     folder = make_vocabulary(tmp_path)
     content = (folder / "o200k_base.tiktoken").read_bytes()
     assert (
@@ -32,7 +32,7 @@ def test_the_vocabulary_file_is_the_published_one(tmp_path: Path) -> None:
     )
 
 
-def test_every_id_has_its_place(tokenizer: dict[str, Any]) -> None:
+def test_tokenizer_covers_every_id(tokenizer: dict[str, Any]) -> None:
     assert sorted(tokenizer["model"]["vocab"].values()) == list(range(TEXT_TOKENS))
     special = {entry["id"]: entry["content"] for entry in tokenizer["added_tokens"]}
     assert sorted(special) == list(range(TEXT_TOKENS, vocab.VOCABULARY_SIZE))
@@ -41,10 +41,10 @@ def test_every_id_has_its_place(tokenizer: dict[str, Any]) -> None:
     }
 
 
-def test_merging_by_rank_gives_the_tokens_of_the_judges_own_encoding(tokenizer: dict[str, Any]) -> None:
+def test_tokenizer_merges_agree_with_openai_harmony(tokenizer: dict[str, Any]) -> None:
     letters = {byte: letter for letter, byte in _letters(tokenizer).items()}
     ranks = {tuple(pair): rank for rank, pair in enumerate(tokenizer["model"]["merges"])}
-    known = tokenizer["model"]["vocab"]
+    ids_by_token = tokenizer["model"]["vocab"]
     for word in ("Harmony", " weather", "assistant", " überraschend", "日本語", "🦩", "commentary", "\n\n\t"):
         parts = [letters[byte] for byte in word.encode()]
         while True:
@@ -53,10 +53,10 @@ def test_merging_by_rank_gives_the_tokens_of_the_judges_own_encoding(tokenizer: 
                 break
             place = min(pairs)[1]
             parts[place : place + 2] = [parts[place] + parts[place + 1]]
-        assert [known[part] for part in parts] == vocab.encode(word)
+        assert [ids_by_token[part] for part in parts] == vocab.encode(word)
 
 
-def test_call_is_a_stop_token_and_the_folder_is_made_once(model: Path) -> None:
+def test_make_model_lists_call_as_stop_and_writes_once(model: Path) -> None:
     generation = json.loads((model / "generation_config.json").read_text(encoding="utf-8"))
     assert generation["eos_token_id"] == [200002, 199999, 200012]
     before = (model / "tokenizer.json").stat().st_mtime_ns
@@ -64,7 +64,7 @@ def test_call_is_a_stop_token_and_the_folder_is_made_once(model: Path) -> None:
     assert (model / "tokenizer.json").stat().st_mtime_ns == before
 
 
-def test_a_folder_of_an_earlier_version_gets_the_chat_template(model: Path) -> None:
+def test_make_model_updates_an_old_folder(model: Path) -> None:
     """The Rust front ends of 0.23 and 0.24 render it, so it must end as a Harmony prompt does."""
     config = model / "tokenizer_config.json"
     now = config.read_text(encoding="utf-8")
@@ -78,7 +78,7 @@ def test_a_folder_of_an_earlier_version_gets_the_chat_template(model: Path) -> N
     ("version", "llama"),
     [("0.13.0", True), ("0.23.0", True), ("0.24.0", False), ("0.32.0", False), ("1.0", False)],
 )
-def test_older_releases_get_the_llama_body(version: str, *, llama: bool) -> None:
+def test_llama_body_by_release(version: str, *, llama: bool) -> None:
     assert uses_llama_body(version) is llama
 
 

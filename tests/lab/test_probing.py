@@ -7,7 +7,7 @@ from inspector.capture.errors import LabError
 from inspector.lab.probing import script_asks, script_controls
 
 
-def test_scripts_and_endpoints_take_turns() -> None:
+def test_script_asks_alternate_endpoints() -> None:
     asks = script_asks(["plain", "emoji"], [Endpoint.CHAT, Endpoint.RESPONSES])
     assert [(ask.label, ask.endpoint.value) for ask in asks] == [
         ("plain", "chat"),
@@ -19,10 +19,10 @@ def test_scripts_and_endpoints_take_turns() -> None:
     assert all(ask.streamed and ask.script for ask in asks)
 
 
-def test_the_control_is_the_same_script_on_completions() -> None:
+def test_script_controls_use_completions() -> None:
     assert {ask.endpoint for ask in script_controls(["plain"]).values()} == {Endpoint.COMPLETIONS}
 
 
-def test_a_script_that_is_none_is_named() -> None:
+def test_script_asks_of_an_unknown_script() -> None:
     with pytest.raises(LabError, match="no script named no_such"):
         script_asks(["no_such"], [Endpoint.CHAT])

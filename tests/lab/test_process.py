@@ -63,7 +63,7 @@ def wait_gone(pid: int) -> None:
         assert select.select([file], [], [], 20)[0], f"process {pid} is still there"
 
 
-def test_a_server_answers_inside_the_context_and_is_gone_after_it_with_its_helpers(tmp_path: Path) -> None:
+def test_context_starts_server_and_stops_its_children(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     with serving(SERVER, log) as server:
         assert server.alive
@@ -75,14 +75,14 @@ def test_a_server_answers_inside_the_context_and_is_gone_after_it_with_its_helpe
     check_port(server.port)
 
 
-def test_a_server_that_ignores_the_polite_end_is_killed(tmp_path: Path) -> None:
+def test_stop_kills_a_server_that_ignores_sigterm(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     with serving(STUBBORN, log):
         helper = helper_of(log)
     wait_gone(helper)
 
 
-def test_a_server_that_dies_early_is_told_with_the_last_error_of_its_log(tmp_path: Path) -> None:
+def test_early_exit_reports_the_last_error_of_the_log(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     code = "print('INFO starting'); raise ValueError('no such model'); "
     with pytest.raises(LabError, match=r"exited with code 1 before it was ready: .*no such model; log: "):
@@ -90,19 +90,19 @@ def test_a_server_that_dies_early_is_told_with_the_last_error_of_its_log(tmp_pat
     assert "INFO starting" in log.read_text(encoding="utf-8")
 
 
-def test_a_server_that_dies_without_a_word_is_told_too(tmp_path: Path) -> None:
+def test_early_exit_without_output(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="exited with code 3 before it was ready: no output"):
         serving("import sys; sys.exit(3)", tmp_path / "server.log").__enter__()
 
 
-def test_a_health_check_that_never_answers_ends_the_server(tmp_path: Path) -> None:
+def test_health_check_timeout_stops_the_server(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     with pytest.raises(LabError, match=r"/health did not respond within 2 s; the server was stopped"):
         serving(SERVER, log, status=503, timeout_s=2).__enter__()
     wait_gone(helper_of(log))
 
 
-def test_two_servers_start_together_and_one_that_fails_takes_the_other_with_it(tmp_path: Path) -> None:
+def test_failing_server_stops_the_one_started_with_it(tmp_path: Path) -> None:
     good, bad = tmp_path / "good.log", tmp_path / "bad.log"
     with serving(SERVER, good, wait=False) as first:
         assert first.alive
@@ -117,16 +117,16 @@ def test_two_servers_start_together_and_one_that_fails_takes_the_other_with_it(t
         first.ready()
 
 
-def test_a_port_is_given_once() -> None:
+def test_free_port_is_unique() -> None:
     ports = [free_port() for _ in range(300)]
     assert len(set(ports)) == len(ports)
 
 
-def test_a_port_in_use_is_told_before_anything_is_started(tmp_path: Path) -> None:
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
-        other.listen()
-        port = other.getsockname()[1]
+def test_port_in_use_fails_before_start(tmp_path: Path) -> None:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
         marker = tmp_path / "started"
         server = ServerProcess(["touch", str(marker)], port=port, log=tmp_path / "server.log")
         with pytest.raises(LabError, match=f"port {port} on 127.0.0.1 is in use .* --port"):
@@ -134,13 +134,13 @@ def test_a_port_in_use_is_told_before_anything_is_started(tmp_path: Path) -> Non
     assert not marker.exists()
 
 
-def test_a_command_that_does_not_exist_is_told(tmp_path: Path) -> None:
+def test_missing_command(tmp_path: Path) -> None:
     server = ServerProcess([str(tmp_path / "nothing")], port=free_port(), log=tmp_path / "server.log")
     with pytest.raises(LabError, match="cannot be started"):
         server.__enter__()
 
 
-def test_an_error_inside_the_context_stops_the_server(tmp_path: Path) -> None:
+def test_error_in_context_stops_the_server(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
 
     def fail() -> None:
@@ -153,7 +153,7 @@ def test_an_error_inside_the_context_stops_the_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["Ctrl-C", "kill"])
-def test_an_interrupted_program_leaves_no_server_behind(tmp_path: Path, number: signal.Signals) -> None:
+def test_interrupted_program_stops_its_server(tmp_path: Path, number: signal.Signals) -> None:
     log = tmp_path / "server.log"
     port = free_port()
     program = f"""
@@ -180,7 +180,7 @@ except KeyboardInterrupt:
     check_port(port)
 
 
-def test_waiting_for_a_server_that_ends_says_so(tmp_path: Path) -> None:
+def test_wait_for_a_server_that_exits(tmp_path: Path) -> None:
     log = tmp_path / "server.log"
     with serving(SERVER, log) as server:
         assert server._process is not None
@@ -189,7 +189,7 @@ def test_waiting_for_a_server_that_ends_says_so(tmp_path: Path) -> None:
             server.wait()
 
 
-def test_a_program_killed_without_warning_takes_its_server_with_it(tmp_path: Path) -> None:
+def test_killed_program_takes_its_server_with_it(tmp_path: Path) -> None:
     port = free_port()
     bound = f"""
 import http.server, sys
@@ -218,15 +218,15 @@ with server:
 """
     running = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     assert running.stdout is not None
-    with running.stdout as said:
-        served_by = int(said.readline())
+    with running.stdout as output:
+        served_by = int(output.readline())
         running.kill()
         running.wait(timeout=30)
     wait_gone(served_by)
     check_port(port)
 
 
-def test_a_program_that_knows_nothing_of_the_lab_ends_with_it_too(tmp_path: Path) -> None:
+def test_bound_program_ends_with_its_parent(tmp_path: Path) -> None:
     bound = [sys.executable, str(STANDALONE / "bound.py"), "/bin/sleep", "60"]
     program = f"""
 import os, subprocess
@@ -236,8 +236,8 @@ child.wait()
 """
     running = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     assert running.stdout is not None
-    with running.stdout as said:
-        child = int(said.readline())
+    with running.stdout as output:
+        child = int(output.readline())
         name = Path(f"/proc/{child}/comm")
         until = time.monotonic() + 20
         while name.read_text(encoding="utf-8").strip() != "sleep":

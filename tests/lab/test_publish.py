@@ -9,9 +9,9 @@ import pytest
 
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import LabError
-from inspector.lab.publish import address_of, publish
-from inspector.lab.results import Run
-from inspector.lab.score import Outcome, Score
+from inspector.lab.publish import publish
+from inspector.lab.results import MatrixRun
+from inspector.lab.score import Score, ScriptOutcome
 from inspector.lab.scripts import named
 from tests.support.results import made_run
 
@@ -19,25 +19,25 @@ SCRIPTS = named(["plain", "emoji"])
 ATOM = "{http://www.w3.org/2005/Atom}"
 
 
-def run(version: str, step: int, plain: Outcome, *, package: str = "vllm-frontend") -> Run:
-    differences = ("content: <script>alert(1)</script>",) if plain is Outcome.SILENT else ()
+def run(version: str, step: int, plain: ScriptOutcome, *, package: str = "vllm-frontend") -> MatrixRun:
+    differences = ("content: <script>alert(1)</script>",) if plain is ScriptOutcome.SILENT else ()
     scores = {
         (Endpoint.CHAT, "plain"): Score(outcome=plain, differences=differences, kinds=()),
-        (Endpoint.CHAT, "emoji"): Score(outcome=Outcome.WHOLE, differences=(), kinds=()),
+        (Endpoint.CHAT, "emoji"): Score(outcome=ScriptOutcome.COMPLETE, differences=(), kinds=()),
     }
     return replace(made_run(version, step), package=package, scores=scores)
 
 
 RUNS = [
-    run("0.31.0", 1, Outcome.TOLD),
-    run("0.31.0", 3, Outcome.WHOLE),
-    run("0.32.0", 1, Outcome.SILENT),
-    run("0.32.0", 3, Outcome.WHOLE),
-    run("0.32.0", 3, Outcome.WHOLE, package="vllm-rs"),
+    run("0.31.0", 1, ScriptOutcome.REPORTED),
+    run("0.31.0", 3, ScriptOutcome.COMPLETE),
+    run("0.32.0", 1, ScriptOutcome.SILENT),
+    run("0.32.0", 3, ScriptOutcome.COMPLETE),
+    run("0.32.0", 3, ScriptOutcome.COMPLETE, package="vllm-rs"),
 ]
 
 
-def test_every_cell_has_the_address_that_its_names_give(tmp_path: Path) -> None:
+def test_publish_cell_addresses(tmp_path: Path) -> None:
     files = publish(RUNS, SCRIPTS, tmp_path / "pages")
     assert sorted(path.name for path in files) == [
         "changes.xml",
@@ -47,21 +47,20 @@ def test_every_cell_has_the_address_that_its_names_give(tmp_path: Path) -> None:
         "python-0.32.0.html",
         "rust-0.32.0.html",
     ]
-    assert address_of(RUNS[2], Endpoint.CHAT, "plain") == "python-0.32.0.html#chat-1-plain"
-    for one in RUNS:
-        for endpoint, script in one.scores:
-            page, _, place = address_of(one, endpoint, script).partition("#")
-            assert (tmp_path / "pages" / page).read_text("utf-8").count(f'id="{place}"') == 1
+    for matrix_run in RUNS:
+        page = tmp_path / "pages" / f"{matrix_run.front_end}-{matrix_run.version}.html"
+        for endpoint, script in matrix_run.scores:
+            assert page.read_text("utf-8").count(f'id="{endpoint.value}-{matrix_run.step}-{script}"') == 1
 
 
-def test_what_a_server_said_is_text_on_the_page(tmp_path: Path) -> None:
+def test_publish_escapes_server_text(tmp_path: Path) -> None:
     publish(RUNS, SCRIPTS, tmp_path)
     text = (tmp_path / "python-0.32.0.html").read_text("utf-8")
     assert "content: &lt;script&gt;alert(1)&lt;/script&gt;" in text
     assert not any("<script" in path.read_text("utf-8") for path in tmp_path.glob("*ml"))
 
 
-def test_the_feed_has_an_entry_for_each_release_that_changed_something(tmp_path: Path) -> None:
+def test_publish_feed_entries(tmp_path: Path) -> None:
     publish(RUNS, SCRIPTS, tmp_path)
     feed = ET.fromstring((tmp_path / "changes.xml").read_text("utf-8"))  # noqa: S314 -- our own file
     [entry] = feed.findall(f"{ATOM}entry")
@@ -71,18 +70,22 @@ def test_the_feed_has_an_entry_for_each_release_that_changed_something(tmp_path:
     )
 
 
-def test_the_json_has_every_outcome_and_what_differed(tmp_path: Path) -> None:
+def test_publish_json(tmp_path: Path) -> None:
     publish(RUNS, SCRIPTS, tmp_path)
-    told = json.loads((tmp_path / "matrix.json").read_text("utf-8"))
-    [found] = [one for one in told["runs"] if (one["version"], one["steps"]) == ("0.32.0", "1")]
-    assert found["page"] == "python-0.32.0.html"
-    assert found["scores"]["chat"] == {
+    published = json.loads((tmp_path / "matrix.json").read_text("utf-8"))
+    [row] = [
+        candidate
+        for candidate in published["runs"]
+        if (candidate["version"], candidate["steps"]) == ("0.32.0", "1")
+    ]
+    assert row["page"] == "python-0.32.0.html"
+    assert row["scores"]["chat"] == {
         "emoji": "whole",
         "plain": ["silent", "content: <script>alert(1)</script>"],
     }
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_publish_to_an_impossible_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(LabError, match="the pages cannot be written"):
         publish(RUNS, SCRIPTS, tmp_path / "file")

@@ -19,7 +19,7 @@ from inspector.lab.model import SERVED_NAME
 from inspector.lab.paths import LabPaths, default_root
 from inspector.lab.process import ServerProcess
 from inspector.lab.recording import Target, record, server_version
-from inspector.lab.score import Outcome, score
+from inspector.lab.score import ScriptOutcome, score
 from inspector.lab.scripts import named
 from inspector.lab.server import ServerOptions
 from inspector.lab.session import LabSession
@@ -65,19 +65,17 @@ def chat(server: ServerProcess, text: str, **options: Any) -> dict[str, Any]:
     return answer
 
 
-def test_the_server_says_which_release_it_is(server: ServerProcess) -> None:
+def test_server_version(server: ServerProcess) -> None:
     assert server_version(server.base_url) == NEWEST
 
 
-def test_every_script_was_asked_on_every_endpoint(captures: dict[Target, Capture]) -> None:
+def test_all_targets_are_recorded(captures: dict[Target, Capture]) -> None:
     assert {target.endpoint for target in captures} == set(scripts.ENDPOINTS)
     assert {target.script.name for target in captures} == set(SLICE)
 
 
 @pytest.mark.parametrize("name", SLICE)
-def test_the_model_samples_exactly_the_tokens_of_the_script(
-    captures: dict[Target, Capture], name: str
-) -> None:
+def test_sampled_tokens_are_those_of_the_script(captures: dict[Target, Capture], name: str) -> None:
     streams = [
         read(capture).choice.tokens.ids
         for target, capture in captures.items()
@@ -87,7 +85,7 @@ def test_the_model_samples_exactly_the_tokens_of_the_script(
 
 
 @pytest.mark.parametrize("name", SLICE)
-def test_the_outcome_is_the_one_of_the_shipped_matrix(captures: dict[Target, Capture], name: str) -> None:
+def test_outcomes_are_those_of_the_built_in_matrix(captures: dict[Target, Capture], name: str) -> None:
     outcomes = {
         target.endpoint: score(target.script, capture)
         for target, capture in captures.items()
@@ -95,33 +93,36 @@ def test_the_outcome_is_the_one_of_the_shipped_matrix(captures: dict[Target, Cap
     }
     for endpoint, scored in outcomes.items():
         lost = name in SILENT and endpoint is not Endpoint.COMPLETIONS
-        assert scored.outcome is (Outcome.SILENT if lost else Outcome.WHOLE), (endpoint, scored)
+        assert scored.outcome is (ScriptOutcome.SILENT if lost else ScriptOutcome.COMPLETE), (
+            endpoint,
+            scored,
+        )
 
 
-def test_a_request_without_a_script_gets_a_short_valid_answer(server: ServerProcess) -> None:
+def test_prompt_without_script(server: ServerProcess) -> None:
     message = chat(server, "Hello?")["choices"][0]["message"]
     assert message["content"] == "Hello from the lab."
     assert message["reasoning"] == "No script was named."
 
 
-def test_an_unknown_script_says_so(server: ServerProcess) -> None:
+def test_prompt_with_unknown_script(server: ServerProcess) -> None:
     message = chat(server, "[[script no_such_thing]]")["choices"][0]["message"]
     assert message["content"] == "The lab has no script called no_such_thing."
 
 
-def test_token_ids_may_stand_in_the_prompt(server: ServerProcess) -> None:
+def test_prompt_with_token_ids(server: ServerProcess) -> None:
     message = chat(server, "[[tokens 200005 17196 200008 13225 200002]]")["choices"][0]["message"]
     assert message["content"] == "Hello"
 
 
-def test_several_choices_of_one_request_follow_the_script_each(server: ServerProcess) -> None:
+def test_each_choice_follows_the_script(server: ServerProcess) -> None:
     answer = chat(server, "[[script final_only]]", n=3, temperature=1.0)
     assert [choice["message"]["content"] for choice in answer["choices"]] == [
         "Paris is the capital of France."
     ] * 3
 
 
-def test_cached_prefixes_and_full_batches_do_not_mix_scripts_up(server: ServerProcess) -> None:
+def test_scripts_under_prefix_cache_and_full_batches(server: ServerProcess) -> None:
     # The same long prefix before different markers: all but the first are answered from the cache.
     prefix = "The same words again and again. " * 60
     names = ["final_only", "hostile_text", "json_answer", "right_to_left"] * 4

@@ -4,28 +4,30 @@ from collections import Counter
 
 import pytest
 
-from inspector.lab.reconstructions import Grade, Told, grade, run_reconstructions
+from inspector.lab.reconstructions import Grade, MessageSource, grade, run_reconstructions
 from inspector.lab.results import all_runs
 from inspector.protocol.harmony.reconstruction import reconstruct
 from inspector.protocol.harmony.spelling import ReportedMessage as Message
 
-FLOORS = {Told.MESSAGES: 995, Told.ITEMS: 675}
+FLOORS = {MessageSource.MESSAGES: 995, MessageSource.ITEMS: 675}
 """Captures whose ids are all right; `python -m bench.responses` counts them."""
 
 
-@pytest.mark.parametrize("told", Told)
-def test_reconstructed_tokens_are_those_sampled_or_it_says_that_it_cannot_know(told: Told) -> None:
-    found = [one for run in all_runs() for one in run_reconstructions(run, told)]
-    wrong = [(one.run.name, one.script.name) for one in found if one.grade is Grade.WRONG]
+@pytest.mark.parametrize("source", MessageSource)
+def test_no_reconstruction_is_wrong_where_certain(source: MessageSource) -> None:
+    reconstructions = [graded for run in all_runs() for graded in run_reconstructions(run, source)]
+    wrong = [
+        (graded.run.name, graded.script.name) for graded in reconstructions if graded.grade is Grade.WRONG
+    ]
     assert wrong == []
-    assert Counter(one.grade for one in found)[Grade.EXACT] >= FLOORS[told]
+    assert Counter(graded.grade for graded in reconstructions)[Grade.EXACT] >= FLOORS[source]
 
 
-def test_a_wrong_id_is_graded_as_wrong() -> None:
-    told = Message(text="Hello.", channels=("final",))
-    found = reconstruct([[told]], total=len(reconstruct([[told]], total=None).ids))
-    assert grade(found, found.ids) is Grade.EXACT
-    assert grade(found, (*found.ids[:-1], 0)) is Grade.BUT_FOR_STOP
-    assert grade(found, (0, *found.ids[1:])) is Grade.WRONG
-    assert grade(found, found.ids[1:]) is Grade.WRONG
-    assert grade(None, found.ids) is Grade.CANNOT_KNOW
+def test_grade() -> None:
+    message = Message(text="Hello.", channels=("final",))
+    reconstruction = reconstruct([[message]], total=len(reconstruct([[message]], total=None).ids))
+    assert grade(reconstruction, reconstruction.ids) is Grade.EXACT
+    assert grade(reconstruction, (*reconstruction.ids[:-1], 0)) is Grade.BUT_FOR_STOP
+    assert grade(reconstruction, (0, *reconstruction.ids[1:])) is Grade.WRONG
+    assert grade(reconstruction, reconstruction.ids[1:]) is Grade.WRONG
+    assert grade(None, reconstruction.ids) is Grade.CANNOT_KNOW

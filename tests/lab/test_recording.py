@@ -28,7 +28,7 @@ def kept_from(answers: dict[str, Answer], targets: list[Target]) -> dict[Target,
     return kept
 
 
-def test_an_answer_is_kept_word_for_word_with_what_is_known_of_the_lab() -> None:
+def test_record_keeps_the_stream_and_the_lab_header() -> None:
     target = Target(Endpoint.CHAT, PLAIN)
     capture = kept_from({CHAT: hello}, [target])[target]
     assert [event.data for event in capture.events] == [
@@ -47,26 +47,26 @@ def test_an_answer_is_kept_word_for_word_with_what_is_known_of_the_lab() -> None
     assert not capture.end.cut
 
 
-def test_each_endpoint_is_asked_in_its_own_shape() -> None:
+def test_record_sends_each_endpoint_its_body() -> None:
     with raw_server({}) as server:
         targets = [Target(endpoint, TOOL) for endpoint in TOOL.endpoints]
         record(server.address, targets, stream_interval=1, keep=lambda _target, _capture: None)
-        asked = {one.path: one.body for one in server.asked if one.body}
-    assert asked[CHAT]["tools"][0]["function"]["name"] == "get_weather"
-    assert asked["/v1/responses"]["tools"][0]["name"] == "get_weather"
-    assert asked["/v1/responses"]["input"].endswith("[[script tool_call]]")
-    assert asked["/v1/completions"]["prompt"][-2:] == [200006, 173781]
-    assert asked["/v1/completions"]["skip_special_tokens"] is False
+        bodies = {request.path: request.body for request in server.asked if request.body}
+    assert bodies[CHAT]["tools"][0]["function"]["name"] == "get_weather"
+    assert bodies["/v1/responses"]["tools"][0]["name"] == "get_weather"
+    assert bodies["/v1/responses"]["input"].endswith("[[script tool_call]]")
+    assert bodies["/v1/completions"]["prompt"][-2:] == [200006, 173781]
+    assert bodies["/v1/completions"]["skip_special_tokens"] is False
 
 
-def test_an_unstreamed_answer_is_one_body() -> None:
+def test_record_unstreamed_response() -> None:
     target = Target(Endpoint.RESPONSES, TURN)
     body: dict[str, Answer] = {"/v1/responses": lambda _: [page(200, '{"output": []}', "application/json")]}
     [event] = kept_from(body, [target])[target].events
     assert (event.kind, event.data) == (EventKind.BODY, '{"output": []}')
 
 
-def test_a_connection_that_breaks_off_is_kept_as_cut() -> None:
+def test_record_broken_connection() -> None:
     target = Target(Endpoint.CHAT, PLAIN)
     broken: dict[str, Answer] = {CHAT: lambda _: stream([sse({"choices": []})], end=False)}
     capture = kept_from(broken, [target])[target]
@@ -76,7 +76,7 @@ def test_a_connection_that_breaks_off_is_kept_as_cut() -> None:
     assert "peer closed connection" in capture.end.detail
 
 
-def test_a_refused_request_is_kept_with_its_status() -> None:
+def test_record_http_error() -> None:
     target = Target(Endpoint.CHAT, PLAIN)
     refused: dict[str, Answer] = {
         CHAT: lambda _: [page(500, '{"error": {"message": "boom"}}', "application/json")]
@@ -86,7 +86,7 @@ def test_a_refused_request_is_kept_with_its_status() -> None:
     assert capture.events[0].kind is EventKind.BODY
 
 
-def test_an_interruption_keeps_what_came_before_it() -> None:
+def test_record_interrupted_keeps_finished_captures() -> None:
     kept: list[str] = []
 
     def keep(target: Target, _capture: Capture) -> None:
@@ -98,11 +98,11 @@ def test_an_interruption_keeps_what_came_before_it() -> None:
     with raw_server({CHAT: hello}) as server:
         with pytest.raises(KeyboardInterrupt):
             record(server.address, targets, stream_interval=1, keep=keep, jobs=2)
-        asked = len(server.bodies(CHAT))
+        sent = len(server.bodies(CHAT))
     assert len(kept) == 3
-    assert asked < len(targets)
+    assert sent < len(targets)
 
 
-def test_a_server_that_is_gone_is_told() -> None:
+def test_record_without_server() -> None:
     with pytest.raises(LabError, match="does not return a vLLM version"):
         server_version(f"http://127.0.0.1:{free_port()}")

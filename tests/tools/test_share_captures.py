@@ -6,7 +6,7 @@ from pathlib import Path
 
 from inspector.capture.capture import Capture, End, Endpoint, Event, Header
 from inspector.lab.matrix import rescore
-from inspector.lab.results import Shelf, capture_of, captures_of, load_runs
+from inspector.lab.results import RunFiles, capture_of, captures_of, load_runs
 from inspector.lab.scripts import named
 from tools.share_captures import share, stream_digest
 
@@ -39,7 +39,7 @@ def test_ids_and_times_do_not_tell_streams_apart_and_everything_else_does() -> N
 
 def test_an_equal_stream_is_stored_once_and_opens_as_the_other_release_s(tmp_path: Path) -> None:
     for number, version in enumerate(("0.31.0", "0.32.0", "0.33.0"), start=1):
-        shelf = Shelf(tmp_path / "from", "vllm-frontend", version, "ragged")
+        shelf = RunFiles(tmp_path / "from", "vllm-frontend", version, "ragged")
         shelf.keep(Endpoint.CHAT, "plain", recorded(version, number, "Ho" if number == 1 else "Hi"))
         rescore(shelf)
         shelf.pack()
@@ -61,12 +61,12 @@ def test_an_equal_stream_is_stored_once_and_opens_as_the_other_release_s(tmp_pat
 
 def test_scores_of_shared_streams_can_be_computed_again(tmp_path: Path) -> None:
     for number, version in enumerate(("0.32.0", "0.33.0"), start=1):
-        shelf = Shelf(tmp_path / "from", "vllm-rs", version, 1)
+        shelf = RunFiles(tmp_path / "from", "vllm-rs", version, 1)
         shelf.keep(Endpoint.CHAT, "plain", recorded(version, number))
         rescore(shelf)
         shelf.pack()
     share(tmp_path / "from", tmp_path / "to")
     before = load_runs(tmp_path / "to")[1]
-    again = rescore(Shelf(tmp_path / "to", "vllm-rs", "0.33.0", 1))
+    again = rescore(RunFiles(tmp_path / "to", "vllm-rs", "0.33.0", 1))
     assert again.scores == before.scores
     assert again.kept_in == before.kept_in

@@ -91,19 +91,19 @@ class ScriptedSampling(LogitsProcessor):  # type: ignore[misc]
     def tokens_for(self, prompt_ids: Sequence[int]) -> list[int] | None:
         """Return the tokens that the answer to this prompt must have, None to leave the model alone."""
         text = self.encoding.decode(list(prompt_ids))
-        found = list(MARKER.finditer(text))
-        if not found:
+        markers = list(MARKER.finditer(text))
+        if not markers:
             return (
                 None if self.answers_alone else self.sentence("No script was named.", "Hello from the lab.")
             )
-        name, ids = found[-1].groups()
+        name, ids = markers[-1].groups()
         if ids:
             turns = [[int(token) for token in ids.split()]]
         elif name in self.scripts:
             turns = self.scripts[name]
         else:
             return self.sentence("Unknown script.", f"The lab has no script called {name}.")
-        return turns[min(self.turn(text[found[-1].end() :]), len(turns) - 1)]
+        return turns[min(self.turn(text[markers[-1].end() :]), len(turns) - 1)]
 
     def turn(self, after: str) -> int:
         """Count the calls, or the tools' outputs where a server forgot the calls, since the marker."""

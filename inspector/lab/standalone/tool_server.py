@@ -120,7 +120,7 @@ async def serve(ports: dict[str, int]) -> None:
         uvicorn.Server(uvicorn.Config(application(name), host="127.0.0.1", port=port, log_level="warning"))
         for name, port in ports.items()
     ]
-    await asyncio.gather(*(one.serve() for one in servers))
+    await asyncio.gather(*(server.serve() for server in servers))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Start the engine: `python -m inspector.lab.standin`; the lab does, with the two packages on its path."""
+"""`python -m inspector.lab.standin`: the engine's process, which the lab starts."""
 
 import json
 import sys
@@ -25,24 +25,24 @@ def main() -> int:
     parser.add_argument("--pace-ms", type=float, default=2.0)
     parser.add_argument("--together", action="store_true", help="paced streams step at the same moments")
     parser.add_argument("--hello-s", type=float, default=300.0)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     try:
-        # Here, so that a missing package is one line too.
-        from inspector.lab.standin.engine import Engine, Options  # noqa: PLC0415
+        # Imported here so that a missing package is reported in one line.
+        from inspector.lab.standin.engine import Options, StandinEngine  # noqa: PLC0415
 
         options = Options(
-            release=asked.release,
-            port=asked.port,
-            layouts=layouts_of(asked.layouts.read_text(encoding="utf-8"), release=asked.release),
-            scripts=json.loads(asked.scripts.read_text(encoding="utf-8")),
-            schedule=schedule_of(asked.steps),
-            log=asked.log,
-            acks=asked.acks,
-            pace_ms=asked.pace_ms,
-            together=asked.together,
-            hello_s=asked.hello_s,
+            release=arguments.release,
+            port=arguments.port,
+            layouts=layouts_of(arguments.layouts.read_text(encoding="utf-8"), release=arguments.release),
+            scripts=json.loads(arguments.scripts.read_text(encoding="utf-8")),
+            schedule=schedule_of(arguments.steps),
+            log=arguments.log,
+            acks=arguments.acks,
+            pace_ms=arguments.pace_ms,
+            together=arguments.together,
+            hello_s=arguments.hello_s,
         )
-        Engine(options).run()
+        StandinEngine(options).run()
     except (LabError, OSError, ValueError, ImportError) as error:
         sys.stderr.write(f"{type(error).__name__}: {error}\n")
         return 1

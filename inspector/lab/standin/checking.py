@@ -1,8 +1,8 @@
-"""Whether a recorded stream was cut into the steps that were asked for, by the engine's log and the wire.
+"""Check by the engine's log and the wire that a recorded stream followed its schedule.
 
-A verdict about a release rests on the condition under which its stream was made. Three things are compared:
-the steps that the engine sent with those of the schedule, what the API server's code took at a time with what
-was sent, and the token ids of each event with the ids of a step. A stream that fails is not scored.
+Otherwise the stream says nothing about the release under that condition, and is not scored. Compared are the
+steps of the engine with the schedule, the sizes that the API server took with those that were sent, and the
+token IDs of each event with those of a step.
 """
 
 import json
@@ -17,17 +17,17 @@ from inspector.protocol.wire.endpoints import spec_of
 
 
 def chunking_fault(engine: EngineProcess, capture: Capture, schedule: str) -> str | None:
-    """Why no verdict may rest on a stream; None when its steps were those asked for."""
+    """Why a stream cannot be scored; None if it followed the schedule."""
     if not capture.header.request.get("stream") or (capture.header.status or 0) >= 400:
         return None
-    own = request_id_of(capture)
-    if own is None:
+    server_id = request_id_of(capture)
+    if server_id is None:
         return None if not capture.events else "no event says the request's id"
-    served = engine.served(own)
+    served = engine.served(server_id)
     if not served:
-        return f"the engine's log has no stream {own}"
-    for one in served:
-        if fault := _steps_fault(one, schedule):
+        return f"the engine's log has no stream {server_id}"
+    for request in served:
+        if fault := _steps_fault(request, schedule):
             return fault
     if len(served) == 1 and spec_of(capture.header.endpoint).carries_ids:
         return _wire_fault(capture, served[0].steps)
@@ -35,17 +35,17 @@ def chunking_fault(engine: EngineProcess, capture: Capture, schedule: str) -> st
 
 
 def request_id_of(capture: Capture) -> str | None:
-    """The server's own id of a request, with which the engine's id of it begins."""
+    """The server's ID of a request, which the engine's ID contains."""
     for event in capture.events:
         if event.kind is not EventKind.SSE:
             continue
         try:
             chunk = json.loads(event.data)
-            found = chunk.get("id") or chunk["response"]["id"]
+            request_id = chunk.get("id") or chunk["response"]["id"]
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
-        if isinstance(found, str):
-            return found
+        if isinstance(request_id, str):
+            return request_id
     return None
 
 
@@ -53,17 +53,17 @@ def _steps_fault(served: Served, schedule: str) -> str | None:
     sent = [len(step) for step in served.steps]
     if served.schedule != schedule:
         return f"the engine followed the schedule {served.schedule}, not {schedule}"
-    asked = list(islice(schedule_of(schedule).sizes(), len(sent)))
-    if sent[:-1] != asked[:-1] or (sent and sent[-1] > asked[-1]):
-        return f"the engine sent steps of {_shown(sent)} tokens instead of {_shown(asked)}"
+    scheduled = list(islice(schedule_of(schedule).sizes(), len(sent)))
+    if sent[:-1] != scheduled[:-1] or (sent and sent[-1] > scheduled[-1]):
+        return f"the engine sent steps of {_listed(sent)} tokens instead of {_listed(scheduled)}"
     taken = list(served.taken) if served.taken is not None else None
     if taken is not None and taken != sent[: len(taken)]:
-        return f"the server took {_shown(taken)} tokens at a time instead of {_shown(sent)}"
+        return f"the server took {_listed(taken)} tokens at a time instead of {_listed(sent)}"
     return None
 
 
 def _wire_fault(capture: Capture, steps: Sequence[Sequence[int]]) -> str | None:
-    """Each event's ids must be those of one step; a server may leave out steps without text."""
+    """Each event must have the IDs of one step; servers may skip steps without text."""
     tokens = read(capture).choice.tokens
     events: dict[int, list[int]] = {}
     for token_id, event in zip(tokens.ids, tokens.events, strict=True):
@@ -75,5 +75,5 @@ def _wire_fault(capture: Capture, steps: Sequence[Sequence[int]]) -> str | None:
     return None
 
 
-def _shown(sizes: Sequence[int]) -> str:
+def _listed(sizes: Sequence[int]) -> str:
     return ", ".join(map(str, sizes[:12])) + (", …" if len(sizes) > 12 else "")

@@ -1,9 +1,9 @@
 """The engine's process: sockets, requests, steps, log. Needs pyzmq and msgspec; run it with `__main__`.
 
-Two ways to advance. `acks`: the next step of a stream is sent when the API server has taken the last one,
-which `standin_plugin` tells from inside that process; so no two steps are merged, and verdicts rest on the
-steps asked for. `pace`: a step every few milliseconds, whether taken or not; for a server that has no place
-for a plugin (Rust), and for load, where all streams step together, as in the batch of a real engine.
+Two modes. `acks`: the next step of a stream is sent when the API server has taken the last one, as
+`standin_plugin` reports from inside that process; so steps are never merged. `pace`: a step every few
+milliseconds, taken or not; for servers without plugins (Rust), and for load, where all streams step together,
+as in the batch of a real engine.
 """
 
 import json
@@ -20,16 +20,16 @@ import msgspec
 import zmq
 
 from inspector.capture.errors import LabError
-from inspector.lab.standin.answers import answer_to
 from inspector.lab.standin.generation import Generation, generation_of
 from inspector.lab.standin.layouts import Layouts
+from inspector.lab.standin.replies import reply_to
 from inspector.lab.standin.steps import Schedule, schedule_of
 
 UNTAKEN_S: Final = 2.0
-"""After this long a step counts as one that the API server will not take, and the rest is sent at once.
+"""Seconds after which a step counts as not taken by the API server, and the rest is sent without waiting.
 
-Some releases drop a broken stream without telling the engine. Were the server only slow, it would merge what
-comes now, and the log would show it.
+Some releases drop a broken stream without a message to the engine. A server that is only slow merges the
+rest, which the log shows.
 """
 
 _IDENTITY: Final = (0).to_bytes(2, "little")
@@ -40,41 +40,41 @@ _ANSWERS: Final[Mapping[str, Any]] = {"get_supported_tasks": ["generate"], "is_s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What the process is started with."""
+    """The options of the process."""
 
     release: str
     port: int
-    """Where the API server waits for engines."""
+    """The API server's port for engines."""
     layouts: Layouts
     scripts: Mapping[str, Sequence[Sequence[int]]]
     schedule: Schedule
     log: Path
     acks: Path | None
-    """The socket on which the plugin tells what was taken; None to pace."""
+    """The socket for the plugin's acknowledgements; None for paced steps."""
     pace_ms: float = 2.0
     together: bool = False
-    """Whether paced streams step at the same moments, in one message."""
+    """Whether paced streams step at the same times, in one message."""
     max_model_len: int = 4096
     hello_s: float = 300.0
 
 
 @dataclass(slots=True)
 class _Request:
-    made: Generation
-    asked: str
-    """The schedule's own words."""
+    generation: Generation
+    schedule: str
+    """The schedule as text."""
     due: float | None = None
-    """When the next step is sent; None while the last one is not taken."""
+    """When the next step is sent; None until the last one is taken."""
     late: float = 0.0
-    """When the last step counts as not taken."""
+    """When the last step starts to count as not taken."""
     taken: list[int] = field(default_factory=list)
-    """Sizes that the API server took at a time."""
+    """Token counts that the API server took at a time."""
     untaken: bool = False
-    """Whether it stopped taking."""
+    """Whether it stopped taking steps."""
 
 
-class Engine:
-    """One engine; `run` returns when the program that started it has gone."""
+class StandinEngine:
+    """One engine; `run` returns when its standard input is closed."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -89,7 +89,7 @@ class Engine:
         self._log: TextIO = options.log.open("a", encoding="utf-8")
 
     def run(self) -> None:
-        """Connect, then serve; raises LabError when no API server answers."""
+        """Connect, then serve; raises LabError if no API server answers."""
         inputs = self._connect()
         if self._options.acks:
             self._acks = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -103,14 +103,14 @@ class Engine:
                 if ready in inputs:
                     self._receive(inputs[inputs.index(ready)])
                 elif ready == sys.stdin.fileno():
-                    if not self._told():
+                    if not self._read_command():
                         return
                 else:
                     self._acknowledged()
             self._advance()
 
     def _connect(self) -> list[Any]:
-        """The handshake; returns the sockets on which requests come."""
+        """Perform the handshake; returns the sockets for requests."""
         options = self._options
         hello = self._context.socket(zmq.DEALER)
         hello.setsockopt(zmq.IDENTITY, _IDENTITY)
@@ -126,7 +126,7 @@ class Engine:
                     "it failed to start (see the end of its log), or its handshake differs; a "
                     "neighbouring release tells the two apart"
                 )
-            if _gone():
+            if _orphaned():
                 sys.exit(0)
         addresses = self._decode(hello.recv())["addresses"]
         ready = options.layouts.ready_payload(
@@ -147,12 +147,12 @@ class Engine:
         )
         inputs = []
         for address in addresses["inputs"]:
-            one = self._context.socket(zmq.DEALER)
-            one.setsockopt(zmq.IDENTITY, _IDENTITY)
-            one.connect(address)
-            one.send(self._encode(ready) if ready else b"")
-            self._poller.register(one, zmq.POLLIN)
-            inputs.append(one)
+            requests_socket = self._context.socket(zmq.DEALER)
+            requests_socket.setsockopt(zmq.IDENTITY, _IDENTITY)
+            requests_socket.connect(address)
+            requests_socket.send(self._encode(ready) if ready else b"")
+            self._poller.register(requests_socket, zmq.POLLIN)
+            inputs.append(requests_socket)
         for address in addresses["outputs"]:
             out = self._context.socket(zmq.PUSH)
             out.setsockopt(zmq.LINGER, 4000)
@@ -168,8 +168,8 @@ class Engine:
             self._add(self._decode(frames[0]))
         elif kind == _ABORT:
             for request_id in self._decode(frames[0]):
-                if (gone := self._requests.pop(request_id, None)) is not None:
-                    self._write(gone, "aborted by the API server")
+                if (aborted := self._requests.pop(request_id, None)) is not None:
+                    self._write(aborted, "aborted by the API server")
         elif kind == _UTILITY:
             client, call_id, method, *_ = self._decode(frames[0])
             answer = [call_id, None, [None, _ANSWERS.get(method)]]
@@ -180,9 +180,9 @@ class Engine:
 
     def _add(self, row: Sequence[Any]) -> None:
         layout = self._options.layouts.request
-        answer = answer_to(layout.value(row, "prompt_token_ids") or (), self._options.scripts)
+        answer = reply_to(layout.value(row, "prompt_token_ids") or (), self._options.scripts)
         schedule = answer.schedule or self._schedule
-        made = generation_of(
+        generation = generation_of(
             row,
             layout,
             tokens=answer.tokens,
@@ -190,80 +190,80 @@ class Engine:
             schedule=schedule,
             max_model_len=self._options.max_model_len,
         )
-        due = self._tick(time.monotonic() + made.wait_ms() / 1000)
-        self._requests[made.request_id] = _Request(made, schedule.text, due=due)
+        due = self._tick(time.monotonic() + generation.wait_ms() / 1000)
+        self._requests[generation.request_id] = _Request(generation, schedule.text, due=due)
 
     def _advance(self) -> None:
-        """Send what is due, one message for each API server."""
+        """Send the steps that are due, one message per API server."""
         now = time.monotonic()
         rows: dict[int, list[list[Any]]] = {}
         finished: dict[int, list[str]] = {}
         for request in list(self._requests.values()):
-            made = request.made
+            generation = request.generation
             if request.due is None and now >= request.late:
-                if made.finish is not None:
+                if generation.finish is not None:
                     self._close(request)
                     continue
                 request.due, request.untaken = now, True
             if request.due is None or now < request.due:
                 continue
-            if made.dies():
+            if generation.dies():
                 self._die()
-            step = made.next_step()
-            rows.setdefault(made.client, []).append(
+            step = generation.next_step()
+            rows.setdefault(generation.client, []).append(
                 self._options.layouts.output.row(
-                    request_id=made.request_id,
+                    request_id=generation.request_id,
                     new_token_ids=step.ids,
                     finish_reason=step.finish,
                     stop_reason=step.stop_reason,
                 )
             )
             if step.finish is not None:
-                finished.setdefault(made.client, []).append(made.request_id)
-            if self._acks is None or not made.streamed or request.untaken:
-                paced = made.streamed and not request.untaken
-                wait_ms = made.wait_ms() + (self._options.pace_ms if paced else 0)
+                finished.setdefault(generation.client, []).append(generation.request_id)
+            if self._acks is None or not generation.streamed or request.untaken:
+                paced = generation.streamed and not request.untaken
+                wait_ms = generation.wait_ms() + (self._options.pace_ms if paced else 0)
                 request.due = self._tick(now + wait_ms / 1000)
                 if step.finish is not None:
                     self._close(request)
             else:
                 request.due, request.late = None, now + UNTAKEN_S
-        for client, some in rows.items():
-            known: dict[str, Any] = {"finished_requests": finished[client]} if client in finished else {}
+        for client, outputs in rows.items():
+            optional: dict[str, Any] = {"finished_requests": finished[client]} if client in finished else {}
             message = self._options.layouts.outputs.row(
-                engine_index=0, outputs=some, timestamp=time.monotonic(), **known
+                engine_index=0, outputs=outputs, timestamp=time.monotonic(), **optional
             )
             self._outputs[client].send(self._encode(message))
 
     def _tick(self, due: float) -> float:
-        """When a step that is due is sent: with those of the other streams, where they step together."""
+        """When a step is sent: rounded to the common tick if streams step together."""
         pace = self._options.pace_ms / 1000
         return round(due / pace) * pace if self._options.together else due
 
     def _acknowledged(self) -> None:
-        """What the API server took: its request id and, for each choice, how many tokens at a time."""
+        """Read acknowledgements: the API server's request ID, and per choice the tokens that it took."""
         if self._acks is None:
             return
         while True:
             try:
-                told = json.loads(self._acks.recv(65536))
+                acknowledgement = json.loads(self._acks.recv(65536))
             except BlockingIOError:
                 return
-            for choice, size in told["taken"]:
-                request = self._find(told["id"], choice)
+            for choice, size in acknowledgement["taken"]:
+                request = self._find(acknowledgement["id"], choice)
                 if request is None:
                     continue
                 request.taken.append(size)
-                if sum(request.taken) < sum(map(len, request.made.steps)):
+                if sum(request.taken) < sum(map(len, request.generation.steps)):
                     continue
-                if request.made.finish is not None:
+                if request.generation.finish is not None:
                     self._close(request)
                 elif not request.untaken:
-                    request.due = time.monotonic() + request.made.wait_ms() / 1000
+                    request.due = time.monotonic() + request.generation.wait_ms() / 1000
 
-    def _find(self, told: str, choice: int) -> _Request | None:
-        """The request of a choice: the engine's id may have a choice before the server's, a suffix behind."""
-        for start in (f"{choice}_{told}", told):
+    def _find(self, server_id: str, choice: int) -> _Request | None:
+        """The request of a choice; the engine's ID may add the choice as prefix, and a suffix."""
+        for start in (f"{choice}_{server_id}", server_id):
             if start in self._requests:
                 return self._requests[start]
             for request_id, request in self._requests.items():
@@ -272,41 +272,41 @@ class Engine:
         return None
 
     def _close(self, request: _Request) -> None:
-        self._requests.pop(request.made.request_id, None)
-        finish = request.made.finish
+        self._requests.pop(request.generation.request_id, None)
+        finish = request.generation.finish
         self._write(request, finish.name.lower() if finish is not None else "")
 
     def _write(self, request: _Request, end: str) -> None:
-        """The log line of a request that is over."""
-        made = request.made
+        """Log a request that has ended."""
+        generation = request.generation
         line = {
-            "id": made.request_id,
-            "script": made.script,
-            "schedule": request.asked,
-            "streamed": made.streamed,
-            "steps": made.steps,
-            "taken": request.taken if self._acks is not None and made.streamed else None,
+            "id": generation.request_id,
+            "script": generation.script,
+            "schedule": request.schedule,
+            "streamed": generation.streamed,
+            "steps": generation.steps,
+            "taken": request.taken if self._acks is not None and generation.streamed else None,
             "end": end,
         }
         self._log.write(json.dumps(line) + "\n")
         self._log.flush()
 
-    def _told(self) -> bool:
-        """One line of the program that started the engine; False when it has gone."""
+    def _read_command(self) -> bool:
+        """Read one line from standard input; False at its end."""
         line = sys.stdin.readline()
         if not line:
             return False
-        told = json.loads(line)
-        self._schedule = schedule_of(told["steps"])
+        command = json.loads(line)
+        self._schedule = schedule_of(command["steps"])
         _say(steps=self._schedule.text)
         return True
 
     def _timeout_ms(self) -> float:
-        times = [one.late if one.due is None else one.due for one in self._requests.values()]
+        times = [request.late if request.due is None else request.due for request in self._requests.values()]
         return max(0.0, min(times) - time.monotonic()) * 1000 if times else 1000.0
 
     def _die(self) -> None:
-        """As an engine that failed: its last word to the API servers, and gone."""
+        """Fail as a real engine does: notify the API servers, then exit."""
         for out in self._outputs:
             out.send(_DEAD)
         self._context.destroy(linger=1000)
@@ -320,6 +320,6 @@ def _say(**words: Any) -> None:
     sys.stdout.flush()
 
 
-def _gone() -> bool:
-    """Whether the program that started the engine is no longer there."""
+def _orphaned() -> bool:
+    """Whether the program that started the engine has ended."""
     return os.getppid() == 1

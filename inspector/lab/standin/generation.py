@@ -1,8 +1,7 @@
-"""One request in the engine: which ids it samples, in steps, and when it ends. No sockets, no clock.
+"""One request in the engine: the tokens that it samples, in steps, and when it ends. No sockets, no clock.
 
-The rules of stopping are the engine's in vLLM too: end of text, the request's stop ids, the token budget and
-the length of the context; a step that meets one of them is cut behind the token. Stop strings are the API
-server's.
+It stops as vLLM's engine does: at the end token, a stop token of the request, the token budget or the context
+length; the step is cut after that token. Stop strings are the API server's task.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +10,7 @@ from enum import IntEnum
 from typing import Any, Final
 
 from inspector.lab.standin.layouts import Layout
-from inspector.lab.standin.steps import Happening, Schedule
+from inspector.lab.standin.steps import Schedule, StepEventKind
 from inspector.protocol.harmony.vocab import Marker
 
 _DEFAULT_MAX_TOKENS: Final = 16
@@ -19,7 +18,7 @@ _FINAL_ONLY: Final = 2
 
 
 class Finish(IntEnum):
-    """vLLM's numbers for the end of a request."""
+    """Finish reasons with vLLM's numbers."""
 
     STOP = 0
     LENGTH = 1
@@ -28,15 +27,15 @@ class Finish(IntEnum):
 
 
 _ENDS: Final = {
-    Happening.ABORT: Finish.ABORT,
-    Happening.LENGTH: Finish.LENGTH,
-    Happening.ERROR: Finish.ERROR,
+    StepEventKind.ABORT: Finish.ABORT,
+    StepEventKind.LENGTH: Finish.LENGTH,
+    StepEventKind.ERROR: Finish.ERROR,
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """What one step of the engine brings for one request."""
+class EngineStep:
+    """The output of one engine step for one request."""
 
     ids: tuple[int, ...]
     finish: Finish | None = None
@@ -45,15 +44,15 @@ class Step:
 
 @dataclass(slots=True, kw_only=True)
 class Generation:
-    """One request and how far it is."""
+    """One request and its progress."""
 
     request_id: str
     tokens: Sequence[int]
-    """What is sampled; after the last one the model would say return."""
+    """The tokens to sample; the return token follows the last one."""
     schedule: Schedule
     client: int = 0
     script: str = ""
-    """What the prompt asked for."""
+    """The script that the prompt names."""
     eos: int | None = Marker.RETURN.value
     stop_ids: frozenset[int] = frozenset()
     max_tokens: int = _DEFAULT_MAX_TOKENS
@@ -62,21 +61,21 @@ class Generation:
     """Tokens that the context leaves after the prompt."""
     streamed: bool = True
     steps: list[tuple[int, ...]] = field(default_factory=list)
-    """The steps that were made."""
+    """The steps so far."""
     finish: Finish | None = None
     _sizes: Iterator[int] | None = None
     _at: int = 0
 
     def wait_ms(self) -> int:
         """Milliseconds that the schedule waits before the next step."""
-        return sum(turn.ms for turn in self.schedule.at(len(self.steps) + 1))
+        return sum(event.ms for event in self.schedule.at(len(self.steps) + 1))
 
     def dies(self) -> bool:
         """Whether the engine dies before the next step."""
-        return any(turn.what is Happening.DIE for turn in self.schedule.at(len(self.steps) + 1))
+        return any(event.kind is StepEventKind.DIE for event in self.schedule.at(len(self.steps) + 1))
 
-    def next_step(self) -> Step:
-        """Make the next step."""
+    def next_step(self) -> EngineStep:
+        """Sample the next step."""
         if self._sizes is None:
             self._sizes = self.schedule.sizes()
         ids: list[int] = []
@@ -90,10 +89,10 @@ class Generation:
                 break
         self.steps.append(tuple(ids))
         if finish is None:
-            ends = [_ENDS[turn.what] for turn in self.schedule.at(len(self.steps)) if turn.what in _ENDS]
+            ends = [_ENDS[event.kind] for event in self.schedule.at(len(self.steps)) if event.kind in _ENDS]
             finish = ends[0] if ends else None
         self.finish = finish
-        return Step(tuple(ids), finish, stop_reason)
+        return EngineStep(tuple(ids), finish, stop_reason)
 
     def _ends(self, token_id: int) -> tuple[Finish | None, int | None]:
         if self._at >= self.min_tokens:
@@ -115,9 +114,9 @@ def generation_of(
     schedule: Schedule,
     max_model_len: int,
 ) -> Generation:
-    """A request as the API server sent it; what its parameters leave out has vLLM's default."""
+    """A request as the API server sent it; missing parameters have vLLM's defaults."""
     params: Mapping[str, Any] = layout.value(row, "sampling_params") or {}
-    # In the request's own field up to 0.14, among the parameters from 0.18.
+    # A field of the request up to 0.14, a sampling parameter from 0.18.
     eos = params.get("_eos_token_id", layout.value(row, "eos_token_id"))
     return Generation(
         request_id=str(layout.value(row, "request_id")),

@@ -1,10 +1,10 @@
-"""Installs what the stand-in needs: the API server of a release, Python or Rust, without GPU parts.
+"""Installs the API server of a release, Python or Rust, without GPU parts, for the stand-in engine.
 
-The official wheel is taken apart, its requirements are installed without what only a GPU uses, and one torch
-for the CPU serves all releases, as none of their compiled parts is loaded. uv makes the environments, with
-hard links into a cache of its own in the lab's folder, so that releases share what they have in common.
+The official wheel is unpacked, its requirements are installed without those that only a GPU uses, and one CPU
+build of torch serves all releases, as none of their compiled parts is loaded. uv makes the environments, with
+hard links into a cache in the lab's folder, so that releases share files.
 
-One installation at a time: a second one waits.
+Only one installation runs at a time; a second one waits.
 """
 
 import fcntl
@@ -26,8 +26,7 @@ from inspector.lab.install import Environment, Say, check_disk, installed, packa
 from inspector.lab.paths import LabPaths
 from inspector.lab.requirements import front_end_requirements
 from inspector.lab.standin.layouts import SOURCE, layouts_of
-from inspector.lab.standin.plugin import plugin_folder
-from inspector.lab.standin.wheel import Parts, parts_of, take_apart
+from inspector.lab.standin.wheel import Parts, parts_of, unpack
 
 FRONT_END: Final = "vllm-frontend"
 """An official wheel's Python API server in an environment without GPU parts."""
@@ -36,34 +35,44 @@ RUST: Final = "vllm-rs"
 """The Rust front end of an official wheel."""
 
 NEWEST_FRONT_END: Final = "0.33.0"
-"""The release whose front ends the tests run."""
+"""The release whose front ends the tests start."""
 
 OLDEST_FRONT_END: Final = "0.10.2"
-"""The first release that sends token ids."""
+"""The first release that sends token IDs."""
 
 ENGINE_REQUIREMENTS: Final = ("msgspec>=0.19,<1", "pyzmq>=26,<28")
-"""Of the engine's process: the codec and the sockets that vLLM itself uses, below the next major of each."""
+"""Packages of the engine's process: the codec and the sockets that vLLM itself uses."""
 
 UV: Final = "uv>=0.8,<1"
 
 TORCH: Final = "2.13.0"
-"""For all releases: the version need not match, as nothing that was compiled for another one is loaded."""
+"""Used for all releases: nothing that was compiled for another version is loaded."""
 
 LOOSENED: Final = ("certifi",)
-"""Requirements taken at any version: some releases ask for one that an index may not have yet."""
+"""Requirements without version bounds: some releases need a version that an index may not have yet."""
 
 OF_TORCH: Final = ("filelock", "fsspec", "jinja2", "networkx", "setuptools", "sympy", "typing-extensions")
-"""What torch imports; it is installed by itself, as the day that is asked for is often before its own."""
+"""Dependencies of torch, which is installed separately: it is often newer than the releases' cut-off date."""
 
 SETTLED_DAYS: Final = 7
-"""Requirements are those of the index this long after the wheel was built: what a user got then."""
+"""Requirements are resolved as of this many days after the wheel was built: what users got then."""
 
 NEEDED_BYTES: Final = {FRONT_END: 4 * 2**30, RUST: 2 * 2**30}
 
 BYTECODE: Final = {"PYTHONDONTWRITEBYTECODE": ""}
-"""Let an environment keep its compiled bytecode: otherwise every start compiles torch and vLLM again."""
+"""Keep compiled bytecode: otherwise every start compiles torch and vLLM again."""
 
 LAUNCHER: Final = Path(__file__).parents[1] / "standalone" / "launcher.py"
+
+_PLUGIN: Final = LAUNCHER.with_name("standin_plugin.py")
+
+_PLUGIN_ENTRY_POINTS: Final = """\
+[vllm.platform_plugins]
+harmony_lab = standin_plugin:platform
+
+[vllm.general_plugins]
+harmony_lab = standin_plugin:observe
+"""
 
 
 def prepare_official(
@@ -75,46 +84,45 @@ def prepare_official(
     say: Say = print,
     needed_bytes: int | None = None,
 ) -> Environment:
-    """Install one front end of one release, or go on where an earlier attempt stopped.
+    """Install one front end of one release, or resume an earlier attempt.
 
-    Raises `LabError` when the release, a requirement, its Rust binary or disk space is missing.
+    Raises LabError if the release, a requirement, its Rust binary or disk space is missing.
     """
     if ready := installed(paths, package, version):
         say(f"{package} {version}: already installed in {ready.path}")
         return ready
     check_disk(paths.root, NEEDED_BYTES[package] if needed_bytes is None else needed_bytes)
-    with _alone(paths, say):
+    with _install_lock(paths, say):
         if ready := installed(paths, package, version):
             return ready
         return _Installation(paths, package, version, python, say).run()
 
 
 def use_wheel(paths: LabPaths, wheel: Path) -> str:
-    """Take apart a wheel that is no release of the package index; returns the version to install it under.
+    """Unpack a wheel that is not on the package index; returns the version under which it is installed.
 
-    That is the wheel's version with a part of its hash, so that the same version built again is another one.
-    Raises LabError when the file is no wheel of vLLM.
+    The version ends in a part of the wheel's hash, so that a rebuild is another version. Raises LabError if
+    the file is not a vLLM wheel.
     """
-    found = re.fullmatch(r"vllm-([0-9][^-]*)-.+\.whl", wheel.name)
-    if found is None or not wheel.is_file():
+    match = re.fullmatch(r"vllm-([0-9][^-]*)-.+\.whl", wheel.name)
+    if match is None or not wheel.is_file():
         raise LabError(f"{wheel} is not a vLLM wheel; the name of one begins with vllm- and its version")
     with wheel.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()[:8]
-    version = f"{found[1]}{'.' if '+' in found[1] else '+'}w{digest}"
+    version = f"{match[1]}{'.' if '+' in match[1] else '+'}w{digest}"
     folder = paths.wheels / f"official-{version}"
     if parts_of(folder) is None:
         paths.wheels.mkdir(parents=True, exist_ok=True)
-        take_apart(wheel, folder)
+        unpack(wheel, folder)
     return version
 
 
 def use_source(paths: LabPaths, source: Path, *, over: str) -> str:
-    """Lay the Python files of a checkout over an installed release; returns the version to install it under.
+    """Combine an installed release with the Python files of a checkout; returns the version to install.
 
-    That is the release's version with a part of the hash of those files. What only the wheel has (generated
-    and compiled files, packages that it bundles) stays the release's, and so does a file that the checkout
-    deleted.
-    Raises LabError when the folder is no checkout of vLLM, or the release has not been installed.
+    The version ends in a part of the hash of those files. Files that only the wheel has (generated, compiled
+    or bundled ones, and those that the checkout deleted) stay those of the release. Raises LabError if the
+    folder is not a vLLM checkout, or the release is not installed.
     """
     package = source / "vllm"
     if not (package / "__init__.py").is_file() or not (source / SOURCE).is_file():
@@ -134,7 +142,9 @@ def use_source(paths: LabPaths, source: Path, *, over: str) -> str:
         shutil.copytree(release.folder, partial, copy_function=_link)
         for path in files:
             target = partial / "site" / path.relative_to(source)
-            target.unlink(missing_ok=True)  # not written into: it is the release's own file too
+            target.unlink(
+                missing_ok=True
+            )  # a hard link to the release's own file: replace it, do not write into it
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
         partial.rename(folder)
@@ -146,8 +156,21 @@ def engine_path(paths: LabPaths) -> Path:
     return paths.root / "engine-packages" / f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 
+def plugin_folder(paths: LabPaths) -> Path:
+    """Write the lab's two vLLM plugins to a folder for PYTHONPATH, and return it; nothing is installed."""
+    folder = paths.root / "plugin"
+    metadata = folder / "harmony_lab_plugin-1.dist-info"
+    metadata.mkdir(parents=True, exist_ok=True)
+    (metadata / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: harmony-lab-plugin\nVersion: 1\n", "utf-8"
+    )
+    (metadata / "entry_points.txt").write_text(_PLUGIN_ENTRY_POINTS, encoding="utf-8")
+    shutil.copyfile(_PLUGIN, folder / _PLUGIN.name)
+    return folder
+
+
 @contextmanager
-def _alone(paths: LabPaths, say: Say) -> Iterator[None]:
+def _install_lock(paths: LabPaths, say: Say) -> Iterator[None]:
     paths.root.mkdir(parents=True, exist_ok=True)
     with (paths.root / "install.lock").open("w", encoding="utf-8") as lock:
         try:
@@ -159,7 +182,7 @@ def _alone(paths: LabPaths, say: Say) -> Iterator[None]:
 
 
 class _Installation:
-    """One front end on its way into the lab's folder; what an earlier attempt left is used."""
+    """The steps of one installation; each one skips what an earlier attempt finished."""
 
     def __init__(self, paths: LabPaths, package: str, version: str, python: str, say: Say) -> None:
         self._paths, self._package, self._version = paths, package, version
@@ -175,7 +198,7 @@ class _Installation:
         self._make_tools()
         self._install_engine()
         parts = self._wheel()
-        # Before anything large is installed: a release whose protocol is another one stops here.
+        # Fails here for an unknown protocol, before anything large is installed.
         layouts_of(parts.layouts.read_text(encoding="utf-8"), release=self._version)
         environment = self._rust(parts) if self._package == RUST else self._front_end(parts)
         self._step(f"installed in {self._path}")
@@ -185,7 +208,7 @@ class _Installation:
         self._say(f"{self._package} {self._version} [{time.monotonic() - self._started:4.0f} s] {text}")
 
     def _make_tools(self) -> None:
-        """Pip and uv of the lab's own."""
+        """Install the lab's own pip and uv."""
         if (self._tools / "uv").exists():
             return
         self._step("installing uv into the lab's folder")
@@ -215,7 +238,7 @@ class _Installation:
             f"no wheel of vllm {self._version} for this platform and Python version",
         )
         self._step("taking it apart")
-        parts = take_apart(next(downloads.glob("vllm-*.whl")), folder)
+        parts = unpack(next(downloads.glob("vllm-*.whl")), folder)
         shutil.rmtree(downloads)
         return parts
 
@@ -246,14 +269,16 @@ class _Installation:
         return write_record(self._path, FRONT_END, self._version, packages_of(str(interpreter)))
 
     def _install_requirements(self, interpreter: Path, parts: Parts) -> None:
-        asked = Parser().parsestr(parts.metadata.read_text(encoding="utf-8")).get_all("Requires-Dist") or []
-        needed, left_out = front_end_requirements([str(line) for line in asked], version=self._version)
+        dependencies = (
+            Parser().parsestr(parts.metadata.read_text(encoding="utf-8")).get_all("Requires-Dist") or []
+        )
+        needed, left_out = front_end_requirements([str(line) for line in dependencies], version=self._version)
         requirements, overrides = self._path / "requirements.txt", self._path / "overrides.txt"
         requirements.write_text("\n".join([*needed, *OF_TORCH]) + "\n", encoding="utf-8")
-        # A marker that never holds takes a package out wherever it is asked for.
+        # An override with a marker that is never true removes a package from all requirements.
         never = [f"{name}; python_version < '3'" for name in (*left_out, "torch")]
         overrides.write_text("\n".join([*never, *LOOSENED]) + "\n", encoding="utf-8")
-        # As they were then: later majors of openai, fastapi or transformers break older releases.
+        # As of then: later major versions of openai, fastapi or transformers break older releases.
         until = parts.built + timedelta(days=SETTLED_DAYS)
         self._step(
             f"installing {len(needed)} requirements as of {until}; "
@@ -278,13 +303,13 @@ class _Installation:
 
 
 def _torch_folders() -> list[str]:
-    """Folders among pip's sources with a CPU build of the torch that is asked for; uv does not know them."""
+    """Folders of PIP_FIND_LINKS with a CPU build of TORCH; uv does not read that variable."""
     named = os.environ.get("PIP_FIND_LINKS", "").split()
     return [folder for folder in named if any(Path(folder).glob(f"torch-{TORCH}+cpu-*.whl"))]
 
 
 def _link(source: str | Path, target: str | Path) -> None:
-    """The same file in a second place; a copy where the disk has no hard links."""
+    """Hard-link a file; copy it if the disk has no hard links."""
     if Path(target).exists():
         return
     Path(target).parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""The order and the defaults of vLLM's messages, read from the release's own source without importing it.
+"""The field order and defaults of vLLM's messages, parsed from the release's source without importing it.
 
-The structs that API server and engine exchange are arrays: a field is known by its place, and places move
-between releases. The wheel's `vllm/v1/engine/__init__.py` says them.
+API server and engine exchange structs as arrays: a field is identified by its position, which changes between
+releases. The structs are in the wheel's `vllm/v1/engine/__init__.py`.
 """
 
 import ast
@@ -12,14 +12,14 @@ from typing import Any, Final
 from inspector.capture.errors import LabError
 
 SOURCE: Final = "vllm/v1/engine/__init__.py"
-"""The file, inside a wheel."""
+"""The path inside a wheel."""
 
 _NEEDED: Final[Mapping[str, Sequence[str]]] = {
     "EngineCoreRequest": ("request_id", "prompt_token_ids", "sampling_params"),
     "EngineCoreOutput": ("request_id", "new_token_ids", "finish_reason", "stop_reason"),
     "EngineCoreOutputs": ("engine_index", "outputs", "timestamp", "utility_output"),
 }
-"""Structs and their fields without which the engine cannot serve."""
+"""Structs and fields that the engine needs."""
 
 _READY: Final = "EngineCoreReadyResponse"
 
@@ -28,17 +28,17 @@ _EMPTY: Final[Mapping[str, Any]] = {"int": 0, "float": 0.0, "str": "", "bool": F
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """One struct: the fields in their order, with the annotation and the default of each."""
+    """One struct: its fields in order, with annotation and default."""
 
     name: str
     fields: Mapping[str, tuple[str, Any]]
 
     def place(self, field: str) -> int | None:
-        """The place of a field; None where the release has no such field."""
+        """The position of a field; None if the release has no such field."""
         return next((place for place, name in enumerate(self.fields) if name == field), None)
 
     def value(self, row: Sequence[Any], field: str) -> Any:
-        """A field of a row that came; the default where the row ends before it or there is no such field."""
+        """A field of a received row; its default if the row is shorter, None if there is no such field."""
         place = self.place(field)
         if place is None:
             return None
@@ -48,7 +48,7 @@ class Layout:
         return None if default is _MISSING else default
 
     def row(self, **values: Any) -> list[Any]:
-        """A row with these values, as long as it must be, with defaults between them."""
+        """The shortest row with these values, with defaults between them."""
         last = max(place for name in values if (place := self.place(name)) is not None)
         names = list(self.fields)[: last + 1]
         return [values.get(name, self.fields[name][1]) for name in names]
@@ -62,16 +62,16 @@ class Layouts:
     output: Layout
     outputs: Layout
     ready: Layout | None
-    """None in releases whose ready message is empty."""
+    """None for releases with an empty ready message."""
 
-    def ready_payload(self, **known: Any) -> dict[str, Any]:
-        """The engine's ready message: what is known, defaults, and empty values for the rest."""
+    def ready_payload(self, **values: Any) -> dict[str, Any]:
+        """The engine's ready message: `values`, then defaults, then empty values."""
         if self.ready is None:
             return {}
         payload: dict[str, Any] = {}
         for name, (annotation, default) in self.ready.fields.items():
-            if name in known:
-                payload[name] = known[name]
+            if name in values:
+                payload[name] = values[name]
             elif default is not _MISSING:
                 payload[name] = default
             elif "None" in annotation:
@@ -84,14 +84,14 @@ class Layouts:
 
 
 class _Missing:
-    """A field has no default."""
+    """Type of the mark for fields without default."""
 
 
 _MISSING: Final = _Missing()
 
 
 def layouts_of(source: str, *, release: str) -> Layouts:
-    """Read the layouts of one release; raises LabError when a struct or a field is not where it was."""
+    """Read the layouts of one release; raises LabError if a needed struct or field is missing."""
     try:
         classes = {node.name: node for node in ast.parse(source).body if isinstance(node, ast.ClassDef)}
     except SyntaxError as error:
@@ -114,9 +114,9 @@ def layouts_of(source: str, *, release: str) -> Layouts:
 
 def _layout(node: ast.ClassDef) -> Layout:
     fields: dict[str, tuple[str, Any]] = {}
-    for one in node.body:
-        if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
-            fields[one.target.id] = (ast.unparse(one.annotation), _default(one.value))
+    for statement in node.body:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            fields[statement.target.id] = (ast.unparse(statement.annotation), _default(statement.value))
     return Layout(node.name, fields)
 
 
@@ -126,4 +126,4 @@ def _default(node: ast.expr | None) -> Any:
     try:
         return ast.literal_eval(node)
     except ValueError:
-        return None  # made by a call: no field that the engine sends has such a default
+        return None  # a default made by a call; no field that the engine sends has one

@@ -1,7 +1,7 @@
-"""Starts a release's API server with the stand-in engine behind it, and stops both.
+"""Starts a release's API server with the stand-in engine, and stops both.
 
-The two find each other by a port of the loopback address. If the engine ends before the server answers, its
-own words are the error.
+They connect through a port of the loopback address. If the engine ends before the server is ready, its
+message is the error.
 """
 
 import json
@@ -25,17 +25,16 @@ from inspector.lab.model import SERVED_NAME, make_model, make_vocabulary, uses_l
 from inspector.lab.paths import LabPaths
 from inspector.lab.process import ServerProcess, free_port
 from inspector.lab.server import STANDALONE, ServerOptions
-from inspector.lab.standin.install import BYTECODE, RUST, engine_path
+from inspector.lab.standin.install import BYTECODE, RUST, engine_path, plugin_folder
 from inspector.lab.standin.layouts import SOURCE
-from inspector.lab.standin.plugin import plugin_folder
 
 ROOT: Final = Path(__file__).parents[3]
-"""Where `inspector` is imported from."""
+"""The folder from which `inspector` is imported."""
 
 LONGEST_MODEL_LEN: Final = 4096
 
 _LOG_WAIT_S: Final = 6.0
-"""How long the log line of a finished stream may take: the engine waits 2 s for a step that nobody takes."""
+"""How long to wait for the log line of a finished stream: the engine waits 2 s for an untaken step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,19 +45,19 @@ class Served:
     schedule: str
     steps: tuple[tuple[int, ...], ...]
     taken: tuple[int, ...] | None
-    """Sizes in which the API server's code took the tokens; None where it did not tell."""
+    """Token counts that the API server took at a time; None if it reports none."""
     end: str
 
 
-def is_request(engine_id: str, own: str) -> bool:
-    """Whether an id of the engine belongs to a server's own one: with a choice before it, a suffix behind."""
-    if own not in engine_id:  # of hundreds of requests all but one
+def is_request(engine_id: str, server_id: str) -> bool:
+    """Whether an engine's ID belongs to a server's: it may add the choice as prefix, and a suffix."""
+    if server_id not in engine_id:  # fast: true for almost all requests
         return False
-    return bool(re.fullmatch(rf"(?:\d+_)?{re.escape(own)}(?:[-_].*)?", engine_id))
+    return bool(re.fullmatch(rf"(?:\d+_)?{re.escape(server_id)}(?:[-_].*)?", engine_id))
 
 
 class EngineProcess:
-    """The engine's process: a context. Its standard input ends with the program that started it."""
+    """A context manager for the engine's process, which ends when its standard input is closed."""
 
     def __init__(
         self, command: list[str], *, variables: dict[str, str], errors: Path, steps_log: Path
@@ -103,21 +102,21 @@ class EngineProcess:
 
     @property
     def failure(self) -> str:
-        """What it said before it ended; empty while it runs."""
+        """The last line that it wrote before it ended; empty while it runs."""
         if self._process is None or self._process.poll() is None:
             return ""
         lines = self.errors.read_text(encoding="utf-8", errors="replace").splitlines()
         return lines[-1].removeprefix("LabError: ") if lines else "the engine ended without a word"
 
     def ended(self, timeout_s: float) -> str:
-        """What it said before it ended; waits for that, and is empty where it still runs then."""
+        """Wait up to `timeout_s` for its end; its failure, empty if it still runs."""
         if self._process is not None:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout_s)
         return self.failure
 
     def set_steps(self, schedule: str) -> None:
-        """Change the schedule of requests that name none; returns when the engine has taken it."""
+        """Change the schedule of requests that name none; returns when the engine confirms it."""
         process = self._process
         if process is None or process.stdin is None or process.stdout is None:
             raise LabError("the engine is not running")
@@ -133,14 +132,14 @@ class EngineProcess:
             if json.loads(line).get("steps") == schedule:
                 return
 
-    def served(self, own: str) -> list[Served]:
-        """The requests in the log that belong to a server's own id; waits a few seconds for their lines."""
+    def served(self, server_id: str) -> list[Served]:
+        """The logged requests of a server's request ID; waits a few seconds for their lines."""
         until = time.monotonic() + _LOG_WAIT_S
         while True:
             self._read_log()
-            found = [one for one in self._served if is_request(one.request_id, own)]
-            if found or time.monotonic() > until:
-                return found
+            requests = [request for request in self._served if is_request(request.request_id, server_id)]
+            if requests or time.monotonic() > until:
+                return requests
             time.sleep(0.02)
 
     def _read_log(self) -> None:
@@ -163,7 +162,7 @@ class EngineProcess:
 
 
 class StandinServer(ServerProcess):
-    """An API server whose engine is the stand-in."""
+    """An API server with the stand-in engine."""
 
     def __init__(self, engine: EngineProcess, command: list[str], **options: Any) -> None:
         super().__init__(command, **options)
@@ -185,7 +184,7 @@ def standin_server(
     wait: bool = True,
     say: Callable[[str], None] = print,
 ) -> Iterator[StandinServer]:
-    """One release's front end, answering, with the stand-in behind it; `wait` as of ServerProcess."""
+    """One release's front end with the stand-in engine; `wait` as for ServerProcess."""
     version, rust = environment.version, environment.package == RUST
     if not (paths.models / "vocabulary").exists():
         say("creating the tiny model and its vocabulary (about 10 s, only once)")
@@ -202,14 +201,14 @@ def standin_server(
     )
     with tempfile.TemporaryDirectory(prefix="harmony-lab-") as folder:
         acks = Path(folder) / "acks"
-        told = not rust and not options.load
+        acknowledged = not rust and not options.load
         engine = EngineProcess(
             [
                 *(sys.executable, "-m", "inspector.lab.standin"),
                 *("--release", version, "--port", str(rpc_port)),
                 *("--layouts", str(layouts), "--scripts", str(script_file)),
                 *("--steps", options.steps, "--log", str(paths.logs / f"steps-{name}.jsonl")),
-                *(("--acks", str(acks)) if told else ()),
+                *(("--acks", str(acks)) if acknowledged else ()),
                 *(("--pace-ms", str(options.step_ms), "--together") if options.load else ()),
             ],
             variables={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{engine_path(paths)}"},
@@ -221,7 +220,7 @@ def standin_server(
             *("serve", str(model)),
             *("--served-model-name", SERVED_NAME),
             *("--max-model-len", str(LONGEST_MODEL_LEN)),
-            # The Rust server chooses its Harmony parser by the model and has none of this name.
+            # The Rust server selects its Harmony parser by the model, and rejects this name.
             *(() if rust else ("--tool-call-parser", "openai", "--enable-auto-tool-choice")),
             *("--data-parallel-size", "1", "--data-parallel-size-local", "0"),
             *("--data-parallel-address", "127.0.0.1", "--data-parallel-rpc-port", str(rpc_port)),
@@ -237,7 +236,7 @@ def standin_server(
             "VLLM_NO_USAGE_STATS": "1",
             "DO_NOT_TRACK": "1",
             "VLLM_USE_V1": "1",
-            # The classes of models that were looked at are kept here by name: one folder for each release.
+            # vLLM caches model classes here by name: one folder per release.
             "VLLM_CACHE_ROOT": str(paths.root / "vllm-cache" / version),
             "TIKTOKEN_ENCODINGS_BASE": str(make_vocabulary(paths.models)),
             "PYTHONPATH": f"{plugin_folder(paths)}{os.pathsep}{STANDALONE}",
@@ -245,7 +244,7 @@ def standin_server(
             "PYTHONUNBUFFERED": "1",
             **BYTECODE,
         }
-        if told:
+        if acknowledged:
             variables["HARMONY_LAB_ACKS"] = str(acks)
         server = StandinServer(
             engine,
@@ -264,7 +263,7 @@ def standin_server(
 
 
 def _rust_command(environment: Environment) -> list[str]:
-    # The binary outlives a program that was killed, and its engine; Python's launcher sees to that itself.
+    # Otherwise the binary outlives a killed parent; Python's launcher ends itself.
     return [sys.executable, str(STANDALONE / "bound.py"), str(environment.path / RUST)]
 
 

@@ -1,6 +1,6 @@
-"""How many tokens each step of a stream has, and what happens to it on the way.
+"""Schedules: the number of tokens of each engine step, and events such as stalls and aborts.
 
-A schedule is written as one word: sizes, then what happens at which step.
+A schedule is one word: sizes, then events with their steps.
 
     3                  one token (the prefill), then 3 at a time, as `--stream-interval 3` does
     ragged:7           one token, then 1 to 8 drawn from seed 7, as with speculative decoding; seed 1 if none
@@ -23,26 +23,26 @@ RAGGED: Final = "ragged"
 """The schedule of speculative decoding with the seed that the matrix uses."""
 
 UNSTREAMED: Final = "unstreamed"
-"""Beside the schedules a condition of the matrix: the same requests without `stream`, one token per step."""
+"""The condition of the matrix that is not a schedule: requests without `stream`, one token per step."""
 
 CONDITIONS: Final = ("1", "3", RAGGED, UNSTREAMED)
-"""Of a release of the matrix on the stand-in engine."""
+"""Default conditions of the matrix on the stand-in engine."""
 
 _SPECULATED: Final = 8
-"""Most tokens of a ragged step."""
+"""Maximum tokens of a ragged step."""
 
 _BURST_EVERY: Final = 4
 
 _SIZES: Final = re.compile(
     r"(?P<size>[1-9]\d{0,3})|ragged(?::(?P<seed>\d{1,9}))?|burst:(?P<burst>[1-9]\d{0,3})"
 )
-_TURN: Final = re.compile(
-    r"(?:stall:(?P<ms>\d{1,6})|(?P<what>abort|length|error|die))@(?P<step>[1-9]\d{0,5})"
+_EVENT: Final = re.compile(
+    r"(?:stall:(?P<ms>\d{1,6})|(?P<kind>abort|length|error|die))@(?P<step>[1-9]\d{0,5})"
 )
 
 
-class Happening(StrEnum):
-    """What can happen to a stream at a step."""
+class StepEventKind(StrEnum):
+    """Kinds of events in a schedule."""
 
     STALL = "stall"
     ABORT = "abort"
@@ -52,29 +52,29 @@ class Happening(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """Something that happens at one step, counted from 1."""
+class StepEvent:
+    """An event at one step, counted from 1."""
 
-    what: Happening
+    kind: StepEventKind
     step: int
     ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The sizes of a stream's steps, and what happens to it."""
+    """The sizes of a stream's steps, and its events."""
 
     text: str
     size: int = 0
-    """Of every step but the first; 0 where sizes vary."""
+    """Tokens of every step but the first; 0 if sizes vary."""
     seed: int | None = None
     burst: int = 0
-    turns: tuple[Turn, ...] = ()
+    events: tuple[StepEvent, ...] = ()
 
     def sizes(self) -> Iterator[int]:
-        """Tokens of each step, without end; the same for every stream of this schedule."""
+        """Tokens of each step, endless; the same for every stream of this schedule."""
         yield 1
-        draw = random.Random(self.seed)  # noqa: S311 -- sizes, no secret
+        draw = random.Random(self.seed)  # noqa: S311 -- sizes, not secrets
         step = 1
         while True:
             step += 1
@@ -85,35 +85,35 @@ class Schedule:
             else:
                 yield draw.randint(1, _SPECULATED)
 
-    def at(self, step: int) -> tuple[Turn, ...]:
-        """What happens at a step."""
-        return tuple(turn for turn in self.turns if turn.step == step)
+    def at(self, step: int) -> tuple[StepEvent, ...]:
+        """The events at a step."""
+        return tuple(event for event in self.events if event.step == step)
 
 
 def check_condition(text: str) -> None:
-    """Raise LabError for what is neither a schedule nor `unstreamed`."""
+    """Raise LabError for text that is neither a schedule nor `unstreamed`."""
     if text != UNSTREAMED:
         schedule_of(text)
 
 
 def schedule_of(text: str) -> Schedule:
-    """Read a schedule; raises LabError that says what may be written."""
-    sizes, *turns = text.split("+")
-    found = _SIZES.fullmatch(sizes)
-    read = [_TURN.fullmatch(turn) for turn in turns]
-    if found is None or None in read:
+    """Parse a schedule; the LabError for other text names the syntax."""
+    sizes, *event_texts = text.split("+")
+    size_match = _SIZES.fullmatch(sizes)
+    event_matches = [_EVENT.fullmatch(event) for event in event_texts]
+    if size_match is None or None in event_matches:
         raise LabError(
             f"{text!r} is not a schedule of steps; use 3, ragged, ragged:7 or burst:16, and then, if wanted, "
             "+stall:500@4, +abort@4, +length@4, +error@4 or +die@4"
         )
     return Schedule(
         text=text,
-        size=int(found["size"] or 0),
-        seed=int(found["seed"] or 1) if sizes.startswith(RAGGED) else None,
-        burst=int(found["burst"] or 0),
-        turns=tuple(
-            Turn(Happening(turn["what"] or "stall"), int(turn["step"]), int(turn["ms"] or 0))
-            for turn in read
-            if turn is not None
+        size=int(size_match["size"] or 0),
+        seed=int(size_match["seed"] or 1) if sizes.startswith(RAGGED) else None,
+        burst=int(size_match["burst"] or 0),
+        events=tuple(
+            StepEvent(StepEventKind(event["kind"] or "stall"), int(event["step"]), int(event["ms"] or 0))
+            for event in event_matches
+            if event is not None
         ),
     )

@@ -1,7 +1,7 @@
-"""An official wheel of vLLM, taken apart: its Python files, and the Rust front end where it has one.
+"""Unpack an official vLLM wheel: its Python files, and the Rust front end if it has one.
 
-What is compiled for GPUs is most of a wheel and is not used. Every file that is kept is checked against the
-hash in the wheel's own RECORD; the wheel itself was checked by pip.
+GPU code, most of a wheel, is skipped. Each unpacked file is checked against the hash in the wheel's RECORD;
+pip has checked the wheel itself.
 """
 
 import base64
@@ -25,28 +25,28 @@ RUST_BINARY: Final = "vllm-rs"
 _COMPILED: Final = frozenset(
     {".so", ".cubin", ".fatbin", ".a", ".hsaco", ".h", ".hpp", ".cuh", ".cu", ".inl", ".cpp"}
 )
-"""Endings of GPU code and of the sources that compile at run time on a GPU."""
+"""Suffixes of GPU code, and of sources that are compiled at run time on a GPU."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What is kept of one wheel, in one folder."""
+    """The folder of an unpacked wheel."""
 
     folder: Path
 
     @property
     def site(self) -> Path:
-        """What belongs into site-packages."""
+        """The files for site-packages."""
         return self.folder / "site"
 
     @property
     def rust(self) -> Path:
-        """The Rust front end; there is no such file in wheels without one."""
+        """The Rust front end; missing for wheels without one."""
         return self.folder / RUST_BINARY
 
     @property
     def layouts(self) -> Path:
-        """The source of the messages' layouts."""
+        """The source with the messages' layouts."""
         return self.site / SOURCE
 
     @property
@@ -56,17 +56,17 @@ class Parts:
 
     @property
     def built(self) -> date:
-        """The day on which the wheel was built, as its archive says."""
+        """The wheel's build date, from its archive."""
         return datetime.fromtimestamp(self.metadata.stat().st_mtime, UTC).date()
 
 
 def parts_of(folder: Path) -> Parts | None:
-    """The parts that an earlier call left in `folder`; None when it did not end."""
+    """The parts that an earlier `unpack` completed in `folder`; None if there are none."""
     return Parts(folder) if folder.is_dir() else None
 
 
-def take_apart(wheel: Path, folder: Path) -> Parts:
-    """Extract what is used into `folder`, which appears when all of it is there."""
+def unpack(wheel: Path, folder: Path) -> Parts:
+    """Unpack a wheel into `folder`, which appears only when it is complete."""
     partial = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(partial, ignore_errors=True)
     try:
@@ -98,7 +98,7 @@ def take_apart(wheel: Path, folder: Path) -> Parts:
 
 
 def _target(name: str) -> PurePosixPath | None:
-    """Where a member goes; None for what is not used."""
+    """Where a member is unpacked to; None for skipped members."""
     path = PurePosixPath(name)
     if name.endswith("/") or path.is_absolute() or ".." in path.parts:
         return None

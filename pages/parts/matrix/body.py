@@ -8,19 +8,19 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 
 from inspector import Capture, Endpoint, dashboard
-from inspector.dashboard import MatrixRun, Outcome, Script, ScriptClass
+from inspector.dashboard import MatrixRun, Script, ScriptClass, ScriptOutcome
 from pages.parts.matrix.choosing import label_of
 from pages.ui import captures, pickers, state
 from pages.ui.palette import shade
 from pages.ui.tables import table_height
 
-SHAPES: Final = {Outcome.WHOLE: "●", Outcome.TOLD: "▲", Outcome.SILENT: "✕"}
+SHAPES: Final = {ScriptOutcome.COMPLETE: "●", ScriptOutcome.REPORTED: "▲", ScriptOutcome.SILENT: "✕"}
 """Readable without colour: a disc, a triangle, a cross; the words are next to them."""
 
 WORDS: Final = {
-    Outcome.WHOLE: "everything was delivered in its field",
-    Outcome.TOLD: "the client could see the failure",
-    Outcome.SILENT: "text was lost, changed or misfiled without any error",
+    ScriptOutcome.COMPLETE: "everything was delivered in its field",
+    ScriptOutcome.REPORTED: "the client could see the failure",
+    ScriptOutcome.SILENT: "text was lost, changed or misfiled without any error",
 }
 
 
@@ -95,19 +95,21 @@ def headline(
         return "Nothing was recorded for this selection."
     # Newest first, so that it wins among equals.
     best, outcomes = max(
-        reversed(counted), key=lambda one: sum(outcome is Outcome.WHOLE for _, outcome in one[1])
+        reversed(counted), key=lambda one: sum(outcome is ScriptOutcome.COMPLETE for _, outcome in one[1])
     )
     name = f"vLLM {label_of(best)}" if shown is None else f"Of the scripts shown, vLLM {label_of(best)}"
     what = "streams" if best.streamed else "responses"
-    if all(outcome is Outcome.WHOLE for _, outcome in outcomes):
+    if all(outcome is ScriptOutcome.COMPLETE for _, outcome in outcomes):
         delivered = f"all {len(outcomes)} {what}" if len(outcomes) > 1 else f"the only {what[:-1]}"
         return f"{name} delivers {delivered} completely."
     fine = [outcome for script, outcome in outcomes if script in well_formed]
     broken = [outcome for script, outcome in outcomes if script not in well_formed]
-    silent = broken.count(Outcome.SILENT)
+    silent = broken.count(ScriptOutcome.SILENT)
     said = f"{name} has the best result"
     if fine:
-        said += f": it delivers {fine.count(Outcome.WHOLE)} of {len(fine)} well-formed {what} completely"
+        said += (
+            f": it delivers {fine.count(ScriptOutcome.COMPLETE)} of {len(fine)} well-formed {what} completely"
+        )
     if not broken:
         return f"{said}."
     lost = (
@@ -253,7 +255,7 @@ def _cell(run: MatrixRun, endpoint: Endpoint, script: str) -> str:
 
 
 def _coloured(table: pd.DataFrame, theme: str) -> Styler:
-    outcomes = {one.words: one for one in Outcome}
+    outcomes = {one.words: one for one in ScriptOutcome}
 
     def css(cell: object) -> str:
         name = outcomes.get(str(cell).partition(" ")[2])

@@ -125,7 +125,7 @@ def label_of(run: MatrixRun) -> str:
 
 def _of(runs: Sequence[MatrixRun], step: str, front_end: str) -> list[MatrixRun]:
     chosen = [run for run in runs if run.step == step and front_end in (BOTH, run.front_end)]
-    return dashboard.one_each(chosen)
+    return dashboard.unique_runs(chosen)
 
 
 def _pick(label: str, options: dict[str, str], kept: str | None, *, first: str = "") -> str:

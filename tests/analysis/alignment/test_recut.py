@@ -13,7 +13,7 @@ from inspector.analysis.audit import Finding
 from inspector.analysis.audit.verdict import Level
 from inspector.capture.capture import Capture, EventKind
 from inspector.inspection.inspection import Inspection
-from inspector.lab.results import Run, captures_of, every_run
+from inspector.lab.results import MatrixRun, captures_of, every_run
 from tests.support.recut import merged, split
 
 _RUNS = {
@@ -28,7 +28,7 @@ _RUNS = {
 @cache
 def streams() -> Sequence[Capture]:
     """Every script of the lab on both front ends, with one and several tokens per step."""
-    runs: list[Run] = [run for run in every_run() if run.name in _RUNS]
+    runs: list[MatrixRun] = [run for run in every_run() if run.name in _RUNS]
     assert {run.name for run in runs} == _RUNS
     return [
         capture

@@ -6,7 +6,7 @@ import pytest
 
 from inspector import Endpoint, Kind, Level, Severity
 from inspector.analysis.audit import explain
-from inspector.dashboard import Outcome
+from inspector.dashboard import ScriptOutcome
 from inspector.lab.results import all_runs
 from tests.support.matrix import Seen, seen
 
@@ -41,7 +41,7 @@ def test_what_was_lost_silently_is_never_called_clean(run: Sequence[Seen]) -> No
     clean = [
         (one.script.name, one.endpoint)
         for one in run
-        if one.score.outcome is Outcome.SILENT and one.verdict.level is Level.CLEAN
+        if one.score.outcome is ScriptOutcome.SILENT and one.verdict.level is Level.CLEAN
     ]
     assert clean == []
 
@@ -51,7 +51,7 @@ def test_a_whole_response_has_no_token_unaccounted_for(run: Sequence[Seen]) -> N
         one.script.name
         for one in run
         if one.endpoint is Endpoint.RESPONSES
-        and one.score.outcome is Outcome.WHOLE
+        and one.score.outcome is ScriptOutcome.COMPLETE
         and one.script.well_formed
         if any(found.kind is Kind.COUNT_MISMATCH for found in one.findings)
     }
@@ -64,7 +64,9 @@ def test_a_whole_response_without_a_finding_is_clean_where_its_final_object_tell
     unknown = [
         one.script.name
         for one in run
-        if one.endpoint is Endpoint.RESPONSES and one.score.outcome is Outcome.WHOLE and not one.findings
+        if one.endpoint is Endpoint.RESPONSES
+        and one.score.outcome is ScriptOutcome.COMPLETE
+        and not one.findings
         if one.verdict.level is Level.UNKNOWN
     ]
     # A character that was cut has no id; to 0.18 an unstreamed response tells nothing of a server-side tool.
@@ -82,7 +84,7 @@ def test_what_was_told_to_the_client_is_an_error(run: Sequence[Seen]) -> None:
     quiet = [
         (one.script.name, one.endpoint)
         for one in run
-        if one.score.outcome is Outcome.TOLD and one.verdict.level is not Level.ERROR
+        if one.score.outcome is ScriptOutcome.REPORTED and one.verdict.level is not Level.ERROR
     ]
     assert quiet == []
 
@@ -91,7 +93,7 @@ def test_what_is_whole_and_well_formed_has_no_error(run: Sequence[Seen]) -> None
     wrong = [
         (one.script.name, one.endpoint, explain(finding))
         for one in run
-        if one.score.outcome is Outcome.WHOLE and one.script.well_formed
+        if one.score.outcome is ScriptOutcome.COMPLETE and one.script.well_formed
         for finding in one.findings
         if finding.severity is Severity.ERROR
     ]

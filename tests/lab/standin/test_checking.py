@@ -29,21 +29,21 @@ def capture(*ids: list[int], stream: bool = True, status: int = 200, own: str = 
                 {
                     "id": own,
                     "object": "chat.completion.chunk",
-                    "choices": [{"index": 0, "delta": {"content": "x"}, "token_ids": some}],
+                    "choices": [{"index": 0, "delta": {"content": "x"}, "token_ids": event_ids}],
                 }
             ),
             0.1,
         )
-        for some in ids
+        for event_ids in ids
     ]
     return Capture(header=header, events=events, end=End(at_s=0.2, cut=False))
 
 
-def test_a_stream_in_the_steps_asked_for_counts(tmp_path: Path) -> None:
+def test_chunking_fault_none_for_scheduled_steps(tmp_path: Path) -> None:
     assert chunking_fault(engine(tmp_path, {}), capture(*STEPS), "3") is None
 
 
-def test_a_server_may_leave_out_steps_and_end_early(tmp_path: Path) -> None:
+def test_chunking_fault_allows_skipped_steps_and_an_early_end(tmp_path: Path) -> None:
     broken = engine(tmp_path, {"taken": [1, 3], "end": "aborted by the API server"})
     assert chunking_fault(broken, capture([2, 3, 4]), "3") is None
 
@@ -57,7 +57,7 @@ def test_a_server_may_leave_out_steps_and_end_early(tmp_path: Path) -> None:
         ({"id": "chatcmpl-2-ab"}, "the engine's log has no stream chatcmpl-1"),
     ],
 )
-def test_a_stream_in_other_steps_does_not(
+def test_chunking_fault_of_other_steps(
     tmp_path: Path, line: dict[str, Any], words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("inspector.lab.standin.serving._LOG_WAIT_S", 0.0)
@@ -66,20 +66,20 @@ def test_a_stream_in_other_steps_does_not(
     assert words in fault
 
 
-def test_ids_that_came_in_one_event_must_be_those_of_one_step(tmp_path: Path) -> None:
+def test_chunking_fault_of_merged_events(tmp_path: Path) -> None:
     merged = capture([1], [2, 3, 4, 5, 200002])
     assert chunking_fault(engine(tmp_path, {"taken": None}), merged, "3") == (
         "the 5 token IDs of event 1 are not those of one step"
     )
 
 
-def test_unstreamed_and_refused_requests_have_no_steps_to_check(tmp_path: Path) -> None:
+def test_chunking_fault_ignores_unstreamed_and_rejected_requests(tmp_path: Path) -> None:
     nothing = engine(tmp_path)
     assert chunking_fault(nothing, capture(stream=False), "3") is None
     assert chunking_fault(nothing, capture(status=400), "3") is None
 
 
-def test_the_requests_id_is_in_the_first_event_that_says_one() -> None:
+def test_request_id_of() -> None:
     assert request_id_of(capture([1])) == "chatcmpl-1"
     created = Event(json.dumps({"type": "response.created", "response": {"id": "resp_1"}}), 0.1)
     header = Header(endpoint=Endpoint.RESPONSES)
@@ -98,5 +98,5 @@ def test_the_requests_id_is_in_the_first_event_that_says_one() -> None:
         ("chatcmpl-12-ab", "chatcmpl-1", False),
     ],
 )
-def test_the_engines_id_of_a_request_begins_with_the_servers(of_engine: str, own: str, belongs: bool) -> None:
+def test_is_request(of_engine: str, own: str, belongs: bool) -> None:
     assert is_request(of_engine, own) is belongs

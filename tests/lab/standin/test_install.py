@@ -13,10 +13,10 @@ from inspector.lab.standin.install import (
     ENGINE_REQUIREMENTS,
     FRONT_END,
     RUST,
+    plugin_folder,
     prepare_official,
     use_source,
 )
-from inspector.lab.standin.plugin import plugin_folder
 
 ROOT = Path(__file__).parents[3]
 
@@ -25,31 +25,31 @@ def silent(_text: str) -> None:
     """Nobody listens."""
 
 
-def test_a_full_disk_is_told_before_anything_is_made(tmp_path: Path) -> None:
+def test_prepare_needs_free_disk(tmp_path: Path) -> None:
     paths = LabPaths(tmp_path / "lab")
     with pytest.raises(LabError, match="GB free, but one environment may need"):
         prepare_official(paths, "0.33.0", package=RUST, say=silent, needed_bytes=2**60)
     assert not paths.root.exists()
 
 
-def test_an_installed_front_end_is_not_installed_again(tmp_path: Path) -> None:
+def test_prepare_official_reuses_an_installed_front_end(tmp_path: Path) -> None:
     paths = LabPaths(tmp_path)
     path = paths.environment(RUST, "0.33.0")
     path.mkdir(parents=True)
     write_record(path, RUST, "0.33.0", {"vllm": "0.33.0"})
-    found = prepare_official(paths, "0.33.0", package=RUST, say=silent, needed_bytes=2**60)
-    assert found.path == path
+    environment = prepare_official(paths, "0.33.0", package=RUST, say=silent, needed_bytes=2**60)
+    assert environment.path == path
     assert installed(paths, FRONT_END, "0.33.0") is None
 
 
-def test_a_second_installation_waits_for_the_first(tmp_path: Path) -> None:
+def test_installations_wait_for_each_other(tmp_path: Path) -> None:
     paths = LabPaths(tmp_path)
     path = paths.environment(RUST, "0.33.0")
-    said: list[str] = []
+    messages: list[str] = []
     waiting = threading.Event()
 
     def say(text: str) -> None:
-        said.append(text)
+        messages.append(text)
         waiting.set()
 
     def install() -> None:
@@ -65,10 +65,10 @@ def test_a_second_installation_waits_for_the_first(tmp_path: Path) -> None:
         write_record(path, RUST, "0.33.0", {"vllm": "0.33.0"})
     second.join(30)
     assert not second.is_alive()
-    assert said == ["waiting for another installation into the same folder"]
+    assert messages == ["waiting for another installation into the same folder"]
 
 
-def test_a_python_that_does_not_exist_is_told(tmp_path: Path) -> None:
+def test_prepare_with_a_missing_python(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="cannot be started"):
         prepare_official(
             LabPaths(tmp_path),
@@ -88,7 +88,7 @@ def files(folder: Path, **texts: str) -> Path:
     return folder
 
 
-def test_a_checkout_lies_over_a_release_that_keeps_its_own_files(tmp_path: Path) -> None:
+def test_use_source(tmp_path: Path) -> None:
     paths = LabPaths(tmp_path / "lab")
     release = files(paths.wheels / "official-0.33.0" / "site", vllm__parser="old", vllm__generated="1")
     checkout = files(tmp_path / "checkout", vllm__parser="new", vllm__added="2", vllm__v1__engine__x="3")
@@ -106,7 +106,7 @@ def test_a_checkout_lies_over_a_release_that_keeps_its_own_files(tmp_path: Path)
     assert use_source(paths, checkout, over="0.33.0") != version
 
 
-def test_what_is_no_checkout_or_has_no_release_below_it_is_refused(tmp_path: Path) -> None:
+def test_use_source_needs_checkout_and_release(tmp_path: Path) -> None:
     paths = LabPaths(tmp_path / "lab")
     with pytest.raises(LabError, match="is not a vLLM checkout; it has no vllm/v1/engine"):
         use_source(paths, files(tmp_path / "other", vllm__parser="x"), over="0.33.0")
@@ -117,16 +117,16 @@ def test_what_is_no_checkout_or_has_no_release_below_it_is_refused(tmp_path: Pat
         use_source(paths, checkout, over="0.33.0")
 
 
-def test_the_plugins_are_found_by_their_entry_points_alone(tmp_path: Path) -> None:
+def test_plugin_folder(tmp_path: Path) -> None:
     folder = plugin_folder(LabPaths(tmp_path))
     [entry_points] = folder.glob("*.dist-info/entry_points.txt")
     assert "harmony_lab = standin_plugin:platform" in entry_points.read_text(encoding="utf-8")
     assert (folder / "standin_plugin.py").exists()
 
 
-def test_what_the_engine_needs_is_bounded_and_its_sockets_are_no_requirement_of_the_dashboard() -> None:
+def test_engine_requirements() -> None:
     assert all("<" in line and ">=" in line for line in ENGINE_REQUIREMENTS)
-    told = (ROOT / "requirements-lab.txt").read_text(encoding="utf-8")
-    assert all(line in told for line in ENGINE_REQUIREMENTS)
+    requirements = (ROOT / "requirements-lab.txt").read_text(encoding="utf-8")
+    assert all(line in requirements for line in ENGINE_REQUIREMENTS)
     dashboard = (ROOT / "requirements.txt").read_text(encoding="utf-8")
     assert "zmq" not in dashboard

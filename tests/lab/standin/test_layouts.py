@@ -19,7 +19,7 @@ class EngineCoreReadyResponse:
 """
 
 
-def test_rows_are_read_by_name_and_end_before_their_defaults() -> None:
+def test_layout_value() -> None:
     request = layouts_of(SOURCE, release="0.14.1").request
     row = ["a", [1, 2], {"max_tokens": 3}, 200002]
     assert request.value(row, "eos_token_id") == 200002
@@ -28,7 +28,7 @@ def test_rows_are_read_by_name_and_end_before_their_defaults() -> None:
     assert request.value(["a"], "prompt_token_ids") is None
 
 
-def test_rows_are_written_up_to_the_last_field_that_is_given() -> None:
+def test_layout_row() -> None:
     output = layouts_of(SOURCE, release="0.14.1").output
     assert output.row(request_id="a", new_token_ids=[1]) == ["a", [1]]
     assert output.row(request_id="a", new_token_ids=[1], stop_reason=None, finish_reason=0) == [
@@ -40,7 +40,7 @@ def test_rows_are_written_up_to_the_last_field_that_is_given() -> None:
     ]
 
 
-def test_the_ready_message_is_empty_in_old_releases_and_whole_in_new_ones() -> None:
+def test_ready_payload_by_release() -> None:
     assert layouts_of(SOURCE, release="0.14.1").ready_payload(max_model_len=1) == {}
     assert layouts_of(SOURCE + READY, release="0.33.0").ready_payload(
         max_model_len=4096, vllm_version="0.33.0"
@@ -55,7 +55,7 @@ def test_the_ready_message_is_empty_in_old_releases_and_whole_in_new_ones() -> N
     }
 
 
-def test_a_field_that_has_no_empty_value_is_named() -> None:
+def test_ready_payload_without_empty_value() -> None:
     read = layouts_of(SOURCE + READY + "    pool: Pool\n", release="0.99.0")
     with pytest.raises(LabError, match=r"EngineCoreReadyResponse\.pool is a Pool"):
         read.ready_payload()
@@ -69,6 +69,6 @@ def test_a_field_that_has_no_empty_value_is_named() -> None:
         ("request_id: str", "request_id str", "cannot be read"),
     ],
 )
-def test_another_protocol_is_told_with_the_release(old: str, new: str, words: str) -> None:
+def test_layouts_of_an_unknown_protocol(old: str, new: str, words: str) -> None:
     with pytest.raises(LabError, match=rf"vLLM 0\.99\.0: .*{words}"):
         layouts_of(SOURCE.replace(old, new, 1), release="0.99.0")

@@ -33,7 +33,8 @@ _TRIES = 3
 
 @pytest.fixture(
     scope="module",
-    params=[(FRONT_END, one) for one in ("0.13.0", "0.14.1", "0.23.0", "0.31.0")] + [(RUST, "0.24.0")],
+    params=[(FRONT_END, version) for version in ("0.13.0", "0.14.1", "0.23.0", "0.31.0")]
+    + [(RUST, "0.24.0")],
     ids="-".join,
 )
 def release(request: pytest.FixtureRequest) -> Iterator[tuple[str, str, StandinServer]]:
@@ -51,7 +52,9 @@ def release(request: pytest.FixtureRequest) -> Iterator[tuple[str, str, StandinS
 
 
 @pytest.mark.parametrize("step", ["1", "3", RAGGED])
-def test_outcomes_are_those_of_the_shipped_matrix(release: tuple[str, str, StandinServer], step: str) -> None:
+def test_outcomes_are_those_of_the_built_in_matrix(
+    release: tuple[str, str, StandinServer], step: str
+) -> None:
     package, version, server = release
     server.engine.set_steps(step)
     shipped = next(
@@ -60,7 +63,7 @@ def test_outcomes_are_those_of_the_shipped_matrix(release: tuple[str, str, Stand
         if (run.package, run.version, run.step) == (package, version, step)
     )
     lacks = VLLM_RUST.lacks if package == RUST else frozenset()
-    asked = [
+    targets = [
         Target(endpoint, script)
         for script in load()
         for endpoint in ENDPOINTS
@@ -73,9 +76,9 @@ def test_outcomes_are_those_of_the_shipped_matrix(release: tuple[str, str, Stand
             kept[target] = capture
 
     for _ in range(_TRIES):
-        left = [target for target in asked if target not in kept]
-        record(server.base_url, left, stream_interval=0, keep=keep)
-    assert len(kept) == len(asked)
-    found = {target: score(target.script, capture).outcome for target, capture in kept.items()}
-    expected = {target: shipped.scores[target.endpoint, target.script.name].outcome for target in asked}
-    assert {target: outcome for target, outcome in found.items() if outcome is not expected[target]} == {}
+        missing = [target for target in targets if target not in kept]
+        record(server.base_url, missing, stream_interval=0, keep=keep)
+    assert len(kept) == len(targets)
+    outcomes = {target: score(target.script, capture).outcome for target, capture in kept.items()}
+    expected = {target: shipped.scores[target.endpoint, target.script.name].outcome for target in targets}
+    assert {target: outcome for target, outcome in outcomes.items() if outcome is not expected[target]} == {}

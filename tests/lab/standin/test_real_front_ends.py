@@ -25,7 +25,7 @@ from inspector.capture.errors import LabError
 from inspector.files.store import FIXTURES
 from inspector.fleet.doctor import check_server
 from inspector.inspection.inspection import inspect
-from inspector.lab import asking
+from inspector.lab import bodies
 from inspector.lab.derender import derender, scale_out
 from inspector.lab.install import installed
 from inspector.lab.model import SERVED_NAME
@@ -76,9 +76,7 @@ def is_rust(server: StandinServer) -> bool:
 
 
 @pytest.mark.parametrize("step", ["1", RAGGED])
-def test_outcomes_are_those_of_the_shipped_matrix_and_every_stream_is_cut_as_asked(
-    server: StandinServer, step: str
-) -> None:
+def test_outcomes_and_schedules_are_those_of_the_built_in_matrix(server: StandinServer, step: str) -> None:
     server.engine.set_steps(step)
     package = RUST if is_rust(server) else FRONT_END
     shipped = next(
@@ -102,7 +100,7 @@ def test_outcomes_are_those_of_the_shipped_matrix_and_every_stream_is_cut_as_ask
         assert score(target.script, capture).outcome is expected.outcome, target
 
 
-def test_random_scripts_give_no_false_alarm_no_clean_loss_and_a_cause_for_each_rejection(
+def test_audit_of_random_scripts(
     server: StandinServer,
 ) -> None:
     false_alarms, clean_losses, without_cause = [], [], []
@@ -150,7 +148,7 @@ def is_subsequence(text: str, longer: str) -> bool:
     return all(character in rest for character in text)
 
 
-def test_the_rust_server_has_no_responses_and_says_who_it_is(server: StandinServer) -> None:
+def test_rust_front_end_endpoints_and_owner(server: StandinServer) -> None:
     owner = httpx.get(f"{server.base_url}/v1/models").json()["data"][0]["owned_by"]
     status = httpx.post(f"{server.base_url}/v1/responses", json={}).status_code
     assert (owner, status == 404) == (("vllm-frontend-rs", True) if is_rust(server) else ("vllm", False))
@@ -158,7 +156,7 @@ def test_the_rust_server_has_no_responses_and_says_who_it_is(server: StandinServ
 
 
 @pytest.mark.parametrize("name", ["tool_call", "return_after_end", "missing_start"])
-def test_tokens_are_parsed_again_to_what_was_served(server: StandinServer, name: str) -> None:
+def test_derender_reproduces_the_served_response(server: StandinServer, name: str) -> None:
     server.engine.set_steps(RAGGED)
     target = Target(Endpoint.CHAT, named([name])[0])
     capture = ask(server.base_url, target, version=NEWEST_FRONT_END, stream_interval=0)
@@ -166,14 +164,14 @@ def test_tokens_are_parsed_again_to_what_was_served(server: StandinServer, name:
         with pytest.raises(LabError, match="cannot parse the tokens: HTTP 501"):
             derender(capture, Server(base_url=server.base_url))
         return
-    found = derender(capture, Server(base_url=server.base_url))
-    assert found.rendered == found.told
-    assert found.streamed is not None
-    assert found.whole is not None
-    texts = [one.reading.choice.delivered() for one in (found.served, found.streamed)]
+    derendered = derender(capture, Server(base_url=server.base_url))
+    assert derendered.rendered == derendered.prompt_ids
+    assert derendered.streamed is not None
+    assert derendered.whole is not None
+    texts = [inspection.reading.choice.delivered() for inspection in (derendered.served, derendered.streamed)]
     assert texts[0] == texts[1]
-    assert found.streamed.verdict.level is found.served.verdict.level
-    assert found.refused == {}
+    assert derendered.streamed.verdict.level is derendered.served.verdict.level
+    assert derendered.rejections == {}
 
 
 def streamed(server: StandinServer, words: str, **also: Any) -> list[dict[str, Any]]:
@@ -191,42 +189,47 @@ def streamed(server: StandinServer, words: str, **also: Any) -> list[dict[str, A
 
 
 def ids(chunks: list[dict[str, Any]], choice: int = 0) -> list[list[int]]:
-    found = [one for chunk in chunks for one in chunk.get("choices", []) if one["index"] == choice]
-    return [one["token_ids"] for one in found if one.get("token_ids")]
+    choices = [
+        chunk_choice
+        for chunk in chunks
+        for chunk_choice in chunk.get("choices", [])
+        if chunk_choice["index"] == choice
+    ]
+    return [chunk_choice["token_ids"] for chunk_choice in choices if chunk_choice.get("token_ids")]
 
 
 def finish(chunks: list[dict[str, Any]]) -> list[str]:
     return [
-        one["finish_reason"]
+        chunk_choice["finish_reason"]
         for chunk in chunks
-        for one in chunk.get("choices", [])
-        if one.get("finish_reason")
+        for chunk_choice in chunk.get("choices", [])
+        if chunk_choice.get("finish_reason")
     ]
 
 
-def test_a_request_may_ask_for_its_own_steps(server: StandinServer) -> None:
+def test_schedule_in_the_prompt(server: StandinServer) -> None:
     chunks = streamed(server, "[[steps burst:5]] [[script plain]]")
-    assert [len(some) for some in ids(chunks)][:8] == [1, 1, 1, 5, 1, 1, 1, 5]
+    assert [len(step) for step in ids(chunks)][:8] == [1, 1, 1, 5, 1, 1, 1, 5]
 
 
-def test_a_stream_can_end_by_length(server: StandinServer) -> None:
+def test_length_event(server: StandinServer) -> None:
     chunks = streamed(server, "[[steps 1+length@6]] [[script plain]]")
     assert len(ids(chunks)) == 6
     assert finish(chunks) == ["length"]
 
 
-def test_a_stream_can_be_aborted_and_stalled(server: StandinServer) -> None:
+def test_abort_and_stall_events(server: StandinServer) -> None:
     chunks = streamed(server, "[[steps 1+stall:300@3+abort@6]] [[script plain]]")
     assert len(ids(chunks)) == 6
     assert finish(chunks) == ["abort"]
 
 
-def test_an_engine_error_is_told(server: StandinServer) -> None:
+def test_error_event(server: StandinServer) -> None:
     chunks = streamed(server, "[[steps 1+error@6]] [[script plain]]")
     assert any("error" in chunk for chunk in chunks)
 
 
-def test_several_choices_follow_the_script_each(server: StandinServer) -> None:
+def test_each_choice_follows_the_script(server: StandinServer) -> None:
     if is_rust(server):
         body = {"model": SERVED_NAME, "messages": [{"role": "user", "content": "Hello"}], "n": 3}
         refused = httpx.post(f"{server.base_url}/v1/chat/completions", json=body)
@@ -235,16 +238,16 @@ def test_several_choices_follow_the_script_each(server: StandinServer) -> None:
     chunks = streamed(server, "[[steps 3]] [[script final_only]]", n=3, temperature=1.0)
     script = list(named(["final_only"])[0].sampled)
     for choice in range(3):
-        assert [token for some in ids(chunks, choice) for token in some] == script
+        assert [token for step in ids(chunks, choice) for token in step] == script
 
 
-def test_what_was_not_cut_as_asked_gets_no_verdict(server: StandinServer) -> None:
+def test_chunking_fault_of_merged_steps(server: StandinServer) -> None:
     target = Target(Endpoint.CHAT, named(["plain"])[0])
     server.engine.set_steps("3")
     capture = ask(server.base_url, target, version=NEWEST_FRONT_END, stream_interval=3)
     assert chunking_fault(server.engine, capture, "3") is None
     assert chunking_fault(server.engine, capture, "1") == "the engine followed the schedule 3, not 1"
-    events = [one for one in capture.events if '"token_ids":[' in one.data]
+    events = [event for event in capture.events if '"token_ids":[' in event.data]
     chunk, later = json.loads(events[0].data), json.loads(events[1].data)
     chunk["choices"][0]["token_ids"] += later["choices"][0]["token_ids"]
     merged = replace(capture, events=[events[0]._replace(data=json.dumps(chunk)), *events[2:]])
@@ -253,19 +256,19 @@ def test_what_was_not_cut_as_asked_gets_no_verdict(server: StandinServer) -> Non
     assert "are not those of one step" in fault
 
 
-def test_a_live_run_and_the_tap_keep_every_token(server: StandinServer, tmp_path: Path) -> None:
+def test_live_run_and_tap_keep_every_token(server: StandinServer, tmp_path: Path) -> None:
     sampled = named(["tool_call"])[0].sampled
     registry = Registry(tmp_path / "captures")
-    asked = LiveRequest(
+    live_request = LiveRequest(
         model=SERVED_NAME,
         endpoint=Endpoint.CHAT,
         prompt="[[steps ragged:3]] [[script tool_call]]",
-        tools=asking.body(Endpoint.CHAT, named(["tool_call"])[0])["tools"],
+        tools=bodies.request_body(Endpoint.CHAT, named(["tool_call"])[0])["tools"],
     )
-    run = registry.start(Server(base_url=server.base_url), asked)
+    run = registry.start(Server(base_url=server.base_url), live_request)
     assert registry.wait(run, 60)
     assert tuple(run.reading().choice.tokens.ids) == sampled
-    body = asking.body(Endpoint.CHAT, named(["tool_call"])[0])
+    body = bodies.request_body(Endpoint.CHAT, named(["tool_call"])[0])
     body.pop("return_token_ids")
     with tapped(server.base_url, add_token_ids=True) as (address, kept):
         answer = httpx.post(f"{address}/v1/chat/completions", json=body, timeout=120)
@@ -275,18 +278,18 @@ def test_a_live_run_and_the_tap_keep_every_token(server: StandinServer, tmp_path
     assert inspect(capture).findings == []
 
 
-def test_doctor_knows_the_front_end_and_what_was_measured(server: StandinServer) -> None:
-    found = check_server(Server(base_url=server.base_url))
-    assert (found.engine.name, found.version) == (
+def test_doctor_reports_front_end_and_matrix(server: StandinServer) -> None:
+    checkup = check_server(Server(base_url=server.base_url))
+    assert (checkup.engine.name, checkup.version) == (
         "vllm-rust" if is_rust(server) else "vllm",
         NEWEST_FRONT_END,
     )
-    rows = release_rows(found.version, found.engine)
+    rows = release_rows(checkup.version, checkup.engine)
     assert {row["front_end"] for row in rows} == {"rust" if is_rust(server) else "python"}
     assert {row["steps"] for row in rows} == {"1", "3", RAGGED, UNSTREAMED}
 
 
-def test_an_engine_that_dies_ends_the_stream_and_the_server_says_that_it_is_unwell(
+def test_die_event_ends_stream_and_health(
     server: StandinServer,
 ) -> None:
     # The last test of its server.
@@ -297,7 +300,7 @@ def test_an_engine_that_dies_ends_the_stream_and_the_server_says_that_it_is_unwe
         server.engine.set_steps("3")
 
 
-def test_a_server_that_never_answers_hello_is_told_with_the_release(tmp_path: Path) -> None:
+def test_missing_handshake_names_the_release(tmp_path: Path) -> None:
     paths = LabPaths(default_root())
     environment = installed(paths, RUST, NEWEST_FRONT_END)
     assert environment is not None

@@ -7,8 +7,8 @@ import pytest
 from inspector.capture.capture import Endpoint
 from inspector.files.store import FIXTURES
 from inspector.inspection.inspection import inspect
-from inspector.lab.agreement import Reason, disagreement
-from inspector.lab.results import STAND_IN, Run, capture_of, captures_of, every_run, load_runs
+from inspector.lab.agreement import Discrepancy, discrepancy
+from inspector.lab.results import STAND_IN, MatrixRun, capture_of, captures_of, every_run, load_runs
 from inspector.lab.score import score
 from inspector.lab.scripts import ENDPOINTS, load
 from inspector.lab.standin.install import FRONT_END, NEWEST_FRONT_END, RUST
@@ -19,28 +19,30 @@ REAL = {(run.version, run.step): run for run in load_runs(FIXTURES / "matrix")}
 BOTH = [run for run in RUNS if run.package == FRONT_END and (run.version, run.step) in REAL]
 
 
-def test_oldest_and_newest_release_and_both_front_ends_are_there() -> None:
+def test_matrix_covers_releases_and_front_ends() -> None:
     assert {(FRONT_END, "0.10.2"), (FRONT_END, NEWEST_FRONT_END), (RUST, NEWEST_FRONT_END)} <= {
         (run.package, run.version) for run in RUNS
     }
 
 
-def test_every_release_was_recorded_at_every_step_on_every_endpoint() -> None:
+def test_matrix_covers_conditions_and_endpoints() -> None:
     steps = defaultdict(set)
     for run in RUNS:
         steps[run.package, run.version].add(run.step)
-        endpoints = [one for one in ENDPOINTS if run.package != RUST or one is not Endpoint.RESPONSES]
-        wanted = {
-            (one, script.name)
-            for one in endpoints
+        endpoints = [
+            endpoint for endpoint in ENDPOINTS if run.package != RUST or endpoint is not Endpoint.RESPONSES
+        ]
+        expected = {
+            (endpoint, script.name)
+            for endpoint in endpoints
             for script in load()
-            if one in script.endpoints and (run.streamed or script.stream)
+            if endpoint in script.endpoints and (run.streamed or script.stream)
         }
-        assert set(run.scores) == wanted, run.name
-    assert all(some == set(CONDITIONS) for some in steps.values()), steps
+        assert set(run.scores) == expected, run.name
+    assert all(conditions == set(CONDITIONS) for conditions in steps.values()), steps
 
 
-def test_at_least_two_releases_ran_on_both_engines() -> None:
+def test_matrix_has_releases_on_both_engines() -> None:
     assert len({run.version for run in BOTH}) >= 2
 
 
@@ -59,18 +61,18 @@ was not cut as asked. On the stand-in these are complete. (0.12 hides most ids, 
 
 
 @pytest.mark.parametrize("run", BOTH, ids=lambda run: run.name)
-def test_the_stand_in_gives_the_outcomes_of_a_real_engine(run: Run) -> None:
+def test_stand_in_outcomes_equal_the_real_engines(run: MatrixRun) -> None:
     real = REAL[run.version, run.step]
     assert set(run.scores) == set(real.scores)
     differing = {
-        key: (one.outcome.value, real.scores[key].outcome.value)
-        for key, one in run.scores.items()
-        if one.outcome is not real.scores[key].outcome and (run.version, run.step, *key) not in MERGED
+        key: (score.outcome.value, real.scores[key].outcome.value)
+        for key, score in run.scores.items()
+        if score.outcome is not real.scores[key].outcome and (run.version, run.step, *key) not in MERGED
     }
     assert not differing
 
 
-def test_scores_rest_on_captures_that_give_them_again() -> None:
+def test_scores_are_reproducible_from_captures() -> None:
     scripts = {script.name: script for script in load()}
     newest = [run for run in RUNS if run.version == NEWEST_FRONT_END and run.step == RAGGED]
     assert {run.front_end for run in newest} == {"python", "rust"}
@@ -83,45 +85,51 @@ def test_scores_rest_on_captures_that_give_them_again() -> None:
 
 
 EXPECTED = {
-    ("python", Endpoint.CHAT): {Reason.TOKENS: 8, Reason.NO_FIELD: 5},
-    ("python", Endpoint.RESPONSES): {Reason.TOKENS: 6, Reason.NO_FIELD: 3, Reason.FINAL_OBJECT: 1},
-    ("rust", Endpoint.CHAT): {Reason.NO_FIELD: 7},
+    ("python", Endpoint.CHAT): {Discrepancy.TOKENS: 8, Discrepancy.NO_FIELD: 5},
+    ("python", Endpoint.RESPONSES): {
+        Discrepancy.TOKENS: 6,
+        Discrepancy.NO_FIELD: 3,
+        Discrepancy.FINAL_OBJECT: 1,
+    },
+    ("rust", Endpoint.CHAT): {Discrepancy.NO_FIELD: 7},
 }
 
 
 @pytest.mark.parametrize("package", [FRONT_END, RUST])
-def test_scorer_and_audit_differ_only_where_they_are_meant_to(package: str) -> None:
+def test_scorer_and_audit_discrepancies(package: str) -> None:
     """docs/lab.md has these numbers."""
     scripts = {script.name: script for script in load()}
     [run] = [run for run in RUNS if (run.package, run.version, run.step) == (package, NEWEST_FRONT_END, "3")]
-    found: dict[Endpoint, Counter[Reason]] = defaultdict(Counter)
+    discrepancies: dict[Endpoint, Counter[Discrepancy]] = defaultdict(Counter)
     for endpoint, name, capture in captures_of(run):
         if endpoint is not Endpoint.COMPLETIONS:
             blind = endpoint is Endpoint.RESPONSES and len(scripts[name].turns) == 1
             findings = inspect(capture, truth=capture.header.script if blind else None).findings
-            if reason := disagreement(scripts[name], run.scores[endpoint, name], findings):
-                found[endpoint][reason] += 1
-    assert {(run.front_end, endpoint): dict(counts) for endpoint, counts in found.items()} == {
+            if reason := discrepancy(scripts[name], run.scores[endpoint, name], findings):
+                discrepancies[endpoint][reason] += 1
+    assert {(run.front_end, endpoint): dict(counts) for endpoint, counts in discrepancies.items()} == {
         key: counts for key, counts in EXPECTED.items() if key[0] == run.front_end
     }
 
 
 @pytest.mark.parametrize("run", [run for run in RUNS if not run.streamed], ids=lambda run: run.name)
-def test_scorer_and_audit_agree_on_what_is_not_streamed(run: Run) -> None:
+def test_scorer_and_audit_agree_on_unstreamed_responses(run: MatrixRun) -> None:
     scripts = {script.name: script for script in load()}
     unexplained = []
     for endpoint, name, capture in captures_of(run):
         if (endpoint, name) in run.kept_in:
             continue  # seen with the run that holds it
         blind = endpoint is Endpoint.RESPONSES and len(scripts[name].turns) == 1
-        seen = inspect(capture, truth=capture.header.script if blind else None)
-        reason = disagreement(scripts[name], run.scores[endpoint, name], seen.findings)
-        if reason is Reason.UNEXPLAINED and seen.reading.choice.has_ids:
-            unexplained.append(f"{endpoint} {name}: {run.scores[endpoint, name]} {seen.verdict.sentence}")
+        inspection = inspect(capture, truth=capture.header.script if blind else None)
+        reason = discrepancy(scripts[name], run.scores[endpoint, name], inspection.findings)
+        if reason is Discrepancy.UNEXPLAINED and inspection.reading.choice.has_ids:
+            unexplained.append(
+                f"{endpoint} {name}: {run.scores[endpoint, name]} {inspection.verdict.sentence}"
+            )
     assert unexplained == []
 
 
-def test_every_stream_that_is_kept_elsewhere_is_there() -> None:
+def test_kept_in_names_existing_captures() -> None:
     names = {run.name: run for run in RUNS}
     for run in RUNS:
         for key, holder in run.kept_in.items():
@@ -130,6 +138,6 @@ def test_every_stream_that_is_kept_elsewhere_is_there() -> None:
             assert names[holder].captures is not None
 
 
-def test_runs_of_both_engines_have_names_of_their_own() -> None:
+def test_run_names_are_unique() -> None:
     runs = every_run()
     assert len({run.name for run in runs}) == len(runs)

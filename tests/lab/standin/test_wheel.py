@@ -10,7 +10,7 @@ import pytest
 
 from inspector.capture.errors import LabError
 from inspector.lab.requirements import front_end_requirements
-from inspector.lab.standin.wheel import parts_of, take_apart
+from inspector.lab.standin.wheel import parts_of, unpack
 
 FILES = {
     "vllm/__init__.py": b"1",
@@ -37,8 +37,8 @@ def wheel(folder: Path, **changed: str) -> Path:
     return path
 
 
-def test_python_files_and_the_rust_binary_are_kept_and_nothing_compiled(tmp_path: Path) -> None:
-    parts = take_apart(wheel(tmp_path), tmp_path / "parts")
+def test_unpack_keeps_python_and_rust_only(tmp_path: Path) -> None:
+    parts = unpack(wheel(tmp_path), tmp_path / "parts")
     kept = sorted(str(path.relative_to(parts.folder)) for path in parts.folder.rglob("*") if path.is_file())
     assert kept == [
         "site/vllm-9.9.9.dist-info/METADATA",
@@ -53,28 +53,28 @@ def test_python_files_and_the_rust_binary_are_kept_and_nothing_compiled(tmp_path
     assert parts_of(tmp_path / "parts") == parts
 
 
-def test_a_file_that_is_not_what_the_record_says_is_refused_and_leaves_no_parts(tmp_path: Path) -> None:
+def test_unpack_rejects_a_wrong_hash(tmp_path: Path) -> None:
     broken = wheel(tmp_path, **{"vllm/__init__.py": "other"})
     with pytest.raises(LabError, match=r"vllm/__init__\.py does not match the wheel's RECORD"):
-        take_apart(broken, tmp_path / "parts")
+        unpack(broken, tmp_path / "parts")
     assert parts_of(tmp_path / "parts") is None
 
 
-def test_what_is_no_wheel_is_told(tmp_path: Path) -> None:
+def test_unpack_of_other_files(tmp_path: Path) -> None:
     (tmp_path / "a.whl").write_bytes(b"no archive")
     with pytest.raises(LabError, match="cannot be unpacked"):
-        take_apart(tmp_path / "a.whl", tmp_path / "parts")
+        unpack(tmp_path / "a.whl", tmp_path / "parts")
 
 
-def test_requirements_that_only_gpus_need_are_left_out_by_name() -> None:
-    asked = [
+def test_front_end_requirements_without_gpu_packages() -> None:
+    requirements = [
         "regex",
         "torch==2.9.0",
         "nvidia-cudnn-frontend==1",
         "flashinfer-python==0.5",
         "ray[cgraph]>=2.48",
     ]
-    needed, left_out = front_end_requirements([*asked, "openai>=1.99"], version="0.14.1")
+    needed, left_out = front_end_requirements([*requirements, "openai>=1.99"], version="0.14.1")
     assert needed == ["regex", "openai>=1.99,<3", "mcp<2"]
     assert {"flashinfer-python", "nvidia-cudnn-frontend", "ray", "triton", "torchvision"} <= set(left_out)
     assert "torch" not in left_out

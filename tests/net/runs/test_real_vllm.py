@@ -16,11 +16,11 @@ from inspector.analysis.reading import Evidence, read
 from inspector.capture.capture import Capture, Endpoint
 from inspector.cli import main
 from inspector.files.store import load
-from inspector.lab import asking, scripts
+from inspector.lab import bodies, scripts
 from inspector.lab.install import NEWEST
 from inspector.lab.model import SERVED_NAME
 from inspector.lab.process import ServerProcess
-from inspector.lab.score import Outcome, score
+from inspector.lab.score import ScriptOutcome, score
 from inspector.lab.scripts import named
 from inspector.net.client.address import Server
 from inspector.net.client.plain import list_models
@@ -48,7 +48,7 @@ def request(script: str, endpoint: Endpoint = Endpoint.CHAT) -> LiveRequest:
         model=SERVED_NAME,
         endpoint=endpoint,
         prompt=f"[[script {script}]]",
-        tools=asking.body(Endpoint.CHAT, found).get("tools", ()),
+        tools=bodies.request_body(Endpoint.CHAT, found).get("tools", ()),
         max_tokens=found.request.get("max_tokens"),
     )
 
@@ -91,7 +91,7 @@ def test_record_keeps_every_token_of_the_script(
     assert main(command) == 0
     printed = capsys.readouterr().out
     [capture] = load(out)
-    assert score(found, capture).outcome is Outcome.WHOLE
+    assert score(found, capture).outcome is ScriptOutcome.COMPLETE
     assert capture.header.server_version is not None
     assert NEWEST in capture.header.server_version
     if endpoint is Endpoint.RESPONSES:

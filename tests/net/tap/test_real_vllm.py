@@ -14,7 +14,7 @@ import pytest
 from inspector.analysis.reading import read
 from inspector.capture.capture import Endpoint
 from inspector.inspection.inspection import inspect
-from inspector.lab import asking
+from inspector.lab import bodies
 from inspector.lab.install import NEWEST
 from inspector.lab.process import ServerProcess
 from inspector.lab.scripts import named
@@ -29,7 +29,7 @@ ONE_TIME = re.compile(rb'"(id|created|system_fingerprint)":("[^"]*"|\d+)')
 
 
 def request(script: str, endpoint: Endpoint = Endpoint.CHAT, **changed: Any) -> dict[str, Any]:
-    body = asking.body(endpoint, named([script])[0])
+    body = bodies.request_body(endpoint, named([script])[0])
     body.pop("return_token_ids", None)
     return {**body, **changed}
 

@@ -1,4 +1,4 @@
-"""The requests that call a script, one shape an endpoint."""
+"""Request bodies that make a lab server sample a script, for each endpoint."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -24,12 +24,12 @@ _BUILT_IN: Final[Mapping[str, dict[str, Any]]] = {
 }
 
 
-def body(
+def request_body(
     endpoint: Endpoint, script: Script, *, model: str = SERVED_NAME, marker: str | None = None
 ) -> dict[str, Any]:
-    """The JSON body that makes the lab's server emit `script` on one endpoint.
+    """The JSON body that makes a lab server sample `script` on one endpoint.
 
-    `marker` replaces the script's name in the user's text, for scripts that a server has no file of.
+    `marker` replaces `[[script NAME]]` in the user's text, for scripts that the server does not have.
     """
     text = f"Please say this: {marker or f'[[script {script.name}]]'}"
     request: dict[str, Any] = {"model": model, "stream": script.stream, "temperature": 0}
@@ -42,13 +42,15 @@ def body(
             if tools := _responses_tools(script.tools, script.built_in):
                 request["tools"] = tools
         case Endpoint.COMPLETIONS:
-            # A prompt of ids in the chat's own format: never parsed as Harmony, so every token shows.
+            # The chat's format as token IDs. Completions are not parsed as Harmony: every token arrives.
             prompt = f"<|start|>user<|message|>{text}<|end|><|start|>assistant"
             request |= {"prompt": vocab.encode(prompt), "max_tokens": budget, "skip_special_tokens": False}
         case Endpoint.CHAT:
             request |= {"messages": [{"role": "user", "content": text}], "max_tokens": budget}
             if script.tools:
-                request["tools"] = [{"type": "function", "function": function(name)} for name in script.tools]
+                request["tools"] = [
+                    {"type": "function", "function": function_tool(name)} for name in script.tools
+                ]
         case _:
             raise LabError(f"no script is asked at {endpoint}; 'lab scripts --json' names the endpoints")
     spec = spec_of(endpoint)
@@ -60,14 +62,14 @@ def body(
 
 def _responses_tools(tools: Sequence[str], built_in: Sequence[str]) -> list[dict[str, Any]]:
     return [
-        *({"type": "function", **function(name)} for name in tools),
+        *({"type": "function", **function_tool(name)} for name in tools),
         *(_BUILT_IN[name] for name in built_in),
     ]
 
 
-def function(name: str) -> dict[str, Any]:
-    """The definition of a function tool that scripts offer."""
-    description, properties = _TOOLS.get(name, ("A function.", {}))  # a capture brings its own
+def function_tool(name: str) -> dict[str, Any]:
+    """The definition of a function tool, as scripts offer it."""
+    description, properties = _TOOLS.get(name, ("A function.", {}))  # from a capture
     return {
         "name": name,
         "description": description,

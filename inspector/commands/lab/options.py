@@ -1,42 +1,55 @@
-"""Options that the commands of `lab` share."""
+"""What the commands of `lab` share: their parser, their options, and what the options stand for."""
 
 import sys
-from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from argparse import (
+    SUPPRESS,
+    ArgumentParser,
+    ArgumentTypeError,
+    Namespace,
+    RawDescriptionHelpFormatter,
+)
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from inspector.commands.shared import Commands
+from inspector.capture.capture import Endpoint
+from inspector.commands.shared import Commands, tell
 from inspector.lab import scripts
 from inspector.lab.install import CPU_PACKAGE, GPU_PACKAGE
-from inspector.lab.paths import ENVIRONMENT_VARIABLE, default_root
+from inspector.lab.matrix import targets_of
+from inspector.lab.paths import ENVIRONMENT_VARIABLE, LabPaths, default_root
 from inspector.lab.process import kill_is_interrupt
+from inspector.lab.recording import Target
 from inspector.lab.server import STEP_MS
+from inspector.lab.session import LabSession
 from inspector.lab.standin.install import FRONT_END, RUST
+from inspector.lab.standin.steps import CONDITIONS, check_condition
 
 ENDPOINTS: Final = [endpoint.value for endpoint in scripts.ENDPOINTS]
+STAND_IN_PACKAGES: Final = frozenset({FRONT_END, RUST})
 _LONGEST_STEP_MS: Final = 10_000
 
 
 def lab_command(
-    inner: Commands,
+    commands: Commands,
     name: str,
     run: Callable[[Namespace], int],
-    words: str,
+    summary: str,
     example: str,
     *,
     environments: bool = True,
 ) -> ArgumentParser:
     """A command of `lab`, with the option for the folder of the environments if it uses any."""
-    parser = inner.add_parser(
+    parser = commands.add_parser(
         name,
-        help=words,
-        description=f"{words[0].upper()}{words[1:]}.",
+        help=summary,
+        description=f"{summary[0].upper()}{summary[1:]}.",
         epilog=f"example:\n  python -m inspector {example}",
         formatter_class=RawDescriptionHelpFormatter,
         conflict_handler="resolve",
     )
-    # Once every command took these two; a script that passes one to a command without use for it still runs.
+    # Every command used to accept these two; scripts may still pass them to a command that ignores them.
     parser.add_argument("--package", default=CPU_PACKAGE, help=SUPPRESS)
     parser.add_argument("--lab", type=Path, default=default_root(), help=SUPPRESS)
     if environments:
@@ -49,16 +62,16 @@ def lab_command(
             "folder)",
         )
 
-    def guarded(arguments: Namespace) -> int:
+    def run_guarded(arguments: Namespace) -> int:
         with kill_is_interrupt():
             return run(arguments)
 
-    parser.set_defaults(run=guarded)
+    parser.set_defaults(run=run_guarded)
     return parser
 
 
 def add_package(parser: ArgumentParser) -> None:
-    """What runs a release, for commands that do not say it otherwise."""
+    """`--package`, for commands that have no options `--vllm`, `--front-end` and `--rust` for it."""
     parser.add_argument(
         "--package",
         choices=(CPU_PACKAGE, GPU_PACKAGE, FRONT_END, RUST),
@@ -69,7 +82,7 @@ def add_package(parser: ArgumentParser) -> None:
 
 
 def add_step_ms(parser: ArgumentParser) -> None:
-    """How long an engine step takes under load."""
+    """`--step-ms`: how long an engine step takes under load."""
     parser.add_argument(
         "--step-ms",
         type=_milliseconds,
@@ -86,7 +99,7 @@ def _milliseconds(text: str) -> int:
 
 
 def add_release(parser: ArgumentParser) -> None:
-    """Which release is served, and by what."""
+    """One of `--vllm`, `--front-end` and `--rust`; `release_of` reads them."""
     group = parser.add_mutually_exclusive_group(required=True)
     group.add_argument("--vllm", metavar="VERSION", help="a release with its own engine, on the CPU")
     group.add_argument(
@@ -98,7 +111,7 @@ def add_release(parser: ArgumentParser) -> None:
 
 
 def add_selection(parser: ArgumentParser) -> None:
-    """What is recorded of a release, and how."""
+    """Steps, endpoints and scripts to record; `targets_in` and `conditions_in` read them."""
     parser.add_argument(
         "--stream-interval",
         nargs="+",
@@ -116,3 +129,53 @@ def add_selection(parser: ArgumentParser) -> None:
     parser.add_argument("--script", nargs="+", default=[], metavar="NAME", help="record only these scripts")
     parser.add_argument("--jobs", type=int, default=4, metavar="N", help="concurrent requests (default: 4)")
     parser.add_argument("--python", default=sys.executable, help=SUPPRESS)
+
+
+def add_results_folder(parser: ArgumentParser) -> None:
+    """`--out`, the folder of the matrix's results; `results_folder` reads it."""
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="folder of the results (default: in the lab's folder)"
+    )
+
+
+def add_json(parser: ArgumentParser, what: str = "the result") -> None:
+    """`--json`."""
+    parser.add_argument("--json", action="store_true", help=f"print {what} as JSON")
+
+
+def release_of(arguments: Namespace) -> tuple[str, str]:
+    """Package and version of `--vllm`, `--front-end` or `--rust`."""
+    if arguments.front_end:
+        return FRONT_END, arguments.front_end
+    return (RUST, arguments.rust) if arguments.rust else (arguments.package, arguments.vllm)
+
+
+def session_of(arguments: Namespace, package: str | None = None) -> LabSession:
+    """The lab's session for the options; `package` replaces that of `--package`."""
+    session = LabSession(paths=LabPaths(arguments.lab), package=package or arguments.package, say=tell)
+    return replace(session, jobs=arguments.jobs) if "jobs" in arguments else session
+
+
+def results_folder(arguments: Namespace) -> Path:
+    """The folder of the matrix's results."""
+    folder: Path = arguments.out or LabPaths(arguments.lab).root / "matrix"
+    return folder
+
+
+def endpoints_in(arguments: Namespace) -> list[Endpoint]:
+    """The endpoints of `--endpoint`."""
+    return [Endpoint(name) for name in arguments.endpoint]
+
+
+def targets_in(arguments: Namespace) -> list[Target]:
+    """The selected scripts on the selected endpoints; raises LabError for an unknown script."""
+    return targets_of(endpoints_in(arguments), scripts.named(arguments.script))
+
+
+def conditions_in(arguments: Namespace, package: str) -> list[str]:
+    """The selected steps, or the defaults of a package; raises LabError for what is no schedule."""
+    default = list(CONDITIONS) if package in STAND_IN_PACKAGES else ["1", "3"]
+    conditions: list[str] = arguments.stream_interval or default
+    for condition in conditions:
+        check_condition(condition)
+    return conditions
