@@ -4,18 +4,18 @@ from collections.abc import Sequence
 
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import LabError
-from inspector.fleet.probe import Ask
+from inspector.fleet.probe import ProbeRequest
 from inspector.lab.asking import body
 from inspector.lab.scripts import named
 
 
-def script_asks(names: Sequence[str], endpoints: Sequence[Endpoint]) -> list[Ask]:
+def script_asks(names: Sequence[str], endpoints: Sequence[Endpoint]) -> list[ProbeRequest]:
     """The requests that make a lab server sample scripts; each endpoint takes its turn.
 
     Raises LabError for a name that is no script's, or where no endpoint can ask for it.
     """
     found = [
-        Ask(label=script.name, endpoint=endpoint, body=body(endpoint, script), script=script.sampled)
+        ProbeRequest(label=script.name, endpoint=endpoint, body=body(endpoint, script), script=script.sampled)
         for script in named(names)
         for endpoint in endpoints
         if endpoint in script.endpoints
@@ -25,10 +25,10 @@ def script_asks(names: Sequence[str], endpoints: Sequence[Endpoint]) -> list[Ask
     return found
 
 
-def script_controls(names: Sequence[str]) -> dict[str, Ask]:
+def script_controls(names: Sequence[str]) -> dict[str, ProbeRequest]:
     """The same scripts on completions, which no parser reads, by name."""
     return {
-        script.name: Ask(
+        script.name: ProbeRequest(
             label=script.name,
             endpoint=Endpoint.COMPLETIONS,
             body=body(Endpoint.COMPLETIONS, script),
