@@ -29,7 +29,7 @@ FIRST_PAGE: Final = (
     *("pages.ui.anywhere", "pages.ui.banner", "pages.ui.fields", "pages.ui.prompt", "pages.ui.strip"),
     *("pages.parts.replay.overview", "pages.parts.replay.events", "rapidfuzz.distance"),
 )
-_LATER: Final = ("inspector.net.client.asking", "pandas")
+_LATER: Final = ("inspector.net.client.exchange", "pandas")
 """To ask a server; for the tables of most pages."""
 
 # An audit of a long stream may not keep the interpreter for 5 ms at a time while other streams arrive.
@@ -52,7 +52,7 @@ def _tap() -> DashboardTap:
             upstreams,
             runs,
             path_of=runs.path_of,
-            watching=lambda: dashboard.Watch(metrics, dashboard.Keeping(runs.folder), spans=spans),
+            watching=lambda: dashboard.Watch(metrics, dashboard.Retention(runs.folder), spans=spans),
             metrics=dashboard.metrics_app(metrics),
         )
     except InspectorError as error:
@@ -70,14 +70,14 @@ tap = _tap()
 hosts = dashboard.trusted_hosts(
     bound=[st.get_option("server.address") or ""], also=[st.get_option("browser.serverAddress") or ""]
 )
-ending = dashboard.Ending(tap.stop)
+shutdown = dashboard.Shutdown(tap.stop)
 
 
 @asynccontextmanager
 async def lifespan(app: object) -> AsyncIterator[None]:
     """From the start of the server to its end."""
     dashboard.listening_without_delay()
-    async with dashboard.warmed(FIRST_PAGE, _LATER), tap.lifespan(app), ending.lifespan(app):
+    async with dashboard.warmed(FIRST_PAGE, _LATER), tap.lifespan(app), shutdown.lifespan(app):
         yield
 
 
@@ -93,7 +93,7 @@ app = st.App(
     ],
     middleware=[
         *hosts,
-        *ending.middleware,
+        *shutdown.middleware,
         *tap.middleware,
         *shell(_page_paths()),
         *bundles(_page_paths()),

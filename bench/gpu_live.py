@@ -28,7 +28,7 @@ from inspector.files.store import load
 from inspector.net.client.address import Server
 from inspector.net.client.request import LiveRequest
 from inspector.net.runs.registry import Registry
-from inspector.net.runs.run import Run
+from inspector.net.runs.run import LiveRun
 
 PROMPT = "Count from one upwards, in words, and never stop."
 
@@ -76,7 +76,7 @@ async def measure(
     return summary(endpoint, runs, moments_by_run)
 
 
-def summary(endpoint: Endpoint, runs: list[Run], moments_by_run: list[list[tuple[int, float]]]) -> Measured:
+def summary(endpoint: Endpoint, runs: list[LiveRun], moments_by_run: list[list[tuple[int, float]]]) -> Measured:
     """The results of one round of runs."""
     tokens = lost_by_server = lost_by_us = 0
     late: list[float] = []
@@ -113,7 +113,7 @@ def summary(endpoint: Endpoint, runs: list[Run], moments_by_run: list[list[tuple
     )
 
 
-def _span(runs: list[Run]) -> float:
+def _span(runs: list[LiveRun]) -> float:
     """Seconds from the first request to the last token."""
     begun = {run.id: datetime.fromisoformat(run.header.started_at or "").timestamp() for run in runs}
     ends = [begun[run.id] + last for run in runs if (last := run.pace().last_token_s) is not None]

@@ -34,7 +34,7 @@ from inspector.net.client.address import Server
 from inspector.net.client.request import LiveRequest
 from inspector.net.runs.feed import runs_routes
 from inspector.net.runs.registry import Registry
-from inspector.net.runs.run import Run
+from inspector.net.runs.run import LiveRun
 from inspector.protocol.harmony.vocab import encode
 
 WORDS = ["the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "and", "goes", "home", "again"]
@@ -74,7 +74,7 @@ def _chunk(token_id: int, text: str | None) -> str:
     )
 
 
-async def follow(address: str, run: Run) -> list[tuple[int, float]]:
+async def follow(address: str, run: LiveRun) -> list[tuple[int, float]]:
     """Token counts on the feed, each with its time."""
     growth: list[tuple[int, float]] = []
     async with (
@@ -101,7 +101,7 @@ def serve(registry: Registry) -> str:
     return f"http://127.0.0.1:{port}"
 
 
-def lags(run: Run, growth: list[tuple[int, float]]) -> list[float]:
+def lags(run: LiveRun, growth: list[tuple[int, float]]) -> list[float]:
     """Seconds from a token's arrival to the feed's reader, one value per token; to 1 ms."""
     began = datetime.fromisoformat(run.header.started_at or "").timestamp()
     reading = run.reading()
@@ -159,7 +159,7 @@ def measure(arguments: argparse.Namespace, port: int, folder: Path) -> None:
     asyncio.run(all_runs())
 
 
-def report(run: Run, delays: list[float], arguments: argparse.Namespace) -> None:
+def report(run: LiveRun, delays: list[float], arguments: argparse.Namespace) -> None:
     """One line: tokens, rate, lag early and late, lost."""
     kept = len(load(run.path)[0].events) - 1 if run.path else 0
     pace = run.pace()

@@ -15,7 +15,7 @@ from pathlib import Path
 import httpx
 
 from inspector.capture.capture import Endpoint
-from inspector.fleet.probe import Budget, Load, prompts_of_text
+from inspector.fleet.probe import Budget, ProbeLoad, prompts_of_text
 from inspector.fleet.probe.planning import Plan
 from inspector.lab.process import free_port
 from inspector.net.client.address import Server
@@ -34,7 +34,7 @@ async def measure(address: str, requests: int, folder: Path) -> None:
         servers=[(Server(base_url=address), MODEL)],
         endpoints=[Endpoint.CHAT],
         prompts=prompts_of_text("Hello"),
-        load=Load(concurrency=64),
+        load=ProbeLoad(concurrency=64),
         budget=Budget(requests=requests),
         folder=folder,
     )
@@ -47,7 +47,7 @@ async def measure(address: str, requests: int, folder: Path) -> None:
     await running
     took, used = time.perf_counter() - started, time.process_time() - cpu
     rows = (folder / "rows.jsonl").stat().st_size
-    tokens = probe.rows[0].judged.tokens
+    tokens = probe.rows[0].response.tokens
     print(f"{requests:,} responses of {tokens} tokens, 64 workers: {requests / took:,.0f} per second")
     print(f"CPU of the probe: {1000 * used / requests:.1f} ms per response")
     print(f"memory: {early:,.0f} MiB after a tenth of the run, {resident_mib():,.0f} MiB at the end")

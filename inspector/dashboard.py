@@ -40,24 +40,24 @@ from inspector.fleet.doctor import CheckState, check_server
 from inspector.fleet.probe import (
     PROMPT_FILE_MIB,
     Budget,
-    Group,
-    Load,
     Plan,
     Probe,
+    ProbeLoad,
+    ProbePrompt,
+    ProbeRow,
+    ProbeSummary,
+    RequestGroup,
     Result,
     Sweep,
     failure_words,
     prompts_of_bytes,
     prompts_of_text,
 )
-from inspector.fleet.probe import Prompt as ProbePrompt
-from inspector.fleet.probe import Row as ProbeRow
-from inspector.fleet.probe import Summary as ProbeSummary
 from inspector.fleet.probe import summary as probe_summary
 from inspector.fleet.probe.planning import SWEEP_WARM_UP
 from inspector.fleet.probe.reporting import probe_endings, progress_line, rate_words, time_name, worst_rows
-from inspector.fleet.probing import ProbeRun, probes
-from inspector.fleet.watch import Keeping, Metrics, Watch, metrics_app
+from inspector.fleet.probe_registry import ProbeRun, probes
+from inspector.fleet.watch import Metrics, Retention, Watch, metrics_app
 from inspector.fleet.watch.spans import configured_spans
 from inspector.inspection.compare import Lane, Piece, Repeats, diff, significance
 from inspector.inspection.triage import is_log, of_content
@@ -81,18 +81,17 @@ from inspector.lab.scripts import Script, ScriptClass
 from inspector.lab.scripts import load as lab_scripts
 from inspector.lab.standin.steps import UNSTREAMED
 from inspector.lab.summary import CheckupRow, checkup_rows, fault_rows
-from inspector.net.client.address import Server, Settings
+from inspector.net.client.address import Server, SettingHints
 from inspector.net.client.outcome import OutcomeKind
 from inspector.net.client.request import LiveRequest, parse_messages, parse_tools
-from inspector.net.ending import Ending
 from inspector.net.hosts import trusted_hosts
 from inspector.net.playback import FAULTS, playback_routes
 from inspector.net.runs.feed import runs_routes
 from inspector.net.runs.model_lists import ModelLists
 from inspector.net.runs.registry import Registry, registry
-from inspector.net.runs.run import Pace, RunState
-from inspector.net.runs.run import Run as LiveRun
+from inspector.net.runs.run import LiveRun, Pace, RunState
 from inspector.net.runs.trial import RUNS_AT_MOST, Trial, has_output
+from inspector.net.shutdown import Shutdown
 from inspector.net.sockets import listening_without_delay
 from inspector.net.tap import DashboardTap, Upstream, configured_upstreams
 from inspector.protocol.wire.endpoints import asked_endpoints, spec_of
@@ -129,12 +128,9 @@ __all__ = [
     "ComparedRow",
     "DashboardTap",
     "DiagnosisOutcome",
-    "Ending",
     "Failure",
     "FirstDifference",
-    "Group",
     "Issue",
-    "Keeping",
     "Lane",
     "Library",
     "LibraryGroup",
@@ -142,7 +138,6 @@ __all__ = [
     "LibraryTally",
     "LiveRequest",
     "LiveRun",
-    "Load",
     "MatrixRun",
     "Metrics",
     "ModelLists",
@@ -151,6 +146,7 @@ __all__ = [
     "Piece",
     "Plan",
     "Probe",
+    "ProbeLoad",
     "ProbePrompt",
     "ProbeRow",
     "ProbeRun",
@@ -158,15 +154,18 @@ __all__ = [
     "Prompt",
     "Registry",
     "Repeats",
+    "RequestGroup",
     "Result",
+    "Retention",
     "Route",
     "RunState",
     "Script",
     "ScriptClass",
     "ScriptOutcome",
     "Server",
-    "Settings",
+    "SettingHints",
     "Shelf",
+    "Shutdown",
     "StripHead",
     "StripPayload",
     "Sweep",

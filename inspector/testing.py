@@ -20,7 +20,7 @@ from inspector.commands.serving import uvicorn_server
 from inspector.files.store import builtin, load
 from inspector.inspection.inspection import inspect
 from inspector.lab.results import named_capture
-from inspector.net.playback import Settings, playback_routes
+from inspector.net.playback import PlaybackSettings, playback_routes
 from inspector.net.sockets import without_delay
 
 __all__ = ["HarmonyServer", "assert_no_findings", "serving"]
@@ -67,7 +67,7 @@ class HarmonyServer:
 def serving() -> Iterator[HarmonyServer]:
     """Serve on a free port of this machine while the context lasts."""
     shelf: dict[str, Capture] = {}
-    app = Starlette(routes=playback_routes(lambda: shelf, prefix="", settings=Settings(speed=inf)))
+    app = Starlette(routes=playback_routes(lambda: shelf, prefix="", settings=PlaybackSettings(speed=inf)))
     server = uvicorn_server(app)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         without_delay(listening)

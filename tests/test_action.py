@@ -13,7 +13,7 @@ import pytest
 import yaml
 from starlette.applications import Starlette
 
-from inspector.net.playback import Settings, playback_routes
+from inspector.net.playback import PlaybackSettings, playback_routes
 from tests.support.builtin import CAPTURES, TOOL, WHOLE
 from tests.support.command import ROOT
 from tests.support.listening import listening
@@ -25,7 +25,7 @@ SCRIPT = ROOT / "action" / "run"
 @pytest.fixture
 def playback() -> Iterator[str]:
     """A server that plays the built-in captures."""
-    routes = playback_routes(lambda: CAPTURES, prefix="", settings=Settings(speed=inf))
+    routes = playback_routes(lambda: CAPTURES, prefix="", settings=PlaybackSettings(speed=inf))
     with listening(Starlette(routes=routes)) as address:
         yield address
 

@@ -177,7 +177,7 @@ def test_only_runs_starts_threads() -> None:
         # hand audits to processes, each with a thread that waits for it; a command serves metrics beside what
         # it does, and a test's server a test.
         if not {*place_of(path)}
-        & {"runs", "probing", "lab", "watch", "scan", "workers", "commands", "testing"}
+        & {"runs", "probe_registry", "lab", "watch", "scan", "workers", "commands", "testing"}
         if imports(path) & {"threading", "concurrent.futures", "_thread"} and not only_locks(path)
     ]
     assert offenders == []

@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 
 from inspector.cli import main, parser
 from inspector.files.store import builtin, load
-from inspector.net.playback import Settings, playback_routes
+from inspector.net.playback import PlaybackSettings, playback_routes
 from tests.support.listening import listening
 
 ROOT = Path(__file__).parent.parent
@@ -25,7 +25,9 @@ PLAYED = "http://localhost:8001"
 def playback() -> Iterator[str]:
     """The same without its pauses."""
     captures = {one.name: load(one.path)[0] for one in builtin()}
-    routes = playback_routes(lambda: captures, prefix="", settings=Settings().changed({"speed": "inf"}))
+    routes = playback_routes(
+        lambda: captures, prefix="", settings=PlaybackSettings().changed({"speed": "inf"})
+    )
     with listening(Starlette(routes=routes)) as address:
         yield address
 

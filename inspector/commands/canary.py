@@ -53,9 +53,9 @@ def run(arguments: Namespace) -> int:
     """Send rounds of requests until interrupted."""
     folder = Path(arguments.captures)
     FolderSink(folder)  # makes it, and says so if it cannot be written to
-    asked = arguments.prompt or arguments.messages
+    custom = arguments.prompt or arguments.messages
     model = arguments.model
-    requests = [request_of(arguments, model)] if asked else usual_requests(model)
+    requests = [request_of(arguments, model)] if custom else usual_requests(model)
     server = server_of(arguments)
     if arguments.metrics is None and arguments.otel is None:
         raise InspectorError("nothing receives the results; pass --metrics PORT, --otel, or both")

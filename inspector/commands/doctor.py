@@ -41,42 +41,42 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: Namespace) -> int:
     """Check one server."""
-    found = check_server(server_of(arguments), model=arguments.model)
-    unreachable = found.checks[0].state is CheckState.FAILED
+    checkup = check_server(server_of(arguments), model=arguments.model)
+    unreachable = checkup.checks[0].state is CheckState.FAILED
     if arguments.json:
-        print_json(_row(found))
+        print_json(_row(checkup))
     elif not unreachable:
-        say(_lines(found, every_fault=arguments.all))
+        say(_lines(checkup, every_fault=arguments.all))
     if unreachable:
-        raise ConnectionFailed(found.checks[0].says)
-    return int(found.worst is CheckState.FAILED)
+        raise ConnectionFailed(checkup.checks[0].says)
+    return int(checkup.worst is CheckState.FAILED)
 
 
-def _row(found: Checkup) -> dict[str, Any]:
+def _row(checkup: Checkup) -> dict[str, Any]:
     return {
-        "address": found.address,
-        "version": found.version,
-        "model": found.model,
-        "engine": found.engine.name,
-        "worst": str(found.worst),
+        "address": checkup.address,
+        "version": checkup.version,
+        "model": checkup.model,
+        "engine": checkup.engine.name,
+        "worst": str(checkup.worst),
         "checks": [
-            {"name": one.name, "state": str(one.state), "says": one.says, "change": one.change}
-            for one in found.checks
+            {"name": check.name, "state": str(check.state), "says": check.says, "change": check.change}
+            for check in checkup.checks
         ],
-        "known_faults": [one._asdict() for one in found.faults],
-        "matrix": release_rows(found.version, found.engine),
+        "known_faults": [fault._asdict() for fault in checkup.faults],
+        "matrix": release_rows(checkup.version, checkup.engine),
     }
 
 
-def _lines(found: Checkup, *, every_fault: bool) -> list[str]:
-    version, model = printable(found.version or "unknown"), printable(found.model or "-")
-    lines = [f"{found.address}  version {version}  model {model}", found.sentence]
-    for row in checkup_rows(found):
+def _lines(checkup: Checkup, *, every_fault: bool) -> list[str]:
+    version, model = printable(checkup.version or "unknown"), printable(checkup.model or "-")
+    lines = [f"{checkup.address}  version {version}  model {model}", checkup.sentence]
+    for row in checkup_rows(checkup):
         lines.extend(_line(row))
         if row.name == "known faults" and not every_fault:
             lines[-1] += " --all lists them."
         elif row.name == "known faults":
-            lines.extend(line for fault in fault_rows(found) for line in _line(fault))
+            lines.extend(line for fault in fault_rows(checkup) for line in _line(fault))
     return lines
 
 

@@ -10,9 +10,9 @@ from inspector.capture.errors import InspectorError
 from inspector.commands.serving import add_address_options, serve
 from inspector.commands.shared import Commands
 from inspector.files.store import builtin, load
-from inspector.net.playback import FAULTS, Settings, playback_routes
+from inspector.net.playback import FAULTS, PlaybackSettings, playback_routes
 
-_FAULTS = "\n".join(f"  {one.example:24} {one.words}" for one in FAULTS.values())
+_FAULTS = "\n".join(f"  {fault.example:24} {fault.words}" for fault in FAULTS.values())
 _EXAMPLE = f"""example:
   python -m inspector play fixtures/*.jsonl --port 8001
   curl -N localhost:8001/v1/chat/completions -d '{{"model": "playback", "stream": true, "messages": []}}'
@@ -52,10 +52,10 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: Namespace) -> int:
     """Serve until interrupted."""
-    wanted = {"speed": arguments.speed, "faults": arguments.faults}
+    changes = {"speed": arguments.speed, "faults": arguments.faults}
     if arguments.tokens_per_s:
-        wanted["tokens_per_s"] = arguments.tokens_per_s
-    settings = Settings().changed(wanted)
+        changes["tokens_per_s"] = arguments.tokens_per_s
+    settings = PlaybackSettings().changed(changes)
     captures = _captures([Path(file) for file in arguments.files])
     routes = playback_routes(lambda: captures, prefix="", settings=settings)
     lines = [
@@ -67,7 +67,7 @@ def run(arguments: Namespace) -> int:
 
 def _pace(text: str) -> str:
     try:
-        Settings().changed({"speed": text})
+        PlaybackSettings().changed({"speed": text})
     except InspectorError as error:
         raise ArgumentTypeError(str(error)) from error
     return text
@@ -75,18 +75,18 @@ def _pace(text: str) -> str:
 
 def _captures(files: list[Path]) -> dict[str, Capture]:
     """Captures by the name that requests use; raises InspectorError if there are none."""
-    found: dict[str, Capture] = {}
+    captures: dict[str, Capture] = {}
     for path, stem in [(file, _stem(file)) for file in files] or [(row.path, row.name) for row in builtin()]:
         loaded = load(path)
         for number, capture in enumerate(loaded, 1):
             name = stem if len(loaded) == 1 else f"{stem}-{number}"
             copies = 2
-            while name in found:
+            while name in captures:
                 name, copies = f"{stem}-{copies}", copies + 1
-            found[name] = capture
-    if not found:
+            captures[name] = capture
+    if not captures:
         raise InspectorError("no captures to play; pass some files")
-    return found
+    return captures
 
 
 def _stem(path: Path) -> str:

@@ -19,12 +19,12 @@ from inspector.commands.asking import add_connection_options, server_of
 from inspector.commands.shared import Commands, print_json, say, tell, write_text
 from inspector.fleet.probe import prompts_of_file
 from inspector.fleet.probe.proof import (
-    ASKED,
     CONDITIONS,
     STREAMS,
-    Cell,
+    WORKLOAD,
     Condition,
     Proof,
+    ProofCell,
     proof_lines,
     proof_markdown,
     proof_row,
@@ -32,7 +32,7 @@ from inspector.fleet.probe.proof import (
 )
 from inspector.lab.process import ServerProcess, free_port, kill_is_interrupt
 from inspector.net.client.address import Server
-from inspector.net.client.plain import list_models, open_client, version_and_owner
+from inspector.net.client.server_info import list_models, open_client, version_and_owner
 from inspector.protocol.wire.endpoints import asked_endpoints
 
 _COMMAND: Final = "vllm serve {model} --port {port} --enable-auto-tool-choice --tool-call-parser openai"
@@ -84,10 +84,10 @@ def add_parser(commands: Commands) -> None:
     parser.add_argument(
         "--condition",
         nargs="+",
-        choices=[one.name for one in CONDITIONS],
-        default=[one.name for one in CONDITIONS],
+        choices=[condition.name for condition in CONDITIONS],
+        default=[condition.name for condition in CONDITIONS],
         metavar="NAME",
-        help=f"{', '.join(one.name for one in CONDITIONS)} (default: all)",
+        help=f"{', '.join(condition.name for condition in CONDITIONS)} (default: all)",
     )
     parser.add_argument(
         "--streams",
@@ -112,7 +112,7 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: Namespace) -> int:
     """Measure, write the report, and exit with 1 if something was damaged."""
-    if not 0 < arguments.minutes <= 24 * 60 or not all(0 < one <= 4096 for one in arguments.streams):
+    if not 0 < arguments.minutes <= 24 * 60 or not all(0 < number <= 4096 for number in arguments.streams):
         raise InspectorError("--minutes must be more than 0 and at most 1440, --streams 1 to 4096")
     if (arguments.out / "captures").exists():
         raise StoreError(f"{arguments.out}: already contains a proof; choose another --out")
@@ -145,9 +145,9 @@ def _running(arguments: Namespace) -> Proof:
 
 def _started(arguments: Namespace) -> Proof:
     until = time.monotonic() + arguments.minutes * 60
-    chosen = [one for one in CONDITIONS if one.name in arguments.condition]
-    cells: list[Cell] = []
-    told: str | None = None
+    chosen = [condition for condition in CONDITIONS if condition.name in arguments.condition]
+    cells: list[ProofCell] = []
+    release: str | None = None
     model = served = arguments.model
     commands: dict[str, str] = {}
     for place, condition in enumerate(chosen):
@@ -169,7 +169,7 @@ def _started(arguments: Namespace) -> Proof:
                 server = server_of(arguments, stack.enter_context(process).base_url)
                 names = list_models(server)
                 served = model if model in names else next(iter(names), model)
-                told = _version(server, served) or told
+                release = _version(server, served) or release
                 cells += _measured(arguments, condition, server, served, ends - time.monotonic())
         except (LabError, ConnectionFailed) as error:
             tell(str(error))
@@ -177,10 +177,12 @@ def _started(arguments: Namespace) -> Proof:
             if time.monotonic() > until:
                 trouble += "; download the weights first if they are not on this machine, or raise --minutes"
             cells.append(
-                Cell(condition=condition.name, endpoint=Endpoint.CHAT, streams=0, rows=(), trouble=trouble)
+                ProofCell(
+                    condition=condition.name, endpoint=Endpoint.CHAT, streams=0, rows=(), trouble=trouble
+                )
             )
-        _written(arguments, _proof(arguments, served, told, cells, commands))
-    return _proof(arguments, served, told, cells, commands)
+        _written(arguments, _proof(arguments, served, release, cells, commands))
+    return _proof(arguments, served, release, cells, commands)
 
 
 def _words(template: str, model: str, port: int) -> list[str]:
@@ -196,7 +198,7 @@ def _words(template: str, model: str, port: int) -> list[str]:
 
 def _measured(
     arguments: Namespace, condition: Condition, server: Server, model: str, seconds: float
-) -> list[Cell]:
+) -> list[ProofCell]:
     return asyncio.run(
         prove(
             condition,
@@ -213,21 +215,25 @@ def _measured(
 
 
 def _proof(
-    arguments: Namespace, model: str, told: str | None, cells: Sequence[Cell], commands: Mapping[str, str]
+    arguments: Namespace,
+    model: str,
+    release: str | None,
+    cells: Sequence[ProofCell],
+    commands: Mapping[str, str],
 ) -> Proof:
-    here = arguments.base_url is None  # of another server it is not known where it runs
-    gpu, driver = _gpu() if here else (None, None)
+    local = arguments.base_url is None  # of another server it is not known where it runs
+    gpu, driver = _gpu() if local else (None, None)
     at = f"measured on {datetime.now(UTC):%Y-%m-%d at %H:%M} UTC"
     return Proof(
         model=model,
-        version=told,
+        version=release,
         gpu=gpu,
         driver=driver,
-        here=here,
+        local=local,
         cells=cells,
         commands=commands,
-        asked=f"the prompts of {arguments.prompts}" if arguments.prompts else ASKED,
-        made=f"{at} by Harmony Inspector{_mine()}, with a budget of {_budget(arguments.minutes)}",
+        workload=f"the prompts of {arguments.prompts}" if arguments.prompts else WORKLOAD,
+        made=f"{at} by Harmony Inspector{_program_version()}, with a budget of {_budget(arguments.minutes)}",
         folder=arguments.out / "captures",
     )
 
@@ -236,7 +242,7 @@ def _budget(minutes: float) -> str:
     return f"{minutes:g} minute{'' if minutes == 1 else 's'}"
 
 
-def _mine() -> str:
+def _program_version() -> str:
     try:
         return f" {version('harmony-inspector')}"
     except PackageNotFoundError:
@@ -258,15 +264,15 @@ def _gpu() -> tuple[str | None, str | None]:
     """The GPUs of this machine and their driver by nvidia-smi; None without one."""
     words = ["nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader"]
     try:
-        told = subprocess.run(words, capture_output=True, text=True, timeout=20, check=True)
+        listing = subprocess.run(words, capture_output=True, text=True, timeout=20, check=True)
     except (OSError, subprocess.SubprocessError):
         return None, None
-    return gpu_words(told.stdout)
+    return gpu_words(listing.stdout)
 
 
-def gpu_words(told: str) -> tuple[str | None, str | None]:
+def gpu_words(listing: str) -> tuple[str | None, str | None]:
     """The GPUs and their driver from lines of `name, memory, driver`."""
-    rows = [[one.strip()[:80] for one in line.split(",")] for line in told.splitlines() if line.strip()]
+    rows = [[cell.strip()[:80] for cell in line.split(",")] for line in listing.splitlines() if line.strip()]
     if not rows:
         return None, None
     name = ", ".join(rows[0][:2])

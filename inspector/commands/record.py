@@ -61,38 +61,38 @@ def run(arguments: Namespace) -> int:
     else:
         runs = [registry.start(server, request, path=None if arguments.redact_text else paths[0])]
     try:
-        for one in runs:
-            registry.wait(one)
+        for live_run in runs:
+            registry.wait(live_run)
     except KeyboardInterrupt:
-        for one in runs:
-            one.stop()
-            registry.wait(one, 5.0)
-    for one in runs:
-        if one.trouble:
-            raise StoreError(one.trouble)
-    failed = [one for one in runs if one.outcome.failed and not one.events]
+        for live_run in runs:
+            live_run.stop()
+            registry.wait(live_run, 5.0)
+    for live_run in runs:
+        if live_run.trouble:
+            raise StoreError(live_run.trouble)
+    failed = [live_run for live_run in runs if live_run.outcome.failed and not live_run.events]
     if failed:
-        for one, path in zip(runs, paths, strict=True):
-            if not one.events and not arguments.redact_text:
+        for live_run, path in zip(runs, paths, strict=True):
+            if not live_run.events and not arguments.redact_text:
                 with suppress(OSError):
                     path.unlink()  # an empty capture would block the next attempt
         raise ConnectionFailed(failed[0].outcome.failure)
     standins = fresh() if arguments.redact_text else None
-    for one, path in zip(runs, paths, strict=True):
-        capture = one.capture()
+    for live_run, path in zip(runs, paths, strict=True):
+        capture = live_run.capture()
         if standins is not None:
             capture = masked(capture, standins, name=str(path))
             save(capture, path)
         looked = inspect(capture, name=str(path))
-        pace = one.pace()
+        pace = live_run.pace()
         rate = "" if pace.tokens_per_s is None else f", {pace.tokens_per_s:,.0f} tokens/s"
-        say(f"{path}: {len(one.events):,} events, {tokens_known(looked.reading)}{rate}")
+        say(f"{path}: {len(live_run.events):,} events, {tokens_known(looked.reading)}{rate}")
         say(f"  {looked.verdict.level.upper()}: {looked.verdict.sentence}")
-        for note in one.outcome.notes:
+        for note in live_run.outcome.notes:
             say(f"  note: {note}")
-        if one.outcome.failed:
-            tell(f"inspector: {one.outcome.failure}")
-    return int(any(one.outcome.failed for one in runs))
+        if live_run.outcome.failed:
+            tell(f"inspector: {live_run.outcome.failure}")
+    return int(any(live_run.outcome.failed for live_run in runs))
 
 
 def _free(name: str) -> Path:

@@ -100,8 +100,8 @@ def _listening(host: str, port: int, setting: str) -> socket.socket:
 
 
 def _address(listening: socket.socket, host: str) -> str:
-    shown = f"[{host}]" if ":" in host else host
-    return f"http://{shown}:{listening.getsockname()[1]}"
+    bracketed = f"[{host}]" if ":" in host else host
+    return f"http://{bracketed}:{listening.getsockname()[1]}"
 
 
 class _Server(uvicorn.Server):

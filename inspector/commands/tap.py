@@ -99,12 +99,14 @@ def run(arguments: Namespace) -> int:
         upstreams.append(
             Upstream(name=name or "upstream", server=server, add_token_ids=arguments.add_token_ids)
         )
-    names = [one.name for one in upstreams]
+    names = [upstream.name for upstream in upstreams]
     if len(set(names)) < len(names):
         raise InspectorError("give each --upstream a unique name, for example --upstream old=http://a:8000")
     folder = Path(arguments.captures)
     FolderSink(folder)  # whether it can be written to, before anything is served
-    with watching(arguments, folder, {one.name: one.server.v1 for one in upstreams}) as watched:
+    with watching(
+        arguments, folder, {upstream.name: upstream.server.v1 for upstream in upstreams}
+    ) as watched:
         _serve(arguments, upstreams, folder, watched)
     return 0
 
@@ -129,7 +131,7 @@ def _serve(
         sinks.append(RedactingSink(folder, say=tell, finished=finished, failed=failed))
         return sinks[-1]
 
-    taps = [_tap(one, sink(one.name), watched, arguments.sample) for one in upstreams]
+    taps = [_tap(upstream, sink(upstream.name), watched, arguments.sample) for upstream in upstreams]
     alone = len(taps) == 1
     routes = [tap_mount("", taps[0])] if alone else tap_routes(taps, prefix="")
 
@@ -142,9 +144,9 @@ def _serve(
             await tap.aclose()
 
     lines = [
-        f"{{address}}{'' if alone else '/' + one.name}/v1 -> {one.server.v1}"
-        f"{' (token IDs are requested)' if one.add_token_ids else ''}"
-        for one in upstreams
+        f"{{address}}{'' if alone else '/' + upstream.name}/v1 -> {upstream.server.v1}"
+        f"{' (token IDs are requested)' if upstream.add_token_ids else ''}"
+        for upstream in upstreams
     ]
     lines.append(f"captures: {folder}; press Ctrl-C to stop")
     if watched is not None:
@@ -157,8 +159,8 @@ def _serve(
     try:
         serve(Starlette(routes=routes, lifespan=lifespan), arguments, lines, stopping=stopping)
     finally:
-        for one in sinks:
-            one.close()
+        for open_sink in sinks:
+            open_sink.close()
 
 
 def _tap(upstream: Upstream, sink: Sink, watched: Watching | None, part: float) -> Tap:

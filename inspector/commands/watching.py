@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from inspector.commands.serving import port_number, serving_beside
-from inspector.fleet.watch import Keep, Keeping, Metrics, Watch, metrics_app
+from inspector.fleet.watch import Keep, Metrics, Retention, Watch, metrics_app
 from inspector.fleet.watch.spans import Spans
 
 _SIZE: Final = re.compile(r"(\d{1,12}(?:\.\d{1,3})?)([kMGT]?)B?")
@@ -20,18 +20,18 @@ _SECONDS: Final = {None: 1.0, "ms": 0.001, "s": 1.0, "min": 60.0, "h": 3600.0, "
 
 def size(text: str) -> int:
     """Parse a number of bytes, e.g. `500MB`."""
-    found = _SIZE.fullmatch(text)
-    if found is None:
+    match = _SIZE.fullmatch(text)
+    if match is None:
         raise ArgumentTypeError(f"invalid size: {text[:40]!r} (expected bytes, for example 500MB or 2GB)")
-    return int(float(found[1]) * _UNITS[found[2]])
+    return int(float(match[1]) * _UNITS[match[2]])
 
 
 def seconds(text: str) -> float:
     """Parse a time, e.g. `60s`, `10min`, `7d`."""
-    found = _TIME.fullmatch(text)
-    if found is None or not 0 < float(found[1]) < inf:
+    match = _TIME.fullmatch(text)
+    if match is None or not 0 < float(match[1]) < inf:
         raise ArgumentTypeError(f"invalid time: {text[:40]!r} (expected for example 60s, 10min or 7d)")
-    return float(found[1]) * _SECONDS[found[2]]
+    return float(match[1]) * _SECONDS[match[2]]
 
 
 def add_watch_options(parser: ArgumentParser) -> None:
@@ -97,7 +97,7 @@ def watching(
         return
     spans = None if arguments.otel is None else Spans(arguments.otel, addresses=addresses)
     metrics = Metrics()
-    keeping = Keeping(folder, arguments.keep, most_bytes=arguments.keep_bytes, most_s=arguments.keep_for)
+    keeping = Retention(folder, arguments.keep, most_bytes=arguments.keep_bytes, most_s=arguments.keep_for)
     watch = Watch(metrics, keeping, spans=spans)
     with ExitStack() as stack:
         address = ""

@@ -26,7 +26,7 @@ from inspector.inspection.inspection import Inspection, inspect
 from inspector.lab.results import version_key
 from inspector.net.client.address import Server
 from inspector.net.client.failures import connection_failure
-from inspector.net.client.plain import trust
+from inspector.net.client.server_info import trust
 from inspector.protocol.harmony.vocab import Marker
 from inspector.protocol.wire.event_json import dumps
 from inspector.protocol.wire.stream import error_in, loads

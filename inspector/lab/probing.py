@@ -4,18 +4,18 @@ from collections.abc import Sequence
 
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import LabError
-from inspector.fleet.probe import Ask
+from inspector.fleet.probe import ProbeRequest
 from inspector.lab.bodies import request_body
 from inspector.lab.scripts import named
 
 
-def script_asks(names: Sequence[str], endpoints: Sequence[Endpoint]) -> list[Ask]:
+def script_asks(names: Sequence[str], endpoints: Sequence[Endpoint]) -> list[ProbeRequest]:
     """The requests that make a lab server sample scripts, on each endpoint in turn.
 
     Raises LabError for an unknown script, or if no script can run on these endpoints.
     """
     asks = [
-        Ask(label=script.name, endpoint=endpoint, body=request_body(endpoint, script), script=script.sampled)
+        ProbeRequest(label=script.name, endpoint=endpoint, body=request_body(endpoint, script), script=script.sampled)
         for script in named(names)
         for endpoint in endpoints
         if endpoint in script.endpoints
@@ -25,10 +25,10 @@ def script_asks(names: Sequence[str], endpoints: Sequence[Endpoint]) -> list[Ask
     return asks
 
 
-def script_controls(names: Sequence[str]) -> dict[str, Ask]:
+def script_controls(names: Sequence[str]) -> dict[str, ProbeRequest]:
     """The same scripts on completions, whose output no parser reads; by name."""
     return {
-        script.name: Ask(
+        script.name: ProbeRequest(
             label=script.name,
             endpoint=Endpoint.COMPLETIONS,
             body=request_body(Endpoint.COMPLETIONS, script),

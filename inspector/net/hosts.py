@@ -1,11 +1,11 @@
-"""Only hosts that the operator allowed are answered; a `Host` of another name gets a refusal, nothing else.
+"""Only hosts that the operator allowed are answered; a request for another `Host` gets a 403, nothing else.
 
 A web page of any name can have that name resolve to 127.0.0.1 (DNS rebinding). Its requests are then
 same-origin for the browser, so no `Origin` and no CORS rule stops them; the `Host` header still shows the
-page's name. An address in numbers needs no name and so cannot be rebound.
+page's name. A numeric address needs no name, so it cannot be rebound.
 
-Starlette's TrustedHostMiddleware compares names too, but it cannot say in its refusal which setting allows
-one, and does not know the address on which a request arrived.
+Starlette's TrustedHostMiddleware compares names too, but its response cannot name the setting that allows a
+host, and it does not know the address on which a request arrived.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ HOSTS_VARIABLE: Final = "HARMONY_INSPECTOR_HOSTS"
 
 _LOOPBACK: Final = frozenset(("localhost", "127.0.0.1", "::1"))
 _HOST: Final = re.compile(r"(?:\[([0-9a-f:.]+)\]|([^\s:/@?#\[\]\\]+))(?::[0-9]{1,5})?")
-_SHOWN: Final = 80
+_NAME_AT_MOST: Final = 80
 _BODY_AT_MOST: Final = 2**20
 _BODY_WITHIN_S: Final = 1.0
 
@@ -35,9 +35,9 @@ _BODY_WITHIN_S: Final = 1.0
 class TrustedHosts:
     """ASGI middleware that answers only to loopback names, the bound address, and names that were allowed.
 
-    `bound` are the addresses that the server listens on; one that stands for all addresses of the machine
-    (`0.0.0.0`, `::`, or an empty one) admits every address in numbers. `also` adds names to those in
-    `HARMONY_INSPECTOR_HOSTS`; `setting` is what a refusal tells the operator to use.
+    `bound` are the addresses that the server listens on; a wildcard (`0.0.0.0`, `::`, or an empty one) admits
+    every numeric address. `also` adds names to those in `HARMONY_INSPECTOR_HOSTS`; `setting` is the option
+    that the 403 names.
     """
 
     def __init__(
@@ -57,12 +57,12 @@ class TrustedHosts:
         self._setting = setting
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on, or refuse it."""
+        """Pass the request on, or respond with 403."""
         if scope["type"] not in {"http", "websocket"}:
             await self._app(scope, receive, send)
             return
-        told = [content for name, content in scope["headers"] if name.lower() == b"host"]
-        host = told[0].decode("latin-1") if len(told) == 1 else ""
+        host_headers = [content for name, content in scope["headers"] if name.lower() == b"host"]
+        host = host_headers[0].decode("latin-1") if len(host_headers) == 1 else ""
         if self._allows(host, scope):
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket" and "websocket.http.response" not in scope.get("extensions", {}):
@@ -71,11 +71,11 @@ class TrustedHosts:
             headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
             await refuse(PlainTextResponse(self._refusal(host), 403, headers), scope, receive, send)
 
-    def _allows(self, told: str, scope: Scope) -> bool:
-        found = _HOST.fullmatch(told.lower())
-        if found is None:
+    def _allows(self, host_header: str, scope: Scope) -> bool:
+        match = _HOST.fullmatch(host_header.lower())
+        if match is None:
             return False
-        host = _plain(found[1] or found[2])
+        host = _plain(match[1] or match[2])
         if host in self._names or host.endswith(self._under):
             return True
         if not _is_address(host):
@@ -83,22 +83,24 @@ class TrustedHosts:
         arrived = scope.get("server")
         return self._any_address or (arrived is not None and host == _plain(str(arrived[0])))
 
-    def _refusal(self, told: str) -> str:
-        found = _HOST.fullmatch(told.lower())
-        name = found[1] or found[2] if found else ""
-        shown = f"the host {clip(name, _SHOWN)!a}" if name else "a request without one valid Host header"
-        value = name if name.isascii() and name.isprintable() and 0 < len(name) <= _SHOWN else "NAME"
+    def _refusal(self, host_header: str) -> str:
+        match = _HOST.fullmatch(host_header.lower())
+        name = match[1] or match[2] if match else ""
+        client_host = (
+            f"the host {clip(name, _NAME_AT_MOST)!a}" if name else "a request without one valid Host header"
+        )
+        value = name if name.isascii() and name.isprintable() and 0 < len(name) <= _NAME_AT_MOST else "NAME"
         return (
-            f"This server does not answer to {shown}. If a reverse proxy or another machine uses that name, "
-            f"start the program with {self._setting}{value}\n"
+            f"This server does not answer to {client_host}. If a reverse proxy or another machine uses "
+            f"that name, start the program with {self._setting}{value}\n"
         )
 
 
-async def refuse(answer: Response, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a request without using its body.
+async def refuse(response: Response, scope: Scope, receive: Receive, send: Send) -> None:
+    """Send a response to a request whose body is not used.
 
     The body is read first, as far as it comes at once: a server that closes a connection with unread bytes
-    resets it, and the client may lose the answer.
+    resets it, and the client may lose the response.
     """
     size, more = 0, scope["type"] == "http"
     with suppress(TimeoutError):
@@ -107,11 +109,11 @@ async def refuse(answer: Response, scope: Scope, receive: Receive, send: Send) -
                 message = await receive()
                 size += len(message.get("body", b""))
                 more = message["type"] == "http.request" and message.get("more_body", False)
-    await answer(scope, receive, send)
+    await response(scope, receive, send)
 
 
 def trusted_hosts(*, bound: Iterable[str], also: Iterable[str] = ()) -> list[Middleware]:
-    """The check as middleware to put before all other."""
+    """The check as middleware; put it before all other."""
     return [Middleware(TrustedHosts, bound=list(bound), also=list(also))]
 
 

@@ -35,9 +35,9 @@ def listening_without_delay() -> int:
 def _changed(number: int) -> bool:
     if not stat.S_ISSOCK(os.fstat(number).st_mode):
         return False
-    with socket.socket(fileno=os.dup(number)) as one:
-        tcp = one.family in {socket.AF_INET, socket.AF_INET6} and one.type == socket.SOCK_STREAM
-        if not (tcp and one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)):
+    with socket.socket(fileno=os.dup(number)) as duplicate:
+        tcp = duplicate.family in {socket.AF_INET, socket.AF_INET6} and duplicate.type == socket.SOCK_STREAM
+        if not (tcp and duplicate.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)):
             return False
-        without_delay(one)
+        without_delay(duplicate)
     return True

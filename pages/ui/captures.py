@@ -77,7 +77,7 @@ def _known_level(session: Session, name: str) -> Level | None:
     if (built_in := _builtins().get(name)) is not None:
         return built_in.verdict
     run = _runs().get(name)
-    return None if run is None or run.look is None or not run.look.final else run.look.seen.verdict.level
+    return None if run is None or run.look is None or not run.look.final else run.look.examined.verdict.level
 
 
 def chosen(session: Session, name: str | None = None) -> Chosen | None:

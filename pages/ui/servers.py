@@ -6,12 +6,12 @@ from typing import Any, Final, NamedTuple
 import streamlit as st
 
 from inspector import Endpoint, InspectorError, dashboard
-from inspector.dashboard import ModelLists, Server, Settings
+from inspector.dashboard import ModelLists, Server, SettingHints
 from pages.ui.errors import sentence_of
 from pages.ui.pickers import plain
 
 ADDRESS_HELP: Final = "An OpenAI-compatible address. The default is the built-in server with real captures."
-_FIELDS: Final = Settings(
+_FIELDS: Final = SettingHints(
     key="enter the server's key in the field “API key” of the connection settings",
     silence="try it on Live with a longer “Timeout without data” in the connection settings",
     certificates="switch off “Verify TLS certificates” in the connection settings",

@@ -28,11 +28,11 @@ def test_the_command_prints_json_and_its_exit_code_says_how_it_went(
     assert {"name", "state", "says", "change"} == row["checks"][0].keys()
     printed = capsys.readouterr().out
     assert "FAILED   harmony" in printed
-    tested = [one for one in row["checks"] if one["state"] != "unknown"]
-    failed = [one["name"] for one in tested if one["state"] == "failed"]
-    passed = sum(one["state"] == "ok" for one in tested)
-    told = f"{passed} of {len(tested)} checks passed; failed: {', '.join(failed)}; unknown: "
-    assert printed.splitlines()[1].startswith(told)
+    tested = [check for check in row["checks"] if check["state"] != "unknown"]
+    failed = [check["name"] for check in tested if check["state"] == "failed"]
+    passed = sum(check["state"] == "ok" for check in tested)
+    sentence = f"{passed} of {len(tested)} checks passed; failed: {', '.join(failed)}; unknown: "
+    assert printed.splitlines()[1].startswith(sentence)
 
 
 def test_known_faults_are_one_line_until_all_are_wanted(capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,7 +51,7 @@ def test_known_faults_are_one_line_until_all_are_wanted(capsys: pytest.CaptureFi
         everything = capsys.readouterr().out.splitlines()
         assert main(["doctor", "--base-url", server.v1, "--json"]) == 0
         row = json.loads(capsys.readouterr().out)
-    (line,) = [one for one in short if "known fault" in one]
+    (line,) = [line for line in short if "known fault" in line]
     count = len(row["known_faults"])
     assert count > 10
     assert f"vLLM 0.14.1 has {count} known faults" in line
@@ -64,7 +64,7 @@ def test_known_faults_are_one_line_until_all_are_wanted(capsys: pytest.CaptureFi
 
 def test_the_command_says_in_one_line_that_nobody_is_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--base-url", f"http://127.0.0.1:{free_port()}"]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.count("\n") == 1
-    assert "is the server running?" in said.err
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert "is the server running?" in captured.err

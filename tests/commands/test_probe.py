@@ -14,7 +14,7 @@ import pytest
 from starlette.applications import Starlette
 
 from inspector.cli import main
-from inspector.net.playback import Settings, playback_routes
+from inspector.net.playback import PlaybackSettings, playback_routes
 from tests.support.answers import CHAT, counted
 from tests.support.builtin import CAPTURES, TOOL, WHOLE
 from tests.support.listening import listening
@@ -24,7 +24,7 @@ from tests.support.raw_server import Answer, page, raw_server
 
 @pytest.fixture(scope="module")
 def playback() -> Iterator[str]:
-    fast = Settings().changed({"speed": "inf"})
+    fast = PlaybackSettings().changed({"speed": "inf"})
     with listening(Starlette(routes=playback_routes(lambda: CAPTURES, prefix="", settings=fast))) as address:
         yield f"{address}/v1"
 
@@ -37,8 +37,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def probe(address: str, *words: str, model: str = WHOLE) -> int:
-    given = ["probe", "--base-url", address, "--model", model, "--quiet", *words]
-    return main([*given, *([] if {"--prompts", "--script"} & set(words) else ["--prompt", "Hello"])])
+    arguments = ["probe", "--base-url", address, "--model", model, "--quiet", *words]
+    return main([*arguments, *([] if {"--prompts", "--script"} & set(words) else ["--prompt", "Hello"])])
 
 
 def test_a_lossy_server_is_exit_code_1_with_the_sentence_first(
@@ -65,27 +65,27 @@ def test_a_sound_server_is_exit_code_0_and_its_bound_is_said(
     playback: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert probe(playback, "--requests", "20", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["sentence"] == (
+    report = json.loads(capsys.readouterr().out)
+    assert report["sentence"] == (
         "No silent loss in 20 checked responses: the loss rate is at most 16% (95% confidence)."
     )
-    assert told["total"]["damaged_rate"] == {"count": 0, "of": 20, "rate": 0.0, "low": 0.0} | {
+    assert report["total"]["damaged_rate"] == {"count": 0, "of": 20, "rate": 0.0, "low": 0.0} | {
         "high": pytest.approx(0.161, abs=0.001)
     }
-    assert {one["name"] for one in told["times"]} >= {"first token", "analysis", "final"}
-    assert Path(told["folder"]).parent.name == "captures"
+    assert {times["name"] for times in report["times"]} >= {"first token", "analysis", "final"}
+    assert Path(report["folder"]).parent.name == "captures"
 
 
 def test_what_fails_is_by_choice(playback: str) -> None:
     broken: dict[str, Answer] = {CHAT: lambda _: iter([page(500, "{}", "application/json")])}
     with raw_server(broken) as server:
         codes = [
-            probe(server.v1, "--requests", "2", "--fail-on", one) for one in ("damaged", "failed", "never")
+            probe(server.v1, "--requests", "2", "--fail-on", at) for at in ("damaged", "failed", "never")
         ]
     assert codes == [0, 1, 0]
     swallowed = "responses-text-swallowed-vllm-0.32.0"
     words = ("--requests", "2", "--endpoint", "responses")
-    codes = [probe(playback, *words, "--fail-on", one, model=swallowed) for one in ("failed", "unknown")]
+    codes = [probe(playback, *words, "--fail-on", level, model=swallowed) for level in ("failed", "unknown")]
     assert codes == [0, 1]
 
 
@@ -102,8 +102,8 @@ def test_prompts_come_from_files_and_a_second_call_goes_on(
     words = ("--prompts", "prompts.jsonl", "--out", "out")
     assert probe(playback, *words, "--budget", "3requests") == 0
     assert probe(playback, *words, "--budget", "5requests", "--budget", "1h", "--json") == 0
-    told = capsys.readouterr().out
-    assert json.loads(told[told.index("\n{") :])["total"]["requests"] == 5
+    output = capsys.readouterr().out
+    assert json.loads(output[output.index("\n{") :])["total"]["requests"] == 5
     labels = [json.loads(line)["prompt"] for line in (folder / "out" / "rows.jsonl").read_text().splitlines()]
     assert sorted(labels) == ["One", "One", "One (2)", "prompt 2", "prompt 2"]
     assert probe(playback, "--prompt", "Another", "--out", "out", "--requests", "1") == 2
@@ -138,7 +138,7 @@ def test_amounts_that_are_none_are_errors_of_the_command_line(words: tuple[str, 
 
 
 def test_one_ctrl_c_ends_it_with_the_result_of_what_was_done(folder: Path) -> None:
-    answers, some = counted(20)
+    answers, count = counted(20)
     with raw_server(answers) as server:
         command = [sys.executable, "-m", "inspector", "probe", "--base-url", server.v1, "--model", "m"]
         command += ["--prompt", "Hi", "--requests", "100000", "--out", "out", "--quiet"]
@@ -151,7 +151,7 @@ def test_one_ctrl_c_ends_it_with_the_result_of_what_was_done(folder: Path) -> No
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         )
         with bounded(started) as running:
-            assert some.wait(60)
+            assert count.wait(60)
             running.send_signal(signal.SIGINT)
             out, err = running.communicate(timeout=30)
     assert running.returncode == 2, err

@@ -12,9 +12,9 @@ from starlette.applications import Starlette
 from inspector.capture.capture import Endpoint
 from inspector.cli import main
 from inspector.commands.proof import gpu_words
-from inspector.fleet.probe.proof import CONDITIONS, Cell, Proof, proof_lines, proof_markdown, prove
+from inspector.fleet.probe.proof import CONDITIONS, Proof, ProofCell, proof_lines, proof_markdown, prove
 from inspector.net.client.address import Server
-from inspector.net.playback import Settings, playback_routes
+from inspector.net.playback import PlaybackSettings, playback_routes
 from tests.support.builtin import CAPTURES, TOOL
 from tests.support.listening import listening
 from tests.support.probes import rows
@@ -22,7 +22,7 @@ from tests.support.probes import rows
 
 @pytest.fixture(scope="module")
 def playback() -> Iterator[str]:
-    fast = Settings().changed({"speed": "inf"})
+    fast = PlaybackSettings().changed({"speed": "inf"})
     with listening(Starlette(routes=playback_routes(lambda: CAPTURES, prefix="", settings=fast))) as address:
         yield f"{address}/v1"
 
@@ -35,17 +35,20 @@ def test_a_running_server_is_measured_and_reported(
     assert main(["proof", *words, "--streams", "1", "2", "--endpoint", "chat"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert "silently damaged: 100% (95% interval" in lines[0]
-    told = json.loads((out / "report.json").read_text())
-    assert [(cell["endpoint"], cell["streams"]) for cell in told["cells"]] == [("chat", 1), ("chat", 2)]
-    assert all(cell["damaged"] == cell["requests"] > 0 for cell in told["cells"])
-    assert all(cell["tokens_per_s"] > 0 and cell["first_token_p50_s"] > 0 for cell in told["cells"])
+    report_json = json.loads((out / "report.json").read_text())
+    assert [(cell["endpoint"], cell["streams"]) for cell in report_json["cells"]] == [
+        ("chat", 1),
+        ("chat", 2),
+    ]
+    assert all(cell["damaged"] == cell["requests"] > 0 for cell in report_json["cells"])
+    assert all(cell["tokens_per_s"] > 0 and cell["first_token_p50_s"] > 0 for cell in report_json["cells"])
     report = (out / "report.md").read_text()
     assert report.splitlines()[2] == lines[0]
     assert "| running | chat | 1 |" in report
     kept = next((out / "captures").rglob("damaged-*.jsonl"))
     assert main(["audit", str(kept)]) == 1
     assert "with a budget of 0.02 minutes" in report
-    assert told["gpu"] is None
+    assert report_json["gpu"] is None
     assert "GPU unknown" in report
     assert " without a GPU " not in lines[0]  # where that server runs is not known
     assert main(["proof", *words]) == 2
@@ -69,16 +72,16 @@ def test_servers_are_started_one_after_the_other_and_a_failure_is_a_row(
         str(out),
     ]
     assert main(["proof", *words, "--streams", "1", "--endpoint", "chat", "--json"]) == 1
-    told = json.loads(capsys.readouterr().out)
-    measured, refused = told["cells"]
+    report_json = json.loads(capsys.readouterr().out)
+    measured, refused = report_json["cells"]
     assert (measured["condition"], measured["trouble"]) == ("default", "")
     assert measured["requests"] > 0
-    assert told["commands"]["no-async"].endswith(" --no-async-scheduling")
-    assert sum(cause["responses"] for cause in told["causes"]) == told["damaged"] > 0
-    assert "by Harmony Inspector" in told["made"]
+    assert report_json["commands"]["no-async"].endswith(" --no-async-scheduling")
+    assert sum(cause["responses"] for cause in report_json["causes"]) == report_json["damaged"] > 0
+    assert "by Harmony Inspector" in report_json["made"]
     report = (out / "report.md").read_text()
-    assert f"- default: the release's defaults: `{told['commands']['default']}`" in report.splitlines()
-    assert told["causes"][0]["id"] in report
+    assert f"- default: the release's defaults: `{report_json['commands']['default']}`" in report.splitlines()
+    assert report_json["causes"][0]["id"] in report
     assert (refused["condition"], refused["requests"]) == ("no-async", 0)
     assert refused["trouble"].startswith("the server did not start: the server exited with code 2")
     assert "unrecognized arguments: --no-async-scheduling" in refused["trouble"]
@@ -92,10 +95,10 @@ def test_requests_that_fail_are_in_the_sentence_with_their_reason(
     out = tmp_path / "some"
     assert main(["proof", *words, "--out", str(out), "--endpoint", "chat", "responses"]) == 1
     first = capsys.readouterr().out.splitlines()[0]
-    told = json.loads((out / "report.json").read_text())
-    requests = sum(cell["requests"] for cell in told["cells"])
-    assert first.endswith(f" {told['failed']:,} of {requests:,} requests failed with an error.")
-    assert told["failed"] > 0
+    report = json.loads((out / "report.json").read_text())
+    requests = sum(cell["requests"] for cell in report["cells"])
+    assert first.endswith(f" {report['failed']:,} of {requests:,} requests failed with an error.")
+    assert report["failed"] > 0
     assert "- `failed: HTTP 400" in (out / "report.md").read_text()
     assert main(["proof", *words, "--out", str(tmp_path / "none"), "--endpoint", "responses"]) == 2
     assert capsys.readouterr().out.startswith("No response of the server could be checked. ")
@@ -122,14 +125,14 @@ def test_braces_of_a_command_may_be_json(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_the_words_of_a_server_stay_words() -> None:
     trouble = "said ` <img src=x> [a](b)\n| c"
-    cell = Cell(condition="default", endpoint=Endpoint.CHAT, streams=1, rows=(), trouble=trouble)
+    cell = ProofCell(condition="default", endpoint=Endpoint.CHAT, streams=1, rows=(), trouble=trouble)
     proof = Proof(model="m", version=None, gpu=None, cells=[cell])
     assert "- `default, chat, 1 at once: said ' <img src=x> [a](b) | c`" in proof_markdown(proof).splitlines()
     assert proof_lines(proof)[-1].endswith(trouble)
 
 
 def test_a_server_that_hangs_ends_its_cell() -> None:
-    slow = Settings().changed({"speed": "0.001"})
+    slow = PlaybackSettings().changed({"speed": "0.001"})
     with listening(Starlette(routes=playback_routes(lambda: CAPTURES, prefix="", settings=slow))) as address:
         proving = prove(
             CONDITIONS[0],
@@ -146,20 +149,20 @@ def test_a_server_that_hangs_ends_its_cell() -> None:
 
 
 def test_gpus_are_told_by_name_memory_and_driver() -> None:
-    one = "NVIDIA L40S, 46068 MiB, 570.86.15\n"
-    assert gpu_words(one) == ("NVIDIA L40S, 46068 MiB", "570.86.15")
-    assert gpu_words(one + one) == ("2 x NVIDIA L40S, 46068 MiB", "570.86.15")
+    line = "NVIDIA L40S, 46068 MiB, 570.86.15\n"
+    assert gpu_words(line) == ("NVIDIA L40S, 46068 MiB", "570.86.15")
+    assert gpu_words(line + line) == ("2 x NVIDIA L40S, 46068 MiB", "570.86.15")
     assert gpu_words("") == (None, None)
-    told = Proof(model="m", version="0.33.0", gpu="NVIDIA L40S", driver="570.86.15", cells=[])
-    assert "NVIDIA L40S (driver 570.86.15), vLLM 0.33.0, m" in proof_markdown(told)
+    proof = Proof(model="m", version="0.33.0", gpu="NVIDIA L40S", driver="570.86.15", cells=[])
+    assert "NVIDIA L40S (driver 570.86.15), vLLM 0.33.0, m" in proof_markdown(proof)
 
 
 def test_the_sentence_is_about_responses_that_a_parser_reads() -> None:
     """Completions arrive as they were generated: counted too, they would make losses look rarer."""
-    chat = Cell(condition="default", endpoint=Endpoint.CHAT, streams=1, rows=rows(ok=3, damaged=1))
-    raw = Cell(condition="default", endpoint=Endpoint.COMPLETIONS, streams=1, rows=rows(ok=96))
+    chat = ProofCell(condition="default", endpoint=Endpoint.CHAT, streams=1, rows=rows(ok=3, damaged=1))
+    raw = ProofCell(condition="default", endpoint=Endpoint.COMPLETIONS, streams=1, rows=rows(ok=96))
 
-    def sentence(*cells: Cell) -> str:
+    def sentence(*cells: ProofCell) -> str:
         return Proof(model="m", version="0.15.1", gpu="H100", cells=cells).sentence
 
     alone = "1 of 4 checked responses of vLLM 0.15.1 on H100 was silently damaged: 25% "

@@ -32,9 +32,9 @@ def command(*words: str) -> Iterator[str]:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()
-            found = re.search(r"http://127\.0\.0\.1:\d+", line)
-            assert found, line
-            yield found[0]
+            match = re.search(r"http://127\.0\.0\.1:\d+", line)
+            assert match, line
+            yield match[0]
         finally:
             process.send_signal(signal.SIGINT)
 
@@ -45,8 +45,8 @@ def test_only_allowed_hosts_are_answered(name: str, tmp_path: Path) -> None:
         rest = ["--upstream", upstream, "--captures", str(tmp_path)] if name == "tap" else []
         with command(name, *rest, "--allow-host", "proxy.example") as address:
             for path in ("/v1/models", "/version", "/control", "/none"):
-                said = httpx.get(address + path, headers={"host": "rebound.example"})
-                assert said.status_code == 403
-                assert "--allow-host rebound.example" in said.text
+                response = httpx.get(address + path, headers={"host": "rebound.example"})
+                assert response.status_code == 403
+                assert "--allow-host rebound.example" in response.text
             for host in ("localhost", "proxy.example:80", address.removeprefix("http://")):
                 assert httpx.get(f"{address}/v1/models", headers={"host": host}).status_code == 200

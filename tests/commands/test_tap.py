@@ -36,9 +36,9 @@ def command(*more: str, limit_kib: str = "unlimited") -> Iterator[tuple[str, sub
         try:
             assert process.stdout is not None
             line = process.stdout.readline()
-            found = re.match(r"(http://\S+)/v1 ->", line)
-            assert found, line
-            yield found[1], process
+            match = re.match(r"(http://\S+)/v1 ->", line)
+            assert match, line
+            yield match[1], process
         finally:
             process.send_signal(signal.SIGINT)
 
@@ -58,11 +58,11 @@ def test_the_command_records_and_ends_on_interrupt(tmp_path: Path) -> None:
         with command(*more) as (address, process):
             passed = ask(address, {"model": "m"}).content
             process.send_signal(signal.SIGINT)
-            _, said = process.communicate(timeout=20)
+            _, stderr = process.communicate(timeout=20)
     assert b'"token_ids": null' in passed.replace(b":null", b": null")
     assert process.returncode == 0
     (file,) = folder.iterdir()
-    assert f"{len(SAID) + 1} events, complete" in said
+    assert f"{len(SAID) + 1} events, complete" in stderr
     assert inspect(load(file)[0]).findings == []
     assert load(file)[0].header.request == {"model": "m"}
     assert server.bodies(CHAT) == [{"return_token_ids": True, "model": "m"}]
@@ -76,24 +76,24 @@ def test_a_full_disk_ends_the_recording_and_not_the_answer(tmp_path: Path) -> No
             assert ask(address, {}).content == b"".join(many)
             assert ask(address, {}).content == b"".join(many)
             process.send_signal(signal.SIGINT)
-            _, said = process.communicate(timeout=20)
-    assert said.count("recording stopped after") == 2
-    assert "cannot be written" in said
+            _, stderr = process.communicate(timeout=20)
+    assert stderr.count("recording stopped after") == 2
+    assert "cannot be written" in stderr
     for file in tmp_path.iterdir():
         assert len(load(file)[0].events) > 10
 
 
 def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    said = refusal("--upstream", "http://localhost:1", "--captures", str(tmp_path / "file" / "x"))
-    assert "cannot write captures there" in said
+    message = refusal("--upstream", "http://localhost:1", "--captures", str(tmp_path / "file" / "x"))
+    assert "cannot write captures there" in message
 
 
 def test_a_port_that_is_taken_is_one_sentence(tmp_path: Path) -> None:
     with raw_server({}) as server:
         port = server.address.rpartition(":")[2]
-        said = refusal("--upstream", "http://localhost:1", "--port", port, "--captures", str(tmp_path))
-    assert f"cannot listen on 127.0.0.1:{port}" in said
+        message = refusal("--upstream", "http://localhost:1", "--port", port, "--captures", str(tmp_path))
+    assert f"cannot listen on 127.0.0.1:{port}" in message
 
 
 def test_two_upstreams_need_names(tmp_path: Path) -> None:

@@ -21,13 +21,13 @@ UNGUARDED = """
 import sys
 from pathlib import Path
 from inspector.files.store import load, save
-from inspector.fleet.watch import Keeping, Metrics, Watch
+from inspector.fleet.watch import Retention, Metrics, Watch
 
 folder = Path(sys.argv[1])
 path = folder / "20261122-120000-chat-000000.jsonl"
 save(load(sys.argv[2])[0], path)
 metrics = Metrics()
-watch = Watch(metrics, Keeping(folder))
+watch = Watch(metrics, Retention(folder))
 watch.ended("up", path)
 watch.close()
 print("ran:", [value for value in (

@@ -89,9 +89,9 @@ def test_an_address_in_numbers_is_answered_where_all_addresses_are_bound(bound: 
 def test_the_refusal_names_the_setting_and_quotes_nothing_that_acts(setting: str) -> None:
     app = TrustedHosts(Starlette(), setting=setting)
     client = TestClient(app, base_url="http://x")
-    said = client.get("/", headers={"host": "dash.example:80"})
+    response = client.get("/", headers={"host": "dash.example:80"})
     odd = client.get("/", headers={b"host": b"<script>\x9b\xe9"})
-    assert said.text.endswith(f"{setting}dash.example\n")
+    assert response.text.endswith(f"{setting}dash.example\n")
     assert odd.text.endswith(f"{setting}NAME\n")
     assert odd.text.isascii()
     assert odd.headers["content-type"].startswith("text/plain")
@@ -142,18 +142,18 @@ class Running:
                 connection.putheader(name, content)
         connection.endheaders(b"{}")
         answer = connection.getresponse()
-        found = answer.status, answer.read().decode("utf-8", "replace")
+        response = answer.status, answer.read().decode("utf-8", "replace")
         connection.close()
-        return found
+        return response
 
     def upgrade(self, host: str, origin: str | None) -> int:
         """The status of an attempt to open Streamlit's websocket."""
         name, port = self.address.split(":")
         key = base64.b64encode(b"0" * 16).decode()
-        told = "" if origin is None else f"Origin: {origin}\r\n"
+        origin_header = "" if origin is None else f"Origin: {origin}\r\n"
         with socket.create_connection((name, int(port)), timeout=30) as connection:
             connection.sendall(
-                f"GET /_stcore/stream HTTP/1.1\r\nHost: {host}\r\n{told}Connection: Upgrade\r\n"
+                f"GET /_stcore/stream HTTP/1.1\r\nHost: {host}\r\n{origin_header}Connection: Upgrade\r\n"
                 f"Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n"
                 "Sec-WebSocket-Protocol: streamlit\r\n\r\n".encode()
             )
@@ -179,15 +179,15 @@ def test_no_route_of_the_dashboard_answers_to_another_host(running: Running, ori
     for host in hosts:
         for method, path in ROUTES:
             try:
-                status, said = running.ask(method, path, host=host, origin=origin)
+                status, body = running.ask(method, path, host=host, origin=origin)
             except ConnectionError:
                 assert host is None, (method, path)
                 continue
-            refused = status == 403 and HOSTS_VARIABLE in said
+            refused = status == 403 and HOSTS_VARIABLE in body
             # Without any Host the server itself may refuse before an app sees the request, and close the
             # connection before it has read the body.
             if not refused and not (host is None and status == 400):
-                odd.append((host, method, path, status, said[:80]))
+                odd.append((host, method, path, status, body[:80]))
         if host is not None and running.upgrade(host, origin) != 403:
             odd.append((host, "websocket", "", 0, ""))
     assert odd == []
@@ -216,8 +216,8 @@ def test_the_dashboard_answers_to_its_own_and_to_allowed_hosts(running: Running)
     odd = []
     for host in (running.address, "localhost", "[::1]:8501", "allowed.example"):
         for method, path in ROUTES:
-            status, said = running.ask(method, path, host=host)
-            if HOSTS_VARIABLE in said or status >= 500:
+            status, body = running.ask(method, path, host=host)
+            if HOSTS_VARIABLE in body or status >= 500:
                 odd.append((host, method, path, status))
         if running.upgrade(host, f"http://{host}") != 101:
             odd.append((host, "websocket", "", 0))
@@ -226,5 +226,5 @@ def test_the_dashboard_answers_to_its_own_and_to_allowed_hosts(running: Running)
 
 def test_a_foreign_origin_reaches_neither_the_websocket_nor_the_tap(running: Running) -> None:
     assert running.upgrade(running.address, f"http://{EVIL}") == 403
-    status, said = running.ask("GET", "/tap/up/v1/models", host=running.address, origin=f"http://{EVIL}")
-    assert (status, "web pages may not use the tap" in said) == (403, True)
+    status, body = running.ask("GET", "/tap/up/v1/models", host=running.address, origin=f"http://{EVIL}")
+    assert (status, "web pages may not use the tap" in body) == (403, True)

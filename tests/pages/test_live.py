@@ -2,7 +2,6 @@
 
 import json
 import ssl
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Event
@@ -17,8 +16,8 @@ from inspector.cli import main
 from inspector.files.store import builtin, load
 from inspector.lab.process import free_port
 from inspector.net.client.failures import connection_failure, refusal
-from inspector.net.client.outcome import Outcome, OutcomeKind
-from pages.parts.live.asking import matching
+from inspector.net.client.outcome import OutcomeKind, RequestOutcome
+from pages.parts.live.request_form import matching
 from pages.ui.servers import server_of
 from tests.support.pages import banner
 from tests.support.raw_server import Answer, Asked, page, raw_server, sse, stream
@@ -38,9 +37,9 @@ def anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         kept.cache_clear()
 
 
-def one(told: str | list[str]) -> str:
+def one(value: str | list[str]) -> str:
     """A query parameter, which AppTest gives as a list or not."""
-    return told if isinstance(told, str) else told[0]
+    return value if isinstance(value, str) else value[0]
 
 
 def shown(address: str) -> AppTest:
@@ -55,7 +54,7 @@ def test_a_server_s_models_are_listed_and_start_is_ready() -> None:
     with raw_server({"/v1/models": lambda _: [page(200, MODELS, "application/json")]}) as server:
         app = shown(server.v1)
     assert app.button(key="live_start").disabled is False
-    [models] = [one for one in app.selectbox if one.label == "Model"]
+    [models] = [selectbox for selectbox in app.selectbox if selectbox.label == "Model"]
     assert models.options == ["openai/gpt-oss-20b"]
 
 
@@ -70,9 +69,9 @@ def test_a_server_s_models_are_listed_and_start_is_ready() -> None:
 )
 def test_what_is_wrong_with_an_address_is_said_in_one_sentence(address: str, words: str) -> None:
     app = shown(address)
-    [said] = app.error
-    assert words in said.value.replace("\\", "")
-    assert "pw@" not in said.value.replace("\\", "")
+    [error] = app.error
+    assert words in error.value.replace("\\", "")
+    assert "pw@" not in error.value.replace("\\", "")
     assert app.button(key="live_start").disabled
     assert not app.info, "nothing is promised of a server that cannot be asked"
 
@@ -82,12 +81,12 @@ def test_a_rejected_key_points_to_the_field_of_the_page() -> None:
         {"/v1/models": lambda _: [page(401, '{"error": "Unauthorized"}', "application/json")]}
     ) as server:
         app = shown(server.v1)
-    [said] = app.error
-    words = said.value.replace("\\", "")
+    [error] = app.error
+    words = error.value.replace("\\", "")
     assert "rejected the API key (HTTP 401: Unauthorized)" in words
     assert "in the field “API key”" in words
     assert "--" not in words
-    assert [one.label for one in app.text_input if "API key" in one.label]
+    assert [text_input.label for text_input in app.text_input if "API key" in text_input.label]
 
 
 def test_no_advice_on_a_page_names_an_option_of_the_command_line() -> None:
@@ -97,24 +96,26 @@ def test_no_advice_on_a_page_names_an_option_of_the_command_line() -> None:
         connection_failure(ssl.SSLCertVerificationError("CERTIFICATE_VERIFY_FAILED"), server),
         refusal(403, "{}", server, path="/models"),
     ]
-    assert [one.sentence for one in failures if " --" in one.sentence] == []
+    assert [failure.sentence for failure in failures if " --" in failure.sentence] == []
 
 
 def test_without_upstreams_one_line_says_how_other_clients_can_be_watched() -> None:
     app = shown("no address")
-    [told] = [one.value for one in app.caption if "HARMONY_INSPECTOR_UPSTREAMS" in one.value]
-    assert 'HARMONY_INSPECTOR_UPSTREAMS="name=http://localhost:8000"' in told
+    [hint] = [caption.value for caption in app.caption if "HARMONY_INSPECTOR_UPSTREAMS" in caption.value]
+    assert 'HARMONY_INSPECTOR_UPSTREAMS="name=http://localhost:8000"' in hint
     assert not app.code
 
 
 def test_the_addresses_for_other_clients_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HARMONY_INSPECTOR_UPSTREAMS", "old=http://a:8000 new+ids=http://b:8000/v1")
     app = shown("no address")
-    assert [one.value.split("/", 3)[3] for one in app.code] == ["tap/old/v1", "tap/new/v1"]
-    told = [one.value for one in app.caption]
-    assert "to `http://a:8000/v1`" in told
-    assert any(one.startswith("to `http://b:8000/v1`") and "token IDs are requested" in one for one in told)
-    assert not any("HARMONY_INSPECTOR_UPSTREAMS" in one for one in told)
+    assert [code.value.split("/", 3)[3] for code in app.code] == ["tap/old/v1", "tap/new/v1"]
+    captions = [caption.value for caption in app.caption]
+    assert "to `http://a:8000/v1`" in captions
+    assert any(
+        line.startswith("to `http://b:8000/v1`") and "token IDs are requested" in line for line in captions
+    )
+    assert not any("HARMONY_INSPECTOR_UPSTREAMS" in line for line in captions)
 
 
 def test_a_run_of_another_client_is_listed_with_its_verdict_and_cannot_be_stopped_here() -> None:
@@ -125,23 +126,23 @@ def test_a_run_of_another_client_is_listed_with_its_verdict_and_cannot_be_stoppe
     for event in capture.events:
         registry.event(run.id, event)
     app = shown("no address")
-    assert any("streaming" in one.value for one in app.markdown)
+    assert any("streaming" in paragraph.value for paragraph in app.markdown)
     app.button(key=f"live_watch_{run.id}").click().run()
-    assert not [one for one in app.button if one.label == "Stop"]
+    assert not [button for button in app.button if button.label == "Stop"]
     registry.ended(run.id, End(at_s=1.0, cut=False))
     app = shown("no address")
     run.audit()
     app.run()
     assert run.look is not None
-    listed = [one.value.replace("\\", "") for one in app.markdown]
-    assert [one for one in listed if run.look.seen.verdict.sentence in one]
+    listed = [paragraph.value.replace("\\", "") for paragraph in app.markdown]
+    assert [line for line in listed if run.look.examined.verdict.sentence in line]
 
 
 def test_recent_runs_are_filtered_ordered_and_removed() -> None:
     registry = dashboard.registry()
     made = []
     for words in ("chat-whole-vllm", "tool-call-leak", "whole-one", "tool-call-dropped"):
-        [capture] = load(next(one.path for one in builtin() if words in one.name))
+        [capture] = load(next(row.path for row in builtin() if words in row.name))
         run = registry.get(registry.opened(capture.header))
         assert run is not None
         for event in capture.events:
@@ -152,11 +153,11 @@ def test_recent_runs_are_filtered_ordered_and_removed() -> None:
     app = shown("no address")
 
     def listed() -> list[str]:
-        keys = [str(one.key) for one in app.button]
+        keys = [str(button.key) for button in app.button]
         return [key.removeprefix("live_watch_") for key in keys if key.startswith("live_watch_")]
 
     assert listed() == made[::-1]
-    [order] = [one for one in app.button_group if one.key == "live_runs_order"]
+    [order] = [group for group in app.button_group if group.key == "live_runs_order"]
     order.set_value("Errors first").run()
     assert listed() == [made[3], made[1], made[2], made[0]]
     app.text_input(key="live_runs_filter").set_value("error CHAT").run()
@@ -171,9 +172,9 @@ def test_recent_runs_are_filtered_ordered_and_removed() -> None:
 def test_what_a_server_says_becomes_no_link() -> None:
     page_of_theirs = '{"error": {"message": "go to http://evil.example/x, or www.evil.example."}}'
     with raw_server({"/v1/models": lambda _: [page(401, page_of_theirs, "application/json")]}) as server:
-        [said] = shown(server.v1).error
-    assert "`http://evil.example/x`" in said.value
-    assert "`www.evil.example`" in said.value
+        [error] = shown(server.v1).error
+    assert "`http://evil.example/x`" in error.value
+    assert "`www.evil.example`" in error.value
 
 
 def test_the_check_shows_the_rows_that_the_command_prints(capsys: pytest.CaptureFixture[str]) -> None:
@@ -186,18 +187,18 @@ def test_the_check_shows_the_rows_that_the_command_prints(capsys: pytest.Capture
         app.button(key="live_check").click().run()
         main(["doctor", "--base-url", server.v1, "--model", "openai/gpt-oss-20b", "--all"])
     _, sentence, *rows = capsys.readouterr().out.splitlines()
-    told = [one.value.replace("\\", "").replace("`", "") for one in app.markdown]
-    assert f"**{sentence}**" in told
-    mine = [line.partition("] ")[2].replace("**", "") for line in told if line.startswith(":")]
-    theirs = (
+    paragraphs = [paragraph.value.replace("\\", "").replace("`", "") for paragraph in app.markdown]
+    assert f"**{sentence}**" in paragraphs
+    page_lines = [line.partition("] ")[2].replace("**", "") for line in paragraphs if line.startswith(":")]
+    command_lines = (
         "\n".join(rows)
         .replace(" --all lists them.", "")
         .replace("\n           change: ", "  \nChange: ")
         .split("\n  ")
     )
-    shown_there = [line.strip().split(maxsplit=1) for line in theirs]
-    assert sorted(mine) == sorted(f"{state.lower()} {words}" for state, words in shown_there)
-    assert "note known faults: vLLM 0.13.0 has" in "\n".join(mine)
+    shown_there = [line.strip().split(maxsplit=1) for line in command_lines]
+    assert sorted(page_lines) == sorted(f"{state.lower()} {words}" for state, words in shown_there)
+    assert "note known faults: vLLM 0.13.0 has" in "\n".join(page_lines)
 
 
 def test_the_models_are_those_that_the_endpoint_serves() -> None:
@@ -209,15 +210,15 @@ def test_the_models_are_those_that_the_endpoint_serves() -> None:
     listed = json.dumps({"object": "list", "data": cards})
     with raw_server({"/v1/models": lambda _: [page(200, listed, "application/json")]}) as server:
         app = shown(server.v1)
-        [models] = [one for one in app.selectbox if one.label == "Model"]
+        [models] = [selectbox for selectbox in app.selectbox if selectbox.label == "Model"]
         assert (models.options, models.value) == (["for-chat", "for-all"], "for-chat")
         app.segmented_control(key="live_endpoint").set_value(Endpoint.RESPONSES).run()
         assert not app.exception
-        [models] = [one for one in app.selectbox if one.label == "Model"]
+        [models] = [selectbox for selectbox in app.selectbox if selectbox.label == "Model"]
         assert (models.options, models.value) == (["for-responses", "for-all"], "for-responses")
         models.set_value("for-all").run()
         app.segmented_control(key="live_endpoint").set_value(Endpoint.CHAT).run()
-        [models] = [one for one in app.selectbox if one.label == "Model"]
+        [models] = [selectbox for selectbox in app.selectbox if selectbox.label == "Model"]
         assert models.value == "for-all", "a model that the new endpoint serves too stays"
 
 
@@ -285,7 +286,7 @@ def test_a_linked_run_shows_the_request_that_it_was_made_with_and_can_be_asked_a
 
 
 def test_a_run_that_the_user_stopped_is_no_failure() -> None:
-    [capture] = load(next(one.path for one in builtin() if "whole" in one.name and "chat" in one.name))
+    [capture] = load(next(row.path for row in builtin() if "whole" in row.name and "chat" in row.name))
     registry = dashboard.registry()
     run = registry.get(registry.opened(capture.header))
     assert run is not None
@@ -293,7 +294,7 @@ def test_a_run_that_the_user_stopped_is_no_failure() -> None:
         registry.event(run.id, event)
     assert run.silence_s() < 60
     run.closed(End(at_s=1.0, cut=True, detail="stopped by the client", stopped=True))
-    run.finish(Outcome(kind=OutcomeKind.STOPPED_BY_USER, failure="stopped by you"))
+    run.finish(RequestOutcome(kind=OutcomeKind.STOPPED_BY_USER, failure="stopped by you"))
     with raw_server({"/v1/models": lambda _: [page(200, MODELS, "application/json")]}) as server:
         app = AppTest.from_file(ROOT / "pages" / "live.py", default_timeout=60)
         app.session_state["live_address"] = server.v1
@@ -302,9 +303,9 @@ def test_a_run_that_the_user_stopped_is_no_failure() -> None:
     assert not app.exception
     assert not app.error
     count = len(run.reading().choice.tokens)
-    assert [one.value for one in app.info] == [f"Stopped by you after {count} tokens."]
-    told = banner(app)
-    assert told["level"] == "clean", told["sentence"]
+    assert [info.value for info in app.info] == [f"Stopped by you after {count} tokens."]
+    shown_banner = banner(app)
+    assert shown_banner["level"] == "clean", shown_banner["sentence"]
 
 
 def test_a_rejected_request_is_said_once() -> None:
@@ -330,22 +331,22 @@ def test_a_rejected_request_is_said_once() -> None:
 
 
 def test_a_server_that_hangs_does_not_hold_up_the_page() -> None:
-    release = Event()
+    release, answered = Event(), Event()
 
     def hang(_: Asked) -> list[bytes]:
-        release.wait(30)
+        release.wait(60)
+        answered.set()
         return [page(200, MODELS, "application/json")]
 
     with raw_server({"/v1/models": hang}) as server:
-        started = time.monotonic()
         app = shown(server.v1)
-        assert time.monotonic() - started < 8
-        assert any("Waiting for the model list of" in one.value for one in app.caption)
+        assert not answered.is_set(), "the page is drawn before the server answers"
+        assert any("Waiting for the model list of" in caption.value for caption in app.caption)
         assert not app.error
         release.set()
         for _ in range(50):
             app.run()
-            [models] = [one for one in app.selectbox if one.label == "Model"]
+            [models] = [selectbox for selectbox in app.selectbox if selectbox.label == "Model"]
             if models.options:
                 break
         assert models.options == ["openai/gpt-oss-20b"]

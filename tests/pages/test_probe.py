@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from inspector import dashboard
 from inspector.lab.process import free_port
-from inspector.net.playback import Settings, playback_routes
+from inspector.net.playback import PlaybackSettings, playback_routes
 from pages.parts.probe import plots
 from pages.ui.state import Session
 from tests.support.answers import counted
@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def playback() -> Iterator[str]:
-    fast = Settings().changed({"speed": "inf"})
+    fast = PlaybackSettings().changed({"speed": "inf"})
     with listening(Starlette(routes=playback_routes(lambda: CAPTURES, prefix="", settings=fast))) as address:
         yield f"{address}/v1"
 
@@ -60,13 +60,13 @@ def ended(app: AppTest) -> AppTest:
 
 def test_a_probe_says_its_result_first_and_its_streams_open_in_replay(playback: str) -> None:
     app = shown(playback, **{f"probe_model_{playback}": TOOL, "probe_requests": 6})
-    assert next(one.value for one in app.info).startswith("Press **Start**")
+    assert next(info.value for info in app.info).startswith("Press **Start**")
     app.button(key="probe_start").click().run()
     ended(app)
-    headings = [one.value for one in app.markdown if one.value.startswith("# ")]
-    [heading] = [one.replace("\\", "") for one in headings]
+    headings = [paragraph.value for paragraph in app.markdown if paragraph.value.startswith("# ")]
+    [heading] = [heading.replace("\\", "") for heading in headings]
     assert heading == "# 6 of 6 checked responses were silently damaged: 100% (95% interval 61% to 100%)."
-    groups, streams = (one.value for one in app.dataframe)
+    groups, streams = (table.value for table in app.dataframe)
     assert groups.iloc[0].to_dict() | {"sent": 6} == {
         "requests": "all requests",
         "sent": 6,
@@ -78,20 +78,26 @@ def test_a_probe_says_its_result_first_and_its_streams_open_in_replay(playback: 
         "failed rate (95%)": "0% (0%-39%)",
     }
     assert list(streams["result"]) == ["✕ silently damaged"] * 6
-    assert any("Text of an engine step that spans two messages" in one.value for one in app.markdown)
+    assert any(
+        "Text of an engine step that spans two messages" in paragraph.value for paragraph in app.markdown
+    )
     assert app.button(key="probe_open").disabled is False
     assert app.query_params["probe"]
 
 
 def test_the_load_decides_which_numbers_are_asked_for(playback: str) -> None:
     app = shown(playback)
-    assert {one.label for one in app.number_input} >= {"Workers", "Requests", "Minutes at most"}
+    assert {number_input.label for number_input in app.number_input} >= {
+        "Workers",
+        "Requests",
+        "Minutes at most",
+    }
     app.session_state["probe_load"] = "Sweep"
     app.run()
-    assert "Up to, streams at once" in {one.label for one in app.number_input}
+    assert "Up to, streams at once" in {number_input.label for number_input in app.number_input}
     app.session_state["probe_load"] = "Fixed rate"
     app.run()
-    assert "Requests per second" in {one.label for one in app.number_input}
+    assert "Requests per second" in {number_input.label for number_input in app.number_input}
     assert not app.exception
 
 
@@ -110,19 +116,19 @@ def test_a_second_server_a_control_and_a_rate_reach_the_plan(playback: str) -> N
     run = dashboard.probes().latest()
     assert run is not None
     assert run.probe is not None
-    assert [side.name for side in run.probe.sides] == ["A", "B"]
-    assert sum(one.control for one in run.probe.rows) == 4
-    assert {one.level for one in run.probe.rows} == {0}
+    assert [target.name for target in run.probe.targets] == ["A", "B"]
+    assert sum(row.control for row in run.probe.rows) == 4
+    assert {row.level for row in run.probe.rows} == {0}
 
 
 def test_a_probe_that_was_stopped_goes_on_with_its_rows() -> None:
-    answers, some = counted(20)
+    answers, count = counted(20)
     models = json.dumps({"object": "list", "data": [{"id": "m", "object": "model", "owned_by": "vllm"}]})
     answers["/v1/models"] = lambda _: [page(200, models, "application/json")]
     with raw_server(answers) as server:
         app = shown(server.v1, **{f"probe_model_{server.v1}": "m"}, probe_requests=50_000)
         app.button(key="probe_start").click().run()
-        assert some.wait(30)
+        assert count.wait(30)
         app.button(key="probe_stop").click().run()
         ended(app)
         first = dashboard.probes().latest()
@@ -140,8 +146,8 @@ def test_a_probe_that_was_stopped_goes_on_with_its_rows() -> None:
         app.button(key="probe_stop").click().run()
         ended(app)
         assert second.probe is not None
-        kept = [one.number for one in first.probe.rows]
-        assert [one.number for one in second.probe.rows[: len(kept)]] == kept
+        kept = [row.number for row in first.probe.rows]
+        assert [row.number for row in second.probe.rows[: len(kept)]] == kept
     assert not app.exception
 
 
@@ -153,7 +159,7 @@ def test_prompts_come_from_a_file(playback: str) -> None:
     ended(app)
     run = dashboard.probes().latest()
     assert run is not None
-    assert [one.label for one in run.plan.prompts] == ["prompt 1", "Weather?"]
+    assert [prompt.label for prompt in run.plan.prompts] == ["prompt 1", "Weather?"]
     app.file_uploader(key="probe_file").upload("prompts.jsonl", b"{", "application/jsonl").run()
     app.button(key="probe_start").click().run()
     assert app.error[0].value.replace("\\", "").startswith("prompts.jsonl: invalid JSON in line 1")
@@ -184,15 +190,15 @@ def test_a_probe_that_is_not_known_any_more_is_said() -> None:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_plots_have_an_interval_for_each_load_and_no_markup_of_channels(theme: str) -> None:
-    some = [*rows(ok=6, damaged=2), row(9, in_flight=1), row(10, first_s={"<b>x</b>": 0.5})]
-    found = dashboard.probe_summary(some)
-    figure = plots.losses(found.by_load, "streams at once", theme)
+    probe_rows = [*rows(ok=6, damaged=2), row(9, in_flight=1), row(10, first_s={"<b>x</b>": 0.5})]
+    totals = dashboard.probe_summary(probe_rows)
+    figure = plots.losses(totals.by_load, "streams at once", theme)
     assert figure is not None
     [series] = figure.data
     assert list(series.x) == ["1", "3-4"]
     assert all(low >= 0 for low in series.error_y.arrayminus)
-    assert plots.losses(found.by_load[:1], "streams at once", theme) is None
-    times = plots.times(found, theme)
+    assert plots.losses(totals.by_load[:1], "streams at once", theme) is None
+    times = plots.times(totals, theme)
     assert times is not None
-    assert "first token, bxb" in {name for one in times.data for name in one.y}
+    assert "first token, bxb" in {name for trace in times.data for name in trace.y}
     assert plots.times(dashboard.probe_summary([]), theme) is None

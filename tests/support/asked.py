@@ -9,14 +9,14 @@ from inspector.inspection.inspection import inspect
 from inspector.net.client.address import Server
 from inspector.net.client.request import LiveRequest
 from inspector.net.runs.registry import Registry
-from inspector.net.runs.run import Run, RunState
+from inspector.net.runs.run import LiveRun, RunState
 
 __all__ = ["REQUEST", "ask", "kinds"]
 
 REQUEST = LiveRequest(model="openai/gpt-oss-20b", prompt="Hello")
 
 
-def ask(server: Server, folder: Path | None, request: LiveRequest = REQUEST) -> tuple[Run, Capture]:
+def ask(server: Server, folder: Path | None, request: LiveRequest = REQUEST) -> tuple[LiveRun, Capture]:
     registry = Registry(folder)
     run = registry.start(server, request)
     assert registry.wait(run, 20)

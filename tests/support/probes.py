@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from inspector.capture.capture import Endpoint
-from inspector.fleet.probe import Budget, Load, Probe, Result, Row, prompts_of_text
-from inspector.fleet.probe.judging import Judged
+from inspector.fleet.probe import Budget, Probe, ProbeLoad, ProbeRow, Result, prompts_of_text
 from inspector.fleet.probe.planning import Plan
+from inspector.fleet.probe.rows import AuditedResponse
 from inspector.net.client.address import Server
 
 __all__ = ["files", "plan", "probed", "row", "rows"]
@@ -17,11 +17,11 @@ __all__ = ["files", "plan", "probed", "row", "rows"]
 _LOSS = "The server lost 2 tokens."
 
 
-def row(number: int, result: Result = Result.OK, **values: Any) -> Row:
-    """A row of a request that took a second; values are those of the row or of what was judged."""
-    inner = {key: values.pop(key) for key in list(values) if key in Judged.__dataclass_fields__}
+def row(number: int, result: Result = Result.OK, **values: Any) -> ProbeRow:
+    """A row of a request that took a second; values are those of the row or of its response."""
+    inner = {key: values.pop(key) for key in list(values) if key in AuditedResponse.__dataclass_fields__}
     failed = {"failure": "HTTP 500", "status": 500} if result is Result.FAILED else {"status": 200}
-    judged = Judged(
+    response = AuditedResponse(
         **{
             "result": result,
             "sentence": "Everything arrived." if result is Result.OK else _LOSS,
@@ -36,7 +36,7 @@ def row(number: int, result: Result = Result.OK, **values: Any) -> Row:
             **inner,
         }
     )
-    plain = Row(
+    plain = ProbeRow(
         number=number,
         side="",
         level=4,
@@ -47,12 +47,12 @@ def row(number: int, result: Result = Result.OK, **values: Any) -> Row:
         started_s=float(number),
         in_flight=4,
         deferred=0,
-        judged=judged,
+        response=response,
     )
     return replace(plain, **values)
 
 
-def rows(**counts: int) -> list[Row]:
+def rows(**counts: int) -> list[ProbeRow]:
     """So many rows of each result."""
     results = [Result(name) for name, amount in counts.items() for _ in range(amount)]
     return [row(number, result) for number, result in enumerate(results)]
@@ -65,18 +65,18 @@ def plan(*addresses: str, model: str = "openai/gpt-oss-20b", **values: Any) -> P
             "servers": [(Server(base_url=address), model) for address in addresses],
             "endpoints": [Endpoint.CHAT],
             "prompts": prompts_of_text("Hello"),
-            "load": Load(),
+            "load": ProbeLoad(),
             "budget": Budget(requests=10),
             **values,
         }
     )
 
 
-def probed(asked: Plan) -> Probe:
+def probed(plan: Plan) -> Probe:
     """The probe of a plan, after it ran."""
 
     async def run() -> Probe:
-        probe = await asked.prepared()
+        probe = await plan.prepared()
         await probe.run()
         return probe
 

@@ -2,7 +2,7 @@
 
 import threading
 
-from inspector.fleet.watch import Metrics, Summary
+from inspector.fleet.watch import Metrics, StreamSummary
 
 __all__ = ["Told", "value"]
 
@@ -15,8 +15,8 @@ class Told(Metrics):
         self.changed = threading.Condition()
         self.counted = 0
 
-    def audited(self, upstream: str, one: Summary, *, lag_s: float, capture: str) -> None:
-        super().audited(upstream, one, lag_s=lag_s, capture=capture)
+    def audited(self, upstream: str, summary: StreamSummary, *, lag_s: float, capture: str) -> None:
+        super().audited(upstream, summary, lag_s=lag_s, capture=capture)
         self._count()
 
     def unaudited(self, upstream: str, reason: str) -> None:

@@ -26,8 +26,8 @@ def tapped(
     """A tap before a server: its address, and what it keeps."""
     kept = Kept()
     server = Server(base_url=upstream, verify=verify)
-    one = Upstream(name="up", server=server, add_token_ids=add_token_ids)
-    tap = Tap(one, sink or kept)
+    up = Upstream(name="up", server=server, add_token_ids=add_token_ids)
+    tap = Tap(up, sink or kept)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

@@ -1,7 +1,7 @@
-"""Is a server set up right for gpt-oss: checks by asking it, each with what to change.
+"""Checks of a server's gpt-oss configuration, each with what to change.
 
-`basics` asks /health, /version and /v1/models; `streams` sends a few short requests and audits their streams.
-Nothing is changed on the server. What a stream cannot show is "unknown", never "ok".
+`basics` requests /health, /version and /v1/models; `streams` sends a few short requests and audits the
+responses. Nothing is changed on the server. What the responses do not show is "unknown", never "ok".
 """
 
 from inspector.fleet.doctor.checks import Check, CheckState, Checkup, KnownFault

@@ -1,4 +1,4 @@
-"""What a server says without generating: its list of models, its health, its version, its front end."""
+"""What a server reports without generating: models, health, version, front end."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,13 +8,13 @@ import httpx
 from inspector.fleet.doctor.checks import Check, failed, ok, unknown, warning
 from inspector.net.client.address import Server
 from inspector.net.client.failures import connection_failure, refusal
-from inspector.net.client.plain import owner_in
+from inspector.net.client.server_info import owner_in
 from inspector.protocol.engines import DEFAULT, engine_of
 from inspector.protocol.wire.stream import loads
 
 
 class Basics:
-    """What the server says without generating."""
+    """Checks that need no generation."""
 
     def __init__(self, server: Server, client: httpx.Client, model: str | None) -> None:
         self.server = server
@@ -25,36 +25,36 @@ class Basics:
         self.engine = DEFAULT
 
     def checks(self) -> Iterator[Check]:
-        """Ask, and learn model, version and engine on the way."""
-        found = self._get(f"{self.server.v1}/models", "/models")
-        if isinstance(found, str):
-            yield failed("reachable", found, "Start the server, or correct its address or key.")
+        """Send the requests; also sets model, version and engine."""
+        listing = self._get(f"{self.server.v1}/models", "/models")
+        if isinstance(listing, str):
+            yield failed("reachable", listing, "Start the server, or correct its address or key.")
             return
         self.reachable = True
-        models = self._models(found)
-        owner = owner_in(found, self.model)
+        models = self._models(listing)
+        owner = owner_in(listing, self.model)
         self.engine = engine_of(owned_by=owner)
         yield ok("reachable", f"{self.server.v1} responds.")
         health = self._status(f"{self.server.root}/health")
         if health == 200:
             yield ok("health", "/health returned 200.")
         else:
-            told = f"/health returned {health}" if health else "/health does not answer"
+            says = f"/health returned {health}" if health else "/health does not answer"
             change = "Look at the server's log; if a proxy in front hides /health, name the server itself."
-            yield warning("health", f"{told}.", change)
+            yield warning("health", f"{says}.", change)
         yield self._versions()
         yield self._front_end(owner)
         yield models
 
     def _get(self, address: str, path: str) -> dict[str, Any] | str:
         try:
-            answer = self.client.get(address)
+            response = self.client.get(address)
         except httpx.HTTPError as error:
             return connection_failure(error, self.server).sentence
-        found = loads(answer.text) if answer.status_code == 200 else None
-        if not isinstance(found, dict):
-            return refusal(answer.status_code, answer.text, self.server, path=path).sentence
-        return found
+        payload = loads(response.text) if response.status_code == 200 else None
+        if not isinstance(payload, dict):
+            return refusal(response.status_code, response.text, self.server, path=path).sentence
+        return payload
 
     def _status(self, address: str) -> int | None:
         try:
@@ -63,8 +63,8 @@ class Basics:
             return None
 
     def _versions(self) -> Check:
-        told = self._get(f"{self.server.root}/version", "/version")
-        version = told.get("version") if isinstance(told, dict) else None
+        version_info = self._get(f"{self.server.root}/version", "/version")
+        version = version_info.get("version") if isinstance(version_info, dict) else None
         if not isinstance(version, str):
             return unknown(
                 "version",
@@ -83,8 +83,8 @@ class Basics:
             return unknown(name, f"The model list names no known server (owned_by: {owner}); {assumed}")
         return ok(name, f"{self.engine.front_end or self.engine.label} answers (owned_by: {owner}).")
 
-    def _models(self, found: dict[str, Any]) -> Check:
-        cards = found.get("data")
+    def _models(self, listing: dict[str, Any]) -> Check:
+        cards = listing.get("data")
         cards = [card for card in cards if isinstance(card, dict)] if isinstance(cards, list) else []
         names = [str(card.get("id")) for card in cards]
         listed = ", ".join(names[:5]) + (" and others" if len(names) > 5 else "")
@@ -92,7 +92,7 @@ class Basics:
             return failed(
                 "models",
                 "The server lists no model.",
-                engine_of(owned_by=owner_in(found)).start_hint,
+                engine_of(owned_by=owner_in(listing)).start_hint,
             )
         if self.model is not None:
             if self.model in names:

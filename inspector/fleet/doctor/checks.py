@@ -9,7 +9,7 @@ from inspector.protocol.engines import Engine
 
 
 class CheckState(StrEnum):
-    """How a check went."""
+    """Result of a check."""
 
     OK = "ok"
     WARNING = "warning"
@@ -20,18 +20,18 @@ class CheckState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One question about a server and its answer."""
+    """One check of a server and its result."""
 
     name: str
     state: CheckState
     says: str
-    """What was seen, one sentence."""
+    """What was observed, one sentence."""
     change: str = ""
     """What to change: a flag, a file, an upgrade; empty when nothing."""
 
 
 class KnownFault(NamedTuple):
-    """A fault of the server's own code that the catalogue knows for its release, and that was not tested."""
+    """A known issue of the server's release that the checks did not test."""
 
     id: str
     title: str
@@ -49,7 +49,7 @@ class Checkup:
     engine: Engine
     checks: tuple[Check, ...]
     faults: tuple[KnownFault, ...] = ()
-    """Without those that the checks disproved."""
+    """Known faults of the release that the checks did not disprove."""
 
     @property
     def worst(self) -> CheckState:
@@ -61,11 +61,11 @@ class Checkup:
     @property
     def sentence(self) -> str:
         """How many of the checks that gave a result passed, and the names of the others."""
-        tested = [one for one in self.checks if one.state is not CheckState.UNKNOWN]
-        passed = sum(one.state is CheckState.OK for one in tested)
+        tested = [check for check in self.checks if check.state is not CheckState.UNKNOWN]
+        passed = sum(check.state is CheckState.OK for check in tested)
         parts = [f"{passed} of {count(len(tested), 'check')} passed"]
         for state in (CheckState.FAILED, CheckState.WARNING, CheckState.UNKNOWN):
-            if names := [one.name for one in self.checks if one.state is state]:
+            if names := [check.name for check in self.checks if check.state is state]:
                 parts.append(f"{state}: {', '.join(names)}")
         return f"{'; '.join(parts)}."
 
@@ -74,8 +74,8 @@ class Checkup:
         """How many known faults the release has beyond the checks; empty when there are none."""
         if not self.faults:
             return ""
-        known = count(len(self.faults), "known fault")
-        return f"{self.engine.labelled(self.version)} has {known} that these checks do not test."
+        faults = count(len(self.faults), "known fault")
+        return f"{self.engine.labelled(self.version)} has {faults} that these checks do not test."
 
 
 def ok(name: str, says: str) -> Check:
@@ -84,12 +84,12 @@ def ok(name: str, says: str) -> Check:
 
 
 def warning(name: str, says: str, change: str) -> Check:
-    """A check that found something to know."""
+    """A check with a warning."""
     return Check(name=name, state=CheckState.WARNING, says=says, change=change)
 
 
 def unknown(name: str, says: str, change: str = "") -> Check:
-    """A check that the server's answers do not decide."""
+    """A check that the server's responses do not decide."""
     return Check(name=name, state=CheckState.UNKNOWN, says=says, change=change)
 
 

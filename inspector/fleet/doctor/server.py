@@ -1,4 +1,4 @@
-"""All checks of one server, and the known faults of its release that they leave open."""
+"""All checks of one server, and the known faults of its release that they do not test."""
 
 import httpx
 
@@ -8,7 +8,7 @@ from inspector.fleet.doctor.streams import Streams
 from inspector.issues.advice import known_faults
 from inspector.issues.steps import Situation, first_step
 from inspector.net.client.address import Server
-from inspector.net.client.plain import trust
+from inspector.net.client.server_info import trust
 from inspector.net.runs.registry import Registry
 
 

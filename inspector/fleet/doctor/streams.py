@@ -1,4 +1,4 @@
-"""What a few short streams show: text, a tool call, Responses."""
+"""Checks by a few short streams: text, a tool call, Responses."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ from inspector.net.client.outcome import OutcomeKind
 from inspector.net.client.questions import PROMPT, TOOL_PROMPT, WEATHER
 from inspector.net.client.request import LiveRequest
 from inspector.net.runs.registry import Registry
-from inspector.net.runs.run import Run
+from inspector.net.runs.run import LiveRun
 from inspector.protocol.engines import Engine
 from inspector.protocol.harmony.vocab import Marker
 
@@ -28,7 +28,7 @@ _EOS: Final = '"eos_token_id": [200002, 199999, 200012]'
 
 
 class Streams:
-    """The streams of one server, and what they show beside their checks."""
+    """The streams of one server; `shown` and `absent` are what they prove about known issues."""
 
     def __init__(self, server: Server, model: str, registry: Registry, engine: Engine) -> None:
         self.shown: set[Shown] = set()
@@ -47,7 +47,7 @@ class Streams:
         yield _answers("chat", run)
         if run.reading().choice.deltas or run.events:
             yield from _chat_checks(run)
-        self.shown.update(_shown(run))
+        self.shown.update(_shown_by(run))
         yield self._tool_calls(run)
         if Endpoint.RESPONSES in self.absent:
             yield unknown("responses", f"{self._engine.label} has no Responses endpoint.")
@@ -59,28 +59,28 @@ class Streams:
             return
         yield _answers("responses", responses)
 
-    def _tool_calls(self, text: Run) -> Check:
-        """A call is provoked by the prompt, and by `tool_choice` if the model makes none."""
-        asked = replace(self._text, prompt=TOOL_PROMPT, tools=[WEATHER], tool_choice="auto")
-        run = self._ask(asked)
-        if run.outcome.failed and not _came(run):
+    def _tool_calls(self, text: LiveRun) -> Check:
+        """The prompt asks for a call; if the model makes none, `tool_choice` forces one."""
+        request = replace(self._text, prompt=TOOL_PROMPT, tools=[WEATHER], tool_choice="auto")
+        run = self._ask(request)
+        if run.outcome.failed and not _has_response(run):
             if run.outcome.same_failure(text.outcome):
                 return unknown(_TOOLS, "It failed as the request without tools did, so no call was seen.")
-            known = any(word in run.outcome.words for word in self._engine.tools_words)
-            change = self._engine.tools_hint if known else self._engine.tools_question
+            about_tools = any(word in run.outcome.words for word in self._engine.tools_words)
+            change = self._engine.tools_hint if about_tools else self._engine.tools_question
             return failed(_TOOLS, run.outcome.failure, change)
-        if (found := _call(run, self._engine)) is not None:
-            return found
-        forced = self._ask(replace(asked, tool_choice="required"))
-        if forced.outcome.failed and not _came(forced):
+        if (check := _call(run, self._engine)) is not None:
+            return check
+        forced = self._ask(replace(request, tool_choice="required"))
+        if forced.outcome.failed and not _has_response(forced):
             says = "The model made no tool call with tool_choice: auto, and the server does not take required"
             return unknown(_TOOLS, f"{says}: {forced.outcome.words or forced.outcome.failure}")
-        if (found := _call(forced, self._engine)) is not None:
+        if (check := _call(forced, self._engine)) is not None:
             self.shown.add(Shown.FORCED_CALL)
-            return found
+            return check
         return unknown(_TOOLS, "The model made no tool call, not even with tool_choice: required.")
 
-    def _ask(self, request: LiveRequest) -> Run:
+    def _ask(self, request: LiveRequest) -> LiveRun:
         silence_s = min(self._server.silence_s, _ANSWER_WITHIN_S)
         run = self._registry.start(replace(self._server, silence_s=silence_s), request)
         if not self._registry.wait(run, 2 * _ANSWER_WITHIN_S):
@@ -89,40 +89,40 @@ class Streams:
         return run
 
 
-def _shown(run: Run) -> Iterator[Shown]:
-    """What an answer disproves by being there."""
+def _shown_by(run: LiveRun) -> Iterator[Shown]:
+    """What a response proves by arriving."""
     reading = run.reading()
-    if not _came(run):
+    if not _has_response(run):
         return
     yield Shown.ANSWER
     if reading.choice.evidence is Evidence.TOKEN_IDS and reading.stream.counted == len(reading.choice.tokens):
         yield Shown.ALL_TOKEN_IDS
 
 
-def _answers(name: str, run: Run) -> Check:
-    """Whether a stream came through, and what the audit says of it."""
-    seen = run.audit().seen
-    findings, judged, situation = seen.findings, seen.verdict, situation_of(seen.reading)
-    errors = [one for one in findings if one.severity is Severity.ERROR]
+def _answers(name: str, run: LiveRun) -> Check:
+    """Whether a stream arrived, and its verdict."""
+    examined = run.audit().examined
+    findings, verdict, situation = examined.findings, examined.verdict, situation_of(examined.reading)
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
     if run.outcome.failed and not errors:
         return failed(name, run.outcome.failure, "See the server's log for the reason.")
     if run.outcome.failed:
-        advice = _advice(errors if run.events else (), situation, kept=_came(run))
+        advice = _advice(errors if run.events else (), situation, kept=_has_response(run))
         return failed(name, run.outcome.failure, advice)
     if errors:
-        return failed(name, judged.sentence, _advice(errors, situation))
-    if judged.level == "unknown":
-        return unknown(name, judged.sentence, judged.why)
+        return failed(name, verdict.sentence, _advice(errors, situation))
+    if verdict.level == "unknown":
+        return unknown(name, verdict.sentence, verdict.why)
     if findings:
-        return warning(name, judged.sentence, _advice(findings, situation))
-    return ok(name, judged.sentence)
+        return warning(name, verdict.sentence, _advice(findings, situation))
+    return ok(name, verdict.sentence)
 
 
-def _chat_checks(run: Run) -> Iterator[Check]:
+def _chat_checks(run: LiveRun) -> Iterator[Check]:
     reading = run.reading()
     choice = reading.choice
     ids = choice.tokens.ids
-    if not _came(run):
+    if not _has_response(run):
         yield unknown("token ids", "No response came, so neither token IDs nor the format were seen.")
         return
     if choice.evidence is not Evidence.TOKEN_IDS:
@@ -171,7 +171,9 @@ def _reasoning(reading: Reading) -> Check:
 
 
 def _stops(ids: Sequence[int]) -> Check:
-    stop = next((place for place, one in enumerate(ids) if one in {Marker.RETURN, Marker.CALL}), None)
+    stop = next(
+        (place for place, token_id in enumerate(ids) if token_id in {Marker.RETURN, Marker.CALL}), None
+    )
     if stop is None:
         return unknown("stop tokens", "No <|return|> or <|call|> came within the token limit.")
     after = len(ids) - stop - 1
@@ -185,11 +187,11 @@ def _stops(ids: Sequence[int]) -> Check:
 
 
 def _clock(reading: Reading) -> Check:
-    shown = figures(reading)
-    mean = shown.tokens_per_event_mean or 1.0
-    if shown.tokens_per_event_max <= 1:
+    metrics = figures(reading)
+    mean = metrics.tokens_per_event_mean or 1.0
+    if metrics.tokens_per_event_max <= 1:
         return ok("tokens per event", "Each event carries one token.")
-    says = f"Events carry up to {shown.tokens_per_event_max} tokens ({mean:.1f} on average)."
+    says = f"Events carry up to {metrics.tokens_per_event_max} tokens ({mean:.1f} on average)."
     engine = reading.engine
     if engine.reached(reading.server_version, engine.whole_steps_since) is False:
         return warning(
@@ -201,17 +203,17 @@ def _clock(reading: Reading) -> Check:
     return ok("tokens per event", says)
 
 
-def _call(run: Run, engine: Engine) -> Check | None:
-    """What a stream shows of a tool call; None if the model made none."""
-    seen = run.audit().seen
-    reading, findings = seen.reading, seen.findings
+def _call(run: LiveRun, engine: Engine) -> Check | None:
+    """The result for the tool call of a stream; None if the model made none."""
+    examined = run.audit().examined
+    reading, findings = examined.reading, examined.findings
     made, got = reading.choice.generated(), reading.choice.delivered()
     if (
         got.tool_calls
         and made is not None
-        and [one.arguments for one in made.tool_calls] != [one.arguments for one in got.tool_calls]
+        and [call.arguments for call in made.tool_calls] != [call.arguments for call in got.tool_calls]
     ):
-        return failed(_TOOLS, seen.verdict.sentence, _advice(findings, situation_of(reading)))
+        return failed(_TOOLS, examined.verdict.sentence, _advice(findings, situation_of(reading)))
     if got.tool_calls:
         return ok(_TOOLS, f"A call of {got.tool_calls[0].name} streams as a tool call.")
     if made is not None and made.tool_calls:
@@ -223,8 +225,8 @@ def _call(run: Run, engine: Engine) -> Check | None:
     return None
 
 
-def _came(run: Run) -> bool:
-    """True when anything of an answer came: a token or a piece of text."""
+def _has_response(run: LiveRun) -> bool:
+    """True if a token or text arrived."""
     return any(choice.tokens or choice.deltas for choice in run.reading().choices)
 
 

@@ -1,59 +1,58 @@
-"""Many streams of a server, each recorded and audited as it ends: how many arrive damaged, under which load.
+"""Sends many requests to a server and audits each response as it ends: how many are damaged, at which load.
 
-    mix = Mix(await asks_of(prompts, [Endpoint.CHAT], side))
-    probe = Probe([side], mix, Load(concurrency=8), Budget(requests=500))
+    mix = Mix(await probe_requests(prompts, [Endpoint.CHAT], target))
+    probe = Probe([target], mix, ProbeLoad(concurrency=8), Budget(requests=500))
     await probe.run()
     print(summary(probe.rows).sentence)
 
 The command `probe` and the Probe page show the same rows (`views`) of the same run.
 """
 
-from inspector.fleet.probe.asks import asks_of
 from inspector.fleet.probe.exports import csv_text, junit_text, sarif_text
-from inspector.fleet.probe.judging import Result, Row
-from inspector.fleet.probe.loads import Budget, Load, Progress, Sweep
-from inspector.fleet.probe.mix import Ask, Mix
-from inspector.fleet.probe.planning import Plan
+from inspector.fleet.probe.loads import Budget, ProbeLoad, ProbeProgress, Sweep
+from inspector.fleet.probe.mix import Mix, ProbeRequest
+from inspector.fleet.probe.planning import Plan, probe_requests
 from inspector.fleet.probe.prompts import (
     PROMPT_FILE_MIB,
-    Prompt,
+    ProbePrompt,
     prompts_of_bytes,
     prompts_of_file,
     prompts_of_text,
 )
 from inspector.fleet.probe.reporting import probe_lines, probe_row
-from inspector.fleet.probe.running import Probe
-from inspector.fleet.probe.sending import Side, side_of
+from inspector.fleet.probe.rows import ProbeRow, Result
+from inspector.fleet.probe.runner import Probe
+from inspector.fleet.probe.sender import Target, target_of
 from inspector.fleet.probe.shelf import ProbeShelf
-from inspector.fleet.probe.summary import Group, Summary, failure_words, summary
+from inspector.fleet.probe.summary import ProbeSummary, RequestGroup, failure_words, summary
 
 __all__ = [
     "PROMPT_FILE_MIB",
-    "Ask",
     "Budget",
-    "Group",
-    "Load",
     "Mix",
     "Plan",
     "Probe",
+    "ProbeLoad",
+    "ProbeProgress",
+    "ProbePrompt",
+    "ProbeRequest",
+    "ProbeRow",
     "ProbeShelf",
-    "Progress",
-    "Prompt",
+    "ProbeSummary",
+    "RequestGroup",
     "Result",
-    "Row",
-    "Side",
-    "Summary",
     "Sweep",
-    "asks_of",
+    "Target",
     "csv_text",
     "failure_words",
     "junit_text",
     "probe_lines",
+    "probe_requests",
     "probe_row",
     "prompts_of_bytes",
     "prompts_of_file",
     "prompts_of_text",
     "sarif_text",
-    "side_of",
     "summary",
+    "target_of",
 ]

@@ -8,8 +8,8 @@ from typing import Any, Final, assert_never
 from xml.sax.saxutils import escape, quoteattr
 
 from inspector.analysis.audit.kinds import KINDS, Kind, Severity, Side
-from inspector.fleet.probe.judging import Result, Row
 from inspector.fleet.probe.reporting import worst_rows
+from inspector.fleet.probe.rows import ProbeRow, Result
 from inspector.views.sarif import RESULTS_AT_MOST, kind_words, sarif, sarif_result
 
 _SIDES: Final = (Side.ABORT, Side.TEXT, Side.MODEL, Side.STREAM)
@@ -45,7 +45,7 @@ _TOOL: Final = "Harmony Inspector probe"
 _RISKY: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
-def csv_text(rows: Sequence[Row]) -> str:
+def csv_text(rows: Sequence[ProbeRow]) -> str:
     """One line per request, in the order in which they ended."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -53,11 +53,11 @@ def csv_text(rows: Sequence[Row]) -> str:
     for row in rows:
         values = {
             **{name: getattr(row, name, None) for name in COLUMNS},
-            **{name: getattr(row.judged, name) for name in COLUMNS if hasattr(row.judged, name)},
+            **{name: getattr(row.response, name) for name in COLUMNS if hasattr(row.response, name)},
             "request": row.number + 1,
             "endpoint": row.endpoint.value,
             "result": row.result.value,
-            "kinds": " ".join(row.judged.kinds),
+            "kinds": " ".join(row.response.kinds),
         }
         writer.writerow([_cell(values[name]) for name in COLUMNS])
     return out.getvalue()
@@ -71,35 +71,35 @@ def _cell(value: object) -> str:
     return f"'{text}" if isinstance(value, str) and text.startswith(_RISKY) else text
 
 
-def junit_text(rows: Sequence[Row]) -> str:
+def junit_text(rows: Sequence[ProbeRow]) -> str:
     """A test suite for each endpoint, a test case for each request."""
-    suites: dict[str, list[Row]] = {}
+    suites: dict[str, list[ProbeRow]] = {}
     for row in rows:
         suites.setdefault(f"{row.endpoint.value}{' on ' + row.side if row.side else ''}", []).append(row)
     lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<testsuites name={quoteattr(_TOOL)}>"]
-    for name, some in suites.items():
-        results = [row.result for row in some]
-        took = sum(row.judged.duration_s or 0.0 for row in some)
+    for name, suite_rows in suites.items():
+        results = [row.result for row in suite_rows]
+        took = sum(row.response.duration_s or 0.0 for row in suite_rows)
         lines.append(
-            f'  <testsuite name={quoteattr(name)} tests="{len(some)}" '
+            f'  <testsuite name={quoteattr(name)} tests="{len(suite_rows)}" '
             f'failures="{results.count(Result.DAMAGED)}" errors="{results.count(Result.FAILED)}" '
             f'skipped="{results.count(Result.UNKNOWN)}" time="{took:.3f}">'
         )
-        for row in some:
+        for row in suite_rows:
             lines += _case(row, name)
         lines.append("  </testsuite>")
     return "\n".join([*lines, "</testsuites>", ""])
 
 
-def _case(row: Row, suite: str) -> list[str]:
+def _case(row: ProbeRow, suite: str) -> list[str]:
     label = f"request {row.number + 1}: {row.prompt}"
     head = (
         f"    <testcase classname={_attribute(suite)} name={_attribute(label)} "
-        f'time="{row.judged.duration_s or 0.0:.3f}"'
+        f'time="{row.response.duration_s or 0.0:.3f}"'
     )
     kind, message = (
-        _attribute(", ".join(row.judged.kinds) or row.judged.failure),
-        _attribute(row.judged.sentence),
+        _attribute(", ".join(row.response.kinds) or row.response.failure),
+        _attribute(row.response.sentence),
     )
     place = escape(_plain(row.capture))
     match row.result:
@@ -125,22 +125,22 @@ def _plain(text: str) -> str:
     return "".join(char if char.isprintable() or char in "\t\n" else "\ufffd" for char in text)
 
 
-def sarif_text(rows: Sequence[Row]) -> str:
+def sarif_text(rows: Sequence[ProbeRow]) -> str:
     """SARIF 2.1.0: a result for each damaged or failed request, under the worst kind of its findings."""
     bad = (row for row in worst_rows(rows) if row.result is not Result.UNKNOWN)
     return sarif(_TOOL, [_result(row) for row in islice(bad, RESULTS_AT_MOST)], _rule_words)
 
 
-def _result(row: Row) -> dict[str, Any]:
+def _result(row: ProbeRow) -> dict[str, Any]:
     return sarif_result(
-        min(row.judged.kinds, key=_rank, default=_slug(row.judged.failure)),
+        min(row.response.kinds, key=_rank, default=_slug(row.response.failure)),
         "error",
-        f"{row.endpoint.value}, {row.prompt}: {row.judged.sentence}",
+        f"{row.endpoint.value}, {row.prompt}: {row.response.sentence}",
         row.capture or f"request-{row.number + 1}",
         result=row.result.value,
         side=row.side,
-        kinds=list(row.judged.kinds),
-        cause=row.judged.cause,
+        kinds=list(row.response.kinds),
+        cause=row.response.cause,
     )
 
 

@@ -1,4 +1,4 @@
-"""How much is sent and how: workers or a rate, budgets, levels of a sweep; how far a run is. No I/O."""
+"""Load, budget, sweep and progress of a probe. No I/O."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from math import inf
 from typing import Final
 
 from inspector.capture.errors import InspectorError
-from inspector.fleet.probe.judging import Result, Row
 from inspector.fleet.probe.rates import proves, rate, streams_needed
+from inspector.fleet.probe.rows import ProbeRow, Result
 
 CONCURRENCY_AT_MOST: Final = 1024
 THRESHOLD: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Load:
-    """How requests are sent. Raises InspectorError for numbers that cannot be."""
+class ProbeLoad:
+    """How requests are sent. Raises InspectorError for invalid numbers."""
 
     concurrency: int = 1
     """Workers that send one request after the other; with `rate`, the most requests in flight."""
@@ -35,7 +35,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What ends a run; None is no bound. Requests count for each server."""
+    """What ends a run; None means no limit. `requests` is per server."""
 
     requests: int | None = None
     tokens: int | None = None
@@ -49,12 +49,12 @@ class Budget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sweep:
-    """Levels of workers, each until its answer is certain."""
+    """Levels of workers, each until its result is certain."""
 
     limit: int = 64
     """The highest level."""
     smallest: float = 0.01
-    """The loss rate that is to be ruled out, with 95 % confidence, before a level counts as free of loss."""
+    """The loss rate to rule out, with 95 % confidence, before a level counts as free of loss."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.limit <= CONCURRENCY_AT_MOST:
@@ -64,7 +64,7 @@ class Sweep:
 
     @property
     def threshold(self) -> float:
-        """The rate above which a level counts as one that loses."""
+        """The loss rate above which a level counts as losing."""
         return min(self.smallest, THRESHOLD)
 
     @property
@@ -72,8 +72,8 @@ class Sweep:
         """Streams of one level without a loss that end it."""
         return streams_needed(self.smallest)
 
-    def certain(self, level: int, rows: Sequence[Row]) -> bool:
-        """True when more streams of a level would not change its answer.
+    def certain(self, level: int, rows: Sequence[ProbeRow]) -> bool:
+        """True when more streams of a level would not change its result.
 
         A loss is decided where the lower end of the rate's interval is above `threshold`, so never by a
         single damaged response. Then twice as many streams as the level has workers are waited for, as those
@@ -92,8 +92,8 @@ class Sweep:
         """Requests after which a level ends, certain or not: failed streams decide nothing."""
         return 4 * self.streams
 
-    def far(self, rows: Sequence[Row]) -> tuple[int, int, bool]:
-        """How far a level is: so many of so many, and whether fewer may do.
+    def far(self, rows: Sequence[ProbeRow]) -> tuple[int, int, bool]:
+        """Progress of a level: done, needed, and whether fewer may be enough.
 
         Without a loss, responses that could be checked count; once one is damaged, how many more it takes
         depends on the rest.
@@ -101,13 +101,13 @@ class Sweep:
         damaged, checked = _counted(rows)
         return (len(rows), self.most, True) if damaged else (checked, self.streams, False)
 
-    def loses(self, rows: Sequence[Row]) -> bool:
+    def loses(self, rows: Sequence[ProbeRow]) -> bool:
         """Whether the streams of a level show that it loses."""
         return proves(*_counted(rows), self.threshold)
 
 
-def _counted(rows: Sequence[Row]) -> tuple[int, int]:
-    """How many responses were damaged, and of how many that is known."""
+def _counted(rows: Sequence[ProbeRow]) -> tuple[int, int]:
+    """How many responses were damaged, and how many could be checked."""
     results = [row.result for row in rows if not row.control]
     damaged = results.count(Result.DAMAGED)
     return damaged, damaged + results.count(Result.OK)
@@ -123,8 +123,8 @@ def levels_of(sweep: Sweep) -> Iterator[int]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """How far a run is."""
+class ProbeProgress:
+    """Progress of a run."""
 
     done: int
     total: int | None
@@ -134,9 +134,9 @@ class Progress:
     at_level: tuple[int, int, bool] | None
     """Of a sweep that is under way: `Sweep.far` for its level."""
     per_s: float | None
-    """Requests that ended per second, lately."""
+    """Requests per second that ended recently."""
     left_s: float | None
-    """By that rate, or by the budget of time."""
+    """Estimated by `per_s`, or by the time budget."""
     damaged: int
     failed: int
     unknown: int

@@ -1,7 +1,7 @@
-"""What is sent: requests in turn, and which of them is the n-th.
+"""The requests of a probe, and which of them is the n-th.
 
-The n-th request is always the same, so that a run that goes on sends what is missing, and two servers get
-equal requests.
+The n-th request is always the same, so a resumed run sends what is missing, and two servers get equal
+requests.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from inspector.capture.errors import InspectorError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class ProbeRequest:
     """One request, apart from its model."""
 
     label: str
@@ -21,41 +21,41 @@ class Ask:
     endpoint: Endpoint
     body: Mapping[str, Any]
     control: bool = False
-    """True for a request to completions that only shows whether the server is well."""
+    """True for a control request to completions, counted separately."""
     script: Sequence[int] | None = None
     """The tokens that a lab server samples; kept in the capture, and never used as evidence here."""
 
     @property
     def streamed(self) -> bool:
-        """False for a response in one piece."""
+        """False for an unstreamed response."""
         return bool(self.body.get("stream"))
 
-    def unstreamed(self) -> "Ask":
-        """The same request for a response in one piece."""
-        left = {key: value for key, value in self.body.items() if key != "stream_options"}
-        return replace(self, body={**left, "stream": False})
+    def unstreamed(self) -> "ProbeRequest":
+        """The same request without streaming."""
+        kept = {key: value for key, value in self.body.items() if key != "stream_options"}
+        return replace(self, body={**kept, "stream": False})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mix:
     """The requests in turn; a share of them as a control on completions, a share unstreamed."""
 
-    asks: Sequence[Ask]
-    controls: Mapping[str, Ask] = field(default_factory=dict)
+    requests: Sequence[ProbeRequest]
+    controls: Mapping[str, ProbeRequest] = field(default_factory=dict)
     """By prompt: the same prompt on completions."""
     control: float = 0.0
     unstreamed: float = 0.0
 
     def __post_init__(self) -> None:
-        if not self.asks:
+        if not self.requests:
             raise InspectorError("nothing to send; pass a prompt, a file of prompts, or a script")
         for name, share in (("control", self.control), ("unstreamed", self.unstreamed)):
             if not 0 <= share <= 1:
                 raise InspectorError(f"invalid share for {name}: {share:g}; choose 0 to 1")
 
-    def ask(self, number: int) -> Ask:
+    def request(self, number: int) -> ProbeRequest:
         """The request of a number, counted from 0."""
-        chosen = self.asks[number % len(self.asks)]
+        chosen = self.requests[number % len(self.requests)]
         if _falls(number, self.control) and chosen.label in self.controls:
             return replace(self.controls[chosen.label], control=True)
         return chosen.unstreamed() if _falls(number, self.unstreamed) else chosen

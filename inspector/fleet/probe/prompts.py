@@ -19,8 +19,8 @@ _OURS: Final = frozenset({"model", "stream", "stream_options", "messages", "tool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
-    """What to ask, apart from where."""
+class ProbePrompt:
+    """The content of a request, without model and endpoint."""
 
     label: str
     text: str = ""
@@ -31,7 +31,7 @@ class Prompt:
     """More keys of the request."""
 
 
-def prompts_of_file(path: Path) -> list[Prompt]:
+def prompts_of_file(path: Path) -> list[ProbePrompt]:
     """The prompts of a file; raises InspectorError with file, line and what is wrong."""
     try:
         with path.open("rb") as file:
@@ -41,8 +41,8 @@ def prompts_of_file(path: Path) -> list[Prompt]:
     return prompts_of_bytes(content, str(path))
 
 
-def prompts_of_bytes(content: bytes, name: str) -> list[Prompt]:
-    """The prompts of a file's content, whose form its name tells; raises InspectorError as for a file."""
+def prompts_of_bytes(content: bytes, name: str) -> list[ProbePrompt]:
+    """The prompts of a file's content, whose format its name says; raises InspectorError as for a file."""
     if len(content) > _FILE_BYTES:
         raise StoreError(f"{name}: larger than {PROMPT_FILE_MIB} MiB; keep only the prompts you need")
     try:
@@ -53,23 +53,23 @@ def prompts_of_bytes(content: bytes, name: str) -> list[Prompt]:
         raise InspectorError(f"{name}: {error}") from error
 
 
-def prompts_of_text(text: str, form: str = ".txt") -> list[Prompt]:
+def prompts_of_text(text: str, form: str = ".txt") -> list[ProbePrompt]:
     """Prompts of a text in the form `.txt`, `.jsonl` or `.json`; raises InspectorError if there are none."""
     if form == ".json":
-        found = [_prompt_of(_json(text, "the file"), 1)]
+        prompts = [_prompt_of(_json(text, "the file"), 1)]
     else:
         lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
         if len(lines) > PROMPTS_AT_MOST:
             raise InspectorError(f"more than {PROMPTS_AT_MOST:,} prompts; keep fewer")
-        found = [
+        prompts = [
             _prompt_of(_json(line, f"line {number}"), number)
             if form in {".jsonl", ".ndjson"}
-            else Prompt(label=clip(line.strip(), _LABEL), text=line.strip())
+            else ProbePrompt(label=clip(line.strip(), _LABEL), text=line.strip())
             for number, line in lines
         ]
-    if not found:
+    if not prompts:
         raise InspectorError("no prompts; write one per line")
-    return found
+    return prompts
 
 
 def _json(text: str, where: str) -> Any:
@@ -79,16 +79,16 @@ def _json(text: str, where: str) -> Any:
         raise InspectorError(f"invalid JSON in {where}: {error}") from error
 
 
-def _prompt_of(value: object, number: int) -> Prompt:
+def _prompt_of(value: object, number: int) -> ProbePrompt:
     label = f"prompt {number}"
     match value:
         case str() if value.strip():
-            return Prompt(label=clip(value, _LABEL), text=value)
+            return ProbePrompt(label=clip(value, _LABEL), text=value)
         case {"prompt": str(text)} if isinstance(value, dict):
-            return Prompt(label=clip(text, _LABEL), text=text, extra=_extra(value))
+            return ProbePrompt(label=clip(text, _LABEL), text=text, extra=_extra(value))
         case {"messages": messages} if isinstance(value, dict):
             choice = value.get("tool_choice")
-            return Prompt(
+            return ProbePrompt(
                 label=label,
                 messages=tuple(_messages(messages, number)),
                 tools=tuple(parse_tools(json.dumps(value["tools"]))) if value.get("tools") else (),
@@ -96,7 +96,7 @@ def _prompt_of(value: object, number: int) -> Prompt:
                 extra=_extra(value),
             )
         case list():
-            return Prompt(label=label, messages=tuple(_messages(value, number)))
+            return ProbePrompt(label=label, messages=tuple(_messages(value, number)))
         case _:
             raise InspectorError(
                 f"line {number} is not a prompt: expected a text, a list of messages, or an object with "
@@ -112,4 +112,4 @@ def _messages(value: object, number: int) -> list[dict[str, Any]]:
 
 
 def _extra(value: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: one for key, one in value.items() if key not in _OURS}
+    return {key: content for key, content in value.items() if key not in _OURS}

@@ -1,6 +1,6 @@
 """A proof: a model under several conditions of its server, every endpoint, few and many streams, one report.
 
-The conditions are what decides how many tokens a step has on a GPU: the release's defaults, speculative
+The conditions decide how many tokens a step has on a GPU: the release's defaults, speculative
 decoding, no async scheduling. Nothing here starts a server; the command `proof` does.
 """
 
@@ -16,12 +16,12 @@ from typing import Any, Final
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import ConnectionFailed
 from inspector.capture.formats import count, fine_duration, plural
-from inspector.fleet.probe.judging import Result, Row
-from inspector.fleet.probe.loads import Budget, Load
+from inspector.fleet.probe.loads import Budget, ProbeLoad
 from inspector.fleet.probe.planning import Plan
-from inspector.fleet.probe.prompts import Prompt
+from inspector.fleet.probe.prompts import ProbePrompt
 from inspector.fleet.probe.rates import percentile, rate
 from inspector.fleet.probe.reporting import rate_words
+from inspector.fleet.probe.rows import ProbeRow, Result
 from inspector.fleet.probe.summary import failure_words, failures
 from inspector.net.client.address import Server
 from inspector.net.client.request import LiveRequest
@@ -53,10 +53,10 @@ _PROMPTS: Final = (
 )
 """Repetition lets n-gram speculation guess right; calls make short messages, where old releases lose text."""
 
-ASKED: Final = (
+WORKLOAD: Final = (
     f"{len(_PROMPTS)} prompts in turn, with a tool; temperature 0, at most {_MAX_TOKENS} tokens in a response"
 )
-"""What is sent, where nobody says otherwise."""
+"""The default workload, in words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,61 +82,61 @@ CONDITIONS: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class ProofCell:
     """One endpoint with a number of streams at once, under one condition."""
 
     condition: str
     endpoint: Endpoint
     streams: int
-    rows: Sequence[Row]
+    rows: Sequence[ProbeRow]
     trouble: str = ""
     """Why it was not measured, or ended early; empty otherwise."""
 
     @property
     def tokens(self) -> int:
         """Tokens of all responses."""
-        return sum(row.judged.tokens for row in self.rows)
+        return sum(row.response.tokens for row in self.rows)
 
     @property
     def tokens_per_s(self) -> float | None:
         """Of all streams together, from the first request to the end of the last response."""
-        ends = [row.started_s + (row.judged.duration_s or 0.0) for row in self.rows]
+        ends = [row.started_s + (row.response.duration_s or 0.0) for row in self.rows]
         took_s = max(ends) - min(row.started_s for row in self.rows) if ends else 0.0
         return self.tokens / took_s if took_s > 0 else None
 
     @property
     def tokens_per_event(self) -> float | None:
         """Mean over the responses of which it is known."""
-        known = [one for row in self.rows if (one := row.judged.tokens_per_event) is not None]
-        return sum(known) / len(known) if known else None
+        means = [mean for row in self.rows if (mean := row.response.tokens_per_event) is not None]
+        return sum(means) / len(means) if means else None
 
     def counted(self, *results: Result) -> int:
-        """Requests with one of these results."""
+        """The number of requests with one of these results."""
         return sum(row.result in results for row in self.rows)
 
     def first_token_s(self, share: float) -> float | None:
         """A percentile of the time to the first token; None if so many responses had none."""
-        times = (row.judged.first_token_s for row in self.rows)
-        return percentile([inf if one is None else one for one in times], share)
+        times = (row.response.first_token_s for row in self.rows)
+        return percentile([inf if time_s is None else time_s for time_s in times], share)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """What was measured, where."""
+    """The measurements and where they were made."""
 
     model: str
     version: str | None
-    """Of the server, by its own word."""
+    """As reported by the server."""
     gpu: str | None
     """By nvidia-smi; None without one."""
     driver: str | None = None
     """Of the GPU."""
-    here: bool = True
+    local: bool = True
     """Whether the servers ran on this machine, whose GPU is known."""
-    cells: Sequence[Cell]
+    cells: Sequence[ProofCell]
     commands: Mapping[str, str] = field(default_factory=dict)
     """How the server of each condition was started."""
-    asked: str = ""
+    workload: str = ""
     """What was sent, in words."""
     made: str = ""
     """When, and with which program."""
@@ -156,10 +156,12 @@ class Proof:
     @property
     def causes(self) -> Sequence[tuple[str, str, int]]:
         """Id, title and count of the known issues behind damaged responses; words are empty where none is."""
-        told = (row.judged for cell in self.cells for row in cell.rows if row.result is Result.DAMAGED)
+        responses = (row.response for cell in self.cells for row in cell.rows if row.result is Result.DAMAGED)
         return [
             (*key, amount)
-            for key, amount in Counter((one.cause, one.cause_title) for one in told).most_common()
+            for key, amount in Counter(
+                (response.cause, response.cause_title) for response in responses
+            ).most_common()
         ]
 
     @property
@@ -173,7 +175,7 @@ class Proof:
         if not any(cell.rows for cell in self.cells):
             return "Nothing was measured."
         where = f"vLLM {self.version}" if self.version else "the server"
-        on = f" on {self.gpu}" if self.gpu else " on a machine without a GPU" if self.here else ""
+        on = f" on {self.gpu}" if self.gpu else " on a machine without a GPU" if self.local else ""
         requests = count(sum(len(cell.rows) for cell in self.cells), "request")
         failed = f" {self.failed:,} of {requests} failed with an error." if self.failed else ""
         damaged, checked = _damage([cell for cell in self.cells if not spec_of(cell.endpoint).raw])
@@ -189,7 +191,7 @@ class Proof:
         return f"{what} {were} silently damaged: {rate(damaged, checked).words}.{also}{failed}"
 
 
-def _damage(cells: Sequence[Cell]) -> tuple[int, int]:
+def _damage(cells: Sequence[ProofCell]) -> tuple[int, int]:
     """How many responses arrived damaged without an error, of how many that could be checked."""
     checked = sum(cell.counted(Result.OK, Result.DAMAGED) for cell in cells)
     return sum(cell.counted(Result.DAMAGED) for cell in cells), checked
@@ -204,11 +206,11 @@ async def prove(
     endpoints: Sequence[Endpoint],
     streams: Sequence[int] = STREAMS,
     folder: Path | None = None,
-    prompts: Sequence[Prompt] = (),
+    prompts: Sequence[ProbePrompt] = (),
     say: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = time.monotonic,
     more_s: float = MORE_S,
-) -> list[Cell]:
+) -> list[ProofCell]:
     """Measure a running server at every endpoint with every number of streams, in about so many seconds.
 
     What cannot be measured is a cell with its reason. The last responses of a cell have `more_s` to end.
@@ -216,21 +218,21 @@ async def prove(
     """
     planned = [(endpoint, number) for endpoint in endpoints for number in streams]
     until = clock() + seconds
-    cells: list[Cell] = []
+    cells: list[ProofCell] = []
     for place, (endpoint, number) in enumerate(planned):
         left_s = max((until - clock()) / (len(planned) - place), CELL_AT_LEAST_S)
         say(f"{condition.name}: {endpoint}, {count(number, 'stream')} at once, {left_s:.0f} s")
         plan = Plan(
             servers=[(server, model)],
             endpoints=[endpoint],
-            prompts=prompts or [Prompt(label=text, text=text, tools=(_WEATHER,)) for text in _PROMPTS],
+            prompts=prompts or [ProbePrompt(label=text, text=text, tools=(_WEATHER,)) for text in _PROMPTS],
             like=LiveRequest(model=model, max_tokens=_MAX_TOKENS, temperature=0.0),
-            load=Load(concurrency=number),
+            load=ProbeLoad(concurrency=number),
             budget=Budget(seconds=left_s),
             folder=None if folder is None else folder / condition.name / f"{endpoint}-{number}",
             keep_clean=0.01,
         )
-        rows: Sequence[Row] = ()
+        rows: Sequence[ProbeRow] = ()
         try:
             probe = await plan.prepared()
             running = asyncio.ensure_future(probe.run())
@@ -247,7 +249,7 @@ async def prove(
         except ConnectionFailed as error:
             trouble = str(error)
         cells.append(
-            Cell(condition=condition.name, endpoint=endpoint, streams=number, rows=rows, trouble=trouble)
+            ProofCell(condition=condition.name, endpoint=endpoint, streams=number, rows=rows, trouble=trouble)
         )
     return cells
 
@@ -266,7 +268,7 @@ _HEAD: Final = (
 )
 
 
-def _cells(cell: Cell) -> tuple[str, ...]:
+def _cells(cell: ProofCell) -> tuple[str, ...]:
     checked = cell.counted(Result.OK, Result.DAMAGED)
     p50, p99 = (cell.first_token_s(share) for share in (0.5, 0.99))
     speed, per_event = cell.tokens_per_s, cell.tokens_per_event
@@ -303,13 +305,15 @@ def proof_markdown(proof: Proof) -> str:
     lines += [f"| {' | '.join(_cells(cell))} |" for cell in proof.cells]
     named = {cell.condition for cell in proof.cells}
     lines += [""]
-    for one in CONDITIONS:
-        if one.name in named:
-            command = proof.commands.get(one.name)
-            lines.append(f"- {one.name}: {one.words}" + (f": {_code(command)}" if command else ""))
+    for condition in CONDITIONS:
+        if condition.name in named:
+            command = proof.commands.get(condition.name)
+            lines.append(
+                f"- {condition.name}: {condition.words}" + (f": {_code(command)}" if command else "")
+            )
     lines += [f"- {_code(words)}" for words in (*_cause_words(proof), *_failure_words(proof))]
-    lines += [f"- {words}" for words in (proof.asked, proof.made) if words]
-    # A server's words stay words: no links or tags come of them.
+    lines += [f"- {words}" for words in (proof.workload, proof.made) if words]
+    # Text from a server is quoted as code, so that it becomes no link or tag.
     return "\n".join([*lines, *(f"- {_code(words)}" for words in _troubles(proof))]) + "\n"
 
 
@@ -318,16 +322,16 @@ def _code(words: str) -> str:
 
 
 def _cause_words(proof: Proof) -> list[str]:
-    found = []
+    lines = []
     for cause, title, amount in proof.causes:
         why = f"{title} ({cause})" if cause else "no known issue explains it"
-        found.append(f"{count(amount, 'damaged response')}: {why}")
-    return found
+        lines.append(f"{count(amount, 'damaged response')}: {why}")
+    return lines
 
 
 def _failure_words(proof: Proof) -> list[str]:
-    found = failures([row for cell in proof.cells for row in cell.rows])
-    return [f"failed: {failure_words(failure)}" for failure in found[:_FAILURES_SHOWN]]
+    classes = failures([row for cell in proof.cells for row in cell.rows])
+    return [f"failed: {failure_words(failure)}" for failure in classes[:_FAILURES_SHOWN]]
 
 
 def proof_row(proof: Proof) -> dict[str, Any]:
@@ -339,9 +343,11 @@ def proof_row(proof: Proof) -> dict[str, Any]:
         "gpu": proof.gpu,
         "driver": proof.driver,
         "made": proof.made,
-        "asked": proof.asked,
+        "asked": proof.workload,
         "commands": dict(proof.commands),
-        "causes": [{"id": one, "title": title, "responses": amount} for one, title, amount in proof.causes],
+        "causes": [
+            {"id": issue_id, "title": title, "responses": amount} for issue_id, title, amount in proof.causes
+        ],
         "captures": None if proof.folder is None else str(proof.folder),
         "damaged": proof.damaged,
         "failed": proof.failed,
@@ -367,7 +373,7 @@ def proof_row(proof: Proof) -> dict[str, Any]:
 def _where(proof: Proof) -> str:
     version = f"vLLM {proof.version}" if proof.version else "unknown version"
     kept = f"; captures in {proof.folder}" if proof.folder is not None else ""
-    gpu = proof.gpu or ("no GPU" if proof.here else "GPU unknown")
+    gpu = proof.gpu or ("no GPU" if proof.local else "GPU unknown")
     if proof.gpu and proof.driver:
         gpu += f" (driver {proof.driver})"
     return f"{gpu}, {version}, {proof.model}{kept}"

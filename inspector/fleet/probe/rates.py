@@ -1,4 +1,4 @@
-"""Rates with their intervals, and percentiles that leave nobody out. Pure arithmetic."""
+"""Rates with confidence intervals, and percentiles that count failures. Pure arithmetic."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ Gaps = Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
-    """How many of how many, with the Wilson interval of 95 %."""
+class Proportion:
+    """`count` of `of`, with the 95 % Wilson interval."""
 
     count: int
     of: int
@@ -26,7 +26,7 @@ class Rate:
 
     @property
     def share(self) -> float | None:
-        """The share that was seen; None of nothing."""
+        """The observed share; None if `of` is 0."""
         return self.count / self.of if self.of else None
 
     @property
@@ -37,16 +37,16 @@ class Rate:
         return f"{percent(self.count / self.of)} (95% interval {percent(self.low)} to {percent(self.high)})"
 
 
-def rate(count: int, of: int) -> Rate:
-    """The rate of `count` in `of`; everything is possible of nothing."""
+def rate(count: int, of: int) -> Proportion:
+    """The rate of `count` in `of`; from 0 to 1 if `of` is 0."""
     if of == 0:
-        return Rate(0, 0, 0.0, 1.0)
+        return Proportion(0, 0, 0.0, 1.0)
     share, square = count / of, _Z * _Z
     middle = share + square / (2 * of)
     spread = _Z * sqrt(share * (1 - share) / of + square / (4 * of * of))
     whole = 1 + square / of
     low, high = (middle - spread) / whole, (middle + spread) / whole
-    return Rate(count, of, 0.0 if count == 0 else low, 1.0 if count == of else high)
+    return Proportion(count, of, 0.0 if count == 0 else low, 1.0 if count == of else high)
 
 
 def proves(count: int, of: int, smallest: float) -> bool:
@@ -55,7 +55,7 @@ def proves(count: int, of: int, smallest: float) -> bool:
 
 
 def percent(share: float) -> str:
-    """A share as people read it: two digits that count, and no more than that."""
+    """A share in percent with two significant digits."""
     value = 100 * share
     if value == 0 or value >= 99.95:
         return f"{value:.0f}%"
@@ -69,30 +69,30 @@ def streams_needed(smallest: float) -> int:
 
 
 def percentile(values: Sequence[float], share: float) -> float | None:
-    """The smallest value that `share` of all values do not exceed; None if that is infinite, or of nothing.
+    """The smallest value that `share` of all values do not exceed; None if infinite or without values.
 
-    What never came counts as infinite, so that failures make a percentile worse and never better.
+    A token that never arrived counts as infinite, so failures make a percentile worse and never better.
     """
     if not values:
         return None
-    found = sorted(values)[max(ceil(share * len(values)) - 1, 0)]
-    return None if found == inf else found
+    smallest = sorted(values)[max(ceil(share * len(values)) - 1, 0)]
+    return None if smallest == inf else smallest
 
 
 def bucket_of(seconds: float) -> int:
-    """The bucket of a wait."""
+    """Index of the bucket of a duration."""
     return round(log(max(seconds, _LEAST_S)) / _SPAN)
 
 
-def gap_percentile(some: Iterable[Gaps], share: float) -> float | None:
-    """The percentile of waits in buckets; None of nothing."""
+def gap_percentile(histograms: Iterable[Gaps], share: float) -> float | None:
+    """The percentile of waits in buckets; None without any."""
     counts: dict[int, int] = {}
-    for one in some:
-        for bucket, count in one.items():
+    for histogram in histograms:
+        for bucket, count in histogram.items():
             counts[bucket] = counts.get(bucket, 0) + count
-    place, seen = ceil(share * sum(counts.values())), 0
+    place, cumulative = ceil(share * sum(counts.values())), 0
     for bucket in sorted(counts):
-        seen += counts[bucket]
-        if seen >= place:
+        cumulative += counts[bucket]
+        if cumulative >= place:
             return exp(bucket * _SPAN)
     return None

@@ -1,19 +1,19 @@
-"""A probe in words and as a row: what the command prints, and what the page draws as tables."""
+"""A probe as lines, table cells and JSON, for the command and the page."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from inspector.analysis.audit.kinds import kind_label
 from inspector.capture.formats import count, duration, fine_duration, number
-from inspector.fleet.probe.judging import Result, Row
-from inspector.fleet.probe.loads import Progress
-from inspector.fleet.probe.rates import Rate, percent
-from inspector.fleet.probe.running import Probe
+from inspector.fleet.probe.loads import ProbeProgress
+from inspector.fleet.probe.rates import Proportion, percent
+from inspector.fleet.probe.rows import ProbeRow, Result
+from inspector.fleet.probe.runner import Probe
 from inspector.fleet.probe.summary import (
     FIRST_TOKEN,
     WHOLE_RESPONSE,
-    Group,
-    Summary,
+    ProbeSummary,
+    RequestGroup,
     Times,
     failure_words,
     summary,
@@ -22,8 +22,8 @@ from inspector.fleet.probe.summary import (
 _SHOWN = 12
 
 
-def summary_of(probe: Probe) -> Summary:
-    """What the rows of a probe come to so far."""
+def summary_of(probe: Probe) -> ProbeSummary:
+    """Summary of the rows so far."""
     if probe.sweep is None:
         return summary(probe.rows)
     return summary(probe.rows, swept=True, threshold=probe.sweep.threshold)
@@ -31,25 +31,26 @@ def summary_of(probe: Probe) -> Summary:
 
 def probe_lines(probe: Probe) -> list[str]:
     """The result as lines: the sentence first, then tables."""
-    found = summary_of(probe)
-    lines = [found.sentence, *(f"  {note}" for note in (*found.notes, *probe_endings(probe)))]
-    asked = ", ".join(
-        f"{side.name + ': ' if side.name else ''}{side.label} ({side.model})" for side in probe.sides
+    totals = summary_of(probe)
+    lines = [totals.sentence, *(f"  {note}" for note in (*totals.notes, *probe_endings(probe)))]
+    servers = ", ".join(
+        f"{target.name + ': ' if target.name else ''}{target.label} ({target.model})"
+        for target in probe.targets
     )
-    lines += [f"  {asked}", ""]
-    groups = [*found.sides, *found.by_endpoint]
-    lines += _table("", [found.total, *(groups if len(groups) > 1 else [])])
-    if len(found.by_load) > 1:
-        lines += ["", *_table("streams at once", found.by_load)]
-    if len(found.by_tokens_per_event) > 1:
-        lines += ["", *_table("tokens per event", found.by_tokens_per_event)]
-    if found.times:
-        lines += ["", *_aligned([("", "p50", "p90", "p99"), *(time_cells(one) for one in found.times)])]
-    if found.kinds:
-        listed = ", ".join(f"{kind_label(kind)} ({number(amount)})" for kind, amount in found.kinds)
+    lines += [f"  {servers}", ""]
+    groups = [*totals.sides, *totals.by_endpoint]
+    lines += _table("", [totals.total, *(groups if len(groups) > 1 else [])])
+    if len(totals.by_load) > 1:
+        lines += ["", *_table("streams at once", totals.by_load)]
+    if len(totals.by_tokens_per_event) > 1:
+        lines += ["", *_table("tokens per event", totals.by_tokens_per_event)]
+    if totals.times:
+        lines += ["", *_aligned([("", "p50", "p90", "p99"), *(time_cells(times) for times in totals.times)])]
+    if totals.kinds:
+        listed = ", ".join(f"{kind_label(kind)} ({number(amount)})" for kind, amount in totals.kinds)
         lines += ["", f"findings, by streams that have one: {listed}"]
-    lines += [f"cause: {title} ({key}), {count(amount, 'stream')}" for key, title, amount in found.causes]
-    lines += [f"failed: {failure_words(failure)}" for failure in found.failures[:3]]
+    lines += [f"cause: {title} ({key}), {count(amount, 'stream')}" for key, title, amount in totals.causes]
+    lines += [f"failed: {failure_words(failure)}" for failure in totals.failures[:3]]
     return [*lines, *_captures(probe)]
 
 
@@ -68,36 +69,41 @@ def _captures(probe: Probe) -> list[str]:
         return []
     kept = [row for row in worst_rows(probe.rows) if row.capture]
     lines = ["", f"rows and captures: {probe.shelf.folder}"] if probe.rows else []
-    lines += [f"  {row.capture}: {row.judged.sentence}" for row in kept[:3]]
+    lines += [f"  {row.capture}: {row.response.sentence}" for row in kept[:3]]
     if len(kept) > 3:
         lines.append(f"  and {count(len(kept) - 3, 'more capture')}")
     return lines
 
 
-def worst_rows(rows: Sequence[Row]) -> list[Row]:
-    """Requests that did not go well: the damaged first, then failed and unknown ones, each in order."""
+def worst_rows(rows: Sequence[ProbeRow]) -> list[ProbeRow]:
+    """Requests that are not ok: damaged first, then failed, then unknown, each in order."""
     order = [Result.DAMAGED, Result.FAILED, Result.UNKNOWN]
     bad = [row for row in rows if row.result is not Result.OK]
     return sorted(bad, key=lambda row: (order.index(row.result), row.started_s))
 
 
-def rate_words(found: Rate) -> str:
+def rate_words(rate: Proportion) -> str:
     """A rate in a cell of a table."""
-    if found.share is None:
+    if rate.share is None:
         return "unknown"
-    return f"{percent(found.share)} ({percent(found.low)}-{percent(found.high)})"
+    return f"{percent(rate.share)} ({percent(rate.low)}-{percent(rate.high)})"
 
 
-def group_cells(group: Group) -> tuple[str, ...]:
+def group_cells(group: RequestGroup) -> tuple[str, ...]:
     """A group as cells: name, requests, the four results, rate of damaged and of failed ones."""
     counts = (group.requests, group.ok, group.failed, group.damaged, group.unknown)
-    return (group.name, *(number(one) for one in counts), rate_words(group.loss), rate_words(group.failure))
+    return (
+        group.name,
+        *(number(amount) for amount in counts),
+        rate_words(group.loss),
+        rate_words(group.failure),
+    )
 
 
 _HEAD = ("requests", "ok", "failed", "damaged", "unknown", "damaged rate (95%)", "failed rate (95%)")
 
 
-def _table(name: str, groups: Sequence[Group]) -> list[str]:
+def _table(name: str, groups: Sequence[RequestGroup]) -> list[str]:
     return _aligned([(name, *_HEAD), *(group_cells(group) for group in groups)])
 
 
@@ -110,7 +116,10 @@ def time_name(times: Times) -> str:
 
 def time_cells(times: Times) -> tuple[str, ...]:
     """Percentiles as cells; `never` where so many requests had no token at all."""
-    return (time_name(times), *(fine_duration(one, "never") for one in (times.p50, times.p90, times.p99)))
+    return (
+        time_name(times),
+        *(fine_duration(seconds, "never") for seconds in (times.p50, times.p90, times.p99)),
+    )
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -124,15 +133,17 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def progress_line(progress: Progress) -> str:
-    """How far a run is, in one line."""
+def progress_line(progress: ProbeProgress) -> str:
+    """The progress of a run in one line."""
     total = "" if progress.total is None else f" of {number(progress.total)}"
     parts = [f"{number(progress.done)}{total} requests"]
     if progress.at_level is not None:
         done, most, fewer = progress.at_level
         least = "at most " if fewer else ""
-        here = f"{count(progress.level, 'stream')} at once: {number(done)} of {least}{number(most)} requests"
-        parts = [here, f"{number(progress.done)} in all"]
+        at_level = (
+            f"{count(progress.level, 'stream')} at once: {number(done)} of {least}{number(most)} requests"
+        )
+        parts = [at_level, f"{number(progress.done)} in all"]
     if progress.per_s is not None:
         parts.append(f"{number(progress.per_s, 1)} per second")
     if progress.left_s is not None:
@@ -144,20 +155,20 @@ def progress_line(progress: Progress) -> str:
 
 
 def _about(seconds: float) -> str:
-    """A time that need not be exact: whole seconds, then minutes."""
+    """A rounded duration: seconds, then minutes."""
     return f"{seconds:.0f} s" if seconds < 600 else duration(seconds)
 
 
 def probe_row(probe: Probe) -> dict[str, Any]:
     """The result for `--json`."""
-    found = summary_of(probe)
+    totals = summary_of(probe)
     progress = probe.progress()
     return {
-        "sentence": found.sentence,
-        "notes": [*found.notes, *probe_endings(probe)],
+        "sentence": totals.sentence,
+        "notes": [*totals.notes, *probe_endings(probe)],
         "servers": [
-            {"side": side.name, "url": side.server.v1, "model": side.model, "version": side.version}
-            for side in probe.sides
+            {"side": target.name, "url": target.server.v1, "model": target.model, "version": target.version}
+            for target in probe.targets
         ],
         "load": {
             "concurrency": probe.load.concurrency,
@@ -169,26 +180,32 @@ def probe_row(probe: Probe) -> dict[str, Any]:
         "stopped": probe.stopped,
         "seconds": round(progress.elapsed_s, 3),
         "waited_s": round(progress.waited_s, 3),
-        "total": _group_row(found.total),
-        "control": None if found.control is None else _group_row(found.control),
-        "by_side": [_group_row(one) for one in found.sides],
-        "by_endpoint": [_group_row(one) for one in found.by_endpoint],
-        "by_concurrency": [_group_row(one) for one in found.by_load],
-        "by_tokens_per_event": [_group_row(one) for one in found.by_tokens_per_event],
-        "kinds": dict(found.kinds),
-        "causes": [{"id": key, "title": title, "streams": amount} for key, title, amount in found.causes],
+        "total": _group_row(totals.total),
+        "control": None if totals.control is None else _group_row(totals.control),
+        "by_side": [_group_row(group) for group in totals.sides],
+        "by_endpoint": [_group_row(group) for group in totals.by_endpoint],
+        "by_concurrency": [_group_row(group) for group in totals.by_load],
+        "by_tokens_per_event": [_group_row(group) for group in totals.by_tokens_per_event],
+        "kinds": dict(totals.kinds),
+        "causes": [{"id": key, "title": title, "streams": amount} for key, title, amount in totals.causes],
         "failures": [
             {"kind": kind, "requests": amount, "example": sentence}
-            for kind, amount, sentence in found.failures
+            for kind, amount, sentence in totals.failures
         ],
         "times": [
-            {"name": one.name, "what": one.what, "p50_s": one.p50, "p90_s": one.p90, "p99_s": one.p99}
-            for one in found.times
+            {
+                "name": times.name,
+                "what": times.what,
+                "p50_s": times.p50,
+                "p90_s": times.p90,
+                "p99_s": times.p99,
+            }
+            for times in totals.times
         ],
-        "sweep": None if probe.sweep is None else _sweep_row(found),
+        "sweep": None if probe.sweep is None else _sweep_row(totals),
         "against": None
-        if found.against is None
-        else {"p_value": found.against.p_value, "significant": found.against.significant},
+        if totals.against is None
+        else {"p_value": totals.against.p_value, "significant": totals.against.significant},
         "folder": None if probe.shelf is None else str(probe.shelf.folder),
         "not_ok": [
             {
@@ -197,8 +214,8 @@ def probe_row(probe: Probe) -> dict[str, Any]:
                 "endpoint": row.endpoint.value,
                 "prompt": row.prompt,
                 "result": row.result.value,
-                "sentence": row.judged.sentence,
-                "kinds": list(row.judged.kinds),
+                "sentence": row.response.sentence,
+                "kinds": list(row.response.kinds),
                 "capture": row.capture or None,
             }
             for row in worst_rows(probe.rows)[:1000]
@@ -206,7 +223,7 @@ def probe_row(probe: Probe) -> dict[str, Any]:
     }
 
 
-def _group_row(group: Group) -> dict[str, Any]:
+def _group_row(group: RequestGroup) -> dict[str, Any]:
     return {
         "name": group.name,
         "requests": group.requests,
@@ -219,18 +236,18 @@ def _group_row(group: Group) -> dict[str, Any]:
     }
 
 
-def _rate_row(found: Rate) -> dict[str, Any]:
+def _rate_row(rate: Proportion) -> dict[str, Any]:
     return {
-        "count": found.count,
-        "of": found.of,
-        "rate": found.share,
-        "low": found.low,
-        "high": found.high,
+        "count": rate.count,
+        "of": rate.of,
+        "rate": rate.share,
+        "low": rate.low,
+        "high": rate.high,
     }
 
 
-def _sweep_row(found: Summary) -> dict[str, Any]:
+def _sweep_row(totals: ProbeSummary) -> dict[str, Any]:
     return {
-        "smallest_losing": None if found.smallest_losing is None else int(found.smallest_losing.name),
-        "largest_clean": None if found.largest_clean is None else int(found.largest_clean.name),
+        "smallest_losing": None if totals.smallest_losing is None else int(totals.smallest_losing.name),
+        "largest_clean": None if totals.largest_clean is None else int(totals.largest_clean.name),
     }

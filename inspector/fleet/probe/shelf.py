@@ -1,7 +1,7 @@
-"""A folder of one probe: what was asked, a row for each request, and the captures that are kept.
+"""The folder of a probe: its plan, a row for each request, and the captures that are kept.
 
-A row is written when its request has ended, so a run that is stopped, or dies, goes on where it was. The last
-row may be cut by that; it is left out, and its request is sent again.
+A row is written when its request has ended, so a run that is stopped or killed can be resumed. An incomplete
+last row is ignored, and its request is sent again.
 """
 
 import fcntl
@@ -15,11 +15,11 @@ from typing import Any, Final, TextIO
 from inspector.capture.capture import Capture, Endpoint
 from inspector.capture.errors import InspectorError, StoreError
 from inspector.files.store import load, replacing, save
-from inspector.fleet.probe.judging import Judged, Result, Row, judged
+from inspector.fleet.probe.rows import AuditedResponse, ProbeRow, Result, audited_response
 from inspector.inspection.masking import Standins, masked
 
 CAPTURES_AT_MOST: Final = 1000
-"""Captures that one probe keeps; the rows say everything of the others."""
+"""Captures that one probe keeps, at most."""
 
 _PLAN: Final = "probe.json"
 _ROWS: Final = "rows.jsonl"
@@ -37,10 +37,10 @@ class ProbeShelf:
         self._kept = 0
         self._file: TextIO | None = None
         self.captures = folder / "captures"
-        begun = self._begun(json.loads(json.dumps(plan)))
+        resumes = self._resumes(json.loads(json.dumps(plan)))
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # rows quote what a model said
-            if not begun:
+            if not resumes:
                 with replacing(folder / _PLAN) as file:
                     file.write(json.dumps(plan, indent=1).encode() + b"\n")
             self.captures.mkdir(mode=0o700, exist_ok=True)
@@ -51,8 +51,8 @@ class ProbeShelf:
             raise StoreError(f"{folder}: cannot be written ({words}); choose another --out") from error
         self._kept = sum(bool(row.capture) for row in self.rows)
 
-    def _begun(self, plan: Mapping[str, Any]) -> bool:
-        """Whether there is an earlier run, which has the same plan."""
+    def _resumes(self, plan: Mapping[str, Any]) -> bool:
+        """Whether the folder has an earlier run of the same plan."""
         try:
             before = json.loads((self.folder / _PLAN).read_text("utf-8"))
         except FileNotFoundError:
@@ -73,18 +73,18 @@ class ProbeShelf:
             )
         return True
 
-    def keep(self, row: Row, capture: Capture) -> Row:
+    def keep(self, row: ProbeRow, capture: Capture) -> ProbeRow:
         """Write a row, and its capture if it is worth keeping; the row with the file's name."""
         if self._redact:
-            row, found = _redacted(row, capture)
+            row, stored = _redacted(row, capture)
         else:
-            found = capture
-        if found is not None and self._wanted(row):
+            stored = capture
+        if stored is not None and self._worth_keeping(row):
             side = f"-{row.side}" if row.side else ""
             level = f"-{row.level}" if row.level else ""
             name = f"{row.result.value}-{row.endpoint.value}{side}{level}-{row.number + 1:05}.jsonl"
             try:
-                save(found, self.captures / name)
+                save(stored, self.captures / name)
             except InspectorError as error:
                 raise StoreError(f"the capture was not kept: {error}") from error
             self._kept += 1
@@ -99,14 +99,14 @@ class ProbeShelf:
             ) from error
         return row
 
-    def _wanted(self, row: Row) -> bool:
+    def _worth_keeping(self, row: ProbeRow) -> bool:
         if self._kept >= CAPTURES_AT_MOST:
             return False
         if row.result is not Result.OK:
             return True
         return int((row.number + 1) * self._keep_clean) > int(row.number * self._keep_clean)
 
-    def capture(self, row: Row) -> Capture | None:
+    def capture(self, row: ProbeRow) -> Capture | None:
         """The capture of a row; None where it was not kept, or is gone."""
         if not row.capture:
             return None
@@ -116,7 +116,7 @@ class ProbeShelf:
             return None
 
     def close(self) -> None:
-        """Nothing more will be written."""
+        """Close the file of rows."""
         if self._file is not None:
             self._file.close()
 
@@ -135,50 +135,53 @@ def _opened(path: Path) -> TextIO:
     return file
 
 
-def _rows(file: TextIO) -> list[Row]:
-    found = []
+def _rows(file: TextIO) -> list[ProbeRow]:
+    rows = []
     file.seek(0)
     for line in file:
         try:
-            found.append(row_of(json.loads(line)))
+            rows.append(row_of(json.loads(line)))
         except (ValueError, KeyError, TypeError, AttributeError):
             continue
-    return found
+    return rows
 
 
-def _redacted(row: Row, capture: Capture) -> tuple[Row, Capture | None]:
+def _redacted(row: ProbeRow, capture: Capture) -> tuple[ProbeRow, Capture | None]:
     """A row and its capture without the text; None for a capture whose text cannot be replaced.
 
-    A row that is ok has no sentence: it would say what nobody needs.
+    The sentence of a row is that of the masked capture; a row that is ok has none.
     """
-    told = replace(row, judged=replace(row.judged, sentence=""))
+    without_text = replace(row, response=replace(row.response, sentence=""))
     try:
-        found = masked(capture, Standins(os.urandom(32)))
+        masked_capture = masked(capture, Standins(os.urandom(32)))
     except InspectorError:
-        return told, None
+        return without_text, None
     if row.result is Result.OK:
-        return told, found
-    return replace(told, judged=replace(row.judged, sentence=judged(found, None).sentence)), found
+        return without_text, masked_capture
+    sentence = audited_response(masked_capture, None).sentence
+    return replace(row, response=replace(row.response, sentence=sentence)), masked_capture
 
 
-def row_values(row: Row) -> dict[str, Any]:
-    """A row as JSON has it: flat, its waits by channel and bucket."""
-    values = {key: getattr(row, key) for key in Row.__dataclass_fields__ if key != "judged"}
-    return {**values, **asdict(row.judged)}
+def row_values(row: ProbeRow) -> dict[str, Any]:
+    """A row as flat JSON."""
+    values = {key: getattr(row, key) for key in ProbeRow.__dataclass_fields__ if key != "response"}
+    return {**values, **asdict(row.response)}
 
 
-def _line(row: Row) -> str:
+def _line(row: ProbeRow) -> str:
     return json.dumps(row_values(row), ensure_ascii=True) + "\n"
 
 
-def row_of(values: Mapping[str, Any]) -> Row:
-    """The row of `row_values`."""
-    told = dict(values)
-    inner = {key: told.pop(key) for key in Judged.__dataclass_fields__}
+def row_of(values: Mapping[str, Any]) -> ProbeRow:
+    """Inverse of `row_values`."""
+    columns = dict(values)
+    inner = {key: columns.pop(key) for key in AuditedResponse.__dataclass_fields__}
     inner["result"] = Result(inner["result"])
     inner["kinds"] = tuple(inner["kinds"])
     inner["gaps"] = {
-        channel: {int(bucket): int(count) for bucket, count in some.items()}
-        for channel, some in inner["gaps"].items()
+        channel: {int(bucket): int(count) for bucket, count in counts.items()}
+        for channel, counts in inner["gaps"].items()
     }
-    return Row(**{**told, "endpoint": Endpoint(told["endpoint"]), "judged": Judged(**inner)})
+    return ProbeRow(
+        **{**columns, "endpoint": Endpoint(columns["endpoint"]), "response": AuditedResponse(**inner)}
+    )

@@ -1,4 +1,4 @@
-"""What the rows of a probe come to: counts, rates with intervals, times, causes; once for all faces."""
+"""Sums up the rows of a probe: counts, rates with intervals, times, causes; used by command and page."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -7,8 +7,8 @@ from math import inf
 from typing import Final
 
 from inspector.capture.formats import count, number, plural
-from inspector.fleet.probe.judging import Result, Row
-from inspector.fleet.probe.rates import Rate, gap_percentile, percent, percentile, proves, rate
+from inspector.fleet.probe.rates import Proportion, gap_percentile, percent, percentile, proves, rate
+from inspector.fleet.probe.rows import ProbeRow, Result
 from inspector.inspection.compare.significance import fisher_exact
 
 FIRST_TOKEN: Final = "first token"
@@ -18,8 +18,8 @@ _SHARES: Final = (0.5, 0.9, 0.99)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
-    """Some of the requests."""
+class RequestGroup:
+    """Counts of a group of requests."""
 
     name: str
     requests: int
@@ -29,19 +29,19 @@ class Group:
     unknown: int
 
     @property
-    def loss(self) -> Rate:
-        """Damaged of those that were checked and did not fail."""
+    def loss(self) -> Proportion:
+        """Rate of damaged responses among those that could be checked."""
         return rate(self.damaged, self.ok + self.damaged)
 
     @property
-    def failure(self) -> Rate:
-        """Failed of all."""
+    def failure(self) -> Proportion:
+        """Rate of failed requests."""
         return rate(self.failed, self.requests)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Times:
-    """When tokens came: 50th, 90th and 99th percentile in seconds; None where so many requests had none."""
+    """When tokens came: 50th, 90th and 99th percentile in seconds; None if that many requests had none."""
 
     name: str
     """The channel; `first token` and `whole response` for all of them."""
@@ -53,11 +53,11 @@ class Times:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class ServerComparison:
     """Two servers compared."""
 
     p_value: float | None
-    """Fisher's exact test, two-sided; None where one side has nothing that was checked."""
+    """Fisher's exact test, two-sided; None if nothing of one side could be checked."""
     sentence: str
 
     @property
@@ -67,21 +67,21 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    """What a probe came to."""
+class ProbeSummary:
+    """The result of a probe."""
 
     sentence: str
     """The result, first of all."""
     notes: tuple[str, ...]
-    """More sentences: failures, unknown ones, the control, what was found by the sweep."""
-    total: Group
+    """More sentences: failures, unknown results, the control."""
+    total: RequestGroup
     """All requests but the control's."""
-    control: Group | None
-    sides: tuple[Group, ...]
-    by_endpoint: tuple[Group, ...]
-    by_load: tuple[Group, ...]
+    control: RequestGroup | None
+    sides: tuple[RequestGroup, ...]
+    by_endpoint: tuple[RequestGroup, ...]
+    by_load: tuple[RequestGroup, ...]
     """By requests in flight."""
-    by_tokens_per_event: tuple[Group, ...]
+    by_tokens_per_event: tuple[RequestGroup, ...]
     kinds: tuple[tuple[str, int], ...]
     """Kinds of findings, and the streams that have one."""
     causes: tuple[tuple[str, str, int], ...]
@@ -89,14 +89,14 @@ class Summary:
     failures: tuple[tuple[str, int, str], ...]
     """How requests failed, how often, and one of the sentences."""
     times: tuple[Times, ...]
-    against: Verdict | None
-    smallest_losing: Group | None
+    against: ServerComparison | None
+    smallest_losing: RequestGroup | None
     """Sweep: the smallest load that lost something."""
-    largest_clean: Group | None
+    largest_clean: RequestGroup | None
     """Sweep: the largest load below it that lost nothing."""
 
 
-def summary(rows: Sequence[Row], *, swept: bool = False, threshold: float = 0.01) -> Summary:
+def summary(rows: Sequence[ProbeRow], *, swept: bool = False, threshold: float = 0.01) -> ProbeSummary:
     """Sum up rows; `swept` says that their levels are those of a sweep for rates above `threshold`."""
     counted = [row for row in rows if not row.control]
     total = _group("all", counted)
@@ -105,12 +105,12 @@ def summary(rows: Sequence[Row], *, swept: bool = False, threshold: float = 0.01
     sides = tuple(_group(name, [row for row in counted if row.side == name]) for name in named)
     against = _against(sides) if len(sides) == 2 else None
     levels = grouped(counted, lambda row: row.level) if swept else ()
-    losing = next((one for one in levels if proves(one.loss.count, one.loss.of, threshold)), None)
-    below = [one for one in levels if losing is None or int(one.name) < int(losing.name)]
+    losing = next((group for group in levels if proves(group.loss.count, group.loss.of, threshold)), None)
+    below = [group for group in levels if losing is None or int(group.name) < int(losing.name)]
     clean = below[-1] if below else None
     controlled = _group("control", control) if control else None
     notes = (*_notes(total, counted), *_control_notes(controlled))
-    return Summary(
+    return ProbeSummary(
         sentence=_swept(losing, clean, threshold) if swept and rows else _sentence(total, against),
         notes=notes,
         total=total,
@@ -119,13 +119,13 @@ def summary(rows: Sequence[Row], *, swept: bool = False, threshold: float = 0.01
         by_endpoint=grouped(counted, _endpoint),
         by_load=levels or _by_in_flight(counted),
         by_tokens_per_event=grouped(counted, _tokens_per_event),
-        kinds=tuple(Counter(kind for row in counted for kind in row.judged.kinds).most_common()),
+        kinds=tuple(Counter(kind for row in counted for kind in row.response.kinds).most_common()),
         causes=tuple(
             (*key, amount)
             for key, amount in Counter(
-                (row.judged.cause, row.judged.cause_title)
+                (row.response.cause, row.response.cause_title)
                 for row in counted
-                if row.judged.cause and row.result in {Result.DAMAGED, Result.FAILED}
+                if row.response.cause and row.result in {Result.DAMAGED, Result.FAILED}
             ).most_common()
         ),
         failures=failures(counted),
@@ -136,20 +136,23 @@ def summary(rows: Sequence[Row], *, swept: bool = False, threshold: float = 0.01
     )
 
 
-def grouped(rows: Iterable[Row], key: Callable[[Row], int | str | None]) -> tuple[Group, ...]:
+def grouped(
+    rows: Iterable[ProbeRow], key: Callable[[ProbeRow], int | str | None]
+) -> tuple[RequestGroup, ...]:
     """Rows by a key, in its order; rows without a key are left out."""
-    found: dict[int | str, list[Row]] = {}
+    groups: dict[int | str, list[ProbeRow]] = {}
     for row in rows:
         if (name := key(row)) is not None:
-            found.setdefault(name, []).append(row)
+            groups.setdefault(name, []).append(row)
     return tuple(
-        _group(str(name), found[name]) for name in sorted(found, key=lambda one: (str(type(one)), one))
+        _group(str(name), groups[name])
+        for name in sorted(groups, key=lambda label: (str(type(label)), label))
     )
 
 
-def _group(name: str, rows: Sequence[Row]) -> Group:
+def _group(name: str, rows: Sequence[ProbeRow]) -> RequestGroup:
     counts = Counter(row.result for row in rows)
-    return Group(
+    return RequestGroup(
         name=name,
         requests=len(rows),
         ok=counts[Result.OK],
@@ -159,7 +162,7 @@ def _group(name: str, rows: Sequence[Row]) -> Group:
     )
 
 
-def _by_in_flight(rows: Sequence[Row]) -> tuple[Group, ...]:
+def _by_in_flight(rows: Sequence[ProbeRow]) -> tuple[RequestGroup, ...]:
     """By powers of two, named by their range."""
     groups = grouped(rows, lambda row: 1 << (max(row.in_flight, 1) - 1).bit_length())
     return tuple(
@@ -168,34 +171,34 @@ def _by_in_flight(rows: Sequence[Row]) -> tuple[Group, ...]:
     )
 
 
-def _endpoint(row: Row) -> str:
+def _endpoint(row: ProbeRow) -> str:
     return row.endpoint.value if row.streamed else f"{row.endpoint.value}, unstreamed"
 
 
-def _tokens_per_event(row: Row) -> int | None:
+def _tokens_per_event(row: ProbeRow) -> int | None:
     """The mean of a stream, rounded; None where its tokens are not known by event."""
-    mean = row.judged.tokens_per_event
+    mean = row.response.tokens_per_event
     return None if mean is None or not row.streamed else max(1, round(mean))
 
 
-def failures(rows: Sequence[Row]) -> tuple[tuple[str, int, str], ...]:
+def failures(rows: Sequence[ProbeRow]) -> tuple[tuple[str, int, str], ...]:
     """How requests failed, how often, and one of the sentences; the most frequent first."""
     failed = [row for row in rows if row.result is Result.FAILED]
-    first = {row.judged.failure: row.judged.sentence for row in reversed(failed)}
+    first = {row.response.failure: row.response.sentence for row in reversed(failed)}
     return tuple(
         (words, amount, first[words])
-        for words, amount in Counter(row.judged.failure for row in failed).most_common()
+        for words, amount in Counter(row.response.failure for row in failed).most_common()
     )
 
 
 def failure_words(failure: tuple[str, int, str]) -> str:
-    """A class of failures in a sentence; of several, one of them is only an example."""
+    """A class of failures in a sentence, with an example if there are several."""
     words, amount, sentence = failure
     return f"{words}: {sentence}" if amount == 1 else f"{words}, {amount:,} requests, for example: {sentence}"
 
 
-def _times(rows: Sequence[Row]) -> list[Times]:
-    """Failed requests count as never: they make a percentile worse, they are not left out."""
+def _times(rows: Sequence[ProbeRow]) -> list[Times]:
+    """Times of streamed requests; a failed one counts as infinite, which makes a percentile worse."""
     streamed = [row for row in rows if row.streamed]
     if not streamed:
         return []
@@ -204,31 +207,34 @@ def _times(rows: Sequence[Row]) -> list[Times]:
         p50, p90, p99 = (percentile(values, share) for share in _SHARES)
         return Times(name=name, what="since the request", p50=p50, p90=p90, p99=p99)
 
-    first = [inf if row.judged.first_token_s is None else row.judged.first_token_s for row in streamed]
+    first = [inf if row.response.first_token_s is None else row.response.first_token_s for row in streamed]
     whole = [
-        inf if row.judged.duration_s is None or row.result is Result.FAILED else row.judged.duration_s
+        inf if row.response.duration_s is None or row.result is Result.FAILED else row.response.duration_s
         for row in streamed
     ]
-    found = [of(FIRST_TOKEN, first)]
-    channels = sorted({channel for row in streamed for channel in row.judged.first_s})
+    times = [of(FIRST_TOKEN, first)]
+    channels = sorted({channel for row in streamed for channel in row.response.first_s})
     for channel in channels:
         # Only some responses have a tool call: of a channel those count that have it.
-        found.append(
-            of(channel, [row.judged.first_s[channel] for row in streamed if channel in row.judged.first_s])
+        times.append(
+            of(
+                channel,
+                [row.response.first_s[channel] for row in streamed if channel in row.response.first_s],
+            )
         )
-    found.append(of(WHOLE_RESPONSE, whole))
+    times.append(of(WHOLE_RESPONSE, whole))
     for channel in channels:
-        gaps = [row.judged.gaps[channel] for row in streamed if channel in row.judged.gaps]
+        gaps = [row.response.gaps[channel] for row in streamed if channel in row.response.gaps]
         if gaps:
             p50, p90, p99 = (gap_percentile(gaps, share) for share in _SHARES)
-            found.append(Times(name=channel, what="gap", p50=p50, p90=p90, p99=p99))
-    return found
+            times.append(Times(name=channel, what="gap", p50=p50, p90=p90, p99=p99))
+    return times
 
 
 # --- words ---
 
 
-def _sentence(total: Group, against: Verdict | None) -> str:
+def _sentence(total: RequestGroup, against: ServerComparison | None) -> str:
     if total.requests == 0:
         return "No request has ended."
     if against is not None:
@@ -236,21 +242,21 @@ def _sentence(total: Group, against: Verdict | None) -> str:
     return _lost(total)
 
 
-def _lost(group: Group) -> str:
-    found = group.loss
-    if not found.of:
+def _lost(group: RequestGroup) -> str:
+    loss = group.loss
+    if not loss.of:
         return f"None of {count(group.requests, 'response')} could be checked for losses."
     if not group.damaged:
         return (
-            f"No silent loss in {count(found.of, 'checked response')}: the loss rate is at most "
-            f"{percent(found.high)} (95% confidence)."
+            f"No silent loss in {count(loss.of, 'checked response')}: the loss rate is at most "
+            f"{percent(loss.high)} (95% confidence)."
         )
-    checked, were = count(found.of, "checked response"), plural(group.damaged, "was", "were")
-    return f"{number(group.damaged)} of {checked} {were} silently damaged: {found.words}."
+    checked, were = count(loss.of, "checked response"), plural(group.damaged, "was", "were")
+    return f"{number(group.damaged)} of {checked} {were} silently damaged: {loss.words}."
 
 
-def _swept(losing: Group | None, clean: Group | None, threshold: float) -> str:
-    def load(group: Group) -> str:
+def _swept(losing: RequestGroup | None, clean: RequestGroup | None, threshold: float) -> str:
+    def load(group: RequestGroup) -> str:
         return count(int(group.name), "stream")
 
     were = "were" if clean is not None and clean.damaged > 1 else "was"
@@ -266,41 +272,41 @@ def _swept(losing: Group | None, clean: Group | None, threshold: float) -> str:
             f"No silent loss up to {load(clean)} at once ({clean.loss.of:,} checked there; the loss rate is "
             f"at most {percent(clean.loss.high)}, 95% confidence)."
         )
-    some = "none" if clean is None or not clean.damaged else f"{clean.damaged:,}"
-    below = "" if clean is None else f" At {load(clean)}, {some} of {clean.loss.of:,} {were} damaged."
+    damaged = "none" if clean is None or not clean.damaged else f"{clean.damaged:,}"
+    below = "" if clean is None else f" At {load(clean)}, {damaged} of {clean.loss.of:,} {were} damaged."
     return (
         f"The smallest load that loses is {load(losing)} at once: {losing.damaged:,} of {losing.loss.of:,} "
         f"checked responses were damaged, {losing.loss.words}.{below}"
     )
 
 
-def _against(sides: Sequence[Group]) -> Verdict:
+def _against(sides: Sequence[RequestGroup]) -> ServerComparison:
     left, right = sides
     a, b = left.loss, right.loss
     both = ", ".join(
-        f"{one.name}: {one.damaged:,} of {one.loss.of:,} silently damaged ({_share(one.loss)}), "
-        f"{one.failed:,} of {one.requests:,} failed"
-        for one in sides
+        f"{group.name}: {group.damaged:,} of {group.loss.of:,} silently damaged ({_share(group.loss)}), "
+        f"{group.failed:,} of {group.requests:,} failed"
+        for group in sides
     )
     if not (a.of and b.of):
-        return Verdict(
+        return ServerComparison(
             p_value=None, sentence=f"{both}. No test is possible: one side has nothing that was checked."
         )
     p_value = fisher_exact(a.count, a.of - a.count, b.count, b.of - b.count)
-    shown = f"p = {p_value:.2g}" if p_value >= 0.0001 else "p < 0.0001"
+    p_words = f"p = {p_value:.2g}" if p_value >= 0.0001 else "p < 0.0001"
     words = "is" if p_value < _LEVEL else "is not"
-    sentence = f"{both}. The difference in damaged responses {words} statistically significant ({shown})."
-    return Verdict(p_value=p_value, sentence=sentence)
+    sentence = f"{both}. The difference in damaged responses {words} statistically significant ({p_words})."
+    return ServerComparison(p_value=p_value, sentence=sentence)
 
 
-def _share(found: Rate) -> str:
-    return "unknown" if found.share is None else percent(found.share)
+def _share(loss: Proportion) -> str:
+    return "unknown" if loss.share is None else percent(loss.share)
 
 
-def _notes(total: Group, rows: Sequence[Row]) -> list[str]:
+def _notes(total: RequestGroup, rows: Sequence[ProbeRow]) -> list[str]:
     notes = []
     if total.failed:
-        kinds = Counter(row.judged.failure for row in rows if row.result is Result.FAILED)
+        kinds = Counter(row.response.failure for row in rows if row.result is Result.FAILED)
         listed = ", ".join(f"{words} ({amount:,})" for words, amount in kinds.most_common(4))
         notes.append(
             f"{total.failed:,} of {count(total.requests, 'request')} failed with an error: "
@@ -316,7 +322,7 @@ def _notes(total: Group, rows: Sequence[Row]) -> list[str]:
     return notes
 
 
-def _control_notes(control: Group | None) -> list[str]:
+def _control_notes(control: RequestGroup | None) -> list[str]:
     if control is None:
         return []
     return [

@@ -1,11 +1,20 @@
-"""Recordings audited as they end, as metrics that Prometheus reads, and kept only where something is wrong.
+"""Audits recordings as they end, counts the results for Prometheus, and keeps the captures that are wanted.
 
-The audit runs in a process of its own, so that what passes the tap never waits for it.
+Audits run in a separate process, so that the tap never waits for them.
 """
 
 from inspector.fleet.watch.auditing import Watch
-from inspector.fleet.watch.keeping import Keep, Keeping
 from inspector.fleet.watch.metrics import Metrics, metrics_app
-from inspector.fleet.watch.summary import Found, Summary, summarise
+from inspector.fleet.watch.retention import Keep, Retention
+from inspector.fleet.watch.summary import FindingSummary, StreamSummary, summarise
 
-__all__ = ["Found", "Keep", "Keeping", "Metrics", "Summary", "Watch", "metrics_app", "summarise"]
+__all__ = [
+    "FindingSummary",
+    "Keep",
+    "Metrics",
+    "Retention",
+    "StreamSummary",
+    "Watch",
+    "metrics_app",
+    "summarise",
+]

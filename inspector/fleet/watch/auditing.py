@@ -1,4 +1,4 @@
-"""Recordings that ended go to a process that audits them; what it says goes into the metrics."""
+"""Audits recordings in a separate process and adds the results to the metrics."""
 
 import time
 from collections.abc import Callable
@@ -8,14 +8,14 @@ from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from inspector.fleet.watch.keeping import Keeping
 from inspector.fleet.watch.metrics import Metrics
+from inspector.fleet.watch.retention import Retention
 from inspector.fleet.watch.spans import Spans
-from inspector.fleet.watch.summary import Summary, of_file, prepare, prepared
+from inspector.fleet.watch.summary import StreamSummary, of_file, prepare, prepared
 from inspector.fleet.workers import Workers
 
 WAITING_AT_MOST: Final = 2000
-"""Audits that wait; a stream that ends while so many do is counted as `backlog` and stays on disk."""
+"""Audits that may wait; a further stream is counted as `backlog` and stays on disk."""
 
 
 class Watch:
@@ -28,7 +28,7 @@ class Watch:
     def __init__(
         self,
         metrics: Metrics,
-        keeping: Keeping,
+        keeping: Retention,
         *,
         spans: Spans | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -45,14 +45,14 @@ class Watch:
 
     def ended(self, upstream: str, path: Path) -> None:
         """A recording is complete on disk."""
-        future: Future[Summary] | None = None
+        future: Future[StreamSummary] | None = None
         with self._lock:
             if self._closed:
                 return
             if self._waiting < WAITING_AT_MOST:
                 future = self._workers.submit(of_file, str(path))
                 self._waiting += 1
-                self._told()
+                self._report_waiting()
                 at_s = self._clock()
         if future is None:
             self._metrics.unaudited(upstream, "backlog")
@@ -60,7 +60,7 @@ class Watch:
             future.add_done_callback(partial(self._done, upstream, path, at_s))
 
     def passed(self, upstream: str) -> None:
-        """A response went by that the sample leaves out."""
+        """A response was not sampled."""
         self._metrics.unaudited(upstream, "not sampled")
 
     def close(self) -> None:
@@ -71,24 +71,24 @@ class Watch:
         if self._spans is not None:
             self._spans.close()
 
-    def _done(self, upstream: str, path: Path, ended_s: float, future: "Future[Summary]") -> None:
+    def _done(self, upstream: str, path: Path, ended_s: float, future: "Future[StreamSummary]") -> None:
         try:
-            one = future.result()
+            summary = future.result()
         except (Exception, CancelledError):  # unreadable, removed, or more than the process could hold
             with self._lock:
                 self._waiting -= 1
-                self._told()
+                self._report_waiting()
             self._metrics.unaudited(upstream, "audit failed")
             return
         with self._lock:
-            kept = self._keeping.decide(path, failing=one.failing)
+            kept = self._keeping.decide(path, failing=summary.failing)
             self._waiting -= 1
-            self._told()
+            self._report_waiting()
         lag_s = self._clock() - ended_s
         name = path.name if kept else ""
-        self._metrics.audited(upstream, one, lag_s=lag_s, capture=name)
+        self._metrics.audited(upstream, summary, lag_s=lag_s, capture=name)
         if self._spans is not None:
-            self._spans.audited(upstream, one.span, capture=name)
+            self._spans.audited(upstream, summary.span, capture=name)
 
-    def _told(self) -> None:
+    def _report_waiting(self) -> None:
         self._metrics.waiting(self._waiting, self._keeping.bytes)

@@ -1,4 +1,4 @@
-"""A few requests to a server, by schedule: what they show goes into the same metrics as a tap's."""
+"""A few requests to a server at intervals, audited into the same metrics as those of a tap."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -16,11 +16,11 @@ from inspector.net.client.outcome import OutcomeKind
 from inspector.net.client.questions import PROMPT, TOOL_PROMPT, WEATHER
 from inspector.net.client.request import LiveRequest
 from inspector.net.runs.registry import Registry
-from inspector.net.runs.run import Run
+from inspector.net.runs.run import LiveRun
 from inspector.net.tap.folder import file_name
 
 NAME: Final = "canary"
-"""Value of the label `upstream` for all that a canary finds."""
+"""Value of the label `upstream` for the results of a canary."""
 
 _NO_RESPONSE: Final = frozenset(
     {
@@ -33,13 +33,13 @@ _NO_RESPONSE: Final = frozenset(
         OutcomeKind.REDIRECTED,
     }
 )
-"""How a request ends that says nothing about the parser of the server."""
+"""Outcomes that say nothing about the parser of the server."""
 _MAX_TOKENS: Final = 512
 _ANSWER_WITHIN_S: Final = 120.0
 
 
 def usual_requests(model: str) -> list[LiveRequest]:
-    """Reasoning with an answer on chat and Responses, and a tool call on chat; temperature 0."""
+    """Reasoning with a final answer on chat and Responses, and a tool call on chat; temperature 0."""
     text = LiveRequest(
         model=model, prompt=PROMPT, max_tokens=_MAX_TOKENS, temperature=0.0, reasoning_effort="low"
     )
@@ -48,7 +48,7 @@ def usual_requests(model: str) -> list[LiveRequest]:
 
 
 class Canary:
-    """Sends its requests to one server, one after another, each time it is asked to.
+    """Sends its requests to one server, one after another, in each round.
 
     Recordings go to `folder`, with `redact` without their text; `say` receives a line for each request
     without a response.
@@ -72,7 +72,7 @@ class Canary:
         self._watch = watch
         self._metrics = metrics
         self._say = say
-        self._running: Run | None = None
+        self._running: LiveRun | None = None
         self._stopped = False
 
     def once(self) -> None:
@@ -87,12 +87,12 @@ class Canary:
             self._ended(run)
 
     def stop(self) -> None:
-        """End the request that runs, and send no more."""
+        """Stop the current request, and send no more."""
         self._stopped = True
         if self._running is not None:
             self._running.stop()
 
-    def _ended(self, run: Run) -> None:
+    def _ended(self, run: LiveRun) -> None:
         path, kind = run.path, run.outcome.kind
         if self._folder is not None:
             path = self._folder / file_name(run.header)
@@ -109,7 +109,7 @@ class Canary:
         elif self._folder is None or self._redacted(run, path):
             self._watch.ended(NAME, path)
 
-    def _redacted(self, run: Run, path: Path) -> bool:
+    def _redacted(self, run: LiveRun, path: Path) -> bool:
         """Write a run that was held in memory, without its text; whether that succeeded."""
         try:
             write_redacted(run.capture(), path)

@@ -1,7 +1,7 @@
 """Counters of audited streams in the Prometheus format, each failure with the name of its capture.
 
 A model's name comes from requests: after `NAMES_AT_MOST` different values of a label, all further ones are
-`other`, so that no client can make the server that scrapes us store a series per request. A response with an
+`other`, so that no client can make Prometheus store a series per request. A response with an
 error status adds no name, so that requests for models that do not exist take no place.
 """
 
@@ -11,13 +11,13 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.asgi import make_asgi_app
 
 from inspector.capture.formats import in_utf8
-from inspector.fleet.watch.summary import Summary
+from inspector.fleet.watch.summary import StreamSummary
 
 NAMES_AT_MOST: Final = 50
 _NAME_AT_MOST: Final = 100
 _STREAM: Final = ("upstream", "endpoint", "model", "server_version", "front_end")
 _CHANNELS: Final = frozenset({"analysis", "commentary", "final", "none"})
-"""Others are a model's invention."""
+"""Other channels are invented by a model."""
 _EXEMPLAR_AT_MOST: Final = 128
 """Of OpenMetrics: characters of all names and values of an exemplar."""
 _LAG_S: Final = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
@@ -55,26 +55,26 @@ class Metrics:
             "harmony_inspector_kept_bytes", "Size of the captures that are kept", registry=self.registry
         )
 
-    def audited(self, upstream: str, one: Summary, *, lag_s: float, capture: str) -> None:
+    def audited(self, upstream: str, summary: StreamSummary, *, lag_s: float, capture: str) -> None:
         """Count an audited stream; `capture` names its file, empty where it was not kept."""
         labels = {
             "upstream": upstream,
-            "endpoint": one.endpoint,
-            "model": self._bounded("model", one.model, adds=one.served),
-            "server_version": self._bounded("server_version", one.server_version),
-            "front_end": one.front_end,
+            "endpoint": summary.endpoint,
+            "model": self._bounded("model", summary.model, adds=summary.served),
+            "server_version": self._bounded("server_version", summary.server_version),
+            "front_end": summary.front_end,
         }
         short = 0 < len(capture) <= _EXEMPLAR_AT_MOST - len("capture")
         exemplar = {"capture": capture} if short else None
-        self._streams.labels(**labels, verdict=one.verdict).inc(exemplar=exemplar)
-        self._tokens.labels(**labels).inc(one.tokens)
-        for found in one.found:
+        self._streams.labels(**labels, verdict=summary.verdict).inc(exemplar=exemplar)
+        self._tokens.labels(**labels).inc(summary.tokens)
+        for finding in summary.findings:
             counter = self._findings.labels(
                 **labels,
-                kind=found.kind,
-                severity=found.severity,
-                cause=found.cause,
-                channel=found.channel if found.channel in _CHANNELS else "other",
+                kind=finding.kind,
+                severity=finding.severity,
+                cause=finding.cause,
+                channel=finding.channel if finding.channel in _CHANNELS else "other",
             )
             counter.inc(exemplar=exemplar)
         self._lag.observe(lag_s, exemplar=exemplar)
@@ -84,7 +84,7 @@ class Metrics:
         self._unaudited.labels(upstream=upstream, reason=reason).inc()
 
     def failed(self, upstream: str, reason: str) -> None:
-        """Count a request of the canary that got no response."""
+        """Count a request of the canary without a response."""
         self._failures.labels(upstream=upstream, reason=reason).inc()
 
     def waiting(self, audits: int, kept_bytes: int) -> None:
@@ -96,13 +96,13 @@ class Metrics:
         return Counter(f"harmony_inspector_{name}", words, labels, registry=self.registry)
 
     def _bounded(self, label: str, value: str, *, adds: bool = True) -> str:
-        seen = self._names.setdefault(label, set())
+        names = self._names.setdefault(label, set())
         value = in_utf8(value, _NAME_AT_MOST)
-        if value in seen:
+        if value in names:
             return value
-        if len(seen) >= NAMES_AT_MOST or not adds:
+        if len(names) >= NAMES_AT_MOST or not adds:
             return "other"
-        seen.add(value)
+        names.add(value)
         return value
 
 

@@ -1,7 +1,7 @@
-"""A folder of captures without their text: a recording is held in memory, and redacted before it is written.
+"""A sink that redacts: a recording is held in memory, and written to a folder without its text.
 
-A process does it, so that no other client waits. A recording whose text cannot be replaced, or that is more
-than is held, is not written.
+A separate process redacts, so that no client waits. A recording whose text cannot be replaced, or that does
+not fit into the memory limit, is not written.
 """
 
 import os
@@ -22,18 +22,18 @@ from inspector.inspection.masking import Standins, masked
 from inspector.net.tap.folder import FolderSink, file_name
 from inspector.protocol.harmony.vocab import encoding
 
-HELD_AT_MOST: Final = 256 * 2**20
+CHARACTERS_AT_MOST: Final = 256 * 2**20
 """Characters of recordings in memory, requests too, those that wait for their redaction included."""
 
 _NICE: Final = 10
 _EVENT: Final = 200
-"""What an event takes beside its characters."""
+"""Assumed size of an event beside its characters."""
 _VALUE: Final = 8
-"""What a value of a request takes that is not text."""
+"""Assumed size of a request's value that is not text."""
 
 
 @dataclass(slots=True)
-class _Held:
+class _HeldRecording:
     header: Header
     path: Path
     events: list[Event] = field(default_factory=list)
@@ -56,7 +56,7 @@ class RedactingSink:
         say: Callable[[str], None] = lambda _: None,
         finished: Callable[[Path], None] = lambda _: None,
         failed: Callable[[], None] = lambda: None,
-        most: int = HELD_AT_MOST,
+        most: int = CHARACTERS_AT_MOST,
     ) -> None:
         FolderSink(folder)
         self._folder = folder
@@ -64,41 +64,41 @@ class RedactingSink:
         self._finished = finished
         self._failed = failed
         self._most = most
-        self._held = 0
-        self._open: dict[str, _Held] = {}
+        self._held_chars = 0
+        self._open: dict[str, _HeldRecording] = {}
         self._lock = Lock()
         self._workers = Workers(1, prepare=_prepare)
 
     def opened(self, header: Header) -> str:
         """Begin a recording."""
         run = secrets.token_hex(8)
-        self._open[run] = held = _Held(header, self._folder / file_name(header))
-        self._hold(held, _size_of(header.request))
+        self._open[run] = recording = _HeldRecording(header, self._folder / file_name(header))
+        self._hold(recording, _size_of(header.request))
         return run
 
     def event(self, run: str, event: Event) -> None:
         """Hold an event."""
-        held = self._open[run]
-        if not held.lost and self._hold(held, len(event.data) + _EVENT):
-            held.events.append(event)
+        recording = self._open[run]
+        if not recording.lost and self._hold(recording, len(event.data) + _EVENT):
+            recording.events.append(event)
 
     def ended(self, run: str, end: End) -> None:
         """Redact it and write it, elsewhere."""
-        held = self._open.pop(run)
-        if held.lost:
+        recording = self._open.pop(run)
+        if recording.lost:
             self._say(f"a recording was not kept: more than {self._most // 2**20} MiB wait to be redacted")
             self._failed()
             return
-        capture = Capture(header=held.header, events=held.events, end=end)
+        capture = Capture(header=recording.header, events=recording.events, end=end)
         try:
-            future = self._workers.submit(write_redacted, capture, held.path)
+            future = self._workers.submit(write_redacted, capture, recording.path)
         except RuntimeError:  # closed
-            self._release(held.size)
+            self._release(recording.size)
             return
-        future.add_done_callback(partial(self._done, held.path, held.size, len(held.events)))
+        future.add_done_callback(partial(self._done, recording.path, recording.size, len(recording.events)))
 
     def close(self) -> None:
-        """Finish what waits, and end the process."""
+        """Finish waiting recordings, and end the process."""
         self._workers.shutdown()
 
     def _done(self, path: Path, size: int, events: int, future: "Future[None]") -> None:
@@ -115,37 +115,37 @@ class RedactingSink:
             self._say(f"{path}: {events:,} events, redacted")
             self._finished(path)
 
-    def _hold(self, held: _Held, size: int) -> bool:
-        """Whether there is room for more of a recording; what it holds is dropped where there is none."""
+    def _hold(self, recording: _HeldRecording, size: int) -> bool:
+        """Reserve room for more of a recording; if there is none, drop what it holds and return False."""
         with self._lock:
-            held.lost = self._held + size > self._most
-            if not held.lost:
-                self._held += size
-        if not held.lost:
-            held.size += size
+            recording.lost = self._held_chars + size > self._most
+            if not recording.lost:
+                self._held_chars += size
+        if not recording.lost:
+            recording.size += size
             return True
-        self._release(held.size)
-        held.header = replace(held.header, request={})
-        held.events.clear()
-        held.size = 0
+        self._release(recording.size)
+        recording.header = replace(recording.header, request={})
+        recording.events.clear()
+        recording.size = 0
         return False
 
     def _release(self, size: int) -> None:
         with self._lock:
-            self._held -= size
+            self._held_chars -= size
 
 
 def _size_of(request: Mapping[str, Any]) -> int:
     """About the characters of a request, however deep it is nested."""
     size, pending = 0, list[Any]([request])
     while pending:
-        one = pending.pop()
-        if isinstance(one, Mapping):
-            size += sum(map(len, one))
-            pending.extend(one.values())
-        elif isinstance(one, list | tuple):
-            pending.extend(one)
-        size += len(one) if isinstance(one, str) else _VALUE
+        node = pending.pop()
+        if isinstance(node, Mapping):
+            size += sum(map(len, node))
+            pending.extend(node.values())
+        elif isinstance(node, list | tuple):
+            pending.extend(node)
+        size += len(node) if isinstance(node, str) else _VALUE
     return size
 
 

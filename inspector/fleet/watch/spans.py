@@ -1,7 +1,7 @@
 """Audited streams as OpenTelemetry spans, by the conventions for generative AI; findings as their events.
 
-A span holds no text of a prompt or a response. `span_of` needs nothing but this program and runs where the
-audit runs; `Spans` needs the SDK, the extra `otel`.
+A span holds no text of a prompt or a response. `span_of` runs where the audit runs; `Spans` needs the SDK
+(the extra `otel`).
 """
 
 import os
@@ -33,7 +33,7 @@ _FINDINGS_AT_MOST: Final = 100
 """Events of one span; the SDK keeps 128."""
 _NAME_AT_MOST: Final = 200
 _INT64: Final = 2**63
-"""The integers of a span; others make its exporter drop it."""
+"""Limit of integers in a span; larger ones make the exporter drop it."""
 _REQUEST: Final = {
     "max_tokens": "gen_ai.request.max_tokens",
     "max_completion_tokens": "gen_ai.request.max_tokens",
@@ -61,17 +61,17 @@ class SpanEvent:
 
     name: str
     at_s: float | None
-    """Seconds from the request; None where no time is known."""
+    """Seconds from the request; None if unknown."""
     attributes: Mapping[str, Value]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpanTold:
-    """What a span says; small, and passed from process to process."""
+class SpanData:
+    """The content of a span; small, because it is sent between processes."""
 
     name: str
     started_s: float | None
-    """Unix time of the request; None where the capture does not say it."""
+    """Unix time of the request; None if the capture has none."""
     duration_s: float
     attributes: Mapping[str, Value]
     events: tuple[SpanEvent, ...]
@@ -79,31 +79,31 @@ class SpanTold:
     """Value of `error.type` of a response that failed; empty for one that did not."""
 
 
-def span_of(seen: Examined) -> SpanTold:
+def span_of(examined: Examined) -> SpanData:
     """The span of an audited response."""
-    reading = seen.reading
+    reading = examined.reading
     request = reading.header.request
     operation = "chat" if reading.spec.parsed else "text_completion"
     model = reading.header.model or request.get("model")
     model = in_utf8(model, _NAME_AT_MOST) if isinstance(model, str) else ""
-    error = _error(seen)
-    return SpanTold(
+    error = _error(examined)
+    return SpanData(
         name=f"{operation} {model}".rstrip(),
         started_s=_started(reading.header.started_at),
         duration_s=_duration(reading),
-        attributes=dict(_attributes(seen, operation, model, error)),
+        attributes=dict(_attributes(examined, operation, model, error)),
         events=tuple(
             _event(reading, finding, cause)
             for finding, cause in zip(
-                seen.findings[:_FINDINGS_AT_MOST], seen.causes[:_FINDINGS_AT_MOST], strict=True
+                examined.findings[:_FINDINGS_AT_MOST], examined.causes[:_FINDINGS_AT_MOST], strict=True
             )
         ),
         error=error,
     )
 
 
-def _attributes(seen: Examined, operation: str, model: str, error: str) -> Iterator[tuple[str, Value]]:
-    reading = seen.reading
+def _attributes(examined: Examined, operation: str, model: str, error: str) -> Iterator[tuple[str, Value]]:
+    reading = examined.reading
     request, stream = reading.header.request, reading.stream
     yield "gen_ai.operation.name", operation
     yield "gen_ai.provider.name", reading.engine.name
@@ -119,7 +119,9 @@ def _attributes(seen: Examined, operation: str, model: str, error: str) -> Itera
     if stream.model is not None:
         yield "gen_ai.response.model", in_utf8(stream.model, _NAME_AT_MOST)
     reasons = [
-        in_utf8(one.finish_reason, _NAME_AT_MOST) for one in reading.choices if one.finish_reason is not None
+        in_utf8(choice.finish_reason, _NAME_AT_MOST)
+        for choice in reading.choices
+        if choice.finish_reason is not None
     ]
     if reasons:
         yield "gen_ai.response.finish_reasons", reasons
@@ -132,17 +134,17 @@ def _attributes(seen: Examined, operation: str, model: str, error: str) -> Itera
     if error:
         yield "error.type", error
     yield f"{_OURS}.endpoint", str(reading.header.endpoint)
-    yield f"{_OURS}.verdict", str(seen.verdict.level)
+    yield f"{_OURS}.verdict", str(examined.verdict.level)
     yield f"{_OURS}.evidence", str(reading.choice.evidence)
-    yield f"{_OURS}.tokens", sum(len(one.tokens) for one in reading.choices)
+    yield f"{_OURS}.tokens", sum(len(choice.tokens) for choice in reading.choices)
     if reading.server_version:
         yield f"{_OURS}.server_version", in_utf8(reading.server_version, _NAME_AT_MOST)
-    if seen.cause is not None and seen.cause.id:
-        yield f"{_OURS}.cause", seen.cause.id
+    if examined.cause is not None and examined.cause.id:
+        yield f"{_OURS}.cause", examined.cause.id
 
 
 def _event(reading: Reading, finding: Finding, cause: Cause | None) -> SpanEvent:
-    told: dict[str, Value | None] = {
+    facts: dict[str, Value | None] = {
         "kind": str(finding.kind),
         "severity": str(finding.severity),
         "code": str(finding.code),
@@ -156,50 +158,52 @@ def _event(reading: Reading, finding: Finding, cause: Cause | None) -> SpanEvent
     return SpanEvent(
         name=f"{_OURS}.finding",
         at_s=None if finding.event_start is None else reading.arrival_s(finding.event_start),
-        attributes={f"{_OURS}.finding.{key}": value for key, value in told.items() if value is not None},
+        attributes={f"{_OURS}.finding.{key}": value for key, value in facts.items() if value is not None},
     )
 
 
-def _error(seen: Examined) -> str:
-    status = seen.reading.header.status
+def _error(examined: Examined) -> str:
+    status = examined.reading.header.status
     if status is not None and status >= 400:
         return str(status)
-    failed = next((one for one in seen.findings if KINDS[one.kind].side is Side.ABORT), None)
+    failed = next((finding for finding in examined.findings if KINDS[finding.kind].side is Side.ABORT), None)
     if failed is not None:
         return str(failed.kind)
-    return "server_error" if seen.reading.stream.errors else ""
+    return "server_error" if examined.reading.stream.errors else ""
 
 
 def _started(text: str | None) -> float | None:
     try:
-        found = datetime.fromisoformat(text or "")
+        started = datetime.fromisoformat(text or "")
     except ValueError:
         return None
-    return (found if found.tzinfo is not None else found.replace(tzinfo=UTC)).timestamp()
+    return (started if started.tzinfo is not None else started.replace(tzinfo=UTC)).timestamp()
 
 
 def _duration(reading: Reading) -> float:
     times = [event.at_s for event in reading.events[-1:]]
     if reading.end is not None:
         times.append(reading.end.at_s)
-    return max((one for one in times if one is not None), default=0.0)
+    return max((at_s for at_s in times if at_s is not None), default=0.0)
 
 
-def emit(told: SpanTold, tracer: "Tracer") -> None:
+def emit(span_data: SpanData, tracer: "Tracer") -> None:
     """Hand a span to a tracer of the OpenTelemetry SDK."""
     from opentelemetry.trace import SpanKind, Status, StatusCode  # noqa: PLC0415 -- an extra
 
-    started_s = told.started_s
+    started_s = span_data.started_s
     if started_s is None:
-        started_s = datetime.now(UTC).timestamp() - told.duration_s
+        started_s = datetime.now(UTC).timestamp() - span_data.duration_s
     start = _nanoseconds(started_s)
-    span = tracer.start_span(told.name, kind=SpanKind.CLIENT, attributes=told.attributes, start_time=start)
-    for event in told.events:
-        at_s = told.duration_s if event.at_s is None else event.at_s
+    span = tracer.start_span(
+        span_data.name, kind=SpanKind.CLIENT, attributes=span_data.attributes, start_time=start
+    )
+    for event in span_data.events:
+        at_s = span_data.duration_s if event.at_s is None else event.at_s
         span.add_event(event.name, event.attributes, timestamp=start + _nanoseconds(at_s))
-    if told.error:
+    if span_data.error:
         span.set_status(Status(StatusCode.ERROR))
-    span.end(start + _nanoseconds(told.duration_s))
+    span.end(start + _nanoseconds(span_data.duration_s))
 
 
 def _nanoseconds(seconds: float) -> int:
@@ -209,7 +213,7 @@ def _nanoseconds(seconds: float) -> int:
 class Spans:
     """Sends spans by OTLP over HTTP, as the standard `OTEL_*` variables say, or to `endpoint`, a collector.
 
-    Raises InspectorError without the extra `otel`, or for an address that is none.
+    Raises InspectorError without the extra `otel`, or for an invalid address.
     """
 
     def __init__(self, endpoint: str = "", *, addresses: Mapping[str, str] | None = None) -> None:
@@ -238,19 +242,19 @@ class Spans:
         self._tracer = self._provider.get_tracer(_OURS)
         self._addresses = dict(addresses or {})
 
-    def audited(self, upstream: str, told: SpanTold, *, capture: str = "") -> None:
+    def audited(self, upstream: str, span_data: SpanData, *, capture: str = "") -> None:
         """Send the span of an audited stream; `capture` names its file, empty where it was not kept."""
-        attributes = {**told.attributes, f"{_OURS}.upstream": upstream}
+        attributes = {**span_data.attributes, f"{_OURS}.upstream": upstream}
         if capture:
             attributes[f"{_OURS}.capture"] = capture
         address = urlsplit(self._addresses.get(upstream, ""))
         if address.hostname:
             attributes["server.address"] = address.hostname
             attributes["server.port"] = address.port or (443 if address.scheme == "https" else 80)
-        emit(replace(told, attributes=attributes), self._tracer)
+        emit(replace(span_data, attributes=attributes), self._tracer)
 
     def close(self) -> None:
-        """Send what waits."""
+        """Send the pending spans."""
         self._provider.shutdown()
 
 
@@ -259,8 +263,8 @@ def configured_spans(addresses: Mapping[str, str]) -> Spans | None:
 
     None where it names none. `addresses` are those of the servers, by name. Raises InspectorError as `Spans`.
     """
-    told = os.environ.get(SPANS_VARIABLE, "").strip()
+    endpoint = os.environ.get(SPANS_VARIABLE, "").strip()
     try:
-        return Spans("" if told == "1" else told, addresses=addresses) if told else None
+        return Spans("" if endpoint == "1" else endpoint, addresses=addresses) if endpoint else None
     except InspectorError as error:
         raise InspectorError(f"{SPANS_VARIABLE}: {error}") from error

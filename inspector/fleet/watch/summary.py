@@ -1,4 +1,4 @@
-"""What one audited stream adds to the metrics; small, and passed from process to process."""
+"""What one audited stream adds to the metrics; small, because it is sent between processes."""
 
 import os
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from inspector.analysis.audit import Finding, Severity
 from inspector.analysis.reading import ChoiceReading
 from inspector.files.store import load
-from inspector.fleet.watch.spans import SpanTold, span_of
+from inspector.fleet.watch.spans import SpanData, span_of
 from inspector.inspection.inspection import Examined, channel_of, inspect
 from inspector.issues import Cause, issues
 from inspector.protocol.harmony.vocab import encoding
@@ -15,7 +15,7 @@ _NICE = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FindingSummary:
     """One finding."""
 
     kind: str
@@ -27,7 +27,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class StreamSummary:
     """One stream."""
 
     endpoint: str
@@ -38,8 +38,8 @@ class Summary:
     verdict: str
     tokens: int
     """Tokens whose ids are known or reconstructed; 0 where they are not."""
-    found: tuple[Found, ...]
-    span: SpanTold
+    findings: tuple[FindingSummary, ...]
+    span: SpanData
     """The same for OpenTelemetry."""
     served: bool = True
     """False for a response with an error status."""
@@ -47,31 +47,31 @@ class Summary:
     @property
     def failing(self) -> bool:
         """Whether there is a finding of severity error, as `audit --fail-on error` has it."""
-        return any(one.severity == Severity.ERROR for one in self.found)
+        return any(finding.severity == Severity.ERROR for finding in self.findings)
 
 
-def summarise(seen: Examined) -> Summary:
+def summarise(examined: Examined) -> StreamSummary:
     """The summary of an audited stream."""
-    reading = seen.reading
+    reading = examined.reading
     model = reading.header.model or reading.stream.model or reading.header.request.get("model")
-    return Summary(
+    return StreamSummary(
         endpoint=str(reading.header.endpoint),
         model=model if isinstance(model, str) else "unknown",
         server_version=reading.server_version or "unknown",
         front_end=reading.engine.name,
-        verdict=str(seen.verdict.level),
+        verdict=str(examined.verdict.level),
         tokens=sum(len(choice.tokens) for choice in reading.choices),
-        found=tuple(
-            _found(finding, cause, reading.choices)
-            for finding, cause in zip(seen.findings, seen.causes, strict=True)
+        findings=tuple(
+            _finding_summary(finding, cause, reading.choices)
+            for finding, cause in zip(examined.findings, examined.causes, strict=True)
         ),
-        span=span_of(seen),
+        span=span_of(examined),
         served=(reading.header.status or 200) < 400,
     )
 
 
-def _found(finding: Finding, cause: Cause | None, choices: list[ChoiceReading]) -> Found:
-    return Found(
+def _finding_summary(finding: Finding, cause: Cause | None, choices: list[ChoiceReading]) -> FindingSummary:
+    return FindingSummary(
         kind=str(finding.kind),
         severity=str(finding.severity),
         cause=cause.id if cause is not None and cause.id else "unknown",
@@ -80,17 +80,17 @@ def _found(finding: Finding, cause: Cause | None, choices: list[ChoiceReading]) 
 
 
 def prepare() -> None:
-    """Set up a process that audits: what is served goes first."""
+    """Set up a process that audits, with a low priority."""
     os.nice(_NICE)
     encoding()
     issues()
 
 
 def prepared() -> None:
-    """Nothing; a process starts with the first call."""
+    """Does nothing: the first call starts a process."""
 
 
-def of_file(path: str) -> Summary:
+def of_file(path: str) -> StreamSummary:
     """The summary of a recording on disk; raises InspectorError when it cannot be read."""
     [capture, *_] = load(path)
     return summarise(inspect(capture))

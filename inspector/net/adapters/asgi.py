@@ -1,7 +1,7 @@
-"""Middleware for Starlette, FastAPI and other ASGI apps that answer as vLLM does, or pass on what it answers.
+"""Middleware that records responses of ASGI apps (Starlette, FastAPI) with vLLM's API, or in front of it.
 
-It only listens: requests and responses pass unchanged, and what goes wrong here is logged and never reaches
-the app or its clients.
+Requests and responses pass unchanged; errors of the recording are logged and never reach the app or its
+clients.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from inspector.capture.capture import Endpoint
 from inspector.net.client.recorder import Sink
 from inspector.net.client.transport import endpoint_of
 from inspector.net.tap.folder import FolderSink
-from inspector.net.tap.recording import Recording
+from inspector.net.tap.recording import ResponseRecording
 
 _LOG: Final = logging.getLogger(__name__)
 _BODY_AT_MOST: Final = 64 * 2**20
@@ -30,9 +30,9 @@ _STOPPED: Final = "the app's server ended the request"
 class RecordResponses:
     """Records the responses of an app at the paths of chat, Responses and completions.
 
-    `captures` is a folder, which gets a file for each response, or a sink of one's own: `tap.FolderSink`,
+    `captures` is a folder, which gets a file for each response, or a sink: `tap.FolderSink`,
     `watch.redacting.RedactingSink`, or anything with their methods. A response for which `sampled()` is false
-    is not recorded. `server_version` is that of the server behind the app, where it is known.
+    is not recorded. `server_version` is that of the server behind the app, if it is known.
 
     Raises StoreError when the folder cannot be written to.
     """
@@ -70,7 +70,7 @@ class RecordResponses:
         async def sent(message: Message) -> None:
             try:
                 await send(message)
-            except OSError:  # how a server says so of a client that has gone
+            except OSError:  # how a server reports that the client has disconnected
                 listener.left = True
                 raise
             listener.sent(message)
@@ -97,18 +97,18 @@ class _Listener:
         self._version = version
         self._began_s: float | None = time.monotonic()
         self._body = bytearray()
-        self._recording: Recording | None = None
+        self._recording: ResponseRecording | None = None
         self._done = False
 
     def received(self, message: Message) -> None:
-        """The app read a message of its client."""
+        """The app received a message from the client."""
         if message["type"] == "http.disconnect":
             self.left = True
         elif self._recording is None and len(self._body) <= _BODY_AT_MOST:
             self._body += message.get("body") or b""
 
     def sent(self, message: Message) -> None:
-        """The client got a message of the app."""
+        """The app sent a message to the client."""
         if self._done:
             return
         try:
@@ -124,7 +124,7 @@ class _Listener:
             _LOG.exception("recording stopped")
 
     def close(self, detail: str) -> None:
-        """Nothing more comes; `detail` says what cut it, empty when it is whole."""
+        """The response ended; `detail` says what cut it, empty if it is complete."""
         if self._done or self._recording is None:
             return
         self._done = True
@@ -137,7 +137,7 @@ class _Listener:
         if len(self._body) > _BODY_AT_MOST:
             self._done = True
             return
-        self._recording = Recording(
+        self._recording = ResponseRecording(
             self._endpoint,
             bytes(self._body),
             self._scope["headers"],
@@ -151,6 +151,6 @@ class _Listener:
         self._recording.response(httpx.Response(message["status"], headers=headers), self._version)
 
     def _clock(self) -> float:
-        """The time; first that at which the request came."""
+        """The time; at the first call, that at which the request came."""
         began_s, self._began_s = self._began_s, None
         return time.monotonic() if began_s is None else began_s

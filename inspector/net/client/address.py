@@ -19,7 +19,7 @@ _HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
 
 
 class AddressInvalid(ConnectionFailed):
-    """An address is no server's; `problem` says so without the hint at a setting."""
+    """Invalid server address; `problem` is the message without the hint at a setting."""
 
     def __init__(self, problem: str, hint: str) -> None:
         super().__init__(problem + hint)
@@ -27,8 +27,8 @@ class AddressInvalid(ConnectionFailed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What to do with a setting of the connection, where it is set: here, options of the command line."""
+class SettingHints:
+    """Advice that names a setting, for error messages; the defaults name options of the command line."""
 
     key: str = "give the server's key with --api-key"
     silence: str = "allow more time with --timeout"
@@ -37,10 +37,10 @@ class Settings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Server:
-    """One OpenAI-compatible server, as a person names it.
+    """One OpenAI-compatible server, as a user writes it.
 
     `base_url` may lack the scheme, the trailing `/v1`, or carry a whole endpoint's path; see `v1`.
-    Raises AddressInvalid when it is no http address, InspectorError for a key or header that HTTP cannot
+    Raises AddressInvalid for an invalid HTTP address, InspectorError for a key or header that HTTP cannot
     carry.
     """
 
@@ -54,7 +54,7 @@ class Server:
     """Timeout for connecting, in seconds."""
     silence_s: float = 300.0
     """Seconds without data after which a stream counts as stalled."""
-    settings: Settings = Settings()
+    settings: SettingHints = SettingHints()
     """How advice names the settings."""
 
     def __post_init__(self) -> None:
@@ -62,16 +62,16 @@ class Server:
         try:
             parts = urlsplit(self.v1)
             named = parts.username is not None
-            known = parts.scheme in {"http", "https"} and parts.hostname and (parts.port or True)
-            # Names that no host can have: a client would raise errors of its own.
+            valid = parts.scheme in {"http", "https"} and parts.hostname and (parts.port or True)
+            # Names that no host can have: the client would raise its own errors.
             url = httpx.URL(self.v1)
-            known = known and bool(url.host) and bool(url.raw_host.decode("ascii").encode("idna"))
+            valid = valid and bool(url.host) and bool(url.raw_host.decode("ascii").encode("idna"))
         except (ValueError, httpx.InvalidURL):  # also an invalid port, half of an IPv6 address
-            known = False
+            valid = False
             named = named or "@" in self.v1
-        if not known or named or any(char.isspace() for char in self.v1):
-            shown = "an address with a password in it" if named else self.base_url
-            problem = f"invalid server address: {shown!r}; use the form http://localhost:8000/v1"
+        if not valid or named or any(char.isspace() for char in self.v1):
+            address = "an address with a password in it" if named else self.base_url
+            problem = f"invalid server address: {address!r}; use the form http://localhost:8000/v1"
             raise AddressInvalid(problem, f" and {self.settings.key}" if named else "")
         if not _HEADER_VALUE.fullmatch(self.api_key):
             raise InspectorError("the API key has a character that HTTP cannot carry; copy the key again")

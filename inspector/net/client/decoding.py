@@ -1,6 +1,6 @@
-"""HTTP's content codings, for the record: in steps of a bounded size, every member, or not at all.
+"""Decodes HTTP content codings for the recording, in steps of bounded size.
 
-A recording must not cost more than its stream does: 1 MiB of gzip can stand for 1 GiB.
+A recording must not cost more than its stream does: 1 MiB of gzip can expand to 1 GiB.
 """
 
 import zlib
@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Final
 
 READABLE_CODINGS: Final = "gzip, deflate"
-"""What a recorded request may accept: codings that are decoded here too."""
+"""`Accept-Encoding` of a recorded request: the codings that are decoded here."""
 
 STEP_BYTES: Final = 2**14
-"""Most bytes that one step gives."""
+"""Bytes per step, at most."""
 
 _GZIP: Final = b"\x1f\x8b"
 _PIECE: Final = 2**14  # of the coded bytes: what is not consumed is copied at every step
@@ -22,10 +22,10 @@ class Undecodable(Exception):
 
 
 class Decoder:
-    """Decodes one body; plain until a subclass says otherwise."""
+    """Decodes one body; this class passes it on as it is."""
 
     def receive(self, raw: bytes) -> Iterator[bytes]:
-        """The plain bytes of some more of the body, in steps; raises Undecodable."""
+        """The decoded bytes of the next part of the body, in steps; raises Undecodable."""
         for at in range(0, len(raw), STEP_BYTES):
             yield raw[at : at + STEP_BYTES]
 
@@ -33,7 +33,7 @@ class Decoder:
 class _Deflated(Decoder):
     """gzip, of any number of members, or zlib.
 
-    A body that never was coded, against its header, is passed on as it is: those bytes are the evidence.
+    A body that is not coded although its header says so is passed on as it is: those bytes are the evidence.
     """
 
     def __init__(self, name: str) -> None:
@@ -78,7 +78,7 @@ class _Deflated(Decoder):
 
 
 def decoder(coding: str) -> Decoder:
-    """A decoder for the value of `content-encoding`; raises Undecodable for one that is not read here."""
+    """A decoder for the value of `content-encoding`; raises Undecodable for an unsupported one."""
     name = coding.strip().lower()
     if name in {"", "identity"}:
         return Decoder()

@@ -18,7 +18,7 @@ from inspector.net.client.redirects import Redirected
 from inspector.protocol.wire.endpoints import EndpointSpec
 from inspector.protocol.wire.stream import loads
 
-_SAID_AT_MOST: Final = 300
+_MESSAGE_AT_MOST: Final = 300
 
 
 def connection_failure(error: BaseException, server: Server, *, begun: bool = False) -> Problem:
@@ -65,7 +65,7 @@ def _unreached(words: str, server: Server) -> str:
 
 def refusal(status: int, body: str, server: Server, *, path: str, model: str = "") -> Problem:
     """What an HTTP status of 400 or above means, or a response that does not come from the API."""
-    words = said(body)
+    words = error_message(body)
     if status in {401, 403}:
         return Problem(
             OutcomeKind.KEY_REJECTED,
@@ -100,8 +100,8 @@ def unfinished(recorder: Recorder, server: Server, spec: EndpointSpec) -> Proble
     if recorder.unread:
         return Problem(OutcomeKind.UNREADABLE, f"{server.root}: {recorder.unread}")
     if recorder.body:
-        answer = loads(recorder.body)
-        if not isinstance(answer, dict) or not {"choices", "output"} & answer.keys():
+        payload = loads(recorder.body)
+        if not isinstance(payload, dict) or not {"choices", "output"} & payload.keys():
             return refusal(recorder.status or 200, recorder.body, server, path=spec.path)
         return None
     if not recorder.done:
@@ -110,7 +110,7 @@ def unfinished(recorder: Recorder, server: Server, spec: EndpointSpec) -> Proble
     return None
 
 
-def said(body: str) -> str:
+def error_message(body: str) -> str:
     """The message of an error body, in one line; web pages are not quoted."""
     try:
         parsed: Any = json.loads(body)
@@ -118,13 +118,13 @@ def said(body: str) -> str:
         parsed = None
     if isinstance(parsed, dict):
         inner = parsed.get("error", parsed)
-        found = inner.get("message", inner.get("detail")) if isinstance(inner, dict) else inner
-        if found is not None:
-            body = found if isinstance(found, str) else json.dumps(found)
+        message = inner.get("message", inner.get("detail")) if isinstance(inner, dict) else inner
+        if message is not None:
+            body = message if isinstance(message, str) else json.dumps(message)
     elif body.lstrip()[:1] == "<":
         return "a web page, not JSON"
     line = " ".join(body.split())
-    return clip(line, _SAID_AT_MOST) or "no message"
+    return clip(line, _MESSAGE_AT_MOST) or "no message"
 
 
 def is_timeout(error: BaseException) -> bool:
@@ -143,10 +143,10 @@ def _tls(words: str, server: Server) -> str:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
+    visited: set[int] = set()
     at: BaseException | None = error
-    while at is not None and id(at) not in seen:
-        seen.add(id(at))
+    while at is not None and id(at) not in visited:
+        visited.add(id(at))
         yield at
         at = at.__cause__ or at.__context__
 

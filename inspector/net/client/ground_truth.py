@@ -1,11 +1,11 @@
-"""The Harmony prompt as token ids: what `/v1/completions` needs to show every sampled token.
+"""The Harmony prompt as token IDs: what `/v1/completions` needs to show every sampled token.
 
 Plain completions are never parsed as Harmony, so their stream carries each token whatever the server's
 parser does. The prompt must be the one that chat would render. Three sources, best first:
 
 1. `POST /v1/chat/completions/render` (vLLM 0.18 and newer; 0.32 wants `--enable-scale-out`), the server's
    own rendering.
-2. A chat request for one token with `return_token_ids` (vLLM 0.10.2 and newer): its answer carries
+2. A chat request for one token with `return_token_ids` (vLLM 0.10.2 and newer): its response carries
    `prompt_token_ids`, again the server's own rendering.
 3. `openai_harmony`: the same format, but the server may put another date or identity into it.
 
@@ -27,7 +27,7 @@ from inspector.protocol.wire.stream import loads, token_ids
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderedPrompt:
-    """A prompt as token ids."""
+    """A prompt as token IDs."""
 
     ids: tuple[int, ...]
     source: str
@@ -35,7 +35,7 @@ class RenderedPrompt:
 
 
 async def rendered_prompt(server: Server, request: LiveRequest, client: httpx.AsyncClient) -> RenderedPrompt:
-    """The ids that the server's chat endpoint would continue for `request`.
+    """The token IDs that the server's chat endpoint would continue for `request`.
 
     Raises InspectorError when the messages cannot be rendered at all.
     """
@@ -52,11 +52,11 @@ async def rendered_prompt(server: Server, request: LiveRequest, client: httpx.As
         ),
     ):
         try:
-            answer = await client.post(f"{server.v1}{where}", json=sent)
+            response = await client.post(f"{server.v1}{where}", json=sent)
         except httpx.HTTPError:
             break  # the completions request will fail the same way and report it
-        found = loads(answer.text) if answer.status_code == 200 else None
-        if isinstance(found, dict) and (ids := token_ids(found.get(key))):
+        payload = loads(response.text) if response.status_code == 200 else None
+        if isinstance(payload, dict) and (ids := token_ids(payload.get(key))):
             return RenderedPrompt(ids=tuple(ids), source=source)
     return RenderedPrompt(
         ids=tuple(render_locally(request)),
@@ -68,11 +68,11 @@ async def rendered_prompt(server: Server, request: LiveRequest, client: httpx.As
 async def answer_room(server: Server, request: LiveRequest, client: httpx.AsyncClient) -> int | None:
     """Tokens that fit behind the prompt, by `max_model_len` of the model list; None if unknown."""
     try:
-        answer = await client.get(f"{server.v1}/models")
+        response = await client.get(f"{server.v1}/models")
     except httpx.HTTPError:
         return None  # the completions request will fail the same way and report it
-    found = loads(answer.text) if answer.status_code == 200 else None
-    listed = found.get("data") if isinstance(found, dict) else None
+    payload = loads(response.text) if response.status_code == 200 else None
+    listed = payload.get("data") if isinstance(payload, dict) else None
     cards = [card for card in listed if isinstance(card, dict)] if isinstance(listed, list) else []
     card = next((card for card in cards if card.get("id") == request.model), cards[0] if cards else {})
     longest = card.get("max_model_len")

@@ -1,4 +1,4 @@
-"""How a request went, as a value that programs decide by and a sentence that people read."""
+"""How a request ended: a code for programs and a sentence for people."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,9 +13,9 @@ class OutcomeKind(StrEnum):
     OK = "ok"
     """The stream ended as the protocol says."""
     STOPPED_BY_USER = "stopped by user"
-    """Somebody ended it from this side: it says nothing about the server."""
+    """Ended on this side: it says nothing about the server."""
     NOT_REACHED = "not reached"
-    """No connection, TLS that is not trusted, or something that does not speak HTTP."""
+    """No connection, an untrusted certificate, or something that does not speak HTTP."""
     TIMED_OUT = "timed out"
     BROKEN_OFF = "broken off"
     """The connection ended in the middle of the response."""
@@ -27,7 +27,7 @@ class OutcomeKind(StrEnum):
     NO_MODEL = "no model"
     NO_ENDPOINT = "no endpoint"
     NO_API = "no api"
-    """It answered, but not as this API does."""
+    """The response does not come from this API."""
     RATE_LIMITED = "rate limited"
     REQUEST_REJECTED = "request rejected"
     SERVER_FAILED = "server failed"
@@ -38,7 +38,7 @@ class OutcomeKind(StrEnum):
     CLIENT_FAILED = "client failed"
     """The openai client could not read the stream."""
     FAILED = "failed"
-    """Any other mistake or failure; the sentence says which."""
+    """Any other failure; the sentence says which."""
 
 
 class Problem(NamedTuple):
@@ -48,7 +48,7 @@ class Problem(NamedTuple):
     sentence: str
     """For a person: what happened and what to do."""
     words: str = ""
-    """The server's own words, when it said something."""
+    """The server's error message, if it sent one."""
 
 
 class RequestFailed(ConnectionFailed):
@@ -60,14 +60,14 @@ class RequestFailed(ConnectionFailed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class RequestOutcome:
     """How a live request went."""
 
     kind: OutcomeKind = OutcomeKind.OK
     failure: str = ""
     """One sentence; empty when the stream ended as the protocol says."""
     words: str = ""
-    """The server's own words about the failure, when it said something."""
+    """The server's error message, if it sent one."""
     notes: tuple[str, ...] = ()
     """What a reader should know about the request: what was left out, where the prompt came from."""
 
@@ -77,18 +77,20 @@ class Outcome:
         return self.kind is not OutcomeKind.OK
 
     @classmethod
-    def of(cls, problem: Problem | None, notes: tuple[str, ...] = ()) -> "Outcome":
+    def of(cls, problem: Problem | None, notes: tuple[str, ...] = ()) -> "RequestOutcome":
         """The outcome of a request that had a problem, or none."""
         if problem is None:
             return cls(notes=notes)
         return cls(kind=problem.kind, failure=problem.sentence, words=problem.words, notes=notes)
 
     @classmethod
-    def raised(cls, error: Exception, notes: tuple[str, ...] = ()) -> "Outcome":
+    def raised(cls, error: Exception, notes: tuple[str, ...] = ()) -> "RequestOutcome":
         """The outcome of a request that an error ended."""
-        known = error.problem if isinstance(error, RequestFailed) else Problem(OutcomeKind.FAILED, str(error))
-        return cls.of(known, notes)
+        problem = (
+            error.problem if isinstance(error, RequestFailed) else Problem(OutcomeKind.FAILED, str(error))
+        )
+        return cls.of(problem, notes)
 
-    def same_failure(self, other: "Outcome") -> bool:
+    def same_failure(self, other: "RequestOutcome") -> bool:
         """True when both failed in the same way, with the same words."""
         return self.failed and (self.kind, self.failure) == (other.kind, other.failure)

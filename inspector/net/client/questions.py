@@ -1,4 +1,4 @@
-"""What a server is asked to see whether it delivers what its model generates: some reasoning, a tool call."""
+"""Prompts that test whether a server delivers what its model generates: some reasoning, a tool call."""
 
 from typing import Any, Final
 

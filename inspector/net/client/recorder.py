@@ -1,8 +1,7 @@
-"""The bytes of one answer to events with arrival times, sent on to a sink as they come.
+"""Turns the bytes of one response, streamed or not, into events with arrival times, for a sink.
 
-Knows the difference between an event stream and a whole body; knows nothing of sockets. The clock is read
-once for each chunk, as its events arrived together. What cannot be decoded, or is more than is kept, ends
-the recording with a sentence (`End.unread`); the stream itself goes on.
+The clock is read once per chunk, as its events arrived together. Bytes that cannot be decoded or exceed a
+bound end the recording with a sentence (`End.unread`); the stream itself goes on.
 """
 
 import time
@@ -18,29 +17,29 @@ from inspector.protocol.wire.sse import SseDecoder, SseItem
 
 BODY_LIMIT_BYTES: Final = 64 * 2**20
 _LONG_BYTES: Final = 2**20
-"""To keep events of more than this takes a turn of its own."""
+"""After events of more than this, a step ends, so that the sink can write them."""
 
 
 class Sink(Protocol):
-    """Where recorded answers go: a file, a registry of runs."""
+    """Where recorded responses go: a file, a registry of runs."""
 
     def opened(self, header: Header) -> str:
-        """An answer begins; its id for the calls that follow."""
+        """A response begins; its id for the calls that follow."""
 
     def event(self, run: str, event: Event, /) -> None:
-        """One event came."""
+        """An event arrived."""
 
     def ended(self, run: str, end: End, /) -> None:
         """The connection ended."""
 
 
 class Recorder:
-    """Records one answer; calls of `close` after the first do nothing.
+    """Records one response; calls of `close` after the first do nothing.
 
-    `header` says what is known of the request. The sink is opened with the answer's status once that is
-    known, for an error status only at the end: an answer for which `unwanted(status, body)` is true then
-    never reaches the sink. With `keep_open` a cut does not end the recording, as the stream is going to
-    be taken up again by a second `response`.
+    `header` says what is known of the request. The sink is opened once the response's status is known, for an
+    error status only at the end: then a response for which `unwanted(status, body)` is true never reaches the
+    sink. With `keep_open` a cut does not end the recording, because the stream is going to be resumed by a
+    second `response`.
     """
 
     def __init__(
@@ -56,14 +55,14 @@ class Recorder:
         """The sink's id, once opened."""
         self.status: int | None = None
         self.body = ""
-        """An error page or unstreamed answer, once closed."""
+        """An error page or unstreamed response, once closed."""
         self.events = 0
         """Events sent on so far."""
         self.done = False
         """True once the stream said that it is complete."""
         self.closed = False
         self.unread = ""
-        """Why the recording ends before the answer does; empty when it holds all of it."""
+        """Why the recording ends before the response does; empty when it holds all of it."""
         self._header = header
         self._sink = sink
         self._unwanted = unwanted
@@ -77,7 +76,7 @@ class Recorder:
         self._kept_bytes = 0
 
     def response(self, status: int, headers: Mapping[str, str]) -> None:
-        """The answer's status line and headers came; a second answer continues the first."""
+        """Status line and headers arrived; a second response continues the first."""
         lower = {name.lower(): value for name, value in headers.items()}
         self.status = status
         try:
@@ -90,12 +89,12 @@ class Recorder:
             self._open()
 
     def chunk(self, raw: bytes) -> None:
-        """Some bytes of the body came."""
+        """A chunk of the body arrived."""
         for _ in self.steps(raw):
             pass
 
     def steps(self, raw: bytes) -> Iterator[None]:
-        """The same in steps of bounded work; the body is not to go on before the last of them."""
+        """Like `chunk`, in steps of bounded work; the next chunk must wait for the last of them."""
         if self.closed or self.unread:
             return
         at_s = self._clock() - self._started_s
@@ -133,7 +132,7 @@ class Recorder:
         self._raw.clear()
 
     def close(self, detail: str = "", *, stopped: bool = False) -> None:
-        """The body ended: properly, or cut because of `detail`; `stopped` if the user ended the request."""
+        """The body ended; `detail` says what cut it, empty if it is complete; `stopped` if the user ended the request."""
         if self.closed:
             return
         at_s = self._clock() - self._started_s

@@ -1,4 +1,4 @@
-"""Redirects: followed within the address that was given, refused elsewhere, as keys would go along.
+"""Redirects are followed within the host, and raise elsewhere, because keys would be sent there too.
 
 httpx drops `Authorization` for another host, but not `X-Api-Key` and the like; bodies hold prompts.
 """
@@ -20,7 +20,7 @@ class Redirected(httpx.TransportError):
 
 
 def is_redirect(response: httpx.Response) -> bool:
-    """True for an answer that only names another address."""
+    """True for a response that only names another address."""
     return response.has_redirect_location
 
 
@@ -34,30 +34,30 @@ def within_host(server: Server) -> dict[str, list[Callable[..., Any]]]:
 
 
 def checked(response: httpx.Response, server: Server) -> None:
-    """Raise Redirected where an answer leads away from the host."""
+    """Raise Redirected where a response leads away from the host."""
     if not is_redirect(response):
         return
     try:
-        there = response.request.url.join(response.headers["location"])
+        target = response.request.url.join(response.headers["location"])
     except (httpx.InvalidURL, ValueError) as error:
         raise Redirected(f"{server.root} redirects to an invalid address") from error
-    here = response.request.url
-    same = (there.scheme, _port(there)) == (here.scheme, _port(here))
-    upgraded = (here.scheme, there.scheme) == ("http", "https")
-    if there.raw_host != here.raw_host or not (same or upgraded):
+    origin = response.request.url
+    same = (target.scheme, _port(target)) == (origin.scheme, _port(origin))
+    upgraded = (origin.scheme, target.scheme) == ("http", "https")
+    if target.raw_host != origin.raw_host or not (same or upgraded):
         raise Redirected(
-            f"{server.root} redirects to another address ({_shown(there)}), and keys must not go there; "
+            f"{server.root} redirects to another address ({_address(target)}), and keys must not go there; "
             "if you trust it, use it as the base URL"
         )
 
     if response.request.method == "POST" and response.status_code in _WITHOUT_BODY:
         raise Redirected(
             f"{server.root} redirects with HTTP {response.status_code}, after which clients send no request "
-            f"body; use the address it redirects to ({_shown(there)}) as the base URL"
+            f"body; use the address it redirects to ({_address(target)}) as the base URL"
         )
 
 
-def _shown(url: httpx.URL) -> str:
+def _address(url: httpx.URL) -> str:
     return f"{url.scheme}://{url.netloc.decode('ascii', 'replace')}"
 
 

@@ -59,65 +59,65 @@ def body(request: LiveRequest, engine: Engine = DEFAULT) -> dict[str, Any]:
     the final object then carries the Harmony messages as the server read them). Raises InspectorError for an
     endpoint that no server is asked at.
     """
-    asked: dict[str, Any] = {"model": request.model, "stream": True}
+    parameters: dict[str, Any] = {"model": request.model, "stream": True}
     for key in ("temperature", "top_p"):
         if (value := getattr(request, key)) is not None:
-            asked[key] = value
+            parameters[key] = value
     match request.endpoint:
         case Endpoint.RESPONSES:
-            _responses(request, asked)
+            _responses(request, parameters)
         case Endpoint.COMPLETIONS:
-            asked |= {"prompt": list(request.prompt_ids) or request.prompt, "skip_special_tokens": False}
-            asked |= {"stream_options": {"include_usage": True}}
+            parameters |= {"prompt": list(request.prompt_ids) or request.prompt, "skip_special_tokens": False}
+            parameters |= {"stream_options": {"include_usage": True}}
             if request.max_tokens is not None:
-                asked["max_tokens"] = request.max_tokens
+                parameters["max_tokens"] = request.max_tokens
             if request.logprobs:
-                asked["logprobs"] = 1
+                parameters["logprobs"] = 1
         case Endpoint.CHAT:
-            _chat(request, asked)
+            _chat(request, parameters)
         case Endpoint.TOKENS:
             raise InspectorError("token ids are read from files; no server is asked for them")
         case _:
             assert_never(request.endpoint)
     evidence_key = engine.evidence_key(spec_of(request.endpoint))
     if request.token_ids and evidence_key:
-        asked[evidence_key] = True
+        parameters[evidence_key] = True
     if request.seed is not None:
         # OpenAI's Responses has no seed; vLLM 0.32 reads this one, 0.13 ignores it.
-        asked["seed"] = request.seed
-    return {**asked, **request.extra}
+        parameters["seed"] = request.seed
+    return {**parameters, **request.extra}
 
 
-def _chat(request: LiveRequest, asked: dict[str, Any]) -> None:
-    asked |= {"messages": request.chat_messages(), "stream_options": {"include_usage": True}}
+def _chat(request: LiveRequest, parameters: dict[str, Any]) -> None:
+    parameters |= {"messages": request.chat_messages(), "stream_options": {"include_usage": True}}
     if request.tools:
-        asked["tools"] = [dict(tool) for tool in request.tools]
+        parameters["tools"] = [dict(tool) for tool in request.tools]
     if request.tool_choice is not None:
-        asked["tool_choice"] = request.tool_choice
+        parameters["tool_choice"] = request.tool_choice
     if request.reasoning_effort:
-        asked["reasoning_effort"] = request.reasoning_effort
+        parameters["reasoning_effort"] = request.reasoning_effort
     if request.max_tokens is not None:
-        asked["max_tokens"] = request.max_tokens
+        parameters["max_tokens"] = request.max_tokens
     if request.logprobs:
-        asked["logprobs"] = True
+        parameters["logprobs"] = True
 
 
-def _responses(request: LiveRequest, asked: dict[str, Any]) -> None:
-    asked["input"] = request.prompt if not request.messages else request.chat_messages()
+def _responses(request: LiveRequest, parameters: dict[str, Any]) -> None:
+    parameters["input"] = request.prompt if not request.messages else request.chat_messages()
     if request.tools:
-        asked["tools"] = [_flat(tool) for tool in request.tools]
+        parameters["tools"] = [_flat(tool) for tool in request.tools]
     if request.tool_choice is not None:
-        asked["tool_choice"] = (
+        parameters["tool_choice"] = (
             _flat(request.tool_choice) if isinstance(request.tool_choice, Mapping) else request.tool_choice
         )
     if request.reasoning_effort:
-        asked["reasoning"] = {"effort": request.reasoning_effort}
+        parameters["reasoning"] = {"effort": request.reasoning_effort}
     if request.max_tokens is not None:
-        asked["max_output_tokens"] = request.max_tokens
+        parameters["max_output_tokens"] = request.max_tokens
     if request.logprobs:
-        asked |= {"include": ["message.output_text.logprobs"], "top_logprobs": 1}
+        parameters |= {"include": ["message.output_text.logprobs"], "top_logprobs": 1}
     if request.background:
-        asked |= {"background": True, "store": True}
+        parameters |= {"background": True, "store": True}
 
 
 def _flat(tool: Mapping[str, Any]) -> dict[str, Any]:

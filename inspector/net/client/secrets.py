@@ -1,4 +1,4 @@
-"""Keys of a request that a server may repeat: what they are, and a sink that takes them out of the answer."""
+"""Keys of a request that a server may repeat, and a sink that removes them from the response."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,9 +11,9 @@ from inspector.net.client.recorder import Sink
 
 _SECRET: Final = ("auth", "cookie", "credential", "key", "passw", "secret", "session", "signature", "token")
 _SHORTEST: Final = 8
-"""Shorter values (`EMPTY`) are no keys, and replacing them would change what the model said."""
+"""Shorter values (`EMPTY`) are not keys, and replacing them would change what the model wrote."""
 _VALUE: Final = re.compile(r'(?:^|[\s;,])[\w.-]{1,80}="?([^\s;,"]+)')
-"""What stands behind a name: `Token token="K"`, `session=K; other=L`."""
+"""The value after a name: `Token token="K"`, `session=K; other=L`."""
 _PARTS_AT_MOST: Final = 64
 _REDACTED: Final = "[redacted]"
 
@@ -23,24 +23,24 @@ def secrets_of(
 ) -> list[str]:
     """Values that must not appear in a capture even if the server repeats them, the longest first.
 
-    Those of headers and of the query that carry keys, and what redaction took out of the body. Of a header
-    the whole, and its parts: `Token token="K"`, `session=K; other=L`.
+    These are keys in headers and in the query, and what redaction removed from the body. Of a header: the
+    whole value, and its parts (`Token token="K"`, `session=K; other=L`).
     """
-    found: set[str] = set()
+    secrets: set[str] = set()
     for name, content in headers:
         if any(sign in name.decode("latin-1").lower() for sign in _SECRET):
-            found.update(_written(content.decode("latin-1")))
+            secrets.update(_written(content.decode("latin-1")))
     for part in query.decode("latin-1").split("&"):
         parameter, _, raw = part.partition("=")
         if is_secret_parameter(unquote_plus(parameter)):
-            found.update((raw, unquote_plus(raw)))
+            secrets.update((raw, unquote_plus(raw)))
     for text in _removed(body, redacted):
-        found.update(_written(text))
-    return sorted((one for one in found if len(one) >= _SHORTEST), key=len, reverse=True)
+        secrets.update(_written(text))
+    return sorted((secret for secret in secrets if len(secret) >= _SHORTEST), key=len, reverse=True)
 
 
 def _written(text: str) -> set[str]:
-    """The value of a header, and what in it may be the key."""
+    """The value of a header, and the parts of it that may be the key."""
     return {text, text.partition(" ")[2], *_VALUE.findall(text)[:_PARTS_AT_MOST]}
 
 
@@ -51,21 +51,23 @@ def _removed(body: object, redacted: object) -> set[str]:
         before, after = pending.pop()
         if isinstance(before, Mapping):
             kept = after if isinstance(after, Mapping) else {}
-            pending.extend((one, kept.get(key)) for key, one in before.items())
+            pending.extend((child, kept.get(key)) for key, child in before.items())
         elif isinstance(before, list):
-            others = after if isinstance(after, list) and len(after) == len(before) else [None] * len(before)
-            pending.extend(zip(before, others, strict=True))
+            counterparts = (
+                after if isinstance(after, list) and len(after) == len(before) else [None] * len(before)
+            )
+            pending.extend(zip(before, counterparts, strict=True))
         elif isinstance(before, str) and before != after:
             removed.add(before)
     return removed
 
 
 def without_secrets(sink: Sink, hidden: Sequence[str]) -> Sink:
-    """A sink before the sink, that takes these values out of what it is told."""
-    return _Without(sink, hidden) if hidden else sink
+    """A sink that removes these values from events before it passes them to `sink`."""
+    return _SecretFilter(sink, hidden) if hidden else sink
 
 
-class _Without:
+class _SecretFilter:
     def __init__(self, sink: Sink, hidden: Sequence[str]) -> None:
         self._sink = sink
         self._hidden = hidden

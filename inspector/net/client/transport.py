@@ -1,9 +1,9 @@
-"""Recording transports for httpx, and clients with them for anybody's program.
+"""Recording transports for httpx, and clients with them for other programs.
 
     client = OpenAI(http_client=inspector.recording_client("out.jsonl"))
 
-What is recorded is what the client reads, no more: a client that closes early has an early end.
-Secrets are not stored: no header of the request is kept, and of its body only what is no secret.
+What is recorded is what the client reads: if it closes early, the capture ends there.
+Secrets are not stored: no header of the request is kept, and secrets are removed from its body.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ def endpoint_of(method: str, path: str) -> Endpoint | None:
 
 
 def content_of(request: httpx.Request) -> bytes:
-    """A request's body; empty for one that is being made while it is sent."""
+    """A request's body; empty if it is generated while it is sent."""
     if isinstance(request.stream, httpx.ByteStream):
         return request.read()  # in memory, but httpx does not know it of a redirected request
     try:
@@ -52,7 +52,7 @@ def content_of(request: httpx.Request) -> bytes:
 
 
 def secrets_in(request: httpx.Request) -> list[str]:
-    """The keys of a request, which its answer may repeat."""
+    """The keys of a request, which its response may repeat."""
     body = loads(content_of(request).decode("utf-8", "replace"))
     return secrets_of(request.headers.raw, body, redact(body), request.url.query)
 
@@ -83,7 +83,7 @@ def header_of(
 
 
 class RecordingTransport(httpx.BaseTransport):
-    """Passes requests on and records the answers that `record` gives a recorder for."""
+    """Passes requests on and records the responses that `record` gives a recorder for."""
 
     def __init__(self, record: Record, inner: httpx.BaseTransport | None = None) -> None:
         self._record = record
@@ -100,10 +100,10 @@ class RecordingTransport(httpx.BaseTransport):
         except BaseException as error:
             _cut(recorder, error)
             raise
-        if is_redirect(response):  # not the answer yet: the request is sent again
+        if is_redirect(response):  # not the response yet: the request is sent again
             return response
         recorder.response(response.status_code, response.headers)
-        assert isinstance(response.stream, httpx.SyncByteStream)  # noqa: S101 -- a sync transport's answer
+        assert isinstance(response.stream, httpx.SyncByteStream)  # noqa: S101 -- a sync transport's response
         return httpx.Response(
             response.status_code,
             headers=response.headers,
@@ -112,7 +112,7 @@ class RecordingTransport(httpx.BaseTransport):
         )
 
     def close(self) -> None:
-        """Close the transport below."""
+        """Close the inner transport."""
         self._inner.close()
 
 
@@ -139,7 +139,7 @@ class _Recorded(httpx.SyncByteStream):
 class AsyncRecordingTransport(httpx.AsyncBaseTransport):
     """The same for async clients; `drain_s` reads on for so long after a client closes.
 
-    Clients stop reading at an error event, but what follows it tells how the server ended the answer.
+    Clients stop reading at an error event, but what follows it tells how the server ended the response.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class AsyncRecordingTransport(httpx.AsyncBaseTransport):
         if is_redirect(response):
             return response
         recorder.response(response.status_code, response.headers)
-        assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 -- an async transport's answer
+        assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 -- an async transport's response
         return httpx.Response(
             response.status_code,
             headers=response.headers,
@@ -172,7 +172,7 @@ class AsyncRecordingTransport(httpx.AsyncBaseTransport):
         )
 
     async def aclose(self) -> None:
-        """Close the transport below."""
+        """Close the inner transport."""
         await self._inner.aclose()
 
 
@@ -222,9 +222,9 @@ def _cut(recorder: Recorder, error: BaseException) -> None:
 
 
 class FileSink:
-    """Writes each answer to a file of its own: `out.jsonl`, then `out-2.jsonl`; none is overwritten.
+    """Writes each response to a file of its own: `out.jsonl`, then `out-2.jsonl`; none is overwritten.
 
-    The program that is recorded goes on when the disk refuses; the first refusal is logged.
+    If a write fails, the recorded program goes on; the first failure is logged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -282,7 +282,7 @@ def _recorder(sink: Sink, request: httpx.Request) -> Recorder | None:
 
 
 class _Quiet(Recorder):
-    """A recorder in somebody else's program: nothing that fails here reaches it; it is logged once."""
+    """A recorder in another program: its failures are logged once and never reach that program."""
 
     def response(self, status: int, headers: Mapping[str, str]) -> None:
         self._guarded(lambda: super(_Quiet, self).response(status, headers))
@@ -323,7 +323,7 @@ def _split(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 def recording_client(
     path: str | Path, *, transport: httpx.BaseTransport | None = None, **options: Any
 ) -> httpx.Client:
-    """An httpx client that keeps each completion, chat or Responses answer as a capture beside `path`.
+    """An httpx client that keeps each completion, chat or Responses response as a capture beside `path`.
 
     The first goes to `path`, the next to `out-2.jsonl` and so on. `options` are httpx.Client's.
     """

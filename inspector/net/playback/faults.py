@@ -31,24 +31,24 @@ class Stall(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Faults:
-    """Faults of one response; none by default. Events count from 0, `MIDDLE` is the middle."""
+    """Faults of one response, by default none. Events count from 0, `MIDDLE` is the middle."""
 
     merge: int = 1
-    """Events with tokens that become one, as an engine does that yields several tokens at once."""
+    """Events with tokens that are merged into one, as by an engine that yields several tokens at once."""
     ragged: int | None = None
-    """Seed of a schedule in which 1 to 8 events with tokens become one, as with speculative decoding."""
+    """Seed of a schedule that merges 1 to 8 events with tokens into one, as speculative decoding does."""
     last_token_only: bool = False
     """Of each event only the last token's text is delivered (vLLM 0.10 chat, 0.13 Responses)."""
     split_utf8: bool = False
     """Each token is decoded alone, so a character of two tokens becomes U+FFFD twice."""
     split_bytes: bool = False
-    """Network pieces end inside characters; no fault of the stream, a good client sees nothing."""
+    """Network chunks end inside characters; a correct client sees no difference."""
     omit_message: int | None = None
-    """The model forgets this `<|message|>`, counted from 0; the server's parser does what it does then."""
+    """The model omits this `<|message|>`, counted from 0; the server's parser reacts as it does."""
     after_return: tuple[int, ...] = ()
-    """Tokens that the model goes on with after `<|return|>`."""
+    """Tokens that the model generates after `<|return|>`."""
     swallow: bool = False
-    """The server passes over parser errors (vLLM 0.32) instead of ending with an error event."""
+    """The server ignores parser errors (vLLM 0.32) instead of ending with an error event."""
     stall: Stall | None = None
     cut: int | None = None
     """The connection breaks before this event."""
@@ -71,7 +71,7 @@ class Faults:
         return self.merge > 1 or self.ragged is not None
 
     def sizes(self) -> Iterator[int]:
-        """How many events become one, again and again; without end."""
+        """How many events are merged into each event; endless."""
         if self.ragged is None:
             yield from repeat(self.merge)
         draw = Random(self.ragged)  # noqa: S311 -- the same for the same seed, no secret
@@ -88,12 +88,12 @@ class Fault(NamedTuple):
     """One fault as a request names it."""
 
     words: str
-    """What happens, for a person."""
+    """What happens, in words."""
     value: str
-    """What may stand after `=`; empty when nothing may."""
+    """What follows `=`; empty if the fault takes no value."""
     example: str
     read: Callable[[str], Mapping[str, Any]]
-    """The text after `=`, empty when there is none, to fields of `Faults`; raises ValueError."""
+    """From the text after `=`, or an empty one, to fields of `Faults`; raises ValueError."""
 
 
 def _number(low: int, high: int, default: int) -> Callable[[str], int]:
@@ -212,22 +212,22 @@ FAULTS: Final[Mapping[str, Fault]] = {
 
 
 def parse_faults(text: str, *, onto: Faults | None = None) -> Faults:
-    """Names with values, separated by commas, to faults; `onto` are faults set before.
+    """Parse names with values, separated by commas; `onto` are the faults to add them to.
 
     Raises InspectorError for an unknown name or an invalid value.
     """
-    found = onto or Faults()
+    faults = onto or Faults()
     for part in filter(str.strip, text.split(",")):
         name, _, value = part.partition("=")
         name = name.strip()
         if name not in FAULTS:
             raise InspectorError(f"unknown fault {name[:40]!r}; available: {', '.join(FAULTS)}")
         try:
-            found = replace(found, **FAULTS[name].read(value))
+            faults = replace(faults, **FAULTS[name].read(value))
         except ValueError as error:
             takes = FAULTS[name].value or "no value"
             raise InspectorError(
                 f"invalid value {value[:40]!r} for fault {name}: {error}; it takes {takes}, "
                 f"for example {FAULTS[name].example}"
             ) from error
-    return found
+    return faults

@@ -1,8 +1,8 @@
-"""Tokens to what a server makes of them: deltas of chat, text of completions, by rules of named releases.
+"""Turns tokens into what a server delivers for them: deltas of chat, text of completions.
 
-The parser is `openai_harmony`'s own, as in the server. Rules: text goes by the channel and recipient of
-each token (vLLM 0.18 and later); or of each event the last token alone counts (0.10). A parser error
-ends the stream with an error event, or is passed over (0.32). Nothing else of a server is imitated.
+The parser is `openai_harmony`'s, as in the server. The rules are those of vLLM releases: text is routed by
+the channel and recipient of each token (0.18 and later), or of each event's last token (0.10). A parser error
+ends the stream with an error event, or is ignored (0.32). Nothing else of a server is imitated.
 """
 
 import codecs
@@ -19,7 +19,7 @@ _STOPS: Final = frozenset({Marker.RETURN, Marker.CALL})
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _TokenText:
     channel: str | None
     recipient: str | None
     text: str
@@ -46,11 +46,11 @@ class ChatServing:
         self._calls = 0
 
     def deliver(self, ids: Iterable[int]) -> dict[str, Any]:
-        """The delta of one event with these tokens; empty when it delivers nothing.
+        """The delta of one event with these tokens, possibly empty.
 
         Raises HarmonyError where the server's parser does, unless errors are swallowed.
         """
-        said: list[_Said] = []
+        token_texts: list[_TokenText] = []
         for token_id in ids:
             try:
                 self._process(token_id)
@@ -59,10 +59,10 @@ class ChatServing:
                     raise
                 continue
             text = self._text(token_id)
-            said.append(_Said(self._parser.current_channel, self._parser.current_recipient, text))
+            token_texts.append(_TokenText(self._parser.current_channel, self._parser.current_recipient, text))
         delta: dict[str, Any] = {}
-        for one in said[-1:] if self._last_token_only else said:
-            self._say(one, delta)
+        for token_text in token_texts[-1:] if self._last_token_only else token_texts:
+            self._route(token_text, delta)
         return delta
 
     def _process(self, token_id: int) -> None:
@@ -79,17 +79,17 @@ class ChatServing:
             return token_bytes(token_id).decode("utf-8", "replace") if self._in_body else ""
         return self._parser.last_content_delta or ""
 
-    def _say(self, one: _Said, delta: dict[str, Any]) -> None:
-        recipient = one.recipient
+    def _route(self, token_text: _TokenText, delta: dict[str, Any]) -> None:
+        recipient = token_text.recipient
         if recipient is None:
             self._call = None
         if recipient is not None and recipient.startswith(_FUNCTIONS):
-            self._function(recipient, one.text, delta)
-        elif one.text and one.channel == "analysis":
+            self._function(recipient, token_text.text, delta)
+        elif token_text.text and token_text.channel == "analysis":
             for key in self._reasoning_keys:
-                delta[key] = delta.get(key, "") + one.text
-        elif one.text and recipient is None and one.channel in {"final", "commentary"}:
-            delta["content"] = delta.get("content", "") + one.text
+                delta[key] = delta.get(key, "") + token_text.text
+        elif token_text.text and recipient is None and token_text.channel in {"final", "commentary"}:
+            delta["content"] = delta.get("content", "") + token_text.text
 
     def _function(self, recipient: str, text: str, delta: dict[str, Any]) -> None:
         calls: list[dict[str, Any]] = delta.get("tool_calls", [])
@@ -121,7 +121,7 @@ class TextServing:
     def deliver(self, ids: Sequence[int], *, stopped: bool = False) -> str:
         """The text that these tokens complete; `stopped` when generation ended with the last of them.
 
-        The token that stops generation has no text, whatever the request says of markers (vLLM 0.13 to 0.32).
+        The token that stops generation has no text, whatever `skip_special_tokens` says (vLLM 0.13 to 0.32).
         """
         parts: list[str] = []
         for token_id in ids[:-1] if stopped and ids and ids[-1] in _STOPS else ids:

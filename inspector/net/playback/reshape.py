@@ -1,7 +1,7 @@
-"""Faults in tokens and payloads: a capture's events to the events that a faulty server would have sent.
+"""Faults in tokens and payloads: turns a capture's events into those that a faulty server would have sent.
 
-What is delivered changes as that server's rules say, token ids stay what the model emitted; so an
-audit of the answer finds what was put in. Raises InspectorError where a capture cannot show a fault.
+The delivered text changes by that server's rules; token IDs stay what the model emitted, so an audit of the
+response finds the fault. Raises InspectorError where a capture cannot show a fault.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ _GAP_S: Final = 0.01
 class _Chunk:
     event: Event
     value: dict[str, Any] | None
-    """The payload; None for what is no JSON object."""
+    """The payload; None if it is not a JSON object."""
     ids: list[int]
 
     @property
@@ -85,7 +85,7 @@ def _check_tokens(chunks: Sequence[_Chunk], spec: EndpointSpec, faults: Faults) 
 
 
 def _change_tokens(chunks: list[_Chunk], faults: Faults) -> None:
-    """Leave a message out, or let the model talk on; the usage follows."""
+    """Omit a `<|message|>`, or add tokens after `<|return|>`, and correct the usage."""
     count = sum(len(chunk.ids) for chunk in chunks)
     if faults.omit_message is not None:
         _omit_message(chunks, faults.omit_message)
@@ -95,23 +95,23 @@ def _change_tokens(chunks: list[_Chunk], faults: Faults) -> None:
 
 
 def with_event_faults(events: Sequence[Event], faults: Faults, endpoint: Endpoint) -> list[Event]:
-    """The same events with those faults that concern one event: an error, malformed JSON, no end."""
-    found = list(events)
-    if faults.malformed is not None and found:
-        place = at_event(faults.malformed, found)
-        found[place] = found[place]._replace(data=found[place].data[: len(found[place].data) // 2])
+    """The events with the faults of single events: an error, malformed JSON, no terminal event."""
+    shaped = list(events)
+    if faults.malformed is not None and shaped:
+        place = at_event(faults.malformed, shaped)
+        shaped[place] = shaped[place]._replace(data=shaped[place].data[: len(shaped[place].data) // 2])
     if faults.error_event is not None:
-        place = at_event(faults.error_event, found)
-        at_s = found[place].at_s if found else 0.0
+        place = at_event(faults.error_event, shaped)
+        at_s = shaped[place].at_s if shaped else 0.0
         message = "EngineCore encountered an issue (a fault that the request selected)."
-        found = [*found[:place], *error_events(message, 500, "InternalServerError", endpoint, at_s)]
+        shaped = [*shaped[:place], *error_events(message, 500, "InternalServerError", endpoint, at_s)]
     if faults.no_done:
-        found = [event for event in found if not terminal_type(event)]
-    return found
+        shaped = [event for event in shaped if not terminal_type(event)]
+    return shaped
 
 
 def at_event(place: int, events: Sequence[object]) -> int:
-    """The event that a fault means, among those there are."""
+    """The index of the event that a fault names, bounded by the number of events."""
     last = max(len(events) - 1, 0)
     return len(events) // 2 if place == MIDDLE else min(place, last)
 
@@ -136,7 +136,9 @@ def _set_ids(chunk: _Chunk, ids: list[int]) -> None:
 
 
 def _omit_message(chunks: Sequence[_Chunk], number: int) -> None:
-    places = [(chunk, at) for chunk in chunks for at, one in enumerate(chunk.ids) if one == Marker.MESSAGE]
+    places = [
+        (chunk, at) for chunk in chunks for at, token_id in enumerate(chunk.ids) if token_id == Marker.MESSAGE
+    ]
     if number >= len(places):
         raise InspectorError(
             f"this capture has {len(places)} <|message|>, counted from 0; there is no number {number}"
@@ -177,7 +179,7 @@ def _after_return(chunks: list[_Chunk], added: Sequence[int]) -> None:
 
 
 def _recount(chunks: Sequence[_Chunk], more: int) -> None:
-    """The server counts the tokens that it sampled."""
+    """Add to the token counts of the usage."""
     for chunk in chunks:
         usage = chunk.value.get("usage") if chunk.value else None
         if isinstance(usage, dict) and chunk.choice is None:
@@ -190,12 +192,12 @@ def _merged(chunks: Sequence[_Chunk], sizes: Iterator[int]) -> list[_Chunk]:
     merged: list[_Chunk] = []
     size = next(sizes)
     waiting: dict[str, list[_Chunk]] = {}
-    """By the index of the choice as JSON: a capture may have anything there."""
+    """By the index of the choice as JSON: in a capture it may be any value."""
 
     def flush(index: str) -> None:
         nonlocal size
         if group := waiting.pop(index, []):
-            merged.append(_one(group))
+            merged.append(_merge_group(group))
             size = next(sizes)
 
     for chunk in chunks:
@@ -214,25 +216,27 @@ def _merged(chunks: Sequence[_Chunk], sizes: Iterator[int]) -> list[_Chunk]:
     return merged
 
 
-def _one(group: Sequence[_Chunk]) -> _Chunk:
-    """Several chunks of one choice as the one that a server sends when the engine yields all at once."""
+def _merge_group(group: Sequence[_Chunk]) -> _Chunk:
+    """Merge chunks of one choice into the one that a server sends if the engine yields all of it at once."""
     last = group[-1]
     choices = [chunk.choice or {} for chunk in group]
-    choice = dict(choices[-1])
+    merged = dict(choices[-1])
     ids = [token_id for chunk in group for token_id in chunk.ids]
-    if "token_ids" in choice:
-        choice["token_ids"] = ids
-    if "delta" in choice:
-        choice["delta"] = _joined([one.get("delta") for one in choices])
-    if "text" in choice:
-        choice["text"] = "".join(one["text"] for one in choices if isinstance(one.get("text"), str))
-    first_prompt = next((one["prompt_token_ids"] for one in choices if one.get("prompt_token_ids")), None)
+    if "token_ids" in merged:
+        merged["token_ids"] = ids
+    if "delta" in merged:
+        merged["delta"] = _joined([choice.get("delta") for choice in choices])
+    if "text" in merged:
+        merged["text"] = "".join(choice["text"] for choice in choices if isinstance(choice.get("text"), str))
+    first_prompt = next(
+        (choice["prompt_token_ids"] for choice in choices if choice.get("prompt_token_ids")), None
+    )
     if first_prompt is not None:
-        choice["prompt_token_ids"] = first_prompt
-    logprobs = [one["logprobs"]["content"] for one in choices if _has_entries(one.get("logprobs"))]
+        merged["prompt_token_ids"] = first_prompt
+    logprobs = [choice["logprobs"]["content"] for choice in choices if _has_entries(choice.get("logprobs"))]
     if logprobs:
-        choice["logprobs"] = {"content": [entry for entries in logprobs for entry in entries]}
-    return _Chunk(last.event, {**(last.value or {}), "choices": [choice]}, ids)
+        merged["logprobs"] = {"content": [entry for entries in logprobs for entry in entries]}
+    return _Chunk(last.event, {**(last.value or {}), "choices": [merged]}, ids)
 
 
 def _has_entries(logprobs: object) -> bool:
@@ -259,7 +263,7 @@ def _joined(deltas: Sequence[object]) -> dict[str, Any]:
 def _join_call(calls: list[dict[str, Any]], call: object) -> None:
     if not isinstance(call, dict):
         return
-    same = next((one for one in calls if one.get("index") == call.get("index")), None)
+    same = next((earlier for earlier in calls if earlier.get("index") == call.get("index")), None)
     into, more = (same or {}).get("function"), call.get("function")
     if same is None or not isinstance(into, dict) or not isinstance(more, dict):
         calls.append({**call, "function": dict(more)} if isinstance(more, dict) else call)

@@ -1,6 +1,6 @@
-"""Faults in Responses streams. They carry no token IDs, so deltas stand for tokens: one each, as recorded.
+"""Faults in Responses streams. They have no token IDs, so each delta counts as one token.
 
-The final object stays whole, as vLLM's does: it is built from the parser's messages, not from deltas.
+The final object stays complete, as in vLLM, which builds it from the parser's messages and not from deltas.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,14 +24,14 @@ def reshape_responses(events: Sequence[Event], faults: Faults) -> list[Event]:
             "a Responses stream has no token IDs, so tokens cannot be removed or added; use "
             "/v1/chat/completions or /v1/completions for this fault"
         )
-    found = [(event, payload(event)) for event in events]
+    pairs = [(event, payload(event)) for event in events]
     if faults.merges:
-        found = _merged(found, faults.sizes(), last_only=faults.last_token_only)
+        pairs = _merged(pairs, faults.sizes(), last_only=faults.last_token_only)
     if faults.split_utf8:
-        _split_utf8(found)
+        _split_utf8(pairs)
     number = 0
     numbered: list[Event] = []
-    for event, value in found:
+    for event, value in pairs:
         if value is not None and "sequence_number" in value:
             value["sequence_number"] = number
             number += 1
@@ -51,7 +51,7 @@ def _merged(
         if group:
             size = next(sizes)
             event, value = group[-1]
-            texts = [str(one["delta"]) for _, one in group]
+            texts = [str(delta["delta"]) for _, delta in group]
             merged.append((event, {**value, "delta": texts[-1] if last_only else "".join(texts)}))
             group.clear()
 

@@ -1,7 +1,7 @@
-"""The playback's HTTP: the endpoints of an OpenAI-compatible server, answering with captures.
+"""The endpoints of an OpenAI-compatible server that responds with captures.
 
-Mounted beside the dashboard under `/playback`, or at the root by `python -m inspector play`. Checks no
-key, keeps no request, opens nothing that a request names.
+Mounted beside the dashboard under `/playback`, or at the root by `python -m inspector play`. It checks no
+key, stores no request, and opens no file that a request names.
 """
 
 import json
@@ -21,10 +21,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from inspector.capture.capture import Capture, Endpoint, EventKind
 from inspector.capture.errors import InspectorError
-from inspector.net.playback.answer import Answer, answer
 from inspector.net.playback.faults import Faults, parse_faults
+from inspector.net.playback.pacing import Clock, PlayedResponse, Sleep, paced
 from inspector.net.playback.selection import ANY, UnknownModel, choose, fits
-from inspector.net.playback.sending import Clock, PlayedResponse, Sleep, pieces
+from inspector.net.playback.served_response import ServedResponse, served_response
 from inspector.protocol.engines.replays import replayed_from
 from inspector.protocol.wire.endpoints import ASKED
 from inspector.protocol.wire.event_json import dumps
@@ -38,55 +38,55 @@ _HTML: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """How answers are played unless a request says otherwise."""
+class PlaybackSettings:
+    """How captures are played; a request may override each setting."""
 
     capture: str | None = None
-    """Name of the capture; None goes round."""
+    """Name of the capture; None selects them round-robin."""
     speed: float = 1.0
     """Recorded times are divided by it; inf sends everything at once."""
     tokens_per_s: float | None = None
-    """A pace that takes the place of the recorded times."""
+    """A constant pace instead of the recorded times."""
     faults: Faults = field(default_factory=Faults)
 
-    def changed(self, wanted: Mapping[str, str]) -> "Settings":
-        """These settings with those that are named in `wanted`, as headers, query and control name them.
+    def changed(self, changes: Mapping[str, str]) -> "PlaybackSettings":
+        """These settings with `changes`, named as in headers, query and control.
 
-        Raises InspectorError for a value that cannot be.
+        Raises InspectorError for an invalid value.
         """
-        found = self
-        if (text := wanted.get("capture")) is not None:
+        settings = self
+        if (text := changes.get("capture")) is not None:
             if not text.isprintable():
                 raise InspectorError(
                     f"invalid capture name {text[:40]!a}: it has characters that no name has"
                 )
-            found = replace(found, capture=text or None)
-        if (text := wanted.get("speed")) is not None:
-            found = replace(found, speed=_positive("speed", text))
-        if (text := wanted.get("tokens_per_s")) is not None:
+            settings = replace(settings, capture=text or None)
+        if (text := changes.get("speed")) is not None:
+            settings = replace(settings, speed=_positive("speed", text))
+        if (text := changes.get("tokens_per_s")) is not None:
             pace = _positive("tokens_per_s", text) if text else inf
-            found = replace(found, tokens_per_s=pace if isfinite(pace) else None)
-        if (text := wanted.get("faults")) is not None:
-            # A request adds to what the control put in; `none` takes all of it away.
-            faults = Faults() if text.strip() in {"", "none"} else parse_faults(text, onto=found.faults)
-            found = replace(found, faults=faults)
-        return found
+            settings = replace(settings, tokens_per_s=pace if isfinite(pace) else None)
+        if (text := changes.get("faults")) is not None:
+            # A request adds to the faults set by the control; `none` removes all of them.
+            faults = Faults() if text.strip() in {"", "none"} else parse_faults(text, onto=settings.faults)
+            settings = replace(settings, faults=faults)
+        return settings
 
 
 def playback_routes(
     captures: Callable[[], Mapping[str, Capture]],
     *,
     prefix: str = "/playback",
-    settings: Settings | None = None,
+    settings: PlaybackSettings | None = None,
     clock: Clock = time.monotonic,
     sleep: Sleep = asyncio_sleep,
 ) -> list[BaseRoute]:
-    """Routes of the built-in server; `captures` is asked at each request, so the shelf may change.
+    """Routes of the built-in server; `captures` is called for each request, so its result may change.
 
     `prefix` empty serves at the root. `GET`, `PUT` and `DELETE` of `/control` read, set and reset the
     settings for all requests that follow.
     """
-    player = _Player(captures, settings or Settings(), clock, sleep)
+    player = _Player(captures, settings or PlaybackSettings(), clock, sleep)
     routes: list[BaseRoute] = [
         Route(spec.full_path, partial(player.play, spec.endpoint), methods=["POST"]) for spec in ASKED
     ]
@@ -102,7 +102,11 @@ def playback_routes(
 
 class _Player:
     def __init__(
-        self, captures: Callable[[], Mapping[str, Capture]], settings: Settings, clock: Clock, sleep: Sleep
+        self,
+        captures: Callable[[], Mapping[str, Capture]],
+        settings: PlaybackSettings,
+        clock: Clock,
+        sleep: Sleep,
     ) -> None:
         self._captures = captures
         self._first_settings = self._settings = settings
@@ -114,7 +118,7 @@ class _Player:
         """Answer one request for text."""
         try:
             body = await _json_body(request)
-            settings = self._settings.changed(_wanted(request))
+            settings = self._settings.changed(_request_settings(request))
             faults = settings.faults
             if faults.http is not None:
                 message = "A fault that the request selected."
@@ -124,8 +128,8 @@ class _Player:
                 page = _HTML.format(status=faults.html, words=words)
                 return Response(page, faults.html, media_type="text/html")
             name, capture = self._choose(endpoint, body, settings)
-            made = answer(capture, endpoint, body, faults)
-            played = pieces(made, faults, speed=settings.speed, tokens_per_s=settings.tokens_per_s)
+            made = served_response(capture, endpoint, body, faults)
+            played = paced(made, faults, speed=settings.speed, tokens_per_s=settings.tokens_per_s)
         except UnknownModel as error:
             return _error(404, str(error), "NotFoundError", param="model")
         except InspectorError as error:
@@ -134,13 +138,15 @@ class _Player:
             return Response(status_code=400)
         headers = [(b"content-type", _media_type(made)), (b"x-playback-capture", quote(name).encode())]
         if not made.streams and not played.cut:
-            length = sum(len(piece.body) for piece in played.pieces)
+            length = sum(len(chunk.body) for chunk in played.chunks)
             headers.append((b"content-length", str(length).encode()))
         return PlayedResponse(
             played, status=made.status, headers=headers, clock=self._clock, sleep=self._sleep
         )
 
-    def _choose(self, endpoint: Endpoint, body: Mapping[str, Any], settings: Settings) -> tuple[str, Capture]:
+    def _choose(
+        self, endpoint: Endpoint, body: Mapping[str, Any], settings: PlaybackSettings
+    ) -> tuple[str, Capture]:
         captures = self._captures()
         model = body.get("model")
         turn = self._turns.get(endpoint, 0)
@@ -169,25 +175,25 @@ class _Player:
                 "max_model_len": 131072,
                 "endpoints": _endpoints(captures, name),
             }
-            for name in [*captures, *sorted(one for one in recorded if one), ANY]
+            for name in [*captures, *sorted(model for model in recorded if model), ANY]
         ]
         return _json({"object": "list", "data": cards})
 
     async def health(self, _: Request) -> Response:
-        """Say that the server is there, as vLLM does: an empty 200."""
+        """An empty 200, as from vLLM."""
         return Response()
 
     async def version(self, request: Request) -> Response:
-        """The vLLM version of the capture that is chosen, or of all when they agree."""
+        """The vLLM version of the selected capture, or of all if they have the same."""
         captures = self._captures()
         try:
-            name = self._settings.changed(_wanted(request)).capture
+            name = self._settings.changed(_request_settings(request)).capture
         except InspectorError as error:
             return _error(400, str(error), "BadRequestError")
-        asked = [captures[name]] if name is not None and name in captures else list(captures.values())
-        versions = {capture.header.server_version for capture in asked}
-        known = versions.pop() if len(versions) == 1 else None
-        return _json({"version": known or "playback"})
+        chosen = [captures[name]] if name is not None and name in captures else list(captures.values())
+        versions = {capture.header.server_version for capture in chosen}
+        version = versions.pop() if len(versions) == 1 else None
+        return _json({"version": version or "playback"})
 
     async def control(self, request: Request) -> Response:
         """Read, set or reset the settings."""
@@ -198,8 +204,8 @@ class _Player:
                 # A web page from another site cannot send this type without a CORS preflight.
                 if request.headers.get("content-type", "").split(";")[0].strip() != "application/json":
                     raise InspectorError("settings must be sent as application/json")
-                wanted = await _json_body(request)
-                self._settings = self._settings.changed(_controlled(wanted))
+                changes = await _json_body(request)
+                self._settings = self._settings.changed(_controlled(changes))
         except InspectorError as error:
             return _error(400, str(error), "BadRequestError")
         now = self._settings
@@ -217,26 +223,26 @@ class _Player:
         )
 
 
-def _wanted(request: Request) -> dict[str, str]:
+def _request_settings(request: Request) -> dict[str, str]:
     """Settings from headers (`X-Playback-Speed`) and query (`speed`); the query takes precedence."""
-    wanted = {}
+    changes = {}
     for key in _SETTINGS:
         header = request.headers.get(f"x-playback-{key.replace('_', '-')}")
         text = request.query_params.get(key, header)
         if text is not None:
-            wanted[key] = text
-    return wanted
+            changes[key] = text
+    return changes
 
 
-def _controlled(wanted: Mapping[str, Any]) -> dict[str, str]:
+def _controlled(changes: Mapping[str, Any]) -> dict[str, str]:
     """Settings from a body for `/control`, as text; null is the default."""
-    if unknown := [key for key in wanted if key not in _SETTINGS]:
+    if unknown := [key for key in changes if key not in _SETTINGS]:
         raise InspectorError(f"unknown setting {unknown[0][:40]!r}; available: {', '.join(_SETTINGS)}")
-    if isinstance(wanted.get("faults"), dict | list):
+    if isinstance(changes.get("faults"), dict | list):
         raise InspectorError("faults must be a string, for example merge=3,last-token-only")
     return {
         key: str(value) if value is not None else "1" if key == "speed" else ""
-        for key, value in wanted.items()
+        for key, value in changes.items()
     }
 
 
@@ -257,29 +263,31 @@ async def _json_body(request: Request) -> dict[str, Any]:
         if len(body) > _BODY_LIMIT_BYTES:
             raise InspectorError(f"the request is longer than {_BODY_LIMIT_BYTES:,} bytes")
     try:
-        found = json.loads(bytes(body))
+        body = json.loads(bytes(body))
     except (ValueError, RecursionError) as error:
         raise InspectorError(f"the request body is not valid JSON ({str(error)[:120]})") from error
-    if not isinstance(found, dict):
+    if not isinstance(body, dict):
         raise InspectorError("the request body is not a JSON object")
-    return found
+    return body
 
 
 def _endpoints(captures: Mapping[str, Capture], name: str) -> list[str]:
-    mine = [captures[name]] if name in captures else list(captures.values())
+    candidates = [captures[name]] if name in captures else list(captures.values())
     return [
         spec.full_path
         for spec in ASKED
-        if any(fits(one, spec.endpoint, streamed=whole) for one in mine for whole in (True, False))
+        if any(
+            fits(capture, spec.endpoint, streamed=whole) for capture in candidates for whole in (True, False)
+        )
     ]
 
 
 def _owner(captures: Mapping[str, Capture], name: str) -> str:
-    """That this is a replay, and whose response it was: a client sees the front end that it came from."""
+    """`owned_by` of a replay: it names the front end that the capture came from."""
     return replayed_from(captures[name].header.owned_by if name in captures else None)
 
 
-def _media_type(made: Answer) -> bytes:
+def _media_type(made: ServedResponse) -> bytes:
     if made.streams:
         return b"text/event-stream; charset=utf-8"
     body = "".join(event.data[:64] for event in made.events if event.kind is EventKind.BODY).lstrip()
@@ -293,7 +301,7 @@ def _error(status: int, message: str, kind: str, *, param: str | None = None) ->
 
 
 def _json(value: object, status: int = 200) -> Response:
-    """A value as JSON; half a character, which UTF-8 does not have, as the escape that it was read from."""
+    """A value as JSON; a lone surrogate, which UTF-8 cannot encode, as its escape."""
     return Response(dumps(value).encode("utf-8", "backslashreplace"), status, media_type="application/json")
 
 

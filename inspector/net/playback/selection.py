@@ -1,6 +1,6 @@
-"""Which capture answers a request: the one it names, else the next that fits, in turn.
+"""Selects the capture for a request: the one it names, else the next that fits, round-robin.
 
-A name comes by header or query, or as the model; the model may also be the one that was recorded.
+The name is in a header, the query or the model; the model may also be the recorded one.
 """
 
 from collections.abc import Mapping
@@ -14,11 +14,11 @@ ANY: Final = "playback"
 
 
 class UnknownModel(InspectorError):
-    """The model that a request names is neither a capture's name nor one that a capture was made with."""
+    """The requested model is neither the name of a capture nor a recorded model."""
 
 
 def fits(capture: Capture, endpoint: Endpoint, *, streamed: bool) -> bool:
-    """True when a capture can answer at an endpoint: recorded there, or a chat whose IDs completions show."""
+    """True if a capture can be served at an endpoint: recorded there, or chat token IDs at completions."""
     whole = any(event.kind is EventKind.BODY for event in capture.events)
     if whole and streamed and (capture.header.status or 200) < 400:
         return False
@@ -46,27 +46,27 @@ def choose(
 
     Raises InspectorError if none fits, UnknownModel if the model is the reason.
     """
-    wanted = name or (model if model in captures else None)
-    if wanted is not None:
-        if wanted not in captures:
-            raise InspectorError(f"no capture {wanted[:80]!r}; /v1/models lists the captures")
-        if not fits(captures[wanted], endpoint, streamed=streamed):
-            recorded = captures[wanted].header.endpoint.value
+    chosen = name or (model if model in captures else None)
+    if chosen is not None:
+        if chosen not in captures:
+            raise InspectorError(f"no capture {chosen[:80]!r}; /v1/models lists the captures")
+        if not fits(captures[chosen], endpoint, streamed=streamed):
+            recorded = captures[chosen].header.endpoint.value
             raise InspectorError(
-                f"the capture {wanted[:80]!r} ({recorded}) cannot be served on {endpoint.value}"
+                f"the capture {chosen[:80]!r} ({recorded}) cannot be served on {endpoint.value}"
                 f"{' with stream' if streamed else ''}; use its own endpoint, or another capture"
             )
-        return wanted
-    known = {capture.header.model for capture in captures.values()} | {ANY, None}
-    if model not in known:
+        return chosen
+    models = {capture.header.model for capture in captures.values()} | {ANY, None}
+    if model not in models:
         raise UnknownModel(f"The model `{(model or '')[:80]}` does not exist.")
     able = [
-        one
-        for one, capture in captures.items()
+        capture_name
+        for capture_name, capture in captures.items()
         if model in {ANY, None, capture.header.model} and fits(capture, endpoint, streamed=streamed)
     ]
     # Only successful responses are served round-robin; recorded failures are served by name.
-    good = [one for one in able if _ended_well(captures[one])]
+    good = [capture_name for capture_name in able if _ended_well(captures[capture_name])]
     if not (able := good or able):
         raise InspectorError(f"no capture can be served on {endpoint.value}; /v1/models lists the captures")
     return able[turn % len(able)]

@@ -1,5 +1,5 @@
-"""The registry of live runs: each request in one background event loop, each event first to its file.
+"""Live runs: requests in one background event loop, whose events are written to a file before they are shown.
 
-`event_log` keeps the events of a growing run small, `run` is one run as its readers see it, `registry` is
-the only place of the program that starts a thread or an event loop.
+`event_log` keeps the events of a growing run small, `run` is one run, `registry` has all of them and is the
+only module that starts a thread or an event loop.
 """

@@ -1,7 +1,7 @@
-"""The events of a growing run, packed: about 30 bytes for an event of one token instead of 450.
+"""The events of a growing run, compressed: about 30 bytes for an event of one token instead of 450.
 
-Events of one stream are nearly alike, so blocks of them compress well. Append-only; safe to read in
-one thread while another appends.
+Events of one stream are much alike, so blocks of them compress well. Append-only; one thread may read while
+another appends.
 """
 
 import json
@@ -32,7 +32,7 @@ class PackedEvents(MutableSequence[Event]):
         return len(self._times)
 
     def extend(self, values: Iterable[Event]) -> None:
-        """Append some events."""
+        """Append events."""
         with self._lock:
             for event in values:
                 self._open.append(event)
@@ -65,9 +65,9 @@ class PackedEvents(MutableSequence[Event]):
 
     def __iter__(self) -> Iterator[Event]:
         block = 0
-        while found := self._block(block):
-            yield from found
-            if len(found) < BLOCK:
+        while events := self._block(block):
+            yield from events
+            if len(events) < BLOCK:
                 return
             block += 1
 
@@ -89,7 +89,7 @@ class PackedEvents(MutableSequence[Event]):
             return events
 
     def insert(self, index: int, value: Event) -> NoReturn:  # noqa: ARG002 -- the sequence's own signature
-        """Refuse: what came cannot change."""
+        """Raises TypeError: events are only appended."""
         raise TypeError("events of a run are only appended")
 
     def __setitem__(self, index: Any, value: Any) -> NoReturn:

@@ -1,7 +1,7 @@
 """`/inspector/net/runs/<id>/feed?from=N`: a run's growth as server-sent events that a browser can resume.
 
-Events: `grow` (columns for the strip; its id is the number of cells then sent, so `Last-Event-ID` says
-where to go on), and one `end`. Serves same-origin pages only: no other site may read it.
+Events: `grow` (columns for the strip; its ID is the number of cells sent so far, so `Last-Event-ID` says
+where to resume), and one `end`. Serves same-origin pages only.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from inspector.analysis.audit.rejection_findings import is_rejection
 from inspector.inspection.inspection import Examined
 from inspector.issues import situation_among
 from inspector.net.runs.registry import Registry
-from inspector.net.runs.run import Look, Pace, Run, RunState
+from inspector.net.runs.run import LiveRun, Look, Pace, RunState
 from inspector.views.encoding import json_bytes
 from inspector.views.growth import Growth, stream_position, unchanged
 from inspector.views.payload import CellSpan, Increment, PaceRow
@@ -28,16 +28,16 @@ from inspector.views.strip_findings import strip_finding
 from inspector.views.strip_unsent import rejected_span
 
 BATCH_S: Final = 0.025
-"""Tokens that arrive within this time travel together."""
+"""Tokens that arrive within this time are sent together."""
 
 QUIET_S: Final = 15.0
-"""A comment is sent after so long a silence, so that nothing between drops the connection."""
+"""After this silence a comment is sent, so that no proxy drops the connection."""
 
 _PACE_EACH_S: Final = 0.1
 
 
 def runs_routes(registry: Registry, base: str = "") -> list[BaseRoute]:
-    """Routes to mount beside the dashboard, below the path `base` where it names one."""
+    """Routes to mount beside the dashboard, below the path `base`."""
 
     async def feed(request: Request) -> Response:
         if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
@@ -56,7 +56,7 @@ def runs_routes(registry: Registry, base: str = "") -> list[BaseRoute]:
 class _Feed:
     """One browser tab's view of one run."""
 
-    def __init__(self, registry: Registry, run: Run, start: int) -> None:
+    def __init__(self, registry: Registry, run: LiveRun, start: int) -> None:
         self._registry = registry
         self._run = run
         self._growth = Growth(start)
@@ -79,7 +79,7 @@ class _Feed:
                     if grown["more"]:
                         continue
                 if run.look is not None and run.look is not self._look:
-                    yield self._message("grow", self._looked(run.look))
+                    yield self._message("grow", self._audited(run.look))
                 if ended and self._look is not None and self._look.final:
                     yield self._message("end", self._ended())
                     return
@@ -110,35 +110,36 @@ class _Feed:
             self._paced_at = time.monotonic()
         return columns
 
-    def _looked(self, look: Look) -> Increment:
-        """What an audit found, in columns that add no cell."""
+    def _audited(self, look: Look) -> Increment:
+        """The result of an audit, in columns that add no cell."""
         self._look = look
         columns = unchanged(self._growth.count, self._growth.unit)
         runs = [] if look.lane is None else look.lane["runs"]
         if look.lane is not None and self._growth.unit == "token":
-            shown = [run for run in runs if run[1] <= self._growth.count]
-            pairs = zip(self._lane, shown, strict=False)
+            visible = [run for run in runs if run[1] <= self._growth.count]
+            pairs = zip(self._lane, visible, strict=False)
             kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-            columns["ribbons"] = [{"label": look.lane["label"], "from": kept, "runs": shown[kept:]}]
-            self._lane = shown
-        situation = situation_among(look.seen.findings, look.seen.reading)
+            columns["ribbons"] = [{"label": look.lane["label"], "from": kept, "runs": visible[kept:]}]
+            self._lane = visible
+        situation = situation_among(look.examined.findings, look.examined.reading)
         columns["findings"] = [
-            strip_finding(one, situation, self._span(one, look.seen)) for one in look.seen.findings
+            strip_finding(finding, situation, self._span(finding, look.examined))
+            for finding in look.examined.findings
         ]
         columns["verdict"] = {
-            "level": str(look.seen.verdict.level),
-            "sentence": look.seen.verdict.sentence,
-            "why": look.seen.verdict.why,
-            "known": look.seen.verdict.known,
+            "level": str(look.examined.verdict.level),
+            "sentence": look.examined.verdict.sentence,
+            "why": look.examined.verdict.why,
+            "known": look.examined.verdict.known,
         }
         columns["audited"] = look.tokens
         return columns
 
-    def _span(self, finding: Finding, seen: Examined) -> CellSpan:
-        """The cells of a rejection; the other findings are placed by their tokens."""
-        if seen.stopped is None or not is_rejection(finding):
+    def _span(self, finding: Finding, examined: Examined) -> CellSpan:
+        """The cells of a rejection; other findings are placed by their tokens."""
+        if examined.stopped is None or not is_rejection(finding):
             return {}
-        return rejected_span(seen.stopped, self._growth.sent)
+        return rejected_span(examined.stopped, self._growth.sent)
 
     def _ended(self) -> dict[str, Any]:
         run = self._run

@@ -1,4 +1,4 @@
-"""The models that servers list, asked in threads, so that a page never waits for a slow server."""
+"""The models that servers list, requested in threads, so that a page never waits for a slow server."""
 
 import time
 from collections.abc import Callable, Hashable
@@ -8,7 +8,7 @@ from typing import Final
 
 from inspector.capture.capture import Endpoint
 from inspector.net.client.address import Server
-from inspector.net.client.plain import list_models
+from inspector.net.client.server_info import list_models
 
 _KEPT_FOR_S: Final = 20.0
 _FAILURE_KEPT_FOR_S: Final = 5.0
@@ -26,7 +26,7 @@ class ModelLists:
         self._ask = ask
         self._clock = clock
         self._lock = Lock()
-        self._asked: dict[Hashable, tuple[float, Future[list[str]]]] = {}
+        self._requests: dict[Hashable, tuple[float, Future[list[str]]]] = {}
 
     def of(
         self, server: Server, endpoint: Endpoint | None = None, *, wait_s: float = 0.0
@@ -42,14 +42,14 @@ class ModelLists:
         headers = tuple(sorted(server.headers.items()))
         key = (server.v1, server.api_key, headers, server.verify, endpoint)
         with self._lock:
-            known = self._asked.get(key)
-            if known is not None and self._holds(*known):
-                return known[1]
+            cached = self._requests.get(key)
+            if cached is not None and self._holds(*cached):
+                return cached[1]
             future: Future[list[str]] = Future()
-            self._asked.pop(key, None)
-            self._asked[key] = (self._clock(), future)
-            while len(self._asked) > _KEPT_AT_MOST:
-                del self._asked[next(iter(self._asked))]
+            self._requests.pop(key, None)
+            self._requests[key] = (self._clock(), future)
+            while len(self._requests) > _KEPT_AT_MOST:
+                del self._requests[next(iter(self._requests))]
         Thread(
             target=self._fill, args=(future, server, endpoint), name="inspector-models", daemon=True
         ).start()
@@ -63,8 +63,8 @@ class ModelLists:
 
     def _fill(self, future: Future[list[str]], server: Server, endpoint: Endpoint | None) -> None:
         try:
-            found = self._ask(server, endpoint)
+            models = self._ask(server, endpoint)
         except Exception as error:  # handed to the one who asks for the result
             future.set_exception(error)
         else:
-            future.set_result(found)
+            future.set_result(models)

@@ -1,7 +1,7 @@
-"""All runs of this process: started here or recorded by the tap, the newest first.
+"""All runs of this process, started here or recorded by the tap.
 
-One daemon thread carries the event loop of all requests, one more the audits of runs that somebody
-watches. Both start with the first use.
+One daemon thread has the event loop of all requests, another audits the runs that are watched. Both start at
+the first use.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ from inspector.capture.capture import End, Endpoint, Event, Header
 from inspector.capture.errors import ConnectionFailed, InspectorError
 from inspector.capture.redaction import redact
 from inspector.net.client.address import Server
-from inspector.net.client.outcome import Outcome, OutcomeKind
-from inspector.net.client.plain import open_client, version_and_owner
+from inspector.net.client.outcome import OutcomeKind, RequestOutcome
 from inspector.net.client.request import LiveRequest, body
-from inspector.net.runs.run import Look, Run, RunState
+from inspector.net.client.server_info import open_client, version_and_owner
+from inspector.net.runs.run import LiveRun, Look, RunState
 from inspector.net.runs.trial import AT_ONCE, Trial, checked_runs
 from inspector.protocol.wire.endpoints import spec_of
 
@@ -39,10 +39,10 @@ TOKENS_KEPT: Final = 500_000
 """Tokens of ended runs in memory; the oldest runs beyond it are forgotten."""
 
 TRIALS_KEPT: Final = 4
-"""Trials that can be asked for by id, with all their runs; the oldest gives way."""
+"""Trials kept with all their runs; the oldest is forgotten."""
 
 _AUDIT_SHARE: Final = 10
-"""An audit is done again after this many times what it cost."""
+"""An audit is repeated after this many times its duration."""
 _AUDIT_EACH_S: Final = 0.5
 _VERSION_FOR_S: Final = 60.0
 
@@ -56,7 +56,7 @@ class Registry:
     def __init__(self, folder: Path | None, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.folder = folder
         self._clock = clock
-        self._runs: dict[str, Run] = {}
+        self._runs: dict[str, LiveRun] = {}
         self._lock = Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._audits: ThreadPoolExecutor | None = None
@@ -66,26 +66,26 @@ class Registry:
 
     # --- starting and finding ---
 
-    def start(self, server: Server, request: LiveRequest, *, path: Path | None = None) -> Run:
-        """Send a request; the run is there at once. `path` takes the place of a file in `folder`."""
+    def start(self, server: Server, request: LiveRequest, *, path: Path | None = None) -> LiveRun:
+        """Send a request and return its run at once. `path` replaces a file in `folder`."""
         run = self._new(_expected_header(request), path=path, address=server.v1)
         self._send(run, server, request)
         return run
 
     def start_both(
         self, server: Server, request: LiveRequest, *, paths: tuple[Path | None, Path | None] = (None, None)
-    ) -> tuple[Run, Run]:
-        """Send a request, and the same prompt to completions, which no server parses: ground truth.
+    ) -> tuple[LiveRun, LiveRun]:
+        """Send a request, and the same prompt to completions as its ground truth; both runs.
 
         Both get temperature 0 and one seed unless the request names its own.
         """
         if spec_of(request.endpoint).raw:
             raise InspectorError("completions already are the ground truth; choose chat or Responses")
-        asked = _same_sampling(request)
-        truth = self.start(server, _truth(asked), path=paths[1])
-        run = self._new(_expected_header(asked), path=paths[0], address=server.v1)
+        request = _same_sampling(request)
+        truth = self.start(server, _truth(request), path=paths[1])
+        run = self._new(_expected_header(request), path=paths[0], address=server.v1)
         run.pair, truth.pair = truth.id, run.id
-        self._send(run, server, asked)
+        self._send(run, server, request)
         return run, truth
 
     def start_trial(
@@ -95,22 +95,22 @@ class Registry:
         *,
         runs: int = 1,
     ) -> Trial:
-        """Send a request to each of two servers, `runs` times; a few at once, the others wait for them.
+        """Send a request to each of two servers, `runs` times, at most `AT_ONCE` at the same time.
 
-        All get temperature 0 and one seed unless a request names its own. Raises InspectorError for a
-        number of runs that cannot be.
+        All get temperature 0 and one seed unless a request names its own. Raises InspectorError for an
+        invalid number of runs.
         """
         count = checked_runs(runs)
         sides = []
-        for server, request in (left, right):
-            asked, gate = _same_sampling(request), asyncio.Semaphore(AT_ONCE)
-            header = _expected_header(asked)
-            mine = tuple(self._new(header, path=None, address=server.v1) for _ in range(count))
-            sides.append((server, asked, gate, mine))
-        # Pairs leave together, so that both sides are asked under the same load of this machine.
+        for server, original in (left, right):
+            request, gate = _same_sampling(original), asyncio.Semaphore(AT_ONCE)
+            header = _expected_header(request)
+            side_runs = tuple(self._new(header, path=None, address=server.v1) for _ in range(count))
+            sides.append((server, request, gate, side_runs))
+        # Pairs are sent together, so that both servers meet the same load of this machine.
         for place in range(count):
-            for server, asked, gate, mine in sides:
-                self._send(mine[place], server, asked, gate)
+            for server, request, gate, side_runs in sides:
+                self._send(side_runs[place], server, request, gate)
         trial = Trial(id=sides[0][3][0].id, left=sides[0][3], right=sides[1][3])
         with self._lock:
             self._trials[trial.id] = trial
@@ -119,59 +119,63 @@ class Registry:
         return trial
 
     def trial(self, name: str) -> Trial | None:
-        """The trial of that id; None when it is not known (any more)."""
+        """The trial with this ID; None if there is none, or it was forgotten."""
         with self._lock:
             return self._trials.get(name)
 
-    def runs(self) -> list[Run]:
+    def runs(self) -> list[LiveRun]:
         """All runs, the newest first."""
         with self._lock:
             return list(reversed(self._runs.values()))
 
-    def get(self, name: str) -> Run | None:
-        """The run of that id; None when it is not known (any more)."""
+    def get(self, name: str) -> LiveRun | None:
+        """The run with this ID; None if there is none, or it was forgotten."""
         with self._lock:
             return self._runs.get(name)
 
-    def forget(self, run: Run) -> None:
-        """Take a run that has ended from the list; its file stays."""
+    def forget(self, run: LiveRun) -> None:
+        """Remove a run that has ended; its file stays."""
         with self._lock:
             if run.state is RunState.ENDED:
                 self._runs.pop(run.id, None)
                 self._auditing.pop(run.id, None)
 
-    def wait(self, run: Run, timeout_s: float | None = None) -> bool:
-        """Block until a run has ended; False when the time was over before."""
+    def wait(self, run: LiveRun, timeout_s: float | None = None) -> bool:
+        """Block until a run has ended; False on a timeout."""
         return run.ended.wait(timeout_s)
 
-    # --- the sink that the tap writes to ---
+    # --- as the sink of the tap ---
 
     def opened(self, header: Header) -> str:
-        """A stream of somebody else's client begins."""
+        """A response to another client begins; its run's ID."""
         run = self._new(header, path=None, own=False)
         run.opened(header)
         return run.id
 
     def event(self, run: str, event: Event) -> None:
-        """It brought an event."""
-        if (found := self.get(run)) is not None:
-            found.event(event)
+        """An event of it arrived."""
+        if (live_run := self.get(run)) is not None:
+            live_run.event(event)
 
     def ended(self, run: str, end: End) -> None:
         """It ended."""
-        if (found := self.get(run)) is not None:
-            found.closed(end)
-            found.finish(Outcome(kind=OutcomeKind.BROKEN_OFF, failure=end.detail) if end.cut else Outcome())
+        if (live_run := self.get(run)) is not None:
+            live_run.closed(end)
+            live_run.finish(
+                RequestOutcome(kind=OutcomeKind.BROKEN_OFF, failure=end.detail)
+                if end.cut
+                else RequestOutcome()
+            )
             self._trim()
 
     def path_of(self, run: str) -> Path | None:
-        """The complete file of a run; None where there is none."""
-        found = self.get(run)
-        return None if found is None or found.trouble else found.path
+        """The complete file of a run; None if there is none."""
+        live_run = self.get(run)
+        return None if live_run is None or live_run.trouble else live_run.path
 
     # --- audits ---
 
-    def audit_soon(self, run: Run) -> None:
+    def audit_soon(self, run: LiveRun) -> None:
         """Audit a run in the background if its last audit is old enough; at once when it has ended."""
         look, now = run.look, self._clock()
         if look is not None and look.final:
@@ -188,7 +192,7 @@ class Registry:
             self._audits = self._audits or ThreadPoolExecutor(1, thread_name_prefix="inspector-audit")
             self._audits.submit(self._audit, run)
 
-    def _audit(self, run: Run) -> Look:
+    def _audit(self, run: LiveRun) -> Look:
         try:
             return run.audit()
         finally:
@@ -197,60 +201,60 @@ class Registry:
 
     # --- inside ---
 
-    def _new(self, header: Header, *, path: Path | None, address: str = "", own: bool = True) -> Run:
+    def _new(self, header: Header, *, path: Path | None, address: str = "", own: bool = True) -> LiveRun:
         moment = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
         name = f"{moment}-{header.endpoint}-{secrets.token_hex(3)}"
         if path is None and self.folder is not None:
             path = self.folder / f"{name}.jsonl"
-        run = Run(name, header, path=path, address=address)
+        run = LiveRun(name, header, path=path, address=address)
         run.own = own
         with self._lock:
             self._runs[name] = run
         return run
 
     def _send(
-        self, run: Run, server: Server, request: LiveRequest, gate: asyncio.Semaphore | None = None
+        self, run: LiveRun, server: Server, request: LiveRequest, gate: asyncio.Semaphore | None = None
     ) -> None:
         future = self.submit(self._drive(run, server, request, gate))
         run.stop = lambda: _cancel(future)
         run.again = lambda: self.start(server, request)
 
     async def _drive(
-        self, run: Run, server: Server, request: LiveRequest, gate: asyncio.Semaphore | None
+        self, run: LiveRun, server: Server, request: LiveRequest, gate: asyncio.Semaphore | None
     ) -> None:
-        from inspector.net.client.asking import ask  # noqa: PLC0415 -- loads the openai client, which takes long
+        from inspector.net.client.exchange import ask  # noqa: PLC0415 -- loads the openai client, which takes long
 
-        outcome = Outcome(kind=OutcomeKind.STOPPED_BY_USER, failure="stopped by you")
+        outcome = RequestOutcome(kind=OutcomeKind.STOPPED_BY_USER, failure="stopped by you")
         try:
             async with gate or nullcontext():
-                version, owner = await self._told(server, request.model)
-                outcome = await ask(server, request, _Into(run), server_version=version, owned_by=owner)
+                version, owner = await self._version_and_owner(server, request.model)
+                outcome = await ask(server, request, _RunSink(run), server_version=version, owned_by=owner)
         except InspectorError as error:
-            outcome = Outcome.raised(error)
-        except Exception as error:  # a mistake of ours is not told as the user's stop
+            outcome = RequestOutcome.raised(error)
+        except Exception as error:  # a bug of ours must not look like a stop by the user
             sentence = f"the program failed ({type(error).__name__}: {error}); please report it"
-            outcome = Outcome(kind=OutcomeKind.FAILED, failure=sentence)
+            outcome = RequestOutcome(kind=OutcomeKind.FAILED, failure=sentence)
         finally:
             run.finish(outcome)
             self._trim()
 
-    async def _told(self, server: Server, model: str) -> tuple[str | None, str | None]:
-        """Version and model's owner by the server's word, asked once a minute; silence is no failure."""
+    async def _version_and_owner(self, server: Server, model: str) -> tuple[str | None, str | None]:
+        """Version and model owner that the server reports, cached for a minute; no reply is not an error."""
         # Behind one address headers may choose between servers.
         key = (server.root, model, *(word for header in sorted(server.headers.items()) for word in header))
-        known = self._versions.get(key)
-        if known is not None and self._clock() - known[0] < _VERSION_FOR_S:
-            return known[1]
+        cached = self._versions.get(key)
+        if cached is not None and self._clock() - cached[0] < _VERSION_FOR_S:
+            return cached[1]
         try:
             async with open_client(server) as client:
-                told = await version_and_owner(server, model, client)
+                identity = await version_and_owner(server, model, client)
         except ConnectionFailed:
             return None, None
-        self._versions[key] = (self._clock(), told)
-        return told
+        self._versions[key] = (self._clock(), identity)
+        return identity
 
     def submit(self, work: Coroutine[Any, Any, None]) -> Future[None]:
-        """Run something in the event loop of all requests."""
+        """Run a coroutine in the event loop of all requests."""
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
@@ -258,7 +262,7 @@ class Registry:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def _trim(self) -> None:
-        """Forget the oldest ended runs that nobody watches, beyond what is kept."""
+        """Forget the oldest ended runs that are not watched, beyond `RUNS_KEPT` and `TOKENS_KEPT`."""
         with self._lock:
             ended = [run for run in self._runs.values() if run.state is RunState.ENDED]
             tokens = sum(run.pace().tokens for run in ended)
@@ -274,10 +278,10 @@ class Registry:
                 self._auditing.pop(run.id, None)
 
 
-class _Into:
-    """The sink of one run that is there already."""
+class _RunSink:
+    """Records into an existing run."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: LiveRun) -> None:
         self._run = run
 
     def opened(self, header: Header) -> str:
@@ -296,7 +300,7 @@ def _cancel(future: Future[None]) -> None:
 
 
 def _expected_header(request: LiveRequest) -> Header:
-    """What is known before the request has left."""
+    """The header before the request is sent."""
     return Header(
         endpoint=request.endpoint,
         request=redact(body(request)),

@@ -1,7 +1,7 @@
-"""One live run: a request, its growing capture, and those who watch it.
+"""One live run: a request, its growing capture, and its readers.
 
-Events come from one thread; pages and feeds read from others. All that grows is read under `lock`;
-what leaves the lock is a copy. A run outlives those who watch it.
+One thread appends events; pages and feeds read in others. State that grows is read under `lock`; what leaves
+the lock is a copy. A run outlives its readers.
 """
 
 import asyncio
@@ -25,20 +25,20 @@ from inspector.capture.errors import CaptureError, StoreError
 from inspector.capture.tokens import Tokens
 from inspector.files.store import CaptureWriter, open_writer
 from inspector.inspection.inspection import Examined, examine
-from inspector.net.client.outcome import Outcome, OutcomeKind
+from inspector.net.client.outcome import OutcomeKind, RequestOutcome
 from inspector.net.runs.event_log import PackedEvents
 from inspector.views.payload import Ribbon
 from inspector.views.strip import ribbon
 
 TAIL: Final = 3000
-"""Characters of a field that are kept at hand while it grows."""
+"""Characters of a field that are kept in memory while it grows."""
 
 _GAPS_KEPT: Final = 2048
 _RATE_OVER_S: Final = 2.0
 
 
 class RunState(StrEnum):
-    """How far a run is."""
+    """The state of a run; it only moves forward."""
 
     WAITING = "waiting for the response"
     STREAMING = "streaming"
@@ -47,7 +47,7 @@ class RunState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """Figures of a run so far, cheap enough to ask many times a second; times in seconds."""
+    """Metrics of a run so far, cheap enough to compute many times a second; times in seconds."""
 
     tokens: int
     events: int
@@ -72,31 +72,31 @@ class FieldText(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """What an audit of the run said, at some moment of it."""
+    """The result of an audit of the run so far."""
 
     tokens: int
-    """Tokens that the audit saw."""
-    seen: Examined
+    """Tokens that were audited."""
+    examined: Examined
     """The reading at that moment, with its findings and its verdict."""
     lane: Ribbon | None
     """The delivery lane of the strip, see `strip.ribbon`."""
     cost_s: float
     final: bool
-    """True when it saw the ended run."""
+    """True if the run had ended."""
 
 
-class Watch:
+class Wakeup:
     """Wakes one reader when its run has grown; made in the reader's own event loop."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
-        self._told = False
+        self._notified = False
 
     def tell(self) -> None:
         """The run has grown; called from any thread."""
-        if not self._told:
-            self._told = True
+        if not self._notified:
+            self._notified = True
             try:
                 self._loop.call_soon_threadsafe(self._changed.set)
             except RuntimeError:  # the reader's loop has closed: it reads no more
@@ -110,11 +110,11 @@ class Watch:
         except TimeoutError:
             return False
         self._changed.clear()
-        self._told = False
+        self._notified = False
         return True
 
 
-class Run:
+class LiveRun:
     """One live run. `path` is its capture file, None when it is kept in memory only."""
 
     def __init__(self, name: str, header: Header, *, path: Path | None, address: str = "") -> None:
@@ -124,24 +124,24 @@ class Run:
         self.address = address
         self.state = RunState.WAITING
         self.trouble = ""
-        """Why the capture on disk is not whole; empty when it is."""
-        self.outcome = Outcome()
+        """Why the capture on disk is incomplete; empty if it is complete."""
+        self.outcome = RequestOutcome()
         self.end: End | None = None
         self.own = True
-        """False for a run that somebody else's client makes through the tap: only that client can stop it."""
+        """False for a request of another client through the tap: only that client can stop it."""
         self.pair: str | None = None
-        """The run that shows the ground truth of the same request."""
+        """ID of the run with the ground truth of the same request."""
         self.lock = Lock()
         self.events = PackedEvents()
         self.look: Look | None = None
         self.ended = Flag()
         self.stop: Callable[[], None] = lambda: None
-        """Ends the request; does nothing for a run that somebody else's client makes."""
-        self.again: Callable[[], Run] | None = None
-        """Sends the same request once more; None for a run that somebody else's client makes."""
+        """Ends the request; does nothing for a request of another client."""
+        self.again: Callable[[], LiveRun] | None = None
+        """Sends the same request again; None for a request of another client."""
         self._reader = Reader(header, events=self.events)
         self._writer: CaptureWriter | None = None
-        self._watches: list[Watch] = []
+        self._watches: list[Wakeup] = []
         self._carriers: deque[tuple[float, int]] = deque(maxlen=_GAPS_KEPT)
         self._first_s: float | None = None
         self._count = 0
@@ -153,7 +153,7 @@ class Run:
     # --- the side that receives ---
 
     def opened(self, header: Header) -> None:
-        """The answer began: its file is opened and what is known of it replaced."""
+        """The response begins: its file is opened, and the header replaced."""
         with self.lock:
             self.header = header
             self._reader = Reader(header, events=self.events)
@@ -164,7 +164,7 @@ class Run:
         self._tell()
 
     def event(self, event: Event) -> None:
-        """One event came: first to the file, then to the readers."""
+        """An event arrived: it is written to the file, then shown to readers."""
         if self._writer is not None:
             writer = self._writer
             self._disk(lambda _: writer.write((event,)))
@@ -184,8 +184,8 @@ class Run:
             self.end = end
         self._tell()
 
-    def finish(self, outcome: Outcome) -> None:
-        """Nothing more will come."""
+    def finish(self, outcome: RequestOutcome) -> None:
+        """The run has ended."""
         if self.end is None:
             if self.state is RunState.WAITING:
                 self.opened(self.header)
@@ -231,27 +231,27 @@ class Run:
 
     # --- the side that reads ---
 
-    def watch(self) -> Watch:
-        """A wake-up call for a reader in the running event loop; give it back with `unwatch`."""
-        watch = Watch()
+    def watch(self) -> Wakeup:
+        """A wake-up for a reader in the running event loop; call `unwatch` when it stops reading."""
+        watch = Wakeup()
         self._watches.append(watch)
         return watch
 
-    def unwatch(self, watch: Watch) -> None:
-        """The reader has left."""
+    def unwatch(self, watch: Wakeup) -> None:
+        """The reader stops reading."""
         self._watches.remove(watch)
 
     @property
     def watched(self) -> int:
-        """How many readers follow it now."""
+        """The number of readers."""
         return len(self._watches)
 
     def live(self) -> Reading:
-        """The reading as it grows; only to be used under `lock`."""
+        """The growing reading; use it only under `lock`."""
         return self._reader.reading()
 
     def reading(self) -> Reading:
-        """What has been read so far, apart from what grows."""
+        """A copy of the reading so far."""
         with self.lock:
             ended = self.state is RunState.ENDED
             reading = self._reader.reading(end=self.end, ended=ended)
@@ -263,7 +263,7 @@ class Run:
             return Capture(header=self.header, events=list(self.events), end=self.end)
 
     def texts(self) -> list[FieldText]:
-        """What was delivered in the first choice, by field in order of appearance; costs what is new."""
+        """What was delivered in the first choice, by field in order of appearance; reads only new deltas."""
         with self.lock:
             choice = self._reader.stream.choices.get(0)
             deltas = [] if choice is None else choice.deltas
@@ -271,8 +271,8 @@ class Run:
             for _, field, text in deltas[self._folded :]:
                 pieces.setdefault(field, []).append(text)
             self._folded = len(deltas)
-            for field, some in pieces.items():
-                new = "".join(some)
+            for field, texts in pieces.items():
+                new = "".join(texts)
                 _, tail, length = self._texts.get(field, FieldText(field, "", 0))
                 self._texts[field] = FieldText(field, (tail + new)[-TAIL:], length + len(new))
             return list(self._texts.values())
@@ -282,14 +282,14 @@ class Run:
         return 0.0 if self.state is RunState.ENDED else time.monotonic() - self._heard_at
 
     def pace(self) -> Pace:
-        """The figures so far."""
+        """The metrics so far."""
         with self.lock:
             carriers = list(self._carriers)
             count, first_s, ended = self._count, self._first_s, self.state is RunState.ENDED
         gaps = [later - earlier for (earlier, _), (later, _) in pairwise(carriers)]
         last_s = carriers[-1][0] if carriers else None
         since = 0.0 if ended or last_s is None else last_s - _RATE_OVER_S
-        window = [one for one in carriers if one[0] >= since]
+        window = [carrier for carrier in carriers if carrier[0] >= since]
         span = window[-1][0] - window[0][0] if window else 0.0
         return Pace(
             tokens=count,
@@ -302,14 +302,14 @@ class Run:
         )
 
     def audit(self) -> Look:
-        """Audit what has come so far; its time grows with the run, so `registry` says how often."""
+        """Audit the run so far; its duration grows with the run, so `registry` decides how often."""
         started = time.perf_counter()
         reading = self.reading()
-        seen = examine(reading)
+        examined = examine(reading)
         look = Look(
             tokens=len(reading.choice.tokens),
-            seen=seen,
-            lane=ribbon(seen, reading.choice),
+            examined=examined,
+            lane=ribbon(examined, reading.choice),
             cost_s=time.perf_counter() - started,
             final=reading.ended,
         )
@@ -319,7 +319,7 @@ class Run:
 
 
 def _apart(reading: Reading) -> Reading:
-    """A copy that the run's growth does not change; messages and refusals are copied, they are few."""
+    """A copy that does not grow with the run; the few messages and rejections are copied too."""
     choices = [_choice_apart(choice) for choice in reading.choices]
     stream = copy.copy(reading.stream)
     stream.errors, stream.notices = list(stream.errors), dict(stream.notices)

@@ -1,8 +1,8 @@
 """The tap: a recording reverse proxy. A client changes its base URL and nothing else.
 
-What passes is passed byte for byte; each response at the three endpoints becomes a capture. The upstream
-is fixed by who starts the program: nothing in a request decides where it goes. Keys pass through and
-are not stored.
+Requests and responses are forwarded byte for byte; each response of chat, Responses and completions becomes a
+capture. The upstream is configured at the start: nothing in a request decides where it goes. Keys are
+forwarded and not stored.
 """
 
 from inspector.net.tap.dashboard import DashboardTap, configured_upstreams, parse_upstreams

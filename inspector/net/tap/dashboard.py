@@ -1,8 +1,8 @@
 """The tap on the dashboard's own port: `/tap/<name>/v1/...` goes to the upstream of that name.
 
-It stands before the dashboard's own middleware, which would compress answers and look into their
-paths. It is for programs, not for web pages: a request that a browser makes for a page is refused, as
-vLLM itself allows every page to read its answers (`--allowed-origins`, by default all).
+It comes before the dashboard's own middleware, which would compress responses and parse their paths. It is
+for programs, not for web pages: a request that a browser makes for a page gets a 403, because vLLM itself
+allows every page to read its responses (`--allowed-origins`, by default all).
 """
 
 import asyncio
@@ -22,52 +22,52 @@ from inspector.capture.errors import InspectorError
 from inspector.net.client.address import AddressInvalid, Server
 from inspector.net.client.recorder import Sink
 from inspector.net.hosts import refuse
-from inspector.net.tap.headers import value
+from inspector.net.tap.headers import header_value
 from inspector.net.tap.proxy import Tap, Upstream
 
 PREFIX: Final = "/tap"
 
 METRICS: Final = "/metrics"
-"""Where Prometheus reads what the audits of tapped responses found."""
+"""Path at which Prometheus reads the results of audits."""
 
 UPSTREAMS_VARIABLE: Final = "HARMONY_INSPECTOR_UPSTREAMS"
 """Environment variable that names the upstreams; see `parse_upstreams`. Without it there is no tap."""
 
 _MARKS: Final = ("ids", "insecure")
 _ANSWERED_BY_US: Final = frozenset({b"date", b"server"})
-"""Headers that the dashboard's server adds to every answer; a second one each is no valid answer."""
+"""Headers that the dashboard's server adds to every response; a response must not have them twice."""
 
 
 def parse_upstreams(text: str) -> tuple[Upstream, ...]:
     """Upstreams as `name=http://host:8000`, several with spaces between.
 
-    `name+ids=` asks for token ids on behalf of clients, `name+insecure=` trusts any TLS certificate.
+    `name+ids=` requests token IDs on behalf of clients, `name+insecure=` trusts any TLS certificate.
     Raises InspectorError for anything else, and for a name given twice.
     """
-    found: dict[str, Upstream] = {}
+    upstreams: dict[str, Upstream] = {}
     for word in text.split():
         label, equals, address = word.partition("=")
         name, *marks = label.split("+")
         if not equals or "/" in label or not address:
-            shown = "an address with a password in it" if "@" in word else repr(word)
+            quoted = "an address with a password in it" if "@" in word else repr(word)
             raise InspectorError(
-                f"{UPSTREAMS_VARIABLE}: {shown} does not name an upstream; "
+                f"{UPSTREAMS_VARIABLE}: {quoted} does not name an upstream; "
                 "write name=http://host:8000, with spaces between several"
             )
         if unknown := [mark for mark in marks if mark not in _MARKS]:
             raise InspectorError(
                 f"{UPSTREAMS_VARIABLE}: {name} has the mark +{unknown[0]}; known are +ids and +insecure"
             )
-        if name in found:
+        if name in upstreams:
             raise InspectorError(f"{UPSTREAMS_VARIABLE}: {name} is named twice; give each its own name")
         try:
             server = Server(base_url=address, verify="insecure" not in marks)
-            found[name] = Upstream(name=name, server=server, add_token_ids="ids" in marks)
+            upstreams[name] = Upstream(name=name, server=server, add_token_ids="ids" in marks)
         except AddressInvalid as error:
             raise InspectorError(f"{UPSTREAMS_VARIABLE}: {error.problem}") from error
         except InspectorError as error:
             raise InspectorError(f"{UPSTREAMS_VARIABLE}: {error}") from error
-    return tuple(found.values())
+    return tuple(upstreams.values())
 
 
 @cache
@@ -76,14 +76,14 @@ def configured_upstreams() -> tuple[Upstream, ...]:
     return parse_upstreams(os.environ.get(UPSTREAMS_VARIABLE, ""))
 
 
-class Ended(Protocol):
+class RecordingListener(Protocol):
     """Receives each completed recording; see `inspector.fleet.watch.Watch`."""
 
     def ended(self, upstream: str, path: Path, /) -> None:
         """A recording is complete on disk."""
 
     def close(self) -> None:
-        """No more will end."""
+        """No more recordings will end."""
 
 
 class DashboardTap:
@@ -99,27 +99,28 @@ class DashboardTap:
         sink: Sink,
         *,
         path_of: Callable[[str], Path | None] = lambda _: None,
-        watching: Callable[[], Ended] | None = None,
+        watching: Callable[[], RecordingListener] | None = None,
         metrics: ASGIApp | None = None,
     ) -> None:
         self._watching = watching
-        self._watch: Ended | None = None
+        self._watch: RecordingListener | None = None
         self._metrics = metrics
         self._taps = {
-            one.name: Tap(one, _Told(sink, partial(self._ended, one.name), path_of)) for one in upstreams
+            upstream.name: Tap(upstream, _ReportingSink(sink, partial(self._ended, upstream.name), path_of))
+            for upstream in upstreams
         }
 
     @property
     def middleware(self) -> list[Middleware]:
         """Middleware to put before all other."""
-        return [Middleware(_Before, taps=self._taps, metrics=self._metrics)] if self._taps else []
+        return [Middleware(_TapMiddleware, taps=self._taps, metrics=self._metrics)] if self._taps else []
 
     def _ended(self, upstream: str, path: Path) -> None:
         if self._watch is not None:
             self._watch.ended(upstream, path)
 
     def stop(self) -> None:
-        """Say that the program ends: what is cut from now on is not the clients' doing."""
+        """The program ends: streams that are cut from now on were not closed by clients."""
         for tap in self._taps.values():
             tap.stop()
 
@@ -136,8 +137,8 @@ class DashboardTap:
             await asyncio.to_thread(watch.close)
 
 
-class _Told:
-    """A sink that says which files are complete."""
+class _ReportingSink:
+    """A sink that reports completed files."""
 
     def __init__(
         self, sink: Sink, finished: Callable[[Path], None], path_of: Callable[[str], Path | None]
@@ -149,14 +150,14 @@ class _Told:
         self.event = sink.event
 
     def ended(self, run: str, end: End, /) -> None:
-        """Pass it on, and say so."""
+        """Pass it on, and report the file."""
         self._sink.ended(run, end)
         path = self._path_of(run)
         if path is not None:
             self._finished(path)
 
 
-class _Before:
+class _TapMiddleware:
     def __init__(self, app: ASGIApp, *, taps: Mapping[str, Tap], metrics: ASGIApp | None) -> None:
         self._app = app
         self._taps = taps
@@ -176,19 +177,22 @@ class _Before:
             answer = _refusal(403, "web pages may not use the tap on this port; `inspector tap` serves them")
             await refuse(answer, scope, receive, send)
         elif scope["type"] == "http" and tap is None:
-            known = ", ".join(f"{PREFIX}/{one}/v1" for one in self._taps)
-            answer = _refusal(404, f"no upstream has that name; there is {known}")
+            addresses = ", ".join(f"{PREFIX}/{tap_name}/v1" for tap_name in self._taps)
+            answer = _refusal(404, f"no upstream has that name; there is {addresses}")
             await refuse(answer, scope, receive, send)
         elif tap is not None:
-            await tap({**scope, "root_path": f"{PREFIX}/{name}"}, receive, _without_ours(send))
+            await tap({**scope, "root_path": f"{PREFIX}/{name}"}, receive, _without_server_headers(send))
         else:
             await send({"type": "websocket.close", "code": 1003})
 
 
 def _from_a_page(scope: Scope) -> bool:
-    """Whether a browser says that a page asks; one that a person opened in it is no page's request."""
+    """Whether the request comes from a web page; False for a navigation of the user."""
     headers = scope["headers"]
-    return bool(value(headers, b"origin")) or value(headers, b"sec-fetch-site") not in {"", "none"}
+    return bool(header_value(headers, b"origin")) or header_value(headers, b"sec-fetch-site") not in {
+        "",
+        "none",
+    }
 
 
 def _refusal(status: int, message: str) -> JSONResponse:
@@ -196,7 +200,7 @@ def _refusal(status: int, message: str) -> JSONResponse:
     return JSONResponse({"error": error}, status)
 
 
-def _without_ours(send: Send) -> Send:
+def _without_server_headers(send: Send) -> Send:
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
             kept = [pair for pair in message["headers"] if pair[0].lower() not in _ANSWERED_BY_US]

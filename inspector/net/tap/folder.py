@@ -1,6 +1,6 @@
 """A folder of captures as a sink: one file per response, written as it arrives.
 
-The disk may refuse: then that recording ends, once and in words, and the client never notices.
+If a write fails, that recording ends with a message, and the client does not notice.
 """
 
 import asyncio
@@ -16,10 +16,10 @@ from inspector.files.store import CaptureWriter, open_writer
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenRecording:
     path: Path
     writer: CaptureWriter | None
-    """None once the disk refused."""
+    """None once a write failed."""
     events: int = 0
     waiting: list[Event] = field(default_factory=list)
     """Events of this turn of the event loop, written at its end in one go."""
@@ -32,11 +32,11 @@ def file_name(header: Header) -> str:
 
 
 class FolderSink:
-    """Writes each response to a file of its own in `folder`; `say` is told of each end and each refusal.
+    """Writes each response to its own file in `folder`.
 
-    `finished` is given each file that holds all of its recording.
+    `say` receives a line for each recording that ends or fails, `finished` each complete file.
 
-    Raises StoreError when the folder cannot be made or written to.
+    Raises StoreError if the folder cannot be created or written to.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class FolderSink:
         self._folder = folder
         self._say = say
         self._finished = finished
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, _OpenRecording] = {}
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             probe = folder / f".writable-{secrets.token_hex(4)}"
@@ -62,7 +62,7 @@ class FolderSink:
             ) from error
 
     def opened(self, header: Header) -> str:
-        """Begin a file."""
+        """Begin a recording in a new file; its ID."""
         path = self._folder / file_name(header)
         name = path.stem
         writer = None
@@ -70,49 +70,49 @@ class FolderSink:
             writer = open_writer(path, header)
         except (StoreError, CaptureError) as error:
             self._say(f"not recorded: {error}")
-        self._open[name] = _Open(path, writer)
+        self._open[name] = _OpenRecording(path, writer)
         return name
 
     def event(self, run: str, event: Event) -> None:
-        """Append one event; events that come together are written together."""
-        found = self._open[run]
-        if found.writer is None:
+        """Append an event; events of one turn of the event loop are written together."""
+        recording = self._open[run]
+        if recording.writer is None:
             return
-        found.waiting.append(event)
-        if len(found.waiting) == 1:
+        recording.waiting.append(event)
+        if len(recording.waiting) == 1:
             try:
-                asyncio.get_running_loop().call_soon(self._write, found)
+                asyncio.get_running_loop().call_soon(self._write, recording)
             except RuntimeError:  # no event loop: write now
-                self._write(found)
+                self._write(recording)
 
     def ended(self, run: str, end: End) -> None:
-        """Append how it ended."""
-        found = self._open.pop(run)
-        self._write(found)
-        if found.writer is None:
+        """Append the end and close the file."""
+        recording = self._open.pop(run)
+        self._write(recording)
+        if recording.writer is None:
             return
         try:
-            found.writer.end(end)
+            recording.writer.end(end)
         except StoreError as error:
-            self._refused(found, error)
+            self._write_failed(recording, error)
             return
         how = f"connection broken: {end.detail}" if end.cut else "complete"
-        self._say(f"{found.path}: {found.events:,} events, {how}")
-        self._finished(found.path)
+        self._say(f"{recording.path}: {recording.events:,} events, {how}")
+        self._finished(recording.path)
 
-    def _write(self, found: _Open) -> None:
-        events, found.waiting = found.waiting, []
-        if found.writer is None or not events:
+    def _write(self, recording: _OpenRecording) -> None:
+        events, recording.waiting = recording.waiting, []
+        if recording.writer is None or not events:
             return
         try:
-            found.writer.write(events)
-            found.events += len(events)
+            recording.writer.write(events)
+            recording.events += len(events)
         except StoreError as error:
-            self._refused(found, error)
+            self._write_failed(recording, error)
 
-    def _refused(self, found: _Open, error: StoreError) -> None:
-        writer, found.writer = found.writer, None
-        self._say(f"recording stopped after {found.events:,} events: {error}")
+    def _write_failed(self, recording: _OpenRecording, error: StoreError) -> None:
+        writer, recording.writer = recording.writer, None
+        self._say(f"recording stopped after {recording.events:,} events: {error}")
         try:
             if writer is not None:
                 writer.close()

@@ -1,7 +1,4 @@
-"""Which headers cross a proxy.
-
-Hop-by-hop headers: RFC 9110, section 7.6.1. No header is added: an upstream sees what the client sent.
-"""
+"""Headers that a proxy forwards: all but the hop-by-hop ones (RFC 9110, section 7.6.1); none is added."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -26,30 +23,32 @@ _HOP_BY_HOP: Final = frozenset(
 
 
 def end_to_end(headers: Headers, *, drop: Iterable[bytes] = ()) -> list[tuple[bytes, bytes]]:
-    """The headers that are not for one connection only, in their order."""
+    """The headers to forward, in their order."""
     named = {
-        one.strip().lower()
-        for name, listed in headers
+        option.strip().lower()
+        for name, options in headers
         if name.lower() == b"connection"
-        for one in listed.split(b",")
+        for option in options.split(b",")
     }
     dropped = _HOP_BY_HOP | named | set(drop)
     return [(name, content) for name, content in headers if name.lower() not in dropped]
 
 
-def value(headers: Headers, name: bytes) -> str:
+def header_value(headers: Headers, name: bytes) -> str:
     """A header's value; empty when there is none."""
-    return next((content.decode("latin-1") for one, content in headers if one.lower() == name), "")
+    return next((content.decode("latin-1") for header, content in headers if header.lower() == name), "")
 
 
 def readable_only(headers: Headers) -> list[tuple[bytes, bytes]]:
-    """The same headers, accepting only content codings that the recorder reads; none more than before."""
+    """The headers with `Accept-Encoding` reduced to the codings that the recorder reads."""
     readable = {coding.strip() for coding in READABLE_CODINGS.split(",")} | {"identity", "*"}
     kept: list[tuple[bytes, bytes]] = []
     for name, content in headers:
         if name.lower() == b"accept-encoding":
-            asked = [one.strip() for one in content.decode("latin-1").split(",")]
-            able = [one for one in asked if one.partition(";")[0].strip().lower() in readable - {"*"}]
+            codings = [coding.strip() for coding in content.decode("latin-1").split(",")]
+            able = [
+                coding for coding in codings if coding.partition(";")[0].strip().lower() in readable - {"*"}
+            ]
             kept.append((name, ", ".join(able or ["identity"]).encode("latin-1")))
         else:
             kept.append((name, content))

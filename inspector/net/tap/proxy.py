@@ -1,7 +1,7 @@
-"""One upstream behind an address of ours: requests and answers pass, answers are recorded on the way.
+"""A proxy for one upstream that records the responses.
 
-Back-pressure holds, as nothing is read from the upstream before the client took what came. A client
-that leaves closes the connection to the upstream, so its server stops generating.
+Back-pressure: nothing is read from the upstream before the client has taken what arrived. If the client
+disconnects, the connection to the upstream is closed, so the server stops generating.
 """
 
 import asyncio
@@ -23,15 +23,14 @@ from inspector.capture.capture import Endpoint
 from inspector.capture.errors import InspectorError
 from inspector.net.client.address import Server
 from inspector.net.client.failures import connection_failure
-from inspector.net.client.plain import owner_in
 from inspector.net.client.recorder import Sink
+from inspector.net.client.server_info import owner_in
 from inspector.net.client.transport import endpoint_of
-from inspector.net.tap.arrivals import Arrival, together
-from inspector.net.tap.bodies import ClientLeft, RequestBody
-from inspector.net.tap.headers import end_to_end, readable_only, value
-from inspector.net.tap.recording import Recording
+from inspector.net.tap.headers import end_to_end, header_value, readable_only
+from inspector.net.tap.recording import ResponseRecording
+from inspector.net.tap.request_body import ClientLeft, RequestBody
 from inspector.net.tap.rewriting import EventRewriter, ask_for_ids, body_without_ids
-from inspector.net.tap.upstream import Body, UpstreamTransport
+from inspector.net.tap.upstream import Arrival, Body, UpstreamTransport, together
 from inspector.protocol.engines import Engine, engine_of
 from inspector.protocol.wire.endpoints import EndpointSpec, endpoint_of_resumed, spec_of
 from inspector.protocol.wire.event_json import dumps
@@ -66,7 +65,7 @@ class Upstream:
 
 def tap_routes(taps: Sequence["Tap"], *, prefix: str = "/tap") -> list[BaseRoute]:
     """Routes of taps: `<prefix>/<name>/v1/...` goes to the upstream of that name, at `/v1/...`."""
-    return [tap_mount(f"{prefix}/{one.upstream.name}", one) for one in taps]
+    return [tap_mount(f"{prefix}/{tap.upstream.name}", tap) for tap in taps]
 
 
 def tap_mount(path: str, tap: "Tap") -> Mount:
@@ -77,9 +76,9 @@ def tap_mount(path: str, tap: "Tap") -> Mount:
 
 
 class Tap:
-    """An ASGI app that passes all that comes to one upstream and records its answers into a sink.
+    """An ASGI app that forwards every request to one upstream and records its responses into a sink.
 
-    A response for which `sampled()` is false passes as if it were of no endpoint that is recorded.
+    A response for which `sampled()` is false is forwarded only.
     """
 
     def __init__(
@@ -91,9 +90,9 @@ class Tap:
     ) -> None:
         self.upstream = upstream
         self.version: str | None = None
-        """The server's own word at `/version`, once it has answered."""
+        """What the server reports at `/version`, once it has."""
         self.owned_by: str | None = None
-        """The server's own word at `/v1/models`, where it answers without a key."""
+        """`owned_by` in the server's model list, if it can be read without a key."""
         server = upstream.server
         self._sink = sink
         self.sampled = sampled
@@ -103,28 +102,28 @@ class Tap:
             self._root, trust=_trust(server.verify), connect_s=server.connect_s, idle_s=_IDLE_S
         )
         self._models = f"{server.v1.removeprefix(server.root)}/models".encode()
-        self._version_asked: asyncio.Task[None] | None = None
+        self._version_task: asyncio.Task[None] | None = None
         self.left = CLIENT_LEFT
-        """Who ends a stream that is cut on this side."""
+        """The `End.detail` of a stream that is cut on this side."""
 
     def stop(self) -> None:
-        """Say that the program ends: what is cut from now on is not the client's doing."""
+        """The program ends: streams that are cut from now on were not closed by the client."""
         self.left = STOPPED
 
     async def aclose(self) -> None:
         """Close the connections to the upstream."""
-        if self._version_asked is not None:
-            self._version_asked.cancel()
+        if self._version_task is not None:
+            self._version_task.cancel()
         await self._transport.aclose()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass one request and its answer."""
+        """Forward a request and its response."""
         if scope["type"] != "http":
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1003})
             return
         body = RequestBody(receive)
-        exchange = _Exchange(self, scope, send, body)
+        exchange = _ProxiedExchange(self, scope, send, body)
         passing = asyncio.create_task(exchange.run())
         leaving = asyncio.create_task(body.left())
         try:
@@ -144,8 +143,8 @@ class Tap:
         headers: list[tuple[bytes, bytes]],
         content: bytes | AsyncIterator[bytes] | None = None,
     ) -> httpx.Request:
-        """A request to the upstream; of its address only path and query come from outside."""
-        # The target goes as it came; a URL of httpx would escape some characters, and refuse others.
+        """A request to the upstream; only path and query come from the client."""
+        # The target goes as it came; a URL of httpx would escape some characters, and reject others.
         whole = self._root.raw_path.rstrip(b"/") + target
         return httpx.Request(
             method, self._root, headers=headers, content=content, extensions={"target": whole}
@@ -157,58 +156,60 @@ class Tap:
 
     @property
     def engine(self) -> Engine:
-        """The server or front end behind it, as far as it has said."""
+        """The server or front end, as reported so far."""
         return engine_of(owned_by=self.owned_by)
 
     def learn_version(self) -> None:
-        """Ask the upstream's `/version` in the background, without the client's key, until it answers."""
-        if self.version is None and (self._version_asked is None or self._version_asked.done()):
-            self._version_asked = asyncio.create_task(self._ask_version())
+        """Request `/version` in the background, without the client's key, until there is a version."""
+        if self.version is None and (self._version_task is None or self._version_task.done()):
+            self._version_task = asyncio.create_task(self._ask_version())
 
     async def version_known(self) -> None:
-        """Wait until `/version` has answered, or has had its time."""
-        if self._version_asked is not None:
-            await asyncio.wait({self._version_asked})
+        """Wait until the request of `/version` has ended."""
+        if self._version_task is not None:
+            await asyncio.wait({self._version_task})
 
     async def _ask_version(self) -> None:
         with suppress(httpx.HTTPError, TimeoutError, OSError):
             async with asyncio.timeout(_VERSION_S):
-                told = await self._asked(b"/version")
-                version = told.get("version") if isinstance(told, dict) else None
+                version_info = await self._get_json(b"/version")
+                version = version_info.get("version") if isinstance(version_info, dict) else None
                 if isinstance(version, str):
                     self.version = version
-                    self.owned_by = owner_in(await self._asked(self._models))
+                    self.owned_by = owner_in(await self._get_json(self._models))
 
-    async def _asked(self, path: bytes) -> object:
+    async def _get_json(self, path: bytes) -> object:
         response = await self.send(self.request("GET", path, []))
         try:
             raw = await _whole(response)
         finally:
             await response.aclose()
-        found = loads(raw[:_TOLD_BYTES].decode("utf-8", "replace"))
-        return found if response.status_code == 200 else None
+        payload = loads(raw[:_TOLD_BYTES].decode("utf-8", "replace"))
+        return payload if response.status_code == 200 else None
 
     def recording(
         self, endpoint: Endpoint, raw: bytes, headers: Sequence[tuple[bytes, bytes]], query: bytes
-    ) -> Recording:
-        """A recording of an answer that is going to come."""
+    ) -> ResponseRecording:
+        """A recording for the response to a request."""
         source = f"tap {self.upstream.name}"
-        return Recording(endpoint, raw, headers, self._sink, source=source, clock=time.monotonic, query=query)
+        return ResponseRecording(
+            endpoint, raw, headers, self._sink, source=source, clock=time.monotonic, query=query
+        )
 
 
-class _Exchange:
-    """One request and its answer."""
+class _ProxiedExchange:
+    """One request and its response."""
 
     def __init__(self, tap: Tap, scope: Scope, send: Send, body: RequestBody) -> None:
         self._tap = tap
         self._scope = scope
         self._send = send
         self._body = body
-        self._recording: Recording | None = None
+        self._recording: ResponseRecording | None = None
         self._begun = False
 
     async def run(self) -> None:
-        """Pass it; failures of the upstream become an answer of ours, or break the connection off."""
+        """Forward it; a failure of the upstream becomes our own response, or breaks the connection."""
         try:
             await self._pass()
         except ClientLeft:
@@ -221,7 +222,7 @@ class _Exchange:
             self._close(sentence)
             if not self._begun:
                 await self._refuse(502, sentence, "UpstreamError")
-            # Otherwise the answer stays open, and our server breaks the connection off as the upstream did.
+            # Otherwise the response stays incomplete, and our server breaks the connection too.
         except BaseException:
             self._close("the tap failed")
             raise
@@ -236,8 +237,8 @@ class _Exchange:
             return
         headers: list[tuple[bytes, bytes]] = list(scope["headers"])
         drop = [b"host", b"expect"]
-        if value(headers, b"transfer-encoding"):
-            drop.append(b"content-length")  # RFC 9112, section 6.3: the length does not count then
+        if header_value(headers, b"transfer-encoding"):
+            drop.append(b"content-length")  # RFC 9112, section 6.3: the length is ignored then
         forwarded = end_to_end(headers, drop=drop)
         endpoint = _endpoint(scope, target)
         if endpoint is not None and not tap.sampled():
@@ -255,13 +256,15 @@ class _Exchange:
             self._recording = tap.recording(endpoint, raw or b"", headers, target.partition(b"?")[2])
             spec = spec_of(endpoint)
             if raw is not None and tap.upstream.add_token_ids and spec.evidence_key:
-                asked = ask_for_ids(raw, self._recording.body, spec.evidence_key)
-                if asked is not None:
-                    rewrites, content = spec, asked
+                with_ids = ask_for_ids(raw, self._recording.body, spec.evidence_key)
+                if with_ids is not None:
+                    rewrites, content = spec, with_ids
                     lengths = (b"content-length", b"accept-encoding")
                     forwarded = [pair for pair in forwarded if pair[0].lower() not in lengths]
                     forwarded.append((b"accept-encoding", b"identity"))
-                    if self._recording.body.get("logprobs"):  # what is sent then depends on the version
+                    if self._recording.body.get(
+                        "logprobs"
+                    ):  # what the client gets then depends on the version
                         await tap.version_known()
         request = tap.request(scope["method"], target, forwarded, content)
         response = await tap.send(request)
@@ -275,8 +278,8 @@ class _Exchange:
     async def _answer(self, response: httpx.Response, *, rewrites: EndpointSpec | None) -> None:
         recording, send = self._recording, self._send
         headers = end_to_end(response.headers.raw)
-        coded = value(headers, b"content-encoding").lower() not in {"", "identity"}
-        streams = value(headers, b"content-type").lower().startswith("text/event-stream")
+        coded = header_value(headers, b"content-encoding").lower() not in {"", "identity"}
+        streams = header_value(headers, b"content-type").lower().startswith("text/event-stream")
         if rewrites is not None and not coded and not streams:
             await self._answer_whole(response, headers, rewrites)
             return
@@ -318,7 +321,7 @@ class _Exchange:
         await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
     async def _refuse(self, status: int, message: str, kind: str) -> None:
-        """An answer of ours, in the form of the API's errors."""
+        """Our own response, in the form of the API's errors."""
         body = dumps({"error": {"message": message, "type": kind, "param": None, "code": status}}).encode()
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
@@ -341,9 +344,9 @@ def _trust(verify: bool | str) -> ssl.SSLContext:
 
 
 async def _in_turn(steps: Iterator[None]) -> None:
-    """Take steps of recording, other clients between them.
+    """Do steps of recording, with other clients in between.
 
-    A client that has all it wants closes while its last bytes are recorded: a bounded rest of them still is.
+    A client may close while its last bytes are recorded: a bounded number of steps is still done then.
     """
     try:
         for _ in steps:
@@ -355,7 +358,7 @@ async def _in_turn(steps: Iterator[None]) -> None:
 
 
 async def _whole(response: httpx.Response) -> bytes:
-    assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 -- an async transport's answer
+    assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 -- an async transport's response
     raw = bytearray()
     async for chunk in response.stream:
         raw += chunk
@@ -365,7 +368,7 @@ async def _whole(response: httpx.Response) -> bytes:
 
 
 def _target(scope: Scope) -> bytes | None:
-    """Path and query behind our own address, byte for byte; None for a path that climbs."""
+    """Path and query after our own prefix, byte for byte; None for a path with `..`."""
     root: bytes = scope.get("root_path", "").encode("utf-8")
     raw: bytes = scope.get("raw_path") or quote(scope["path"]).encode("ascii")
     raw = raw.partition(b"?")[0]

@@ -1,7 +1,7 @@
-"""One answer on its way through the tap, as events into a sink, without the keys of its request.
+"""Records one response that passes through the tap, without the keys of its request.
 
-Opened when the answer's status is known, or the failure that came instead. A recording that fails
-stops; what passes to the client is never touched by it.
+The sink is opened when the status or a failure is known. A recording that fails stops; it never affects what
+the client receives.
 """
 
 import logging
@@ -21,8 +21,8 @@ from inspector.protocol.wire.stream import loads
 _LOG: Final = logging.getLogger(__name__)
 
 
-class Recording:
-    """Records one answer; calls after `close` do nothing."""
+class ResponseRecording:
+    """Records one response; calls after `close` do nothing."""
 
     def __init__(
         self,
@@ -45,12 +45,12 @@ class Recording:
         self._stopped = False
 
     def response(self, response: httpx.Response, version: str | None, owned_by: str | None = None) -> None:
-        """Status and headers of the answer came."""
+        """Status and headers of the response arrived."""
         self._now_s = self._clock()
         self._guarded(lambda: self._made(version, owned_by).response(response.status_code, response.headers))
 
     def chunk(self, raw: bytes, at_s: float) -> Iterator[None]:
-        """Some bytes came, at that time of the clock; in steps, between which others may have their turn."""
+        """A chunk arrived at `at_s`; records it in steps, between which the event loop may run."""
         self._now_s = at_s
         if self._recorder is None or self._stopped:
             return
@@ -60,7 +60,7 @@ class Recording:
             self._failed()
 
     def close(self, detail: str, version: str | None, owned_by: str | None = None) -> None:
-        """The answer ended; `detail` says what cut it, empty when it is whole."""
+        """The response ended; `detail` says what cut it, empty if it is complete."""
         self._now_s = self._clock()
         self._guarded(lambda: self._made(version, owned_by).close(detail))
         self._stopped = True
@@ -82,6 +82,6 @@ class Recording:
             self._failed()
 
     def _failed(self) -> None:
-        # A sink's fault must not end somebody's answer.
+        # A failing sink must not end a client's response.
         self._stopped = True
         _LOG.exception("recording stopped")

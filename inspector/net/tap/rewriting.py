@@ -1,7 +1,7 @@
-"""Token ids asked for on behalf of a client, and taken out again of what it sees.
+"""Requests token IDs on behalf of a client, and removes them from what it receives.
 
-Responses has none: there the Harmony messages are asked for, of which tokens are reconstructed. Bytes that
-need no change are not touched: the request gets one key, an event loses one array or two.
+Responses has none: there the Harmony messages are requested, from which tokens are reconstructed. All other
+bytes stay as they are: the request gets one key, an event loses an array or two.
 """
 
 import json
@@ -20,15 +20,15 @@ _WAITING_AT_MOST: Final = 64 * 2**20
 _EVENT_END: Final = re.compile(rb"(?>\r\n|\n|\r){2,}")
 """Any number of empty lines: one match for all of them."""
 _END_BYTES: Final = 3
-"""Of an event's end, what may have arrived while the rest has not."""
+"""Bytes of an event's end that may have arrived without the rest of it."""
 _DATA: Final = re.compile(rb"(?:\A(?:\xef\xbb\xbf)?|(?<=[\r\n]))data:")
 _LINE_END: Final = re.compile(rb"[\r\n]")
 
 
 def ask_for_ids(raw: bytes, body: Any, key: str) -> bytes | None:
-    """The request with `key` set to true; None when it says something about it already.
+    """The request with `key` set to true; None if it sets the key itself.
 
-    A background response is left alone: it is fetched later by its id, where nothing tells who asked.
+    A background request stays as it is: its response is fetched later by its ID, without this request.
     """
     if not isinstance(body, dict) or key in body or body.get(_BACKGROUND):
         return None
@@ -39,7 +39,7 @@ def ask_for_ids(raw: bytes, body: Any, key: str) -> bytes | None:
 
 
 def body_without_ids(raw: bytes, *, messages: bool = False) -> bytes:
-    """An unstreamed answer as the client would have got it; `messages` for one of Responses."""
+    """An unstreamed response as without the added key; `messages` for one of Responses."""
     if _mark(messages=messages) not in raw:
         return raw
     try:
@@ -47,17 +47,17 @@ def body_without_ids(raw: bytes, *, messages: bool = False) -> bytes:
         text = raw.decode("utf-8")
     except (ValueError, RecursionError):
         return raw
-    found = without_response_messages(text) if messages else without_token_ids(text)
-    return raw if found is None else found.encode("utf-8")
+    rewritten = without_response_messages(text) if messages else without_token_ids(text)
+    return raw if rewritten is None else rewritten.encode("utf-8")
 
 
 def _mark(*, messages: bool) -> bytes:
-    """What stands in every event that has something to take out."""
+    """Bytes that occur in every event from which something is removed."""
     return b'_messages"' if messages else b"token_ids"
 
 
 class EventRewriter:
-    """Takes token ids out of an event stream, event by event; bytes in, bytes out, in linear time.
+    """Removes token IDs from an event stream, event by event, in linear time.
 
     An event ends with an empty line, and lines end in CR, LF or CR LF, as the event stream rules have it.
     """
@@ -68,9 +68,9 @@ class EventRewriter:
         self._mark = _mark(messages=messages)
         self._rest = bytearray()
         self._searched = 0
-        """Of the rest, where no event ends."""
+        """How much of `_rest` was searched: no event ends there."""
         self._too_long = False
-        """Inside an event that passes as it is, because it is too long to wait for."""
+        """Inside an event that is passed on unchanged, because it is too long to wait for."""
 
     def receive(self, chunk: bytes) -> bytes:
         """The bytes that are ready; the beginning of an event waits for its end."""
@@ -81,7 +81,7 @@ class EventRewriter:
             if plain is not None:
                 self._taken(len(rest))
                 return plain
-        ends = [found.end() for found in _EVENT_END.finditer(rest, self._searched)]
+        ends = [match.end() for match in _EVENT_END.finditer(rest, self._searched)]
         if not ends:
             if self._too_long or len(rest) > _WAITING_AT_MOST:
                 self._too_long = True
@@ -100,7 +100,7 @@ class EventRewriter:
         )
 
     def close(self) -> bytes:
-        """What the stream broke off in the middle of."""
+        """The incomplete event at the end of the stream."""
         return self._taken(len(self._rest))
 
     def _taken(self, size: int) -> bytes:
@@ -121,9 +121,9 @@ class EventRewriter:
             payload = event[start:end].decode("utf-8")
         except UnicodeDecodeError:
             return event
-        found: str | None
+        rewritten: str | None
         if self._messages:
-            found = without_response_messages(payload)
+            rewritten = without_response_messages(payload)
         else:
-            found = without_token_ids(payload, keeps_logprobs=self._keeps_logprobs)
-        return b"" if found is None else event[:start] + found.encode("utf-8") + event[end:]
+            rewritten = without_token_ids(payload, keeps_logprobs=self._keeps_logprobs)
+        return b"" if rewritten is None else event[:start] + rewritten.encode("utf-8") + event[end:]

@@ -1,27 +1,29 @@
-"""The way to the upstream: HTTP/1.1 by h11, on connections that are kept for the next request.
+"""HTTP/1.1 to the upstream by h11, on connections that are kept for the next request.
 
-What one read of the network brings is parsed at once and handed on together. A client library that asks for
-each read and hands on each chunk alone takes several turns of the event loop for each event of a stream.
-Chunks of a chunked body that are whole are cut here, in a third of h11's time; h11 reads everything else.
+All chunks of one read are parsed at once and handed on together. A client library that requests each read and
+hands on each chunk alone takes several turns of the event loop per event of a stream. Complete chunks of a
+chunked body are cut here, in a third of h11's time; h11 parses everything else.
 """
 
 import asyncio
 import re
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 import h11
 import httpx
 
-from inspector.net.tap.arrivals import Arrival
-from inspector.net.tap.begun import Begun
+from inspector.net.tap.eager import EagerCoroutine
 
 WAITING: Final = 64
-"""Chunks that wait for a slow client until nothing more is read; one read brings at most 256 KiB."""
+"""Chunks that wait for a slow client before reading pauses; one read has at most 256 KiB."""
 
+_ONE_READ_S: Final = 0.0005
+"""Chunks that are parsed within this time came in one read of the network."""
 _WAITING_BYTES: Final = 2**18
 _HEADERS_AT_MOST: Final = 100 * 1024
 _KEPT_AT_MOST: Final = 100
@@ -32,13 +34,35 @@ _LINE_END: Final = b"\r\n"
 _NO_ANSWER: Final = "Server disconnected without sending a response."
 
 
+class Arrival(NamedTuple):
+    """A chunk and its arrival, in seconds of the monotonic clock."""
+
+    chunk: bytes
+    at_s: float
+
+
+def together(arrivals: Iterable[Arrival]) -> list[Arrival]:
+    """The same bytes, with the chunks of one read joined."""
+    joined: list[Arrival] = []
+    parts: list[bytes] = []
+    first_s = 0.0
+    for chunk, at_s in arrivals:
+        if parts and at_s - first_s > _ONE_READ_S:
+            joined.append(Arrival(b"".join(parts), first_s))
+            parts = []
+        if not parts:
+            first_s = at_s
+        parts.append(chunk)
+    return [*joined, Arrival(b"".join(parts), first_s)] if parts else joined
+
+
 Take = Callable[[Sequence[Arrival]], Coroutine[Any, None, None]]
 
 
 class UpstreamTransport(httpx.AsyncBaseTransport):
     """Sends requests to one server; the stream of each response is a `Body`.
 
-    `idle_s` is how long a connection is kept that nobody uses. Raises what httpx raises: ConnectError,
+    `idle_s` is how long an unused connection is kept. Raises what httpx raises: ConnectError,
     ConnectTimeout, ReadError, RemoteProtocolError and LocalProtocolError.
     """
 
@@ -73,7 +97,7 @@ class UpstreamTransport(httpx.AsyncBaseTransport):
         )
 
     async def aclose(self) -> None:
-        """Close the connections that nobody uses."""
+        """Close the unused connections."""
         while self._idle:
             self._idle.pop().abort()
 
@@ -120,12 +144,12 @@ class Body(httpx.AsyncByteStream):
         self._closed = False
 
     async def arrivals(self) -> AsyncIterator[Sequence[Arrival]]:
-        """All that has arrived, as soon as something has; raises what broke the response off."""
+        """The chunks that have arrived, as soon as there is one; raises what broke the response."""
         while arrivals := await self._connection.arrived():
             yield arrivals
 
     async def passed_to(self, take: Take) -> None:
-        """Give `take` the same, at once where it does not wait for anything."""
+        """Pass them to `take` in the call that receives them, as far as `take` does not wait."""
         await self._connection.passed_to(take)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -135,36 +159,58 @@ class Body(httpx.AsyncByteStream):
                 yield arrival.chunk
 
     async def aclose(self) -> None:
-        """Nobody reads on; a body that is not whole ends its connection."""
+        """Stop reading; the connection of an incomplete body is closed."""
         if not self._closed:
             self._closed = True
             self._transport.release(self._connection)
 
 
+@dataclass(slots=True)
+class _Incoming:
+    """What has arrived of one response."""
+
+    head: h11.Response | None = None
+    arrivals: list[Arrival] = field(default_factory=list)
+    """Chunks of the body that are not taken yet."""
+    size: int = 0
+    """Their bytes."""
+    whole: bool = False
+    between: bool = False
+    """Whether the last chunk of a chunked body is whole, and h11 has nothing of the next one."""
+
+
 class _Connection(asyncio.Protocol):
-    """One connection; it carries one request at a time."""
+    """One connection; it carries one request at a time.
+
+    An exchange goes through these states, moved on by the calls of the event loop:
+
+        idle --send()--> waits for the head --response--> in the body --end of message--> whole
+        whole --next_cycle()--> idle
+        any --end of file, connection lost, invalid HTTP--> ended
+
+    - Idle (`_busy` is false): bytes that come belong to no request, and end the connection.
+    - In the body: bytes that begin where a chunk begins (`between`) are cut here; h11 reads all others.
+    - Ended (`_ended`): no further request is sent. `_error` is raised where more of the response is awaited.
+
+    One task at most waits for the response (`_waiter`): in `head`, `arrived` or `passed_to`. In `passed_to`
+    the call of the event loop runs `take` itself, as far as it goes without waiting. The task wakes up only
+    for the rest of that (`_unfinished`), and at the end of the body.
+
+    Back-pressure: reading is paused (`_paused`) while `WAITING` chunks or 256 KiB wait to be taken.
+    """
 
     def __init__(self) -> None:
         self.idle_until_s = 0.0
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEADERS_AT_MOST)
         self._transport: asyncio.Transport | None = None
-        self._head: h11.Response | None = None
-        self._arrivals: list[Arrival] = []
-        self._size = 0
-        self._paused = False
-        self._whole = False
-        self._between = False
-        """Whether the last chunk of a chunked body is whole, and h11 has nothing of the next one."""
         self._busy = False
-        """Whether a request is under way; what comes at other times belongs to none."""
-        self._error: httpx.TransportError | None = None
         self._ended = False
-        """Whether the server sends nothing more."""
+        self._error: httpx.TransportError | None = None
+        self._incoming = _Incoming()
+        self._paused = False
         self._waiter: asyncio.Future[None] | None = None
         self._take: Take | None = None
-        """What is given the body as it comes, while the task waits for that."""
-        self._begun: Begun | None = None
-        """What it has not done yet, for the task to do."""
+        self._unfinished: EagerCoroutine | None = None
         self._writable = asyncio.Event()
         self._writable.set()
 
@@ -180,17 +226,16 @@ class _Connection(asyncio.Protocol):
 
     def next_cycle(self) -> bool:
         """Prepare for another request; False where the connection cannot carry one."""
-        if not (self.usable and self._whole and self._http.our_state is h11.DONE):
+        if not (self.usable and self._incoming.whole and self._http.our_state is h11.DONE):
             return False
         if self._http.their_state is not h11.DONE or self._http.trailing_data[0]:
             return False
         self._http.start_next_cycle()
-        self._head, self._whole, self._between, self._busy = None, False, False, False
-        self._arrivals, self._size = [], 0  # a client that left did not read them
+        self._incoming, self._busy = _Incoming(), False  # a client that left may not have taken all of it
         return True
 
     async def send(self, request: httpx.Request) -> None:
-        """Send a whole request; a server that does not take all of it may have answered already."""
+        """Send a request; a server that does not read all of it may have responded already."""
         self._busy = True
         target = request.extensions.get("target", request.url.raw_path)
         assert isinstance(request.stream, httpx.AsyncByteStream)  # noqa: S101 -- nothing here is synchronous
@@ -207,7 +252,7 @@ class _Connection(asyncio.Protocol):
             raise httpx.LocalProtocolError(str(error)) from error
 
     async def _written(self, content: bytes) -> bool:
-        """Write, and wait while the server does not read; False where it is gone."""
+        """Write, and wait while the server does not read; False if the connection is closed."""
         if self._transport is None or self._transport.is_closing():
             return False
         if content:
@@ -216,46 +261,49 @@ class _Connection(asyncio.Protocol):
         return True
 
     async def head(self) -> h11.Response:
-        """Status and headers, once they have come."""
-        while self._head is None:
+        """Status and headers, once they have arrived."""
+        while self._incoming.head is None:
             await self._more()
-        return self._head
+        return self._incoming.head
 
     async def arrived(self) -> Sequence[Arrival]:
-        """What has come of the body since the last call, at least one chunk; nothing at its end."""
-        while not self._arrivals:
-            if self._whole:
+        """The chunks since the last call, at least one; none at the end of the body."""
+        incoming = self._incoming
+        while not incoming.arrivals:
+            if incoming.whole:
                 return ()
             await self._more()
         return self._taken()
 
     async def passed_to(self, take: Take) -> None:
-        """Give all that comes of the body to `take`, at once where it does not wait."""
-        while not (self._whole and not self._arrivals):
-            if self._arrivals:
+        """Pass the body to `take` as it arrives, at once where `take` does not wait."""
+        incoming = self._incoming
+        while not (incoming.whole and not incoming.arrivals):
+            if incoming.arrivals:
                 await take(self._taken())
                 continue
             self._take = take
             try:
                 await self._more()
             except asyncio.CancelledError as error:
-                if self._begun is not None:
-                    self._begun.throw(error)
+                if self._unfinished is not None:
+                    self._unfinished.throw(error)
                 raise
             finally:
-                begun, self._begun, self._take = self._begun, None, None
-            if begun is not None:
-                await begun
+                unfinished, self._unfinished, self._take = self._unfinished, None, None
+            if unfinished is not None:
+                await unfinished
 
     def _taken(self) -> Sequence[Arrival]:
-        arrivals, self._arrivals, self._size = self._arrivals, [], 0
+        incoming = self._incoming
+        arrivals, incoming.arrivals, incoming.size = incoming.arrivals, [], 0
         if self._paused and self._transport is not None:
             self._paused = False
             self._transport.resume_reading()
         return arrivals
 
     async def _more(self) -> None:
-        """Wait until more has come; raises what went wrong instead."""
+        """Wait until more has arrived; raises the error of the connection."""
         if self._error is not None:
             raise self._error
         self._waiter = asyncio.get_running_loop().create_future()
@@ -267,27 +315,24 @@ class _Connection(asyncio.Protocol):
     # --- called by the event loop ---
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It is open."""
         self._transport = cast(asyncio.Transport, transport)  # of a stream; uvloop's is of another class
 
     def data_received(self, data: bytes) -> None:
-        """Some bytes came."""
         if not self._busy:
             self._ended = True
             self.abort()
             return
         self._received(data)
-        full = len(self._arrivals) >= WAITING or self._size >= _WAITING_BYTES
-        if full and not self._paused and not self._whole and self._transport is not None:
+        incoming = self._incoming
+        full = len(incoming.arrivals) >= WAITING or incoming.size >= _WAITING_BYTES
+        if full and not self._paused and not incoming.whole and self._transport is not None:
             self._paused = True
             self._transport.pause_reading()
 
     def eof_received(self) -> None:
-        """The server sends nothing more."""
         self._end()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is closed."""
         if exc is not None and not self._ended:
             self._ended = True
             self._failed(httpx.ReadError(str(exc)), exc)
@@ -295,11 +340,9 @@ class _Connection(asyncio.Protocol):
         self._writable.set()
 
     def pause_writing(self) -> None:
-        """The server does not read as fast as the client sends."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """It has read."""
         self._writable.set()
 
     def _end(self) -> None:
@@ -313,7 +356,8 @@ class _Connection(asyncio.Protocol):
 
     def _received(self, data: bytes) -> None:
         at_s = time.monotonic()
-        if self._between and data:
+        incoming = self._incoming
+        if incoming.between and data:
             data = self._without_chunks(data, at_s)
             if not data:
                 self._wake()
@@ -325,31 +369,32 @@ class _Connection(asyncio.Protocol):
                 event = self._http.next_event()
                 if isinstance(event, h11.Data):
                     last = event
-                    self._arrivals.append(Arrival(bytes(event.data), at_s))
-                    self._size += len(event.data)
+                    incoming.arrivals.append(Arrival(bytes(event.data), at_s))
+                    incoming.size += len(event.data)
                 elif isinstance(event, h11.Response):
-                    self._head = event
+                    incoming.head = event
                 elif isinstance(event, h11.EndOfMessage):
-                    self._whole = True
+                    incoming.whole = True
                 elif not isinstance(event, h11.InformationalResponse):
                     break
         except h11.RemoteProtocolError as error:
             self._failed(httpx.RemoteProtocolError(str(error)), error)
         # Its line end may still be to come. As no chunk begins with one, h11 gets it then.
         ended = last is not None and last.chunk_end
-        self._between = ended and not self._whole and not self._http.trailing_data[0]
+        incoming.between = ended and not incoming.whole and not self._http.trailing_data[0]
         self._wake()
 
     def _without_chunks(self, data: bytes, at_s: float) -> bytes:
-        """Take the whole chunks at its beginning; the rest, from where a chunk begins."""
+        """Take the complete chunks at the beginning; returns the rest, which begins with a chunk."""
+        incoming = self._incoming
         at = 0
         while head := _CHUNK.match(data, at):
             begins, size = head.end(), int(head[1], 16)
             ends = begins + size
             if not size or data[ends : ends + 2] != _LINE_END:
                 break
-            self._arrivals.append(Arrival(data[begins:ends], at_s))
-            self._size += size
+            incoming.arrivals.append(Arrival(data[begins:ends], at_s))
+            incoming.size += size
             at = ends + 2
         return data[at:]
 
@@ -363,9 +408,9 @@ class _Connection(asyncio.Protocol):
     def _wake(self) -> None:
         if self._waiter is None or self._waiter.done():
             return
-        if self._take is not None and self._arrivals:
-            begun = Begun(self._take(self._taken()))
-            if begun.over and not self._whole and self._error is None:
+        if self._take is not None and self._incoming.arrivals:
+            passing = EagerCoroutine(self._take(self._taken()))
+            if passing.over and not self._incoming.whole and self._error is None:
                 return
-            self._begun = begun
+            self._unfinished = passing
         self._waiter.set_result(None)

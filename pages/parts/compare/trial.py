@@ -10,8 +10,8 @@ from inspector import Endpoint, Inspection, InspectorError, dashboard
 from inspector.dashboard import LiveRequest, LiveRun, Server, Trial
 from pages.parts.compare import body as compare
 from pages.parts.compare import repeats
-from pages.parts.live.asking import TOOLS
-from pages.parts.live.form import PROMPT
+from pages.parts.live.form_state import PROMPT
+from pages.parts.live.request_form import TOOLS
 from pages.ui import captures
 from pages.ui.captures import Chosen
 from pages.ui.errors import show_error

@@ -25,16 +25,16 @@ def checkup(server: Server | None) -> None:
             return
         try:
             with st.spinner("Checking the server"):
-                found = dashboard.check_server(server, model=_model(server))
+                report = dashboard.check_server(server, model=_model(server))
         except InspectorError as error:
             show_error(error)
             return
-        st.markdown(f"**{plain(found.sentence)}**")
-        for row in dashboard.checkup_rows(found):
+        st.markdown(f"**{plain(report.sentence)}**")
+        for row in dashboard.checkup_rows(report):
             _show(row)
-        if found.faults:
+        if report.faults:
             with st.popover("Show the known faults"):
-                for row in dashboard.fault_rows(found):
+                for row in dashboard.fault_rows(report):
                     _show(row)
 
 

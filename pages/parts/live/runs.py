@@ -8,7 +8,7 @@ import streamlit as st
 
 from inspector import Level, dashboard
 from inspector.dashboard import LiveRun, OutcomeKind, RunState, Upstream
-from pages.parts.live import form
+from pages.parts.live import form_state
 from pages.ui import captures
 from pages.ui.pickers import plain
 from pages.ui.state import Opened, Session, went_back
@@ -61,7 +61,7 @@ def open_in_compare(session: Session, left: LiveRun, right: LiveRun) -> None:
     """Open two runs on the Compare page."""
     sides = {"left": _opened(left), "right": _opened(right)}
     captures.take(session, list(sides.values()))
-    st.switch_page("compare.py", query_params={side: one.name for side, one in sides.items()})
+    st.switch_page("compare.py", query_params={side: opened.name for side, opened in sides.items()})
 
 
 def _opened(run: LiveRun) -> Opened:
@@ -69,16 +69,16 @@ def _opened(run: LiveRun) -> Opened:
     return Opened(name=name, digest=f"{run.id} {len(run.events)}", capture=run.capture())
 
 
-def recent(session: Session, shown: LiveRun | None) -> None:
+def recent(session: Session, watched_run: LiveRun | None) -> None:
     """The runs of this process, the newest first; drawn again while more may come by themselves."""
     upstreams = dashboard.configured_upstreams()
     busy = any(run.state is not RunState.ENDED for run in dashboard.registry().runs())
-    st.fragment(_recent, run_every=_EACH_S if busy or upstreams else None)(session, shown, upstreams)
+    st.fragment(_recent, run_every=_EACH_S if busy or upstreams else None)(session, watched_run, upstreams)
 
 
-def _recent(session: Session, shown: LiveRun | None, upstreams: Sequence[Upstream]) -> None:
+def _recent(session: Session, watched_run: LiveRun | None, upstreams: Sequence[Upstream]) -> None:
     registry = dashboard.registry()
-    runs = [run for run in registry.runs() if shown is None or run.id != shown.id]
+    runs = [run for run in registry.runs() if watched_run is None or run.id != watched_run.id]
     if runs or upstreams:
         st.header("Recent runs", anchor=False)
     if upstreams:
@@ -101,7 +101,7 @@ def _recent(session: Session, shown: LiveRun | None, upstreams: Sequence[Upstrea
                 )
             st.markdown(" · ".join(filter(None, [*_facts(run), _state(run)])), width=700)
         if look:
-            form.show_of(session, run.id)
+            form_state.show_of(session, run.id)
             watch(session, run.id)
             st.rerun()
         if opened:
@@ -133,14 +133,14 @@ def _listed(runs: Sequence[LiveRun]) -> Sequence[LiveRun]:
             key="live_runs_order",
             label_visibility="collapsed",
         )
-    found = [run for run in runs if _matches(run, words)]
+    matches = [run for run in runs if _matches(run, words)]
     if order == _WORST:
-        found.sort(key=_rank)
-    if len(found) > _SHOWN:
-        st.caption(f"{_SHOWN} of {len(found)} runs. Filter to see others.")
-    elif not found:
+        matches.sort(key=_rank)
+    if len(matches) > _SHOWN:
+        st.caption(f"{_SHOWN} of {len(matches)} runs. Filter to see others.")
+    elif not matches:
         st.caption("No run matches this filter.")
-    return found[:_SHOWN]
+    return matches[:_SHOWN]
 
 
 def _matches(run: LiveRun, words: str) -> bool:
@@ -160,7 +160,7 @@ def _level(run: LiveRun) -> Level | None:
         return None
     if run.outcome.failed:
         return Level.ERROR
-    return None if run.look is None else run.look.seen.verdict.level
+    return None if run.look is None else run.look.examined.verdict.level
 
 
 def _tap(upstreams: Sequence[Upstream]) -> None:
@@ -168,11 +168,11 @@ def _tap(upstreams: Sequence[Upstream]) -> None:
     st.caption(
         "Use one of these as the base URL of an OpenAI client to see its responses here while they stream."
     )
-    for one in upstreams:
+    for upstream in upstreams:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.code(f"{_origin()}/tap/{one.name}/v1", language=None, width=420)
-            asked = " (token IDs are requested)" if one.add_token_ids else ""
-            st.caption(plain(f"to {one.server.v1}{asked}"))
+            st.code(f"{_origin()}/tap/{upstream.name}/v1", language=None, width=420)
+            note = " (token IDs are requested)" if upstream.add_token_ids else ""
+            st.caption(plain(f"to {upstream.server.v1}{note}"))
 
 
 def _origin() -> str:
@@ -202,5 +202,5 @@ def _state(run: LiveRun) -> str:
         return f":red[{plain(run.outcome.failure)}]"
     if run.look is None:
         return ""
-    told = run.look.seen.verdict
-    return f"{_LEVELS[told.level]} {plain(told.sentence)}"
+    verdict = run.look.examined.verdict
+    return f"{_LEVELS[verdict.level]} {plain(verdict.sentence)}"

@@ -7,7 +7,7 @@ from typing import Final
 import streamlit as st
 
 from inspector import Endpoint, InspectorError, dashboard
-from inspector.dashboard import Budget, Load, Plan, ProbePrompt, ProbeRun, Server, Sweep
+from inspector.dashboard import Budget, Plan, ProbeLoad, ProbePrompt, ProbeRun, Server, Sweep
 from pages.ui.errors import show_error
 from pages.ui.pickers import plain
 from pages.ui.servers import (
@@ -39,8 +39,8 @@ def form(session: Session, run: ProbeRun | None) -> None:
             width=300,
             help=ADDRESS_HELP,
         )
-        found = reached(lambda: _server(address))
-        server, models, trouble, _ = found
+        reach = reached(lambda: _server(address))
+        server, models, trouble, _ = reach
         model = _model(address, models)
         endpoints = st.segmented_control(
             "Endpoints",
@@ -58,7 +58,7 @@ def form(session: Session, run: ProbeRun | None) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="probe_second_row"):
         kind = st.segmented_control(
-            "Load",
+            "ProbeLoad",
             _LOADS,
             default=_WORKERS,
             required=True,
@@ -82,7 +82,7 @@ def form(session: Session, run: ProbeRun | None) -> None:
         "Second server, file of prompts, scripts of the lab, control, connection", key="probe_more"
     ):
         _more(own=is_built_in(address))
-    awaiting(found)
+    awaiting(reach)
     if stop and run is not None:
         run.stop()
     if trouble and not model:
@@ -219,9 +219,9 @@ def _plan(server: Server, model: str, endpoints: Sequence[Endpoint], kind: str) 
         control=control,
         unstreamed=kept["probe_unstreamed"] / 100,
         warm_up=dashboard.SWEEP_WARM_UP if kind == _SWEEP else 0,
-        load=Load(concurrency=256, rate=kept["probe_rate"])
+        load=ProbeLoad(concurrency=256, rate=kept["probe_rate"])
         if kind == _RATE
-        else Load(concurrency=1 if kind == _SWEEP else kept["probe_concurrency"]),
+        else ProbeLoad(concurrency=1 if kind == _SWEEP else kept["probe_concurrency"]),
         budget=Budget()
         if kind == _SWEEP
         else Budget(requests=kept["probe_requests"], seconds=None if minutes is None else 60 * minutes),

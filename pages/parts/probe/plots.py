@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from inspector.dashboard import Group, ProbeSummary, time_name
+from inspector.dashboard import ProbeSummary, RequestGroup, time_name
 from pages.ui.palette import channel_hue, shade
 
 _MARKS = {"p50": "circle", "p90": "diamond", "p99": "triangle-up"}
 
 
-def losses(groups: Sequence[Group], title: str, theme: str) -> go.Figure | None:
+def losses(groups: Sequence[RequestGroup], title: str, theme: str) -> go.Figure | None:
     """The share of damaged responses of each group with its interval; None for fewer than two groups."""
     groups = [group for group in groups if group.loss.of]
     if len(groups) < 2:
@@ -38,25 +38,25 @@ def losses(groups: Sequence[Group], title: str, theme: str) -> go.Figure | None:
     return _framed(figure)
 
 
-def times(found: ProbeSummary, theme: str) -> go.Figure | None:
+def times(summary: ProbeSummary, theme: str) -> go.Figure | None:
     """Percentiles on a logarithmic axis, a line for each time; None without any."""
-    shown = [one for one in found.times if one.p50 is not None][::-1]
-    if not shown:
+    rows = [row for row in summary.times if row.p50 is not None][::-1]
+    if not rows:
         return None
-    names = [time_name(one) for one in shown]
+    names = [time_name(row) for row in rows]
     figure = go.Figure()
     for name, mark in _MARKS.items():
-        values = [getattr(one, name) for one in shown]
-        known = [place for place, value in enumerate(values) if value is not None]
+        values = [getattr(row, name) for row in rows]
+        places = [place for place, value in enumerate(values) if value is not None]
         figure.add_scatter(
-            x=[1000 * values[place] for place in known],
-            y=[_plain(names[place]) for place in known],
+            x=[1000 * values[place] for place in places],
+            y=[_plain(names[place]) for place in places],
             name=name,
             mode="markers",
             marker={
                 "symbol": mark,
                 "size": 10,
-                "color": [channel_hue(shown[place].name, theme) for place in known],
+                "color": [channel_hue(rows[place].name, theme) for place in places],
             },
             hovertemplate="%{x:,.1f} ms",
         )

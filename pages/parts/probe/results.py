@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from inspector import dashboard
-from inspector.dashboard import Group, Probe, ProbeRow, ProbeRun, ProbeSummary, Result
+from inspector.dashboard import Probe, ProbeRow, ProbeRun, ProbeSummary, RequestGroup, Result
 from pages.parts.probe import plots
 from pages.ui.pickers import plain
 from pages.ui.state import Opened, Session
@@ -57,9 +57,9 @@ def _progress(run: ProbeRun) -> None:
     else:
         st.progress(share, words)
     if far.done:
-        found = _summary(run.probe)
-        st.markdown(f"# {plain(found.sentence)}")
-        _groups(found)
+        summary = _summary(run.probe)
+        st.markdown(f"# {plain(summary.sentence)}")
+        _groups(summary)
 
 
 def _summary(probe: Probe) -> ProbeSummary:
@@ -77,23 +77,23 @@ def results(session: Session, run: ProbeRun) -> None:
             plain(run.trouble or "Stopped before the first request was sent."), icon=":material/link_off:"
         )
         return
-    found = _summary(probe)
-    st.markdown(f"# {plain(found.sentence)}")
-    for note in (*found.notes, *dashboard.probe_endings(probe)):
+    summary = _summary(probe)
+    st.markdown(f"# {plain(summary.sentence)}")
+    for note in (*summary.notes, *dashboard.probe_endings(probe)):
         st.markdown(plain(note))
     if run.resumable and st.button("Continue", icon=":material/resume:", key="probe_continue"):
         session.probe = dashboard.probes().start(run.plan).id
         session.address({"probe": session.probe})
         st.rerun()
-    servers = "; ".join(f"{side.name} {side.label} ({side.model})".strip() for side in probe.sides)
+    servers = "; ".join(f"{target.name} {target.label} ({target.model})".strip() for target in probe.targets)
     st.caption(plain(f"{servers} · {dashboard.progress_line(probe.progress())}"))
-    _groups(found)
+    _groups(summary)
     theme = "dark" if st.context.theme.type == "dark" else "light"
     left, right = st.columns(2, gap="medium")
     with left:
         for title, groups in (
-            ("streams at once", found.by_load),
-            ("tokens per event", found.by_tokens_per_event),
+            ("streams at once", summary.by_load),
+            ("tokens per event", summary.by_tokens_per_event),
         ):
             figure = plots.losses(groups, title, theme)
             if figure is not None:
@@ -101,7 +101,7 @@ def results(session: Session, run: ProbeRun) -> None:
                 alt = f"Share of damaged responses by {title}, with 95% intervals"
                 st.plotly_chart(figure, key=f"probe_losses_{title}", alt=alt)
     with right:
-        figure = plots.times(found, theme)
+        figure = plots.times(summary, theme)
         if figure is not None:
             st.header("Times", anchor=False)
             st.plotly_chart(
@@ -110,23 +110,23 @@ def results(session: Session, run: ProbeRun) -> None:
             st.caption(
                 "A failed request counts as one whose first token never came. A missing mark means never."
             )
-    _found(found)
+    _findings(summary)
     _streams(session, run, probe)
 
 
-def _groups(found: ProbeSummary) -> None:
+def _groups(summary: ProbeSummary) -> None:
     """All requests, and the same by server, endpoint, load and tokens per event."""
-    rows = [_cells("all requests", found.total)]
+    rows = [_cells("all requests", summary.total)]
     for title, groups in (
-        ("server", found.sides),
-        ("endpoint", found.by_endpoint),
-        ("streams at once", found.by_load),
-        ("tokens per event", found.by_tokens_per_event),
+        ("server", summary.sides),
+        ("endpoint", summary.by_endpoint),
+        ("streams at once", summary.by_load),
+        ("tokens per event", summary.by_tokens_per_event),
     ):
         if len(groups) > 1:
             rows += [_cells(f"{title}: {group.name}", group) for group in groups]
-    if found.control is not None:
-        rows.append(_cells("control on completions", found.control))
+    if summary.control is not None:
+        rows.append(_cells("control on completions", summary.control))
     table = pd.DataFrame(rows)
     st.dataframe(
         table,
@@ -138,7 +138,7 @@ def _groups(found: ProbeSummary) -> None:
     )
 
 
-def _cells(name: str, group: Group) -> dict[str, str | int]:
+def _cells(name: str, group: RequestGroup) -> dict[str, str | int]:
     return {
         "requests": name,
         "sent": group.requests,
@@ -151,16 +151,16 @@ def _cells(name: str, group: Group) -> dict[str, str | int]:
     }
 
 
-def _found(found: ProbeSummary) -> None:
+def _findings(summary: ProbeSummary) -> None:
     """Kinds of findings, causes, and how requests failed."""
-    if found.causes:
+    if summary.causes:
         st.header("Causes", anchor=False)
-        for key, title, amount in found.causes:
+        for key, title, amount in summary.causes:
             st.markdown(f"{amount:,} × {plain(title)} (`{key}`)")
-    if found.kinds:
-        listed = ", ".join(f"{dashboard.kind_label(kind)} ({amount:,})" for kind, amount in found.kinds)
+    if summary.kinds:
+        listed = ", ".join(f"{dashboard.kind_label(kind)} ({amount:,})" for kind, amount in summary.kinds)
         st.caption(plain(f"Findings, by streams that have one: {listed}"))
-    for failure in found.failures[:3]:
+    for failure in summary.failures[:3]:
         st.caption(plain(f"Failed: {dashboard.failure_words(failure)}"))
 
 
@@ -171,8 +171,8 @@ def _streams(session: Session, run: ProbeRun, probe: Probe) -> None:
     if not worst:
         st.caption("None.")
         return
-    shown = worst[:_ROWS]
-    table = pd.DataFrame([_stream(row) for row in shown])
+    listed = worst[:_ROWS]
+    table = pd.DataFrame([_stream(row) for row in listed])
     chosen = st.dataframe(
         table,
         hide_index=True,
@@ -183,10 +183,10 @@ def _streams(session: Session, run: ProbeRun, probe: Probe) -> None:
         column_config=counts(table),
         alt="Responses that were damaged, failed, or could not be checked",
     )["selection"]["rows"]
-    row = shown[chosen[0] if chosen and chosen[0] < len(shown) else 0]
+    row = listed[chosen[0] if chosen and chosen[0] < len(listed) else 0]
     _open(session, run, probe, row)
-    if len(worst) > len(shown):
-        st.caption(f"The first {len(shown):,} of {len(worst):,}; the folder of the probe has all rows.")
+    if len(worst) > len(listed):
+        st.caption(f"The first {len(listed):,} of {len(worst):,}; the folder of the probe has all rows.")
 
 
 def _stream(row: ProbeRow) -> dict[str, str | int]:
@@ -196,13 +196,15 @@ def _stream(row: ProbeRow) -> dict[str, str | int]:
         "endpoint": row.endpoint.value,
         **({"server": row.side} if row.side else {}),
         "at once": row.in_flight,
-        "verdict": row.judged.sentence,
+        "verdict": row.response.sentence,
     }
 
 
 def _open(session: Session, run: ProbeRun, probe: Probe, row: ProbeRow) -> None:
     capture = None if probe.shelf is None else probe.shelf.capture(row)
-    words = f"Request {row.number + 1:,}{f' to server {row.side}' if row.side else ''}: {row.judged.sentence}"
+    words = (
+        f"Request {row.number + 1:,}{f' to server {row.side}' if row.side else ''}: {row.response.sentence}"
+    )
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="probe_open_row"):
         pressed = st.button(
             "Open in Replay",

@@ -55,31 +55,31 @@ def examined(
     card = {} if owner is None else {"owned_by": owner}
     models = json.dumps({"data": [{"id": name, **card} for name in names]})
 
-    def answer(asked: Asked) -> Iterable[bytes]:
-        if "tools" not in asked.body:
+    def answer(request: Asked) -> Iterable[bytes]:
+        if "tools" not in request.body:
             return streamed(text or WHOLE, with_ids=with_ids, usage=usage)
-        sent = {"auto": tool, "required": forced or tool}[asked.body["tool_choice"]]
+        sent = {"auto": tool, "required": forced or tool}[request.body["tool_choice"]]
         if isinstance(sent, list) and sent and isinstance(sent[0], bytes):
             return sent
         return streamed(sent or CALL, with_ids=with_ids)  # type: ignore[arg-type]
 
-    told: dict[str, Answer] = {
+    answers: dict[str, Answer] = {
         "/v1/models": lambda _: [page(200, models, "application/json")],
         "/version": lambda _: [page(200, json.dumps({"version": version}), "application/json")],
         "/v1/chat/completions": answer,
         **(more or {}),
     }
-    with raw_server(told) as server:
+    with raw_server(answers) as server:
         return check_server(Server(base_url=server.v1), model=model)
 
 
-def check(found: Checkup, name: str) -> Check:
-    return next(one for one in found.checks if one.name == name)
+def check(checkup: Checkup, name: str) -> Check:
+    return next(check for check in checkup.checks if check.name == name)
 
 
 def test_a_server_that_is_set_up_right_has_no_failed_check() -> None:
-    found = examined()
-    assert {one.name: one.state for one in found.checks} == {
+    checkup = examined()
+    assert {check.name: check.state for check in checkup.checks} == {
         "reachable": CheckState.OK,
         "health": CheckState.OK,
         "version": CheckState.OK,
@@ -94,13 +94,13 @@ def test_a_server_that_is_set_up_right_has_no_failed_check() -> None:
         "tool calls": CheckState.OK,
         "responses": CheckState.UNKNOWN,
     }
-    assert (found.version, found.model) == ("0.32.0", "openai/gpt-oss-20b")
-    assert found.sentence == "12 of 12 checks passed; unknown: responses."
+    assert (checkup.version, checkup.model) == ("0.32.0", "openai/gpt-oss-20b")
+    assert checkup.sentence == "12 of 12 checks passed; unknown: responses."
 
 
 def test_nobody_there() -> None:
-    found = check_server(Server(base_url=f"http://127.0.0.1:{free_port()}"))
-    [only] = found.checks
+    checkup = check_server(Server(base_url=f"http://127.0.0.1:{free_port()}"))
+    [only] = checkup.checks
     assert only.state is CheckState.FAILED
     assert "connection refused" in only.says
 
@@ -150,28 +150,28 @@ def test_nobody_there() -> None:
 def test_a_fault_is_seen_and_says_what_to_change(
     changes: dict[str, Any], name: str, state: CheckState, change: str
 ) -> None:
-    found = check(examined(**changes), name)
-    assert found.state is state, found
-    assert change in found.change
+    result = check(examined(**changes), name)
+    assert result.state is state, result
+    assert change in result.change
 
 
 def test_a_server_without_tool_parser_is_told_the_flags() -> None:
     words = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
-    found = check(examined(tool=list(refused(words))), "tool calls")
-    assert found.state is CheckState.FAILED
-    assert found.change == "Start vLLM with --enable-auto-tool-choice --tool-call-parser openai."
+    result = check(examined(tool=list(refused(words))), "tool calls")
+    assert result.state is CheckState.FAILED
+    assert result.change == "Start vLLM with --enable-auto-tool-choice --tool-call-parser openai."
 
 
 def test_a_request_that_fails_is_not_laid_to_flags_or_to_the_version() -> None:
     more = {"/v1/chat/completions": lambda _: refused("The model `other` does not exist.", 404)}
-    found = examined(model="other", more=more)
+    checkup = examined(model="other", more=more)
     assert (
-        check(found, "chat").change
+        check(checkup, "chat").change
         == "Request $URL/models and use the model ID that it shows (model-name-unknown)."
     )
     for name in ("token ids", "tool calls"):
-        assert check(found, name).state is CheckState.UNKNOWN
-        assert check(found, name).change == ""
+        assert check(checkup, name).state is CheckState.UNKNOWN
+        assert check(checkup, name).change == ""
 
 
 @pytest.mark.parametrize(
@@ -184,37 +184,37 @@ def test_a_request_that_fails_is_not_laid_to_flags_or_to_the_version() -> None:
     ],
 )
 def test_the_front_end_that_answers_is_named(owner: str | None, state: CheckState, says: str) -> None:
-    found = check(examined(owner=owner), "front end")
-    assert found.state is state
-    assert says in found.says
+    result = check(examined(owner=owner), "front end")
+    assert result.state is state
+    assert says in result.says
 
 
 def test_a_call_is_forced_when_the_model_makes_none_by_itself() -> None:
-    found = examined(tool=WHOLE, forced=CALL, version="0.20.0")
-    assert check(found, "tool calls").state is CheckState.OK
-    assert "tool-choice-required-ignored" not in ids(found)
+    checkup = examined(tool=WHOLE, forced=CALL, version="0.20.0")
+    assert check(checkup, "tool calls").state is CheckState.OK
+    assert "tool-choice-required-ignored" not in ids(checkup)
     ignored = examined(tool=WHOLE, version="0.20.0")
     assert check(ignored, "tool calls").says.endswith("not even with tool_choice: required.")
     assert "tool-choice-required-ignored" in ids(ignored)
 
 
 def test_a_server_that_takes_no_forced_call_is_not_blamed_for_a_model_that_makes_none() -> None:
-    found = check(examined(tool=WHOLE, forced=list(refused("only auto is supported"))), "tool calls")
-    assert found.state is CheckState.UNKNOWN
-    assert "only auto is supported" in found.says
+    result = check(examined(tool=WHOLE, forced=list(refused("only auto is supported"))), "tool calls")
+    assert result.state is CheckState.UNKNOWN
+    assert "only auto is supported" in result.says
 
 
-def ids(found: Checkup) -> list[str]:
-    return [one.id for one in found.faults]
+def ids(checkup: Checkup) -> list[str]:
+    return [fault.id for fault in checkup.faults]
 
 
 def test_known_faults_are_counted_apart_from_the_checks() -> None:
-    found = examined(version="0.13.0")
-    assert any("Upgrade to vLLM" in one.step for one in found.faults)
-    assert found.faults_sentence == (
-        f"vLLM 0.13.0 has {len(found.faults)} known faults that these checks do not test."
+    checkup = examined(version="0.13.0")
+    assert any("Upgrade to vLLM" in fault.step for fault in checkup.faults)
+    assert checkup.faults_sentence == (
+        f"vLLM 0.13.0 has {len(checkup.faults)} known faults that these checks do not test."
     )
-    assert not {"known fault", *ids(found)} & {one.name for one in found.checks}
+    assert not {"known fault", *ids(checkup)} & {check.name for check in checkup.checks}
     none = examined(version="not a version")
     assert (none.faults, none.faults_sentence) == ((), "")
 

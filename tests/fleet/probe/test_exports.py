@@ -15,22 +15,22 @@ HOSTILE = "</failure>]]> \x00\x1b[31m & <b>=1+1 \ud800"
 
 
 def test_csv_has_a_line_per_request_and_no_formulas() -> None:
-    some = [*rows(ok=1, damaged=1), row(2, prompt='=HYPERLINK("x")', sentence="a\nb,c")]
-    read = list(csv.DictReader(io.StringIO(csv_text(some))))
+    probe_rows = [*rows(ok=1, damaged=1), row(2, prompt='=HYPERLINK("x")', sentence="a\nb,c")]
+    read = list(csv.DictReader(io.StringIO(csv_text(probe_rows))))
     assert list(read[0]) == list(COLUMNS)
-    assert [one["result"] for one in read] == ["ok", "damaged", "ok"]
-    assert [one["request"] for one in read] == ["1", "2", "3"]
+    assert [record["result"] for record in read] == ["ok", "damaged", "ok"]
+    assert [record["request"] for record in read] == ["1", "2", "3"]
     assert read[1]["kinds"] == "dropped"
     assert read[2]["prompt"] == '\'=HYPERLINK("x")'
     assert read[2]["sentence"] == "a\nb,c"
 
 
 def test_junit_counts_what_test_reports_count() -> None:
-    some = [
+    probe_rows = [
         *rows(ok=2, damaged=1, failed=1, unknown=1),
         row(9, Result.DAMAGED, prompt=HOSTILE, sentence=HOSTILE),
     ]
-    suites = ElementTree.fromstring(junit_text(some))  # noqa: S314 -- our own text
+    suites = ElementTree.fromstring(junit_text(probe_rows))  # noqa: S314 -- our own text
     [suite] = suites
     assert suite.attrib | {"time": ""} == {
         "name": "chat",
@@ -52,7 +52,7 @@ def test_junit_counts_what_test_reports_count() -> None:
 
 
 def test_sarif_has_a_result_for_each_bad_request_and_names_the_capture() -> None:
-    some = [
+    probe_rows = [
         row(
             0,
             Result.DAMAGED,
@@ -62,18 +62,18 @@ def test_sarif_has_a_result_for_each_bad_request_and_names_the_capture() -> None
         *rows(ok=1, failed=1, unknown=1),
         row(8, Result.DAMAGED, sentence=HOSTILE),
     ]
-    told = json.loads(sarif_text(some))
-    assert told["version"] == "2.1.0"
-    [run] = told["runs"]
-    assert [one["ruleId"] for one in run["results"]] == ["dropped", "dropped", "http_500"]
-    assert {one["id"] for one in run["tool"]["driver"]["rules"]} == {"dropped", "http_500"}
+    report = json.loads(sarif_text(probe_rows))
+    assert report["version"] == "2.1.0"
+    [run] = report["runs"]
+    assert [result["ruleId"] for result in run["results"]] == ["dropped", "dropped", "http_500"]
+    assert {rule["id"] for rule in run["tool"]["driver"]["rules"]} == {"dropped", "http_500"}
     assert run["results"][0]["properties"]["kinds"] == list(KINDS)
     place = run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
     assert place == {"uri": "captures/x.jsonl"}
 
 
 def test_text_from_a_model_is_never_markup() -> None:
-    some = [row(0, Result.DAMAGED, sentence=word, prompt=word) for word in (HOSTILE, SCRIPT)]
-    ElementTree.fromstring(junit_text(some))  # noqa: S314 -- our own text
-    assert len(list(csv.reader(io.StringIO(csv_text(some))))) == 3
-    json.loads(sarif_text(some))
+    probe_rows = [row(0, Result.DAMAGED, sentence=word, prompt=word) for word in (HOSTILE, SCRIPT)]
+    ElementTree.fromstring(junit_text(probe_rows))  # noqa: S314 -- our own text
+    assert len(list(csv.reader(io.StringIO(csv_text(probe_rows))))) == 3
+    json.loads(sarif_text(probe_rows))

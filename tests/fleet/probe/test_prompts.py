@@ -9,7 +9,7 @@ from inspector.fleet.probe import prompts_of_file, prompts_of_text
 
 
 def test_a_text_has_a_prompt_per_line() -> None:
-    assert [one.text for one in prompts_of_text("First\n\n  Second  \n")] == ["First", "Second"]
+    assert [prompt.text for prompt in prompts_of_text("First\n\n  Second  \n")] == ["First", "Second"]
 
 
 def test_lines_of_jsonl_are_texts_messages_and_requests(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_lines_of_jsonl_are_texts_messages_and_requests(tmp_path: Path) -> None:
     )
     text, thing, listed, request = prompts_of_file(path)
     assert (text.text, thing.text, dict(thing.extra)) == ("Text", "Object", {"temperature": 1})
-    assert [dict(one) for one in listed.messages] == [{"role": "user", "content": "List"}]
+    assert [dict(message) for message in listed.messages] == [{"role": "user", "content": "List"}]
     assert request.tools[0]["function"] == {"name": "f"}
     assert (request.tool_choice, dict(request.extra)) == ("auto", {"max_tokens": 5})
 

@@ -27,22 +27,22 @@ from inspector.fleet.probe.rates import (
     ],
 )
 def test_the_interval_is_wilson_s(count: int, of: int, low: float, high: float) -> None:
-    found = rate(count, of)
-    assert found.low == pytest.approx(low, abs=6e-5)
-    assert found.high == pytest.approx(high, abs=6e-5)
+    proportion = rate(count, of)
+    assert proportion.low == pytest.approx(low, abs=6e-5)
+    assert proportion.high == pytest.approx(high, abs=6e-5)
 
 
 @given(st.integers(0, 10_000).flatmap(lambda of: st.tuples(st.integers(0, of), st.just(of))))
 def test_an_interval_holds_the_share_and_stays_within_0_and_1(counts: tuple[int, int]) -> None:
-    found = rate(*counts)
-    assert 0.0 <= found.low <= found.high <= 1.0
-    if found.share is not None:
-        assert found.low - 1e-9 <= found.share <= found.high + 1e-9
+    proportion = rate(*counts)
+    assert 0.0 <= proportion.low <= proportion.high <= 1.0
+    if proportion.share is not None:
+        assert proportion.low - 1e-9 <= proportion.share <= proportion.high + 1e-9
 
 
 def test_shares_have_the_digits_that_count() -> None:
     shares = [0.0, 0.00002, 0.0076, 0.0349, 0.349, 0.9996, 1.0]
-    assert [percent(one) for one in shares] == ["0%", "<0.01%", "0.76%", "3.5%", "35%", "100%", "100%"]
+    assert [percent(share) for share in shares] == ["0%", "<0.01%", "0.76%", "3.5%", "35%", "100%", "100%"]
 
 
 def test_no_loss_in_so_many_streams_rules_a_rate_out() -> None:

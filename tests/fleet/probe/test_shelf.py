@@ -15,16 +15,16 @@ PLAN = {"servers": ["a"], "control": 0.0}
 
 def test_rows_are_read_back_as_they_were(tmp_path: Path) -> None:
     shelf = ProbeShelf(tmp_path / "p", PLAN)
-    some = [
+    probe_rows = [
         shelf.keep(row(number, result, kinds=("dropped",)), CAPTURES[TOOL])
         for number, result in enumerate(Result)
     ]
     shelf.close()
     again = ProbeShelf(tmp_path / "p", PLAN)
-    assert again.rows == some
-    assert again.capture(some[1]) is not None
-    assert again.capture(some[0]) is None
-    assert row_of(row_values(some[2])) == some[2]
+    assert again.rows == probe_rows
+    assert again.capture(probe_rows[1]) is not None
+    assert again.capture(probe_rows[0]) is None
+    assert row_of(row_values(probe_rows[2])) == probe_rows[2]
     again.close()
 
 
@@ -81,7 +81,7 @@ def test_two_probes_do_not_write_to_one_folder(tmp_path: Path) -> None:
     shelf.keep(row(1), CAPTURES[TOOL])
     shelf.close()
     again = ProbeShelf(tmp_path / "p", PLAN)
-    assert [one.number for one in again.rows] == [0, 1]
+    assert [row.number for row in again.rows] == [0, 1]
     again.close()
 
 

@@ -3,23 +3,23 @@
 from dataclasses import replace
 
 from inspector.capture.capture import Endpoint
-from inspector.fleet.probe import Progress, Result, Sweep, summary
+from inspector.fleet.probe import ProbeProgress, Result, Sweep, summary
 from inspector.fleet.probe.reporting import progress_line
 from tests.support.probes import row, rows
 
 
 def test_the_rate_is_of_what_was_checked_and_failures_are_counted_apart() -> None:
-    found = summary(rows(ok=97, damaged=3, failed=10, unknown=5))
-    assert (found.total.requests, found.total.loss.of, found.total.failure.of) == (115, 100, 115)
-    assert found.sentence == (
+    totals = summary(rows(ok=97, damaged=3, failed=10, unknown=5))
+    assert (totals.total.requests, totals.total.loss.of, totals.total.failure.of) == (115, 100, 115)
+    assert totals.sentence == (
         "3 of 100 checked responses were silently damaged: 3.0% (95% interval 1.0% to 8.5%)."
     )
-    failed, unknown = found.notes
+    failed, unknown = totals.notes
     assert failed.startswith(
         "10 of 115 requests failed with an error: 8.7% (95% interval 4.8% to 15%). HTTP 500 (10)."
     )
     assert unknown.startswith("5 responses could not be checked")
-    assert found.kinds == (("dropped", 3),)
+    assert totals.kinds == (("dropped", 3),)
 
 
 def test_no_loss_has_an_upper_bound() -> None:
@@ -31,57 +31,57 @@ def test_no_loss_has_an_upper_bound() -> None:
 
 
 def test_a_failed_request_is_a_first_token_that_never_came() -> None:
-    times = {one.name: one for one in summary(rows(ok=9, failed=2)).times if one.what != "gap"}
+    times = {times.name: times for times in summary(rows(ok=9, failed=2)).times if times.what != "gap"}
     assert (times["first token"].p50, times["first token"].p90) == (0.25, None)
     assert times["whole response"].p99 is None
     assert times["analysis"].p99 == 0.25, "a channel counts the responses that have it"
 
 
 def test_the_control_is_no_part_of_the_rates() -> None:
-    some = [*rows(ok=4), row(4, Result.DAMAGED, control=True, endpoint=Endpoint.COMPLETIONS)]
-    found = summary(some)
-    assert (found.total.requests, found.total.damaged) == (4, 0)
-    assert found.notes == ("Control on completions: 0 of 1 request failed, 1 damaged.",)
+    probe_rows = [*rows(ok=4), row(4, Result.DAMAGED, control=True, endpoint=Endpoint.COMPLETIONS)]
+    totals = summary(probe_rows)
+    assert (totals.total.requests, totals.total.damaged) == (4, 0)
+    assert totals.notes == ("Control on completions: 0 of 1 request failed, 1 damaged.",)
 
 
 def test_groups_are_by_endpoint_load_and_tokens_per_event() -> None:
-    some = [
+    probe_rows = [
         row(0, in_flight=1, tokens_per_event=1.0),
         row(1, in_flight=6, endpoint=Endpoint.RESPONSES, tokens_per_event=None),
         row(2, Result.DAMAGED, in_flight=8, tokens_per_event=2.7, streamed=True),
         row(3, in_flight=2, streamed=False),
     ]
-    found = summary(some)
-    assert [one.name for one in found.by_endpoint] == ["chat", "chat, unstreamed", "responses"]
-    assert [(one.name, one.damaged) for one in found.by_load] == [("1", 0), ("2", 0), ("5-8", 1)]
-    assert [(one.name, one.damaged) for one in found.by_tokens_per_event] == [("1", 0), ("3", 1)]
+    totals = summary(probe_rows)
+    assert [group.name for group in totals.by_endpoint] == ["chat", "chat, unstreamed", "responses"]
+    assert [(group.name, group.damaged) for group in totals.by_load] == [("1", 0), ("2", 0), ("5-8", 1)]
+    assert [(group.name, group.damaged) for group in totals.by_tokens_per_event] == [("1", 0), ("3", 1)]
 
 
 def test_a_sweep_names_the_smallest_load_that_loses() -> None:
-    some = [row(number, level=4) for number in range(299)]
-    some += [row(number, Result.DAMAGED if number < 5 else Result.OK, level=8) for number in range(20)]
-    some += [row(number, Result.DAMAGED, level=16) for number in range(2)]
-    found = summary(some, swept=True)
-    assert found.sentence == (
+    probe_rows = [row(number, level=4) for number in range(299)]
+    probe_rows += [row(number, Result.DAMAGED if number < 5 else Result.OK, level=8) for number in range(20)]
+    probe_rows += [row(number, Result.DAMAGED, level=16) for number in range(2)]
+    totals = summary(probe_rows, swept=True)
+    assert totals.sentence == (
         "The smallest load that loses is 8 streams at once: 5 of 20 checked responses were damaged, "
         "25% (95% interval 11% to 47%). At 4 streams, none of 299 was damaged."
     )
-    assert found.largest_clean is not None
-    assert found.largest_clean.name == "4"
+    assert totals.largest_clean is not None
+    assert totals.largest_clean.name == "4"
     assert (
         "No silent loss up to 4 streams at once (299 checked there"
-        in summary(some[:299], swept=True).sentence
+        in summary(probe_rows[:299], swept=True).sentence
     )
     assert summary([], swept=True).sentence == "No request has ended."
 
 
 def test_two_servers_are_compared_by_fisher_s_test() -> None:
-    some = [row(n, Result.DAMAGED if n < 12 else Result.OK, side="A") for n in range(100)]
-    some += [row(n, side="B") for n in range(100)]
-    found = summary(some)
-    assert found.against is not None
-    assert found.against.significant is True
-    assert found.sentence == (
+    probe_rows = [row(n, Result.DAMAGED if n < 12 else Result.OK, side="A") for n in range(100)]
+    probe_rows += [row(n, side="B") for n in range(100)]
+    totals = summary(probe_rows)
+    assert totals.against is not None
+    assert totals.against.significant is True
+    assert totals.sentence == (
         "A: 12 of 100 silently damaged (12%), 0 of 100 failed, B: 0 of 100 silently damaged (0%), "
         "0 of 100 failed. The difference in damaged responses is statistically significant (p = 0.00034)."
     )
@@ -98,7 +98,7 @@ def test_requests_that_were_sent_later_are_said() -> None:
 
 
 def test_progress_is_one_line_with_what_is_left_and_what_was_lost() -> None:
-    far = Progress(
+    far = ProbeProgress(
         done=1200,
         total=5000,
         in_flight=8,
@@ -120,7 +120,7 @@ def test_progress_is_one_line_with_what_is_left_and_what_was_lost() -> None:
 
 def test_progress_of_a_sweep_is_that_of_its_level() -> None:
     """How many requests all levels take is not known before the end."""
-    far = Progress(
+    far = ProbeProgress(
         done=1200,
         total=None,
         in_flight=8,
@@ -135,5 +135,5 @@ def test_progress_of_a_sweep_is_that_of_its_level() -> None:
         elapsed_s=50.0,
     )
     assert progress_line(far) == "8 streams at once: 120 of 299 requests · 1,200 in all · 0 damaged, 3 failed"
-    one = replace(far, level=1, damaged=1, at_level=Sweep(smallest=0.01).far(rows(ok=119, damaged=1)))
-    assert progress_line(one).startswith("1 stream at once: 120 of at most 1,196 requests · ")
+    losing = replace(far, level=1, damaged=1, at_level=Sweep(smallest=0.01).far(rows(ok=119, damaged=1)))
+    assert progress_line(losing).startswith("1 stream at once: 120 of at most 1,196 requests · ")

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import pytest
 from starlette.applications import Starlette
 
-from inspector.net.playback import Settings, playback_routes
+from inspector.net.playback import PlaybackSettings, playback_routes
 from tests.support.builtin import CAPTURES
 from tests.support.listening import listening
 
 
 @pytest.fixture(scope="module")
 def playback() -> Iterator[str]:
-    routes = playback_routes(lambda: CAPTURES, prefix="", settings=Settings(speed=float("inf")))
+    routes = playback_routes(lambda: CAPTURES, prefix="", settings=PlaybackSettings(speed=float("inf")))
     with listening(Starlette(routes=routes)) as at:
         yield at

@@ -7,7 +7,7 @@ import pytest
 from prometheus_client.exposition import choose_encoder
 
 from inspector.files.store import save
-from inspector.fleet.watch import Keep, Keeping, Metrics, Watch, summarise
+from inspector.fleet.watch import Keep, Metrics, Retention, Watch, summarise
 from inspector.fleet.watch.metrics import NAMES_AT_MOST
 from inspector.inspection.inspection import inspect
 from tests.support.builtin import CAPTURES, WHOLE
@@ -29,7 +29,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Told, dict[str, P
     """Two recordings of a fault, a healthy one, and one that was removed before its audit."""
     folder, metrics = tmp_path_factory.mktemp("captures"), Told()
     paths = {name: recorded(folder, name, number) for number, name in enumerate((LEAK, DROPPED, WHOLE))}
-    watch = Watch(metrics, Keeping(folder, Keep.FAILING))
+    watch = Watch(metrics, Retention(folder, Keep.FAILING))
     for path in paths.values():
         watch.ended("up", path)
     watch.ended("up", folder / "20261122-120000-chat-ffffff.jsonl")
@@ -53,12 +53,17 @@ def test_streams_are_counted_by_verdict(watched: tuple[Told, dict[str, Path]]) -
 def test_findings_are_counted_as_the_audit_has_them(watched: tuple[Told, dict[str, Path]]) -> None:
     metrics, _ = watched
     for name, version in ((LEAK, "0.14.1"), (DROPPED, "0.13.0")):
-        found = summarise(inspect(CAPTURES[name])).found
-        assert found
-        for one in set(found):
-            labels = {"kind": one.kind, "severity": one.severity, "cause": one.cause, "channel": one.channel}
+        findings = summarise(inspect(CAPTURES[name])).findings
+        assert findings
+        for finding in set(findings):
+            labels = {
+                "kind": finding.kind,
+                "severity": finding.severity,
+                "cause": finding.cause,
+                "channel": finding.channel,
+            }
             counted = value(metrics, "findings_total", server_version=version, **labels)
-            assert counted == found.count(one), one
+            assert counted == findings.count(finding), finding
 
 
 def test_failing_recordings_stay_and_are_named(watched: tuple[Told, dict[str, Path]]) -> None:
@@ -80,44 +85,46 @@ def test_what_was_not_audited_is_counted_with_its_reason(watched: tuple[Told, di
 
 
 def test_a_finding_has_the_channel_of_its_message() -> None:
-    channels = {one.channel for one in summarise(inspect(CAPTURES[LEAK])).found}
+    channels = {finding.channel for finding in summarise(inspect(CAPTURES[LEAK])).findings}
     assert "none" not in channels
     assert channels <= {"analysis", "commentary", "final"}
 
 
 def test_a_client_cannot_make_a_series_per_request() -> None:
     metrics = Metrics()
-    one = summarise(inspect(CAPTURES[WHOLE]))
+    stream_summary = summarise(inspect(CAPTURES[WHOLE]))
     for number in range(NAMES_AT_MOST + 20):
-        metrics.audited("up", replace(one, model=f"model-{number}"), lag_s=0.0, capture="")
+        metrics.audited("up", replace(stream_summary, model=f"model-{number}"), lag_s=0.0, capture="")
     assert value(metrics, "streams_total", model="other") == 20
     assert value(metrics, "streams_total") == NAMES_AT_MOST + 20
 
 
 def test_names_that_no_model_has_take_no_place() -> None:
     metrics = Metrics()
-    one = summarise(inspect(CAPTURES[WHOLE]))
+    stream_summary = summarise(inspect(CAPTURES[WHOLE]))
     for number in range(NAMES_AT_MOST + 20):
-        metrics.audited("up", replace(one, model=f"guess-{number}", served=False), lag_s=0.0, capture="")
-    metrics.audited("up", replace(one, model="real"), lag_s=0.0, capture="")
-    metrics.audited("up", replace(one, model="real", served=False), lag_s=0.0, capture="")
+        metrics.audited(
+            "up", replace(stream_summary, model=f"guess-{number}", served=False), lag_s=0.0, capture=""
+        )
+    metrics.audited("up", replace(stream_summary, model="real"), lag_s=0.0, capture="")
+    metrics.audited("up", replace(stream_summary, model="real", served=False), lag_s=0.0, capture="")
     assert value(metrics, "streams_total", model="other") == NAMES_AT_MOST + 20
     assert value(metrics, "streams_total", model="real") == 2
 
 
 def test_a_channel_that_a_model_invents_is_another_one() -> None:
     metrics = Metrics()
-    one = summarise(inspect(CAPTURES[LEAK]))
-    found = tuple(replace(one.found[0], channel=name) for name in ("invented", "analysis"))
-    metrics.audited("up", replace(one, found=found), lag_s=0.0, capture="")
+    stream_summary = summarise(inspect(CAPTURES[LEAK]))
+    findings = tuple(replace(stream_summary.findings[0], channel=name) for name in ("invented", "analysis"))
+    metrics.audited("up", replace(stream_summary, findings=findings), lag_s=0.0, capture="")
     assert value(metrics, "findings_total", channel="other") == 1
     assert value(metrics, "findings_total", channel="analysis") == 1
 
 
 def test_no_name_keeps_the_metrics_from_being_read() -> None:
     metrics = Metrics()
-    one = summarise(inspect(CAPTURES[LEAK]))
+    stream_summary = summarise(inspect(CAPTURES[LEAK]))
     for model in ("half a pair \ud800", 'a "name"\n', "m" * 1000):
-        metrics.audited("up", replace(one, model=model), lag_s=0.0, capture="c" * 200)
+        metrics.audited("up", replace(stream_summary, model=model), lag_s=0.0, capture="c" * 200)
     for accepted in ("text/plain", "application/openmetrics-text"):
         assert b"half a pair ?" in choose_encoder(accepted)[0](metrics.registry)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from inspector.capture.capture import Endpoint
 from inspector.files.store import load
-from inspector.fleet.watch import Keep, Keeping, Watch
+from inspector.fleet.watch import Keep, Retention, Watch
 from inspector.fleet.watch.canary import Canary, usual_requests
 from inspector.lab.process import free_port
 from inspector.net.client.address import Server
@@ -15,7 +15,7 @@ from tests.support.told import Told, value
 
 def test_a_round_is_recorded_audited_and_counted(playback: str, tmp_path: Path) -> None:
     metrics = Told()
-    watch = Watch(metrics, Keeping(tmp_path, Keep.FAILING))
+    watch = Watch(metrics, Retention(tmp_path, Keep.FAILING))
     requests = [LiveRequest(model=name, prompt="hi") for name in (WHOLE, TOOL)]
     Canary(Server(base_url=playback), requests, tmp_path, watch, metrics).once()
     metrics.wait(2)
@@ -27,8 +27,8 @@ def test_a_round_is_recorded_audited_and_counted(playback: str, tmp_path: Path) 
 
 
 def test_a_request_without_a_response_is_a_failure_and_leaves_no_file(playback: str, tmp_path: Path) -> None:
-    metrics, said = Told(), list[str]()
-    watch = Watch(metrics, Keeping(tmp_path))
+    metrics, lines = Told(), list[str]()
+    watch = Watch(metrics, Retention(tmp_path))
     gone = f"http://127.0.0.1:{free_port()}"
     for address in (gone, f"{playback}/nothing-here"):
         canary = Canary(
@@ -37,7 +37,7 @@ def test_a_request_without_a_response_is_a_failure_and_leaves_no_file(playback: 
             tmp_path,
             watch,
             metrics,
-            say=said.append,
+            say=lines.append,
         )
         canary.once()
     watch.close()
@@ -45,11 +45,11 @@ def test_a_request_without_a_response_is_a_failure_and_leaves_no_file(playback: 
     assert value(metrics, "canary_failures_total") == 2
     assert value(metrics, "streams_total") == 0
     assert list(tmp_path.glob("*.jsonl")) == []
-    assert len(said) == 2
+    assert len(lines) == 2
 
 
 def test_the_usual_requests_reason_call_a_tool_and_use_both_endpoints() -> None:
-    asked = usual_requests("m")
-    assert {one.endpoint for one in asked} == {Endpoint.CHAT, Endpoint.RESPONSES}
-    assert sum(bool(one.tools) for one in asked) == 1
-    assert all(one.temperature == 0 and one.max_tokens for one in asked)
+    requests = usual_requests("m")
+    assert {request.endpoint for request in requests} == {Endpoint.CHAT, Endpoint.RESPONSES}
+    assert sum(bool(request.tools) for request in requests) == 1
+    assert all(request.temperature == 0 and request.max_tokens for request in requests)

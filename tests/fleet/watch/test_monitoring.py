@@ -19,10 +19,10 @@ NAMES = {
 
 def queries() -> list[str]:
     board = json.loads((FOLDER / "grafana.json").read_text("utf-8"))
-    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    expressions = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
     return [
         text.replace("$__rate_interval", "5m").replace("$upstream", ".*").replace("$model", ".*")
-        for text in asked
+        for text in expressions
     ]
 
 
@@ -48,5 +48,7 @@ def test_prometheus_takes_the_queries_of_the_dashboard(tmp_path: Path) -> None:
 
 def test_all_metrics_exist() -> None:
     alerts = (FOLDER / "alerts.yml").read_text("utf-8")
-    asked = {name for text in [*queries(), alerts] for name in re.findall(r"\bharmony_inspector_\w+", text)}
-    assert asked <= NAMES
+    metric_names = {
+        name for text in [*queries(), alerts] for name in re.findall(r"\bharmony_inspector_\w+", text)
+    }
+    assert metric_names <= NAMES

@@ -27,28 +27,28 @@ EACH_S = 0.25
 @contextmanager
 def process(*command: str | Path, log: Path) -> Iterator["subprocess.Popen[bytes]"]:
     with log.open("wb") as out:
-        one = subprocess.Popen([*map(str, command)], cwd=ROOT, stdout=out, stderr=subprocess.STDOUT)
+        process = subprocess.Popen([*map(str, command)], cwd=ROOT, stdout=out, stderr=subprocess.STDOUT)
         try:
-            yield one
+            yield process
         finally:
-            one.send_signal(signal.SIGTERM)
+            process.send_signal(signal.SIGTERM)
             try:
-                one.wait(20)
+                process.wait(20)
             except subprocess.TimeoutExpired:
-                one.kill()
-                one.wait()
+                process.kill()
+                process.wait()
 
 
-def tried(one: "subprocess.Popen[bytes]", look: Callable[[], Any], log: Path) -> Any:
+def tried(process: "subprocess.Popen[bytes]", look: Callable[[], Any], log: Path) -> Any:
     """What `look` finds once it finds something, while the process lives."""
     for _ in range(TRIES):
         try:
-            if found := look():
-                return found
+            if result := look():
+                return result
         except (OSError, urllib.error.URLError, httpx.HTTPError):
             pass
         try:
-            one.wait(EACH_S)
+            process.wait(EACH_S)
         except subprocess.TimeoutExpired:
             continue
         break
@@ -69,7 +69,7 @@ def test_an_alert_fires_for_the_lossy_server_and_not_for_the_good_one(playback: 
     tap = (sys.executable, "-m", "inspector", "tap", "--port", "0", "--metrics", "0", "--keep", "failing")
     ups = ("--upstream", f"good={playback}", "--upstream", f"lossy={playback}", "--captures", captures)
     with process(*tap, *ups, log=log) as tapping:
-        shown = tried(tapping, lambda: re.search(r"metrics: http://(\S+)/metrics", log.read_text()), log)
+        match = tried(tapping, lambda: re.search(r"metrics: http://(\S+)/metrics", log.read_text()), log)
         address = re.search(r"(http://\S+)/good/v1", log.read_text())
         assert address is not None
         for name, model in (("good", WHOLE), ("lossy", TOOL)):
@@ -78,7 +78,7 @@ def test_an_alert_fires_for_the_lossy_server_and_not_for_the_good_one(playback: 
             assert httpx.post(url, json=body).status_code == 200
         (tmp_path / "prometheus.yml").write_text(
             f"global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: [{RULES}]\n"
-            f"scrape_configs: [{{job_name: tap, static_configs: [{{targets: ['{shown[1]}']}}]}}]\n"
+            f"scrape_configs: [{{job_name: tap, static_configs: [{{targets: ['{match[1]}']}}]}}]\n"
         )
         with process(
             prometheus,
@@ -88,21 +88,29 @@ def test_an_alert_fires_for_the_lossy_server_and_not_for_the_good_one(playback: 
             "--enable-feature=exemplar-storage",
             log=tmp_path / "prometheus.log",
         ) as scraping:
-            said = tmp_path / "prometheus.log"
+            log_file = tmp_path / "prometheus.log"
             port = tried(
-                scraping, lambda: re.search(r"address=127\.0\.0\.1:([1-9]\d*)", said.read_text()), said
+                scraping,
+                lambda: re.search(r"address=127\.0\.0\.1:([1-9]\d*)", log_file.read_text()),
+                log_file,
             )
             api = f"http://127.0.0.1:{port[1]}/api/v1"
             alerts = tried(
                 scraping,
-                lambda: [one for one in get(f"{api}/alerts")["data"]["alerts"] if one["state"] == "firing"],
-                said,
+                lambda: [
+                    alert for alert in get(f"{api}/alerts")["data"]["alerts"] if alert["state"] == "firing"
+                ],
+                log_file,
             )
-            seen = get(f"{api}/query?query=sum%20by%20(upstream,verdict)%20(harmony_inspector_streams_total)")
-    assert {(one["labels"]["alertname"], one["labels"]["upstream"]) for one in alerts} == {
+            streams = get(
+                f"{api}/query?query=sum%20by%20(upstream,verdict)%20(harmony_inspector_streams_total)"
+            )
+    assert {(alert["labels"]["alertname"], alert["labels"]["upstream"]) for alert in alerts} == {
         ("HarmonyResponsesDamaged", "lossy")
     }
-    assert {(one["metric"]["upstream"], one["metric"]["verdict"]) for one in seen["data"]["result"]} == {
+    assert {
+        (sample["metric"]["upstream"], sample["metric"]["verdict"]) for sample in streams["data"]["result"]
+    } == {
         ("good", "clean"),
         ("lossy", "error"),
     }

@@ -8,7 +8,7 @@ from typing import Any
 
 from inspector.capture.capture import Capture, End, Event
 from inspector.files.store import load
-from inspector.fleet.watch import Keeping, Watch
+from inspector.fleet.watch import Retention, Watch
 from inspector.fleet.watch.canary import Canary
 from inspector.fleet.watch.redacting import RedactingSink
 from inspector.inspection.inspection import inspect
@@ -22,8 +22,8 @@ from tests.support.upstreams import ask, tapped
 
 
 def test_a_tap_writes_only_what_is_redacted(tmp_path: Path) -> None:
-    said, written = list[str](), list[Path]()
-    sink = RedactingSink(tmp_path, say=said.append, finished=written.append)
+    lines, written = list[str](), list[Path]()
+    sink = RedactingSink(tmp_path, say=lines.append, finished=written.append)
     with raw_server(answering([*SAID, DONE])) as server, tapped(server.v1, sink=sink) as (address, _):
         passed = ask(address, {"messages": [{"role": "user", "content": "My own secret text"}]})
         assert passed.content == b"".join([*SAID, DONE])
@@ -33,30 +33,30 @@ def test_a_tap_writes_only_what_is_redacted(tmp_path: Path) -> None:
     assert inspect(capture).findings == []
     assert inspect(capture).reading.choice.delivered().reasoning != "Think"
     assert "secret" not in written[0].read_text("utf-8")
-    assert said == [f"{written[0]}: 6 events, redacted"]
+    assert lines == [f"{written[0]}: 6 events, redacted"]
     sink.close()
 
 
 def test_what_is_more_than_is_held_is_dropped_and_said(tmp_path: Path) -> None:
-    said, failed = list[str](), Flag()
-    sink = RedactingSink(tmp_path, say=said.append, failed=failed.set, most=3000)
+    lines, failed = list[str](), Flag()
+    sink = RedactingSink(tmp_path, say=lines.append, failed=failed.set, most=3000)
     header = CAPTURES[TOOL].header
-    run, other = sink.opened(header), sink.opened(header)
+    run, second_run = sink.opened(header), sink.opened(header)
     for _ in range(20):
         sink.event(run, Event("x" * 200, 0.1))
     sink.ended(run, End(at_s=0.2, cut=False))
     assert failed.is_set()
-    assert "was not kept" in said[0]
-    sink.event(other, Event("[DONE]", 0.1))
-    sink.ended(other, End(at_s=0.2, cut=False))
+    assert "was not kept" in lines[0]
+    sink.event(second_run, Event("[DONE]", 0.1))
+    sink.ended(second_run, End(at_s=0.2, cut=False))
     sink.close()
     assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_requests_count_as_what_is_held(tmp_path: Path) -> None:
     """Many open requests with long prompts take memory before any event has come."""
-    said = list[str]()
-    sink = RedactingSink(tmp_path, say=said.append, most=10_000)
+    lines = list[str]()
+    sink = RedactingSink(tmp_path, say=lines.append, most=10_000)
     prompt: Any = "x" * 4_000
     for _ in range(2_000):  # deeper than a call of a function per level goes
         prompt = [prompt]
@@ -66,26 +66,26 @@ def test_requests_count_as_what_is_held(tmp_path: Path) -> None:
         sink.event(run, Event("[DONE]", 0.1))
         sink.ended(run, End(at_s=0.2, cut=False))
     sink.close()
-    assert sum("was not kept" in line for line in said) == 1
+    assert sum("was not kept" in line for line in lines) == 1
     assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_what_cannot_be_redacted_is_not_written(tmp_path: Path) -> None:
     deep = '{"choices":' + "[" * 600 + "]" * 600 + "}"
-    said, failed = list[str](), Flag()
-    sink = RedactingSink(tmp_path, say=said.append, failed=failed.set)
+    lines, failed = list[str](), Flag()
+    sink = RedactingSink(tmp_path, say=lines.append, failed=failed.set)
     run = sink.opened(Capture(header=CAPTURES[TOOL].header, events=[]).header)
     sink.event(run, Event(deep, 0.1))
     sink.ended(run, End(at_s=0.2, cut=False))
     sink.close()
     assert failed.is_set()
-    assert "findings" in said[0]
+    assert "findings" in lines[0]
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_canary_keeps_no_text(playback: str, tmp_path: Path) -> None:
     metrics = Told()
-    watch = Watch(metrics, Keeping(tmp_path))
+    watch = Watch(metrics, Retention(tmp_path))
     requests = [LiveRequest(model=name, prompt="My own secret text") for name in (WHOLE, TOOL)]
     Canary(Server(base_url=playback), requests, tmp_path, watch, metrics, redact=True).once()
     metrics.wait(2)

@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from inspector.capture.errors import InspectorError
 from inspector.cli import main
-from inspector.fleet.watch import Keep, Keeping, Watch
+from inspector.fleet.watch import Keep, Retention, Watch
 from inspector.fleet.watch.canary import Canary
 from inspector.fleet.watch.spans import SPANS_VARIABLE, Spans, configured_spans, emit, span_of
 from inspector.inspection.inspection import inspect
@@ -41,10 +41,12 @@ class Receiver:
         self.app = Starlette(routes=[Route("/v1/traces", self._receive, methods=["POST"])])
 
     async def _receive(self, request: Request) -> Response:
-        told = ExportTraceServiceRequest.FromString(await request.body())
-        for resource in told.resource_spans:
+        request_message = ExportTraceServiceRequest.FromString(await request.body())
+        for resource in request_message.resource_spans:
             self.services |= {
-                one.value.string_value for one in resource.resource.attributes if one.key == "service.name"
+                attribute.value.string_value
+                for attribute in resource.resource.attributes
+                if attribute.key == "service.name"
             }
             for scope in resource.scope_spans:
                 self.spans += scope.spans
@@ -112,10 +114,10 @@ def test_what_a_client_asks_cannot_keep_a_span_from_being_sent() -> None:
     exporter, provider = InMemorySpanExporter(), TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     emit(span_of(inspect(replace(capture, header=header))), provider.get_tracer("test"))
-    told = encode_spans(exporter.get_finished_spans()).resource_spans[0].scope_spans[0].spans[0]
-    assert told.name.startswith("chat half a pair ?m")
-    assert len(told.name) < 300
-    keys = {one.key for one in told.attributes}
+    span = encode_spans(exporter.get_finished_spans()).resource_spans[0].scope_spans[0].spans[0]
+    assert span.name.startswith("chat half a pair ?m")
+    assert len(span.name) < 300
+    keys = {attribute.key for attribute in span.attributes}
     assert "gen_ai.request.top_k" in keys
     assert not keys & {"gen_ai.request.seed", "gen_ai.request.choice.count", "gen_ai.request.max_tokens"}
 
@@ -124,16 +126,23 @@ def test_a_collector_gets_a_span_of_each_audited_response(playback: str, tmp_pat
     receiver, metrics = Receiver(), Told()
     with listening(receiver.app) as collector:
         spans = Spans(collector, addresses={"canary": playback})
-        watch = Watch(metrics, Keeping(tmp_path, Keep.FAILING), spans=spans)
+        watch = Watch(metrics, Retention(tmp_path, Keep.FAILING), spans=spans)
         requests = [LiveRequest(model=name, prompt="hi") for name in (WHOLE, TOOL)]
         Canary(Server(base_url=playback), requests, tmp_path, watch, metrics).once()
         metrics.wait(2)
         watch.close()
     assert receiver.services == {"harmony-inspector"}
-    told = [{one.key: one.value for one in span.attributes} for span in receiver.spans]
-    assert {one["harmony_inspector.verdict"].string_value for one in told} == {"clean", "error"}
-    assert {one["server.port"].int_value for one in told} == {int(playback.rsplit(":", 1)[1])}
-    [kept] = [one for one in told if "harmony_inspector.capture" in one]
+    span_attributes = [
+        {attribute.key: attribute.value for attribute in span.attributes} for span in receiver.spans
+    ]
+    assert {attributes["harmony_inspector.verdict"].string_value for attributes in span_attributes} == {
+        "clean",
+        "error",
+    }
+    assert {attributes["server.port"].int_value for attributes in span_attributes} == {
+        int(playback.rsplit(":", 1)[1])
+    }
+    [kept] = [attributes for attributes in span_attributes if "harmony_inspector.capture" in attributes]
     assert (tmp_path / kept["harmony_inspector.capture"].string_value).is_file()
     assert sum(len(span.events) for span in receiver.spans) == 3
 
@@ -177,7 +186,9 @@ def test_the_environment_says_where_the_dashboard_sends_spans(monkeypatch: pytes
         spans.audited("up", span_of(inspect(CAPTURES[TOOL])))
         spans.close()
     [span] = receiver.spans
-    assert {one.key: one.value.string_value for one in span.attributes}["server.address"] == "server"
+    assert {attribute.key: attribute.value.string_value for attribute in span.attributes}[
+        "server.address"
+    ] == "server"
     monkeypatch.setenv(SPANS_VARIABLE, "collector:4318")
     with pytest.raises(InspectorError, match=f"{SPANS_VARIABLE}: invalid OTLP address"):
         configured_spans({})

@@ -58,14 +58,16 @@ def test_responses_are_recorded_and_pass_unchanged(tmp_path: Path) -> None:
         assert httpx.get(f"{at}/v1/models").json() == {"data": []}
     assert passed.content == b"".join([*SAID, DONE])
     assert failed.status_code == 404
-    captures = sorted((load(path)[0] for path in tmp_path.iterdir()), key=lambda one: one.header.status or 0)
-    assert [one.header.status for one in captures] == [200, 404]
+    captures = sorted(
+        (load(path)[0] for path in tmp_path.iterdir()), key=lambda capture: capture.header.status or 0
+    )
+    assert [capture.header.status for capture in captures] == [200, 404]
     whole, error = map(inspect, captures)
     assert whole.findings == []
     assert whole.reading.choice.delivered().content == "Hi"
     assert whole.capture.header.request == ASKED
     assert whole.capture.header.server_version == "0.14.1"
-    assert [one.kind for one in error.findings] == ["server_error"]
+    assert [finding.kind for finding in error.findings] == ["server_error"]
     assert "secret" not in "".join(path.read_text("utf-8") for path in tmp_path.iterdir())
     times = [event.at_s for event in whole.capture.events]
     assert times == sorted(times, key=lambda at_s: at_s or 0)
@@ -212,10 +214,10 @@ def test_who_ended_a_response_early_is_told_in_the_capture(way: str) -> None:
 
 
 def test_other_kinds_of_connections_pass() -> None:
-    seen: list[str] = []
+    calls: list[str] = []
 
     async def inner(scope: Scope, _: Receive, __: Send) -> None:
-        seen.append(scope["type"])
+        calls.append(scope["type"])
 
     async def run() -> None:
         async def receive() -> Any:
@@ -227,4 +229,4 @@ def test_other_kinds_of_connections_pass() -> None:
         await RecordResponses(inner, captures=Kept())({"type": "lifespan"}, receive, send)
 
     asyncio.run(run())
-    assert seen == ["lifespan"]
+    assert calls == ["lifespan"]

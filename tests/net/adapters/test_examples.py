@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 
 from inspector.files.store import load
 from inspector.inspection.inspection import inspect
-from inspector.net.playback import Settings, playback_routes
+from inspector.net.playback import PlaybackSettings, playback_routes
 from tests.support.builtin import CAPTURES, TOOL
 from tests.support.command import ROOT
 from tests.support.listening import listening
@@ -18,7 +18,7 @@ from tests.support.listening import listening
 def test_the_app_of_the_example_records_what_it_passes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    routes = playback_routes(lambda: CAPTURES, prefix="", settings=Settings(speed=float("inf")))
+    routes = playback_routes(lambda: CAPTURES, prefix="", settings=PlaybackSettings(speed=float("inf")))
     with listening(Starlette(routes=routes)) as vllm:
         monkeypatch.setenv("VLLM", vllm)
         monkeypatch.setenv("CAPTURES", str(tmp_path))
@@ -32,8 +32,8 @@ def test_the_app_of_the_example_records_what_it_passes_on(
             passed = httpx.post(f"{at}/v1/chat/completions", json=body, timeout=20)
             assert passed.status_code == 200
     [path] = tmp_path.iterdir()
-    seen = inspect(load(path)[0])
-    kinds = [finding.kind for finding in seen.findings]
+    inspection = inspect(load(path)[0])
+    kinds = [finding.kind for finding in inspection.findings]
     assert kinds == [
         "misrouted",
         "dropped",

@@ -47,7 +47,7 @@ def test_names_and_numbers_of_hosts_are_taken(address: str) -> None:
         ({"headers": {"X-Team": "a\r\nX-Other: b"}}, "invalid header 'X-Team'"),
     ],
 )
-def test_a_key_or_header_that_http_cannot_carry_is_refused(given: dict[str, Any], why: str) -> None:
+def test_a_key_or_header_that_http_cannot_carry_is_refused(options: dict[str, Any], why: str) -> None:
     with pytest.raises(InspectorError, match=why) as refused:
-        Server(base_url="http://h", **given)
+        Server(base_url="http://h", **options)
     assert "sk-" not in str(refused.value)

@@ -21,8 +21,8 @@ WHOLE = b"".join([*SAID, DONE])
 
 
 def decoded(coding: str, raw: bytes, size: int) -> bytes:
-    one = decoder(coding)
-    steps = [step for at in range(0, len(raw), size) for step in one.receive(raw[at : at + size])]
+    body_decoder = decoder(coding)
+    steps = [step for at in range(0, len(raw), size) for step in body_decoder.receive(raw[at : at + size])]
     assert max(map(len, steps), default=0) <= STEP_BYTES
     return b"".join(steps)
 
@@ -69,15 +69,15 @@ def recorded(raw: bytes, coding: str = "", kind: str = "text/event-stream", size
 @pytest.mark.parametrize("coding", ["br", "zstd"])
 def test_a_coding_that_nobody_asked_for_is_not_readable_here_and_accuses_nobody(coding: str) -> None:
     capture = recorded(zstandard.compress(WHOLE), coding)
-    found = inspect(capture)
+    inspection = inspect(capture)
     assert capture.events == []
-    assert (found.verdict.level, found.findings) == (Level.UNKNOWN, [])
-    assert found.verdict.sentence == f"The response is not readable here: it is coded as '{coding}'."
+    assert (inspection.verdict.level, inspection.findings) == (Level.UNKNOWN, [])
+    assert inspection.verdict.sentence == f"The response is not readable here: it is coded as '{coding}'."
 
 
 def test_several_members_are_one_answer() -> None:
-    found = inspect(recorded(b"".join(gzip.compress(piece) for piece in [*SAID, DONE]), "gzip"))
-    assert (found.verdict.level, len(found.capture.events)) == (Level.CLEAN, len(SAID) + 1)
+    inspection = inspect(recorded(b"".join(gzip.compress(piece) for piece in [*SAID, DONE]), "gzip"))
+    assert (inspection.verdict.level, len(inspection.capture.events)) == (Level.CLEAN, len(SAID) + 1)
 
 
 BOMBS = {
@@ -95,19 +95,19 @@ def test_a_bomb_is_recorded_to_a_bound_and_says_so(bomb: str) -> None:
     after = resource.getrusage(resource.RUSAGE_SELF)
     assert after.ru_utime - before.ru_utime < 60
     assert len(capture.events) <= EVENTS
-    found = inspect(capture)
+    inspection = inspect(capture)
     if bomb == "long after the member":
-        assert found.verdict.level is Level.CLEAN
+        assert inspection.verdict.level is Level.CLEAN
     elif bomb == "one line":
         assert sum(len(event.data) for event in capture.events) <= 64 * 2**20
     else:
-        assert (found.verdict.level, found.findings) == (Level.UNKNOWN, [])
-        assert "the most that is recorded" in found.verdict.sentence
+        assert (inspection.verdict.level, inspection.findings) == (Level.UNKNOWN, [])
+        assert "the most that is recorded" in inspection.verdict.sentence
 
 
 def test_a_long_body_that_is_no_stream_is_recorded_to_a_bound() -> None:
-    found = inspect(recorded(b"x" * (65 * 2**20), kind="application/json", size=2**20))
-    assert found.verdict.sentence == "The response is longer than 64 MiB, the most that is recorded."
+    inspection = inspect(recorded(b"x" * (65 * 2**20), kind="application/json", size=2**20))
+    assert inspection.verdict.sentence == "The response is longer than 64 MiB, the most that is recorded."
 
 
 def test_a_file_keeps_why_its_recording_ended(tmp_path: pytest.TempPathFactory) -> None:

@@ -41,9 +41,9 @@ def test_a_full_disk_does_not_reach_the_program_that_is_recorded(room_bytes: int
             check=False,
         )
     assert (done.returncode, done.stdout) == (0, WHOLE * 2)
-    said = done.stderr.decode()
-    assert said.count("cannot be written") == 2
-    assert "Traceback" not in said
+    stderr = done.stderr.decode()
+    assert stderr.count("cannot be written") == 2
+    assert "Traceback" not in stderr
     for file in tmp_path.iterdir():
         assert load(file)[0].end is None
 
@@ -63,13 +63,13 @@ def test_a_file_without_room_for_its_header_is_not_left_behind(tmp_path: Path) -
 
 
 def test_a_folder_that_is_removed_is_not_reported_as_whole(tmp_path: Path) -> None:
-    said: list[str] = []
-    sink = FolderSink(tmp_path / "captures", say=said.append)
+    lines: list[str] = []
+    sink = FolderSink(tmp_path / "captures", say=lines.append)
     run = sink.opened(Header(endpoint=Endpoint.CHAT))
     sink.event(run, Event("{}"))
     shutil.rmtree(tmp_path / "captures")
     sink.ended(run, End(at_s=1.0, cut=False))
-    (line,) = said
+    (line,) = lines
     assert "recording stopped after 1 events" in line
     assert "was removed while it was being written" in line
 

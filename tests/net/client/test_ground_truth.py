@@ -10,7 +10,7 @@ from inspector.net.client.address import Server
 from inspector.net.client.ground_truth import render_locally
 from inspector.net.client.request import LiveRequest
 from inspector.net.runs.registry import Registry
-from inspector.net.runs.run import Run
+from inspector.net.runs.run import LiveRun
 from inspector.protocol.harmony.text import text_of
 from tests.support.raw_server import Answer, page, raw_server, sse, stream
 from tests.support.streams import chat
@@ -29,14 +29,14 @@ def completed(_: object) -> list[bytes]:
     return list(stream([sse(payload), sse("[DONE]")]))
 
 
-def sent(answers: dict[str, Answer]) -> tuple[Run, object]:
+def sent(answers: dict[str, Answer]) -> tuple[LiveRun, object]:
     with raw_server({COMPLETIONS: completed, **answers}) as server:
         registry = Registry(None)
         run = registry.start(Server(base_url=server.v1), REQUEST)
         assert registry.wait(run, 20)
-        [asked] = server.bodies(COMPLETIONS)
+        [request_body] = server.bodies(COMPLETIONS)
     assert run.outcome.failure == ""
-    return run, asked["prompt"]
+    return run, request_body["prompt"]
 
 
 def test_the_server_s_own_rendering_comes_first() -> None:
@@ -84,7 +84,7 @@ def test_completions_are_told_how_much_room_there_is_as_they_end_after_16_tokens
         own = registry.start(Server(base_url=server.v1), replace(REQUEST, max_tokens=7))
         assert registry.wait(run, 20)
         assert registry.wait(own, 20)
-        limits = sorted(asked["max_tokens"] for asked in server.bodies(COMPLETIONS))
+        limits = sorted(request_body["max_tokens"] for request_body in server.bodies(COMPLETIONS))
     assert limits == sorted([limit, 7])
     assert ("does not report its context length" in " ".join(run.outcome.notes)) == (limit == 4096)
 
@@ -142,10 +142,14 @@ def test_both_at_once_sends_the_same_prompt_seed_and_temperature() -> None:
         run, truth = registry.start_both(Server(base_url=server.v1), LiveRequest(model="m", prompt="Hi"))
         assert registry.wait(run, 20)
         assert registry.wait(truth, 20)
-        [asked], [truly] = server.bodies(CHAT), server.bodies(COMPLETIONS)
+        [chat_body], [truth_body] = server.bodies(CHAT), server.bodies(COMPLETIONS)
     assert (run.pair, truth.pair) == (truth.id, run.id)
-    assert (asked["seed"], asked["temperature"]) == (truly["seed"], truly["temperature"]) == (0, 0.0)
-    assert truly["prompt"] == [200006]
+    assert (
+        (chat_body["seed"], chat_body["temperature"])
+        == (truth_body["seed"], truth_body["temperature"])
+        == (0, 0.0)
+    )
+    assert truth_body["prompt"] == [200006]
     assert truth.reading().choice.tokens.ids == [200002]
 
 

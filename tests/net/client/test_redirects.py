@@ -12,9 +12,9 @@ from inspector.capture.errors import ConnectionFailed
 from inspector.files.store import load
 from inspector.inspection.inspection import inspect
 from inspector.net.client.address import Server
-from inspector.net.client.asking import ask
-from inspector.net.client.plain import list_models
+from inspector.net.client.exchange import ask
 from inspector.net.client.request import LiveRequest
+from inspector.net.client.server_info import list_models
 from inspector.net.client.transport import recording_client
 from tests.support.answers import CHAT, DONE, SAID, answering
 from tests.support.command import inspector
@@ -34,10 +34,10 @@ def test_a_redirect_within_the_host_is_followed_and_only_the_answer_recorded(sta
     kept = Kept()
     answers: dict[str, Answer] = {CHAT: redirect(MOVED, status), MOVED: lambda _: stream([*SAID, DONE])}
     with raw_server(answers) as server:
-        asked = ask(
+        asking = ask(
             Server(base_url=server.v1, headers={"X-Api-Key": KEY}), LiveRequest(model="m", prompt="p"), kept
         )
-        outcome = asyncio.run(asked)
+        outcome = asyncio.run(asking)
         bodies = server.bodies(MOVED)
     assert outcome.failure == ""
     assert len(kept.headers) == 1

@@ -58,10 +58,10 @@ def test_responses_gets_its_own_names() -> None:
 
 
 def test_completions_sends_the_rendered_prompt_as_ids() -> None:
-    asked = body(LiveRequest(model="m", endpoint=Endpoint.COMPLETIONS, prompt_ids=[1, 2]))
-    assert asked["prompt"] == [1, 2]
-    assert asked["return_token_ids"] is True
-    assert asked["skip_special_tokens"] is False
+    request_body = body(LiveRequest(model="m", endpoint=Endpoint.COMPLETIONS, prompt_ids=[1, 2]))
+    assert request_body["prompt"] == [1, 2]
+    assert request_body["return_token_ids"] is True
+    assert request_body["skip_special_tokens"] is False
 
 
 def test_extra_keys_win() -> None:

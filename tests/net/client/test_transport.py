@@ -120,8 +120,8 @@ def test_a_disk_that_refuses_does_not_disturb_the_program(
     ):
         answer = http.post(f"{server.v1}/chat/completions", json=ASK)
     assert answer.text == b"".join(PIECES).decode()
-    [said] = caplog.messages
-    assert "cannot be written" in said
+    [message] = caplog.messages
+    assert "cannot be written" in message
 
 
 def test_failures_reach_the_program_and_the_capture(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from inspector.capture.capture import Capture, Endpoint, Event
 from inspector.capture.errors import InspectorError
 from inspector.net.playback import FAULTS
-from inspector.net.playback.answer import answer
 from inspector.net.playback.faults import parse_faults
+from inspector.net.playback.served_response import served_response
 from inspector.protocol.wire.endpoints import asked_endpoints
 from tests.support.mutated import mutated
 from tests.support.streams import GOOD, chat
@@ -28,7 +28,7 @@ def played(capture: Capture, fault: str) -> None:
     own = capture.header.endpoint
     endpoint = own if own in asked_endpoints() else Endpoint.COMPLETIONS
     with suppress(InspectorError):  # a fault that such a capture cannot have is one sentence
-        answer(capture, endpoint, dict(capture.header.request), parse_faults(fault))
+        served_response(capture, endpoint, dict(capture.header.request), parse_faults(fault))
 
 
 @settings(max_examples=60)

@@ -10,7 +10,7 @@ import pytest
 from inspector.analysis.audit import Kind
 from inspector.capture.capture import EventKind
 from inspector.capture.errors import InspectorError
-from inspector.net.playback import FAULTS, Settings
+from inspector.net.playback import FAULTS, PlaybackSettings
 from inspector.net.playback.faults import parse_faults
 from tests.support.builtin import CAPTURES, WHOLE
 from tests.support.playback import chat, kinds
@@ -35,7 +35,9 @@ def test_a_cut_connection_is_found(address: str) -> None:
 def test_a_cut_inside_an_event_keeps_the_half_that_came(address: str) -> None:
     capture, findings, raised = chat(address, "cut-inside=5")
     assert raised is not None
-    assert [event.data for event in capture.events[:5]] == [one.data for one in CAPTURES[WHOLE].events[:5]]
+    assert [event.data for event in capture.events[:5]] == [
+        event.data for event in CAPTURES[WHOLE].events[:5]
+    ]
     assert Kind.DISCONNECTED in kinds(findings)
     if len(capture.events) > 5:
         assert CAPTURES[WHOLE].events[5].data.startswith(capture.events[5].data)
@@ -85,4 +87,4 @@ def test_a_missing_done_is_found(address: str) -> None:
 
 def test_every_fault_has_an_example_that_is_read() -> None:
     for fault in FAULTS.values():
-        assert Settings().changed({"faults": fault.example}).faults != Settings().faults
+        assert PlaybackSettings().changed({"faults": fault.example}).faults != PlaybackSettings().faults

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 
 from inspector.capture.capture import Endpoint
 from inspector.inspection.inspection import inspect
-from inspector.net.playback import Settings, playback_routes
+from inspector.net.playback import PlaybackSettings, playback_routes
 from tests.support.builtin import CAPTURES, RESPONSES, TEXT, WHOLE
 from tests.support.listening import listening
 from tests.support.playback import chat
@@ -27,12 +27,12 @@ def test_a_chat_capture_arrives_as_it_was_recorded(address: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [name for name, one in CAPTURES.items() if one.header.endpoint is Endpoint.CHAT]
+    "name", [name for name, capture in CAPTURES.items() if capture.header.endpoint is Endpoint.CHAT]
 )
 def test_each_chat_capture_gives_the_findings_that_it_has(address: str, name: str) -> None:
     _, findings, _ = chat(address, model=name)
-    assert [(one.kind, one.generated, one.delivered) for one in findings] == [
-        (one.kind, one.generated, one.delivered) for one in inspect(CAPTURES[name]).findings
+    assert [(finding.kind, finding.generated, finding.delivered) for finding in findings] == [
+        (finding.kind, finding.generated, finding.delivered) for finding in inspect(CAPTURES[name]).findings
     ]
 
 
@@ -92,7 +92,7 @@ def test_a_request_that_is_no_json_object_is_refused(address: str, raw: bytes) -
 
 
 def test_the_control_sets_what_all_later_requests_get() -> None:
-    routes = playback_routes(lambda: CAPTURES, prefix="", settings=Settings(speed=float("inf")))
+    routes = playback_routes(lambda: CAPTURES, prefix="", settings=PlaybackSettings(speed=float("inf")))
     with listening(Starlette(routes=routes)) as at:
         url = f"{at}/v1/chat/completions"
         assert httpx.put(f"{at}/control", json={"faults": "http=503", "capture": WHOLE}).status_code == 200
@@ -109,7 +109,9 @@ def test_the_control_sets_what_all_later_requests_get() -> None:
 
 
 def test_the_control_refuses_a_setting_that_it_does_not_know_and_takes_null_for_the_default() -> None:
-    routes = playback_routes(lambda: CAPTURES, prefix="", settings=Settings(speed=4.0, tokens_per_s=9.0))
+    routes = playback_routes(
+        lambda: CAPTURES, prefix="", settings=PlaybackSettings(speed=4.0, tokens_per_s=9.0)
+    )
     with listening(Starlette(routes=routes)) as at:
         for wrong, words in (
             ({"sped": 2}, "unknown setting 'sped'; available: capture, speed"),

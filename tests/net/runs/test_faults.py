@@ -243,8 +243,8 @@ def test_ten_megabytes_in_one_event(folder: Path) -> None:
 
 
 def test_a_server_that_refuses_token_ids_is_asked_without_them(folder: Path) -> None:
-    def strict(asked: Asked) -> Iterable[bytes]:
-        if "return_token_ids" in asked.body:
+    def strict(request: Asked) -> Iterable[bytes]:
+        if "return_token_ids" in request.body:
             words = '{"error": {"message": "Unrecognized request argument supplied: return_token_ids"}}'
             return [page(400, words, "application/json")]
         return stream([*(sse(chat_chunk(None, delta)) for delta in ({"content": "Hi"}, {})), DONE])
@@ -268,7 +268,7 @@ def test_keys_and_headers_are_sent_but_stored_nowhere(folder: Path) -> None:
         server_seen.append(server)
         where = Server(base_url=server.v1, api_key="sk-very-secret", headers={"X-Team": "team-secret"})
         run, _ = ask(where, folder)
-    sent = next(asked for asked in server.asked if asked.path == CHAT)
+    sent = next(request for request in server.asked if request.path == CHAT)
     assert sent.headers["authorization"] == "Bearer sk-very-secret"
     assert sent.headers["x-team"] == "team-secret"
     assert run.path is not None
@@ -299,7 +299,7 @@ def test_a_background_stream_that_breaks_is_taken_up_where_it_broke(folder: Path
         request = LiveRequest(model=REQUEST.model, prompt="Hi", endpoint=Endpoint.RESPONSES, background=True)
         run, capture = ask(Server(base_url=server.v1), folder, request)
     assert run.outcome.failure == ""
-    assert [asked.path for asked in server.asked if "resp_1" in asked.path] == [
+    assert [request.path for request in server.asked if "resp_1" in request.path] == [
         "/v1/responses/resp_1?stream=true&starting_after=1"
     ]
     assert len(capture.events) == 4

@@ -36,20 +36,20 @@ def registry() -> Registry:
 
 @pytest.fixture
 def address(registry: Registry) -> Iterator[str]:
-    with listening(Starlette(routes=runs_routes(registry))) as found:
-        yield found
+    with listening(Starlette(routes=runs_routes(registry))) as server_address:
+        yield server_address
 
 
 def messages(lines: Iterator[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Id, name and content of each event."""
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for line in lines:
         if line:
             name, _, value = line.partition(": ")
-            found[name] = value
-        elif "data" in found:
-            yield found["id"], found["event"], json.loads(found["data"])
-            found = {}
+            fields[name] = value
+        elif "data" in fields:
+            yield fields["id"], fields["event"], json.loads(fields["data"])
+            fields = {}
 
 
 def record(registry: Registry, *, end: bool = True, events: int = 100, capture: Capture = CAPTURE) -> str:
@@ -68,8 +68,8 @@ def read(address: str, run: str, start: int = 0, **headers: str) -> list[tuple[s
         return list(messages(answer.iter_lines()))
 
 
-def ids(found: list[tuple[str, str, dict[str, Any]]]) -> list[int]:
-    return [token_id for _, name, columns in found if name == "grow" for token_id in columns["ids"]]
+def ids(sent: list[tuple[str, str, dict[str, Any]]]) -> list[int]:
+    return [token_id for _, name, columns in sent if name == "grow" for token_id in columns["ids"]]
 
 
 def whole(registry: Registry, run: str) -> list[int]:
@@ -80,11 +80,11 @@ def whole(registry: Registry, run: str) -> list[int]:
 
 def test_an_ended_run_is_sent_whole_with_its_findings_and_its_end(registry: Registry, address: str) -> None:
     run = record(registry)
-    found = read(address, run)
-    assert ids(found) == whole(registry, run)
-    assert [name for _, name, _ in found][-1] == "end"
-    looked = next(columns for _, _, columns in found if "verdict" in columns)
-    assert [one["kind"] for one in looked["findings"]] == ["dropped"]
+    feed = read(address, run)
+    assert ids(feed) == whole(registry, run)
+    assert [name for _, name, _ in feed][-1] == "end"
+    looked = next(columns for _, _, columns in feed if "verdict" in columns)
+    assert [finding["kind"] for finding in looked["findings"]] == ["dropped"]
     assert looked["verdict"]["level"] == "error"
     [lane] = looked["ribbons"]
     assert lane["from"] == 0
@@ -92,10 +92,10 @@ def test_an_ended_run_is_sent_whole_with_its_findings_and_its_end(registry: Regi
 
 
 def test_known_issues_are_sent_with_their_title_and_what_to_do(registry: Registry, address: str) -> None:
-    (capture,) = load(next(one.path for one in builtin() if "leak-vllm-0.14.1" in one.name))
+    (capture,) = load(next(row.path for row in builtin() if "leak-vllm-0.14.1" in row.name))
     run = record(registry, capture=capture)
     looked = next(columns for _, _, columns in read(address, run) if "verdict" in columns)
-    issues = [issue for one in looked["findings"] for issue in one["known_issues"]]
+    issues = [issue for finding in looked["findings"] for issue in finding["known_issues"]]
     assert issues
     assert all(issue["title"] and issue["fix"] for issue in issues)
 
@@ -157,8 +157,8 @@ def test_another_site_may_not_read(registry: Registry, address: str) -> None:
 def test_any_start_is_read(registry: Registry, address: str, start: str) -> None:
     run = record(registry)
     with httpx.stream("GET", f"{address}/inspector/net/runs/{run}/feed", params={"from": start}) as answer:
-        found = list(messages(answer.iter_lines()))
-    assert found[-1][1] == "end"
+        sent = list(messages(answer.iter_lines()))
+    assert sent[-1][1] == "end"
 
 
 def test_a_failure_of_the_connection_arrives_in_words(registry: Registry, address: str) -> None:
@@ -167,9 +167,9 @@ def test_a_failure_of_the_connection_arrives_in_words(registry: Registry, addres
 
     with raw_server({"/v1/chat/completions": cut}) as server:
         run = registry.start(Server(base_url=server.v1), LiveRequest(model="m", prompt="Hi"))
-        found = read(address, run.id)
-    assert "closed the connection" in found[-1][2]["failure"]
-    assert ids(found) == whole(registry, run.id)
+        feed = read(address, run.id)
+    assert "closed the connection" in feed[-1][2]["failure"]
+    assert ids(feed) == whole(registry, run.id)
 
 
 def test_hostile_text_stays_text(registry: Registry, address: str) -> None:
@@ -177,9 +177,9 @@ def test_hostile_text_stays_text(registry: Registry, address: str) -> None:
     chunk = {"choices": [{"index": 0, "delta": {"content": "\n\ndata: {}\n\n\ud800</script>"}}]}
     registry.event(run, Event(json.dumps(chunk), 0.1))
     registry.ended(run, End(at_s=1.0, cut=False))
-    found = read(address, run)
-    assert found[0][2]["texts"] == {"0": "\n\ndata: {}\n\n\ud800</script>"}
-    assert [name for _, name, _ in found] == ["grow", "grow", "end"]
+    feed = read(address, run)
+    assert feed[0][2]["texts"] == {"0": "\n\ndata: {}\n\n\ud800</script>"}
+    assert [name for _, name, _ in feed] == ["grow", "grow", "end"]
 
 
 def test_the_rejected_token_is_drawn_the_moment_the_error_arrives(registry: Registry, address: str) -> None:
@@ -191,9 +191,9 @@ def test_the_rejected_token_is_drawn_the_moment_the_error_arrives(registry: Regi
     url = f"{address}/inspector/net/runs/{run}/feed"
     with httpx.stream("GET", url, timeout=20) as tab:  # the connection is still open, the run has not ended
         sent = messages(tab.iter_lines())
-        told = next(columns for _, _, columns in sent if columns.get("unsent"))
-        assert [(cell["at"], cell["id"]) for cell in told["unsent"]] == [(5, 12606)]
+        rejection_columns = next(columns for _, _, columns in sent if columns.get("unsent"))
+        assert [(cell["at"], cell["id"]) for cell in rejection_columns["unsent"]] == [(5, 12606)]
         looked = next(columns for _, _, columns in sent if columns.get("findings"))
-    rejected = next(one for one in looked["findings"] if one["kind"] == "unexpected_token")
+    rejected = next(finding for finding in looked["findings"] if finding["kind"] == "unexpected_token")
     assert (rejected["cell_start"], rejected["cell_end"], rejected["sent"]) == (5, 6, False)
     registry.ended(run, End(at_s=1.0, cut=False))

@@ -23,11 +23,11 @@ from inspector.lab.process import ServerProcess
 from inspector.lab.score import ScriptOutcome, score
 from inspector.lab.scripts import named
 from inspector.net.client.address import Server
-from inspector.net.client.plain import list_models
 from inspector.net.client.request import LiveRequest
+from inspector.net.client.server_info import list_models
 from inspector.net.runs.feed import runs_routes
 from inspector.net.runs.registry import Registry
-from inspector.net.runs.run import Run
+from inspector.net.runs.run import LiveRun
 from tests.support.listening import listening
 
 pytestmark = pytest.mark.vllm
@@ -43,17 +43,17 @@ def registry(tmp_path: Path) -> Registry:
 
 
 def request(script: str, endpoint: Endpoint = Endpoint.CHAT) -> LiveRequest:
-    [found] = named([script])
+    [lab_script] = named([script])
     return LiveRequest(
         model=SERVED_NAME,
         endpoint=endpoint,
         prompt=f"[[script {script}]]",
-        tools=bodies.request_body(Endpoint.CHAT, found).get("tools", ()),
-        max_tokens=found.request.get("max_tokens"),
+        tools=bodies.request_body(Endpoint.CHAT, lab_script).get("tools", ()),
+        max_tokens=lab_script.request.get("max_tokens"),
     )
 
 
-def kept(run: Run) -> Capture:
+def kept(run: LiveRun) -> Capture:
     """What its file holds."""
     assert run.path is not None
     [capture] = load(run.path)
@@ -73,9 +73,9 @@ def test_record_keeps_every_token_of_the_script(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    [found], asked = named([script]), request(script, endpoint)
+    [lab_script], live_request = named([script]), request(script, endpoint)
     tools, out = tmp_path / "tools.json", tmp_path / "out.jsonl"
-    tools.write_text(json.dumps(list(asked.tools)))
+    tools.write_text(json.dumps(list(live_request.tools)))
     command = [
         "record",
         "--base-url",
@@ -85,20 +85,20 @@ def test_record_keeps_every_token_of_the_script(
         "--endpoint",
         endpoint.value,
     ]
-    command += ["--prompt", asked.prompt, "--out", str(out)]
-    command += ["--tools", str(tools)] if asked.tools else []
-    command += ["--max-tokens", str(asked.max_tokens)] if asked.max_tokens else []
+    command += ["--prompt", live_request.prompt, "--out", str(out)]
+    command += ["--tools", str(tools)] if live_request.tools else []
+    command += ["--max-tokens", str(live_request.max_tokens)] if live_request.max_tokens else []
     assert main(command) == 0
     printed = capsys.readouterr().out
     [capture] = load(out)
-    assert score(found, capture).outcome is ScriptOutcome.COMPLETE
+    assert score(lab_script, capture).outcome is ScriptOutcome.COMPLETE
     assert capture.header.server_version is not None
     assert NEWEST in capture.header.server_version
     if endpoint is Endpoint.RESPONSES:
         assert read(capture).choice.evidence is Evidence.FINAL_OBJECT_AND_COUNT
     else:
-        assert ids(capture) == found.sampled
-        assert f"{len(found.sampled)} tokens" in printed
+        assert ids(capture) == lab_script.sampled
+        assert f"{len(lab_script.sampled)} tokens" in printed
 
 
 @pytest.mark.parametrize("endpoint", [Endpoint.CHAT, Endpoint.RESPONSES])
@@ -107,14 +107,14 @@ def test_the_ground_truth_of_the_same_prompt_has_the_same_tokens(
     vllm_server: ServerProcess, registry: Registry, endpoint: Endpoint, script: str
 ) -> None:
     run, truth = registry.start_both(Server(base_url=vllm_server.base_url), request(script, endpoint))
-    for one in (run, truth):
-        assert registry.wait(one, WITHIN_S)
-        assert one.outcome.failure == ""
-    [found] = named([script])
-    assert ids(kept(truth)) == found.sampled
+    for live_run in (run, truth):
+        assert registry.wait(live_run, WITHIN_S)
+        assert live_run.outcome.failure == ""
+    [lab_script] = named([script])
+    assert ids(kept(truth)) == lab_script.sampled
     if endpoint is Endpoint.CHAT:
         assert ids(kept(run)) == ids(kept(truth))
-    assert read(kept(run), truth=found.sampled).choice.transcript.messages
+    assert read(kept(run), truth=lab_script.sampled).choice.transcript.messages
 
 
 def test_stop_in_mid_stream_keeps_what_came_and_the_server_goes_on(
@@ -136,9 +136,9 @@ def test_stop_in_mid_stream_keeps_what_came_and_the_server_goes_on(
     assert ids(kept(after)) == named(["plain"])[0].sampled
 
 
-def fed(address: str, run: Run, start: int = 0, *, at_most: int | None = None) -> tuple[list[int], bool]:
+def fed(address: str, run: LiveRun, start: int = 0, *, at_most: int | None = None) -> tuple[list[int], bool]:
     """Token ids of the feed from a place on, until its end or so many tokens, and whether it ended."""
-    found: list[int] = []
+    token_ids: list[int] = []
     name = ""
     url = f"{address}/inspector/net/runs/{run.id}/feed"
     with httpx.stream("GET", url, params={"from": start}, timeout=WITHIN_S) as answer:
@@ -147,14 +147,14 @@ def fed(address: str, run: Run, start: int = 0, *, at_most: int | None = None) -
             if key == "event":
                 name = value
             elif key == "data" and name == "end":
-                return found, True
+                return token_ids, True
             elif key == "data":
                 columns: dict[str, Any] = json.loads(value)
-                assert columns["from"] == start + len(found)
-                found += columns["ids"]
-                if at_most is not None and len(found) >= at_most:
+                assert columns["from"] == start + len(token_ids)
+                token_ids += columns["ids"]
+                if at_most is not None and len(token_ids) >= at_most:
                     break
-    return found, False
+    return token_ids, False
 
 
 def test_the_feed_brings_all_tokens_to_two_readers_one_of_which_comes_back(

@@ -90,10 +90,10 @@ def test_texts_of_a_growing_run_are_those_of_its_reading_whatever_arrives_betwee
             registry.event(run.id, event)
             if number % every == 0:
                 run.texts()
-        told = {one.field: (one.tail, one.length) for one in run.texts()}
+        texts = {text.field: (text.tail, text.length) for text in run.texts()}
         whole = run.reading().choice.delivered().by_field()
-        assert told == {field: (text[-TAIL:], len(text)) for field, text in whole.items() if text}
-        assert max(length for _, length in told.values()) > TAIL
+        assert texts == {field: (text[-TAIL:], len(text)) for field, text in whole.items() if text}
+        assert max(length for _, length in texts.values()) > TAIL
 
 
 def test_old_runs_are_forgotten_and_the_newest_stay() -> None:

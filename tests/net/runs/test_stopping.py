@@ -10,7 +10,7 @@ from inspector.files.store import load
 from inspector.net.client.address import Server
 from inspector.net.client.outcome import OutcomeKind
 from inspector.net.runs.registry import Registry
-from inspector.net.runs.run import Run
+from inspector.net.runs.run import LiveRun
 from tests.support.answers import CHAT, DONE, SAID, answering
 from tests.support.asked import REQUEST, ask, kinds
 from tests.support.raw_server import Asked, raw_server, stream
@@ -22,10 +22,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_stop_during_prefill_tells_the_server_and_keeps_a_capture(folder: Path) -> None:
-    asked = threading.Event()
+    requested = threading.Event()
 
     def waits(_: Asked) -> Iterator[bytes]:
-        asked.set()
+        requested.set()
         while not server.release.wait(0.01):
             # An interim answer: a server sees only by writing that its client has gone.
             yield b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -33,7 +33,7 @@ def test_stop_during_prefill_tells_the_server_and_keeps_a_capture(folder: Path) 
     with raw_server({CHAT: waits}) as server:
         registry = Registry(folder)
         run = registry.start(Server(base_url=server.v1), REQUEST)
-        assert asked.wait(10)
+        assert requested.wait(10)
         run.stop()
         assert registry.wait(run, 10)
         assert server.gone.wait(10)
@@ -73,7 +73,7 @@ def test_two_starts_at_once_are_two_runs_with_a_file_each(folder: Path) -> None:
     with raw_server(answering([*SAID, DONE])) as server:
         registry = Registry(folder)
         where = Server(base_url=server.v1)
-        both: list[Run] = []
+        both: list[LiveRun] = []
         barrier = threading.Barrier(2)
 
         def start() -> None:

@@ -38,10 +38,10 @@ def test_both_servers_get_the_same_prompt_with_temperature_0_and_one_seed() -> N
     registry = Registry(None)
     with raw_server(WHOLE) as left, raw_server(WHOLE) as right:
         trial = waited(registry, registry.start_trial(side(left), side(right)))
-    [mine], [other] = left.bodies(CHAT), right.bodies(CHAT)
-    assert mine == other
-    assert (mine["temperature"], mine["seed"]) == (0.0, 0)
-    assert mine["messages"] == [{"role": "user", "content": "Hello"}]
+    [left_body], [right_body] = left.bodies(CHAT), right.bodies(CHAT)
+    assert left_body == right_body
+    assert (left_body["temperature"], left_body["seed"]) == (0.0, 0)
+    assert left_body["messages"] == [{"role": "user", "content": "Hello"}]
     assert [run.address for run in trial.runs] == [left.v1, right.v1]
     assert [inspect(run.capture()).findings for run in trial.runs] == [[], []]
     assert trial.troubles() == []
@@ -128,18 +128,19 @@ def test_old_trials_are_forgotten() -> None:
     registry = Registry(None)
     trials = [waited(registry, registry.start_trial(nobody(), nobody())) for _ in range(TRIALS_KEPT + 1)]
     assert registry.trial(trials[0].id) is None
-    assert all(registry.trial(one.id) is one for one in trials[1:])
+    assert all(registry.trial(trial.id) is trial for trial in trials[1:])
 
 
 def test_servers_behind_one_address_may_have_versions_of_their_own() -> None:
     registry = Registry(None)
 
-    def version(asked: Asked) -> Iterable[bytes]:
-        return [page(200, json.dumps({"version": asked.headers["x-version"]}), "application/json")]
+    def version(request: Asked) -> Iterable[bytes]:
+        return [page(200, json.dumps({"version": request.headers["x-version"]}), "application/json")]
 
     with raw_server({**WHOLE, "/version": version}) as server:
         sides = [
-            (Server(base_url=server.v1, headers={"X-Version": told}), REQUEST) for told in ("0.1.0", "0.2.0")
+            (Server(base_url=server.v1, headers={"X-Version": reported}), REQUEST)
+            for reported in ("0.1.0", "0.2.0")
         ]
         trial = waited(registry, registry.start_trial(sides[0], sides[1]))
     assert [run.header.server_version for run in trial.runs] == ["0.1.0", "0.2.0"]

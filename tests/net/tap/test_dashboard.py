@@ -23,7 +23,7 @@ from inspector.capture.errors import InspectorError
 from inspector.files.store import load
 from inspector.inspection.inspection import inspect
 from inspector.lab.process import free_port
-from inspector.net.playback import Settings, playback_routes
+from inspector.net.playback import PlaybackSettings, playback_routes
 from inspector.net.runs.registry import Registry
 from inspector.net.tap import DashboardTap, parse_upstreams
 from tests.support.builtin import CAPTURES, RESPONSES, TEXT, WHOLE
@@ -87,7 +87,7 @@ class Beside:
 def beside(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Beside]:
     """On both event loops: on uvloop, which is there beside vLLM, the tap once sent no response."""
     captures = tmp_path_factory.mktemp("beside") / "captures"
-    routes = playback_routes(lambda: CAPTURES, prefix="", settings=Settings(speed=float("inf")))
+    routes = playback_routes(lambda: CAPTURES, prefix="", settings=PlaybackSettings(speed=float("inf")))
     switch = Switch()
     with ExitStack() as stack:
         played = stack.enter_context(listening(Starlette(routes=routes)))
@@ -124,29 +124,31 @@ def test_token_ids_are_asked_for_where_the_mark_says_so(beside: Beside) -> None:
     before = beside.files()
     with openai.OpenAI(base_url=f"{beside.at}/tap/asked/v1", api_key="k") as client:
         stream = client.chat.completions.create(model=WHOLE, messages=[], stream=True)
-        seen = [chunk.model_dump() for chunk in stream]
-    assert seen
-    assert not [chunk for chunk in seen for choice in chunk["choices"] if choice.get("token_ids")]
+        chunks = [chunk.model_dump() for chunk in stream]
+    assert chunks
+    assert not [chunk for chunk in chunks for choice in chunk["choices"] if choice.get("token_ids")]
     (file,) = beside.files() - before
     assert list(read(beside.ended(file)).choice.tokens.ids) == list(read(CAPTURES[WHOLE]).choice.tokens.ids)
 
 
 def test_a_run_is_shown_while_it_streams(beside: Beside) -> None:
-    said = [event.data.encode() for event in CAPTURES[WHOLE].events[:6]]
-    beside.switch.app = Echo([b"data: " + one + b"\n\n" for one in said], headers=SSE, pause=lambda: None)
+    payloads = [event.data.encode() for event in CAPTURES[WHOLE].events[:6]]
+    beside.switch.app = Echo(
+        [b"data: " + payload + b"\n\n" for payload in payloads], headers=SSE, pause=lambda: None
+    )
     before = beside.files()
     with httpx.stream("POST", f"{beside.tap}/v1/chat/completions", json={"stream": True}) as answer:
         came = b""
         for piece in answer.iter_raw():
             came += piece
-            if came.count(b"\n\n") == len(said):
+            if came.count(b"\n\n") == len(payloads):
                 break
         (file,) = beside.files() - before
         name, grown = next(beside.feed(file))
     assert name == "grow"
     assert grown["ids"]
     capture = beside.ended(file)
-    assert len(capture.events) == len(said)
+    assert len(capture.events) == len(payloads)
     assert capture.end is not None
     assert capture.end.detail == "the client closed the connection"
 
@@ -304,12 +306,12 @@ def test_websockets_do_not_pass(beside: Beside) -> None:
 def test_what_is_wrong_with_the_upstreams_is_one_sentence(text: str, words: str) -> None:
     with pytest.raises(InspectorError) as raised:
         parse_upstreams(text)
-    said = str(raised.value)
-    assert said.startswith(f"{VARIABLE}: ")
-    assert words in said
-    assert "hunter2" not in said
-    assert "--api-key" not in said
-    assert "\n" not in said
+    message = str(raised.value)
+    assert message.startswith(f"{VARIABLE}: ")
+    assert words in message
+    assert "hunter2" not in message
+    assert "--api-key" not in message
+    assert "\n" not in message
 
 
 def test_upstreams_have_names_addresses_and_marks() -> None:

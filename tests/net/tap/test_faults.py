@@ -156,7 +156,7 @@ def test_a_cut_inside_an_event_is_passed_on(add_token_ids: bool) -> None:
         capture = kept.capture()
     if not add_token_ids:
         assert came == b"".join([*SAID[:2], half])
-    assert [event.data for event in capture.events[:2]] == [one[6:-2].decode() for one in SAID[:2]]
+    assert [event.data for event in capture.events[:2]] == [raw[6:-2].decode() for raw in SAID[:2]]
     assert Kind.DISCONNECTED in kinds(capture)
 
 

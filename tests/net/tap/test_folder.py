@@ -27,16 +27,16 @@ def captures_in(folder: Path) -> list[Capture]:
 
 
 def test_a_folder_holds_one_file_an_answer(playback: str, tmp_path: Path) -> None:
-    said: list[str] = []
-    with tapped(playback, sink=FolderSink(tmp_path / "new" / "folder", say=said.append)) as (address, _):
+    lines: list[str] = []
+    with tapped(playback, sink=FolderSink(tmp_path / "new" / "folder", say=lines.append)) as (address, _):
         for name in (WHOLE, RESPONSES):
             path = "responses" if name == RESPONSES else "chat/completions"
             httpx.post(f"{address}/v1/{path}", json={"model": name, "stream": True})
-    found = {capture.header.endpoint: capture for capture in captures_in(tmp_path / "new" / "folder")}
-    assert set(found) == {Endpoint.CHAT, Endpoint.RESPONSES}
-    assert read(found[Endpoint.CHAT]).choice.delivered().content == TEXT
-    assert len(said) == 2
-    assert all("events, complete" in line for line in said)
+    by_endpoint = {capture.header.endpoint: capture for capture in captures_in(tmp_path / "new" / "folder")}
+    assert set(by_endpoint) == {Endpoint.CHAT, Endpoint.RESPONSES}
+    assert read(by_endpoint[Endpoint.CHAT]).choice.delivered().content == TEXT
+    assert len(lines) == 2
+    assert all("events, complete" in line for line in lines)
 
 
 def test_a_long_event_is_written_in_a_turn_of_its_own(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def test_headers_of_one_connection_stay_on_it_and_none_is_added() -> None:
             (b"set-cookie", b"b=2"),
         ]
     )
-    asked = {
+    headers = {
         "authorization": "Bearer k",
         "connection": "x-mine",
         "x-mine": "1",
@@ -29,7 +29,7 @@ def test_headers_of_one_connection_stay_on_it_and_none_is_added() -> None:
         "x-kept": "2",
     }
     with listening(echo) as up, tapped(up) as (address, _):
-        answer = httpx.get(f"{address}/v1/models", headers=asked)
+        answer = httpx.get(f"{address}/v1/models", headers=headers)
         again = httpx.get(f"{address}/v1/models", headers={"user-agent": "mine"})
         host = up.removeprefix("http://")
     assert "x-hop" not in answer.headers
@@ -46,9 +46,11 @@ def test_headers_of_one_connection_stay_on_it_and_none_is_added() -> None:
 def coded(coding: str) -> list[bytes]:
     if coding == "gzip":
         packer = zlib.compressobj(wbits=31)
-        return [packer.compress(one) + packer.flush(zlib.Z_SYNC_FLUSH) for one in CHUNKS] + [packer.flush()]
+        return [packer.compress(chunk) + packer.flush(zlib.Z_SYNC_FLUSH) for chunk in CHUNKS] + [
+            packer.flush()
+        ]
     packer = zlib.compressobj()
-    return [packer.compress(one) + packer.flush(zlib.Z_SYNC_FLUSH) for one in CHUNKS] + [packer.flush()]
+    return [packer.compress(chunk) + packer.flush(zlib.Z_SYNC_FLUSH) for chunk in CHUNKS] + [packer.flush()]
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate"])
@@ -73,10 +75,10 @@ def test_a_gzipped_body_passes_as_it_is_and_is_kept_decoded() -> None:
 
 def test_codings_that_cannot_be_read_are_not_asked_for_where_answers_are_kept() -> None:
     echo = Echo()
-    wanted = {"accept-encoding": "zstd, gzip;q=0.8, br, *"}
+    headers = {"accept-encoding": "zstd, gzip;q=0.8, br, *"}
     with listening(echo) as up, tapped(up) as (address, _):
-        ask(address, {}, **wanted)
-        httpx.get(f"{address}/v1/models", headers=wanted)
+        ask(address, {}, **headers)
+        httpx.get(f"{address}/v1/models", headers=headers)
     assert sent(echo)["accept-encoding"] == "gzip;q=0.8"
     assert sent(echo, 1)["accept-encoding"] == "zstd, gzip;q=0.8, br, *"
 

@@ -55,13 +55,13 @@ PARAMETERS = ["api_key", "key", "apikey", "access_token", "token", "sig", "X-Amz
 def echoing(*, status: int = 200) -> Answer:
     """A server that repeats all that it was sent, in data, in names and in an error page."""
 
-    def answer(asked: Asked) -> Any:
-        told = {"path": asked.path, "headers": asked.headers, "body": asked.body}
-        lines = [json.dumps(told), asked.path, *asked.headers.values()]
+    def answer(request: Asked) -> Any:
+        echo = {"path": request.path, "headers": request.headers, "body": request.body}
+        lines = [json.dumps(echo), request.path, *request.headers.values()]
         if status >= 400:
             return [page(status, json.dumps({"error": {"message": " ".join(lines)}}), "application/json")]
         events = [
-            f"event: {line}\ndata: {json.dumps({'said': line, 'all': told})}\n\n".encode() for line in lines
+            f"event: {line}\ndata: {json.dumps({'said': line, 'all': echo})}\n\n".encode() for line in lines
         ]
         return stream([*events, b"data: [DONE]\n\n"])
 
@@ -82,21 +82,21 @@ def found(text: str, keys: list[str]) -> list[str]:
 @pytest.mark.parametrize("status", [200, 401])
 def test_no_key_is_written_wherever_the_server_repeats_it(status: int, tmp_path: Path) -> None:
     keys = [KEY % number for number in range(len(HEADERS) + len(BODY_KEYS) + len(PARAMETERS))]
-    left = iter(keys)
+    unused_keys = iter(keys)
     asks: list[dict[str, Any]] = [
-        {"headers": {name: form.format(next(left))}, "json": {}} for name, form in HEADERS
+        {"headers": {name: form.format(next(unused_keys))}, "json": {}} for name, form in HEADERS
     ]
-    asks += [{"json": {"model": "m", "extra": {name: next(left)}}} for name in BODY_KEYS]
-    asks += [{"params": {name: next(left)}, "json": {}} for name in PARAMETERS]
+    asks += [{"json": {"model": "m", "extra": {name: next(unused_keys)}}} for name in BODY_KEYS]
+    asks += [{"params": {name: next(unused_keys)}, "json": {}} for name in PARAMETERS]
     with raw_server({CHAT: echoing(status=status)}) as server:
         with tapped(server.address, sink=FolderSink(tmp_path / "tap")) as (address, _):
-            for one in asks:
-                httpx.post(address + CHAT, **one)
+            for request in asks:
+                httpx.post(address + CHAT, **request)
         (tmp_path / "client").mkdir()
         with recording_client(tmp_path / "client" / "x.jsonl") as http:
-            for one in asks:
-                http.post(server.address + CHAT, **one)
-        came = json.dumps([[asked.headers, asked.body, asked.path] for asked in server.asked])
+            for request in asks:
+                http.post(server.address + CHAT, **request)
+        came = json.dumps([[request.headers, request.body, request.path] for request in server.asked])
     assert found(came, keys) == keys, "every key reached the server"
     for folder in ("tap", "client"):
         text = written(tmp_path / folder)

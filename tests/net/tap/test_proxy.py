@@ -45,8 +45,8 @@ def test_every_answer_passes_byte_for_byte_and_becomes_a_capture(
     assert capture.header.status == direct[0]
     if streamed:
         assert [event.data for event in capture.events] == [event.data for event in CAPTURES[name].events]
-        assert [one.kind for one in inspect(capture).findings] == [
-            one.kind for one in inspect(CAPTURES[name]).findings
+        assert [finding.kind for finding in inspect(capture).findings] == [
+            finding.kind for finding in inspect(CAPTURES[name]).findings
         ]
     else:
         assert [event.kind for event in capture.events] == [EventKind.BODY]

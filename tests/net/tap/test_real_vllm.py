@@ -91,12 +91,12 @@ def test_the_official_clients_run_unchanged_and_their_streams_are_clean(vllm_ser
     async def later(address: str) -> str:
         async with openai.AsyncOpenAI(base_url=f"{address}/v1", api_key="k") as client:
             stream = await client.chat.completions.create(**body)
-            return "".join([one.choices[0].delta.content or "" async for one in stream if one.choices])
+            return "".join([chunk.choices[0].delta.content or "" async for chunk in stream if chunk.choices])
 
     with tapped(vllm_server.base_url, add_token_ids=True) as (address, kept):
         with openai.OpenAI(base_url=f"{address}/v1", api_key="k") as client:
             stream = client.chat.completions.create(**body)
-            text = "".join(one.choices[0].delta.content or "" for one in stream if one.choices)
+            text = "".join(chunk.choices[0].delta.content or "" for chunk in stream if chunk.choices)
             events = list(client.responses.create(**responses, extra_body=own))
         assert asyncio.run(later(address)) == text
         captures = [kept.capture(number) for number in range(3)]

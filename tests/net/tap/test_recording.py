@@ -80,8 +80,8 @@ def test_a_request_of_any_json_passes_and_its_answer_is_kept(body: bytes) -> Non
         capture = kept.capture()
     assert echo.bodies == [body]
     assert (capture.header.status, capture.header.request) == (400, {})
-    told = page.decode().replace("sk-key-0123456789", "[redacted]") if b"sk-key" in body else page.decode()
-    assert [event.data for event in capture.events] == [told]
+    clean = page.decode().replace("sk-key-0123456789", "[redacted]") if b"sk-key" in body else page.decode()
+    assert [event.data for event in capture.events] == [clean]
 
 
 def test_the_version_of_the_upstream_is_kept_once_it_is_known() -> None:

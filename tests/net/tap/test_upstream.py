@@ -10,8 +10,7 @@ from itertools import pairwise
 import httpx
 import pytest
 
-from inspector.net.tap.arrivals import Arrival
-from inspector.net.tap.upstream import WAITING, Body, UpstreamTransport
+from inspector.net.tap.upstream import WAITING, Arrival, Body, UpstreamTransport
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n"
@@ -55,9 +54,9 @@ class Upstream:
 
 async def read(response: httpx.Response) -> bytes:
     assert isinstance(response.stream, Body)
-    found = b"".join([chunk async for chunk in response.stream])
+    body = b"".join([chunk async for chunk in response.stream])
     await response.aclose()
-    return found
+    return body
 
 
 def numbered(*, before: bytes = b"", after: bytes = b"") -> Serve:
@@ -142,7 +141,7 @@ def test_what_came_before_a_fault_is_handed_on_first() -> None:
         assert isinstance(response.stream, Body)
         await asyncio.sleep(0.05)  # the fault is there too by now
         arrivals = response.stream.arrivals()
-        assert [one.chunk for one in await anext(arrivals)] == [b"half"]
+        assert [arrival.chunk for arrival in await anext(arrivals)] == [b"half"]
         with pytest.raises(httpx.RemoteProtocolError, match="peer closed connection"):
             await anext(arrivals)
         await response.aclose()
@@ -169,9 +168,9 @@ def test_a_reader_that_takes_nothing_stops_the_reading() -> None:
         while sent > before:  # until the server cannot write either
             before = sent
             await asyncio.sleep(0.2)
-        held = await anext(response.stream.arrivals())
-        assert len(held) <= WAITING
-        assert sum(len(one.chunk) for one in held) < 2**20
+        waiting = await anext(response.stream.arrivals())
+        assert len(waiting) <= WAITING
+        assert sum(len(arrival.chunk) for arrival in waiting) < 2**20
         while sent == before:  # and it goes on
             await anext(response.stream.arrivals())
             await asyncio.sleep(0)
@@ -209,10 +208,10 @@ def test_a_request_that_a_server_does_not_take_whole_has_its_answer() -> None:
         (b"HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\n\r\n", "_SWITCH_UPGRADE"),
     ],
 )
-def test_what_is_no_answer_is_an_error(said: bytes, error: str) -> None:
+def test_what_is_no_answer_is_an_error(raw_response: bytes, error: str) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
-        writer.write(said)
+        writer.write(raw_response)
 
     async def use(transport: UpstreamTransport, root: httpx.URL) -> None:
         with pytest.raises(httpx.RemoteProtocolError, match=error):
@@ -268,16 +267,16 @@ def test_a_chunked_body_is_the_same_however_the_network_cuts_it(seed: int, at_on
     async def use(transport: UpstreamTransport, root: httpx.URL) -> None:
         response = await transport.handle_async_request(httpx.Request("GET", root))
         if at_once:
-            found = bytearray()
+            body = bytearray()
 
             async def take(arrivals: Sequence[Arrival]) -> None:
-                found.extend(b"".join(arrival.chunk for arrival in arrivals))
+                body.extend(b"".join(arrival.chunk for arrival in arrivals))
 
             assert isinstance(response.stream, Body)
             await response.stream.passed_to(take)
         else:
-            found = bytearray(await read(response))
-        assert bytes(found) == b"".join(pieces)
+            body = bytearray(await read(response))
+        assert bytes(body) == b"".join(pieces)
 
     Upstream(serve).run(use)
 
@@ -293,14 +292,14 @@ def test_what_is_no_chunk_after_whole_ones_is_a_fault(rest: bytes) -> None:
     async def use(transport: UpstreamTransport, root: httpx.URL) -> None:
         response = await transport.handle_async_request(httpx.Request("GET", root))
         assert isinstance(response.stream, Body)
-        found = bytearray()
+        body = bytearray()
 
         async def take(arrivals: Sequence[Arrival]) -> None:
-            found.extend(b"".join(arrival.chunk for arrival in arrivals))
+            body.extend(b"".join(arrival.chunk for arrival in arrivals))
 
         with pytest.raises(httpx.RemoteProtocolError):
             await response.stream.passed_to(take)
-        assert bytes(found).startswith(b"onetwo")
+        assert bytes(body).startswith(b"onetwo")
         await response.aclose()
 
     Upstream(serve).run(use)
@@ -319,15 +318,15 @@ def test_a_slow_taker_gets_all_in_order_and_one_that_fails_is_heard(first: bytes
     async def use(transport: UpstreamTransport, root: httpx.URL) -> None:
         response = await transport.handle_async_request(httpx.Request("GET", root))
         assert isinstance(response.stream, Body)
-        found = bytearray()
+        body = bytearray()
 
         async def take(arrivals: Sequence[Arrival]) -> None:
             await asyncio.sleep(0.01)
-            found.extend(b"".join(arrival.chunk for arrival in arrivals))
+            body.extend(b"".join(arrival.chunk for arrival in arrivals))
 
         await response.stream.passed_to(take)
         await response.aclose()
-        assert bytes(found) == first + b"".join(b"%d " % number for number in range(100))
+        assert bytes(body) == first + b"".join(b"%d " % number for number in range(100))
         response = await transport.handle_async_request(httpx.Request("GET", root))
         assert isinstance(response.stream, Body)
 

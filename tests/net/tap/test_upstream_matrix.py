@@ -46,12 +46,12 @@ WELL: dict[str, Answer] = {
     "cr": said(WHOLE.replace(b"\n", b"\r")),
     "byte order mark": said(b"\xef\xbb\xbf" + WHOLE),
     "comments": said(b": ping\n\n", *SAID, b": pong\n\n", DONE),
-    "ids and retries": said(b"retry: 5\n\n", *(b"id: 7\n" + one for one in SAID), DONE),
-    "named events": said(*(b"event: message\n" + one for one in SAID), DONE),
+    "ids and retries": said(b"retry: 5\n\n", *(b"id: 7\n" + raw for raw in SAID), DONE),
+    "named events": said(*(b"event: message\n" + raw for raw in SAID), DONE),
     "blank lines": said(b"\n\n\n", *SAID, b"\n\n\n", DONE),
     "no space after the colon": said(WHOLE.replace(b"data: ", b"data:")),
     "gzip": said(PACKED, coding="gzip"),
-    "gzip in members": said(*(gzip.compress(one) for one in [*SAID, DONE]), coding="gzip"),
+    "gzip in members": said(*(gzip.compress(raw) for raw in [*SAID, DONE]), coding="gzip"),
     "gzip in bytes": said(*(PACKED[at : at + 1] for at in range(len(PACKED))), coding="gzip"),
     "gzip with padding": said(PACKED, bytes(64), coding="gzip"),
     "gzip that is none": said(WHOLE, coding="gzip"),
@@ -116,22 +116,22 @@ def test_clients_see_no_difference_and_captures_accuse_nobody_wrongly(mode: str)
     with (
         raw_server({CHAT: answer}) as server,
         tapped(server.address) as (address, kept),
-        tapped(server.address, add_token_ids=True) as (asking, asked),
+        tapped(server.address, add_token_ids=True) as (asking, kept_with_ids),
     ):
         direct = outcome(server.address)
         assert outcome(address) == direct
-        found = inspect(kept.capture())
+        inspection = inspect(kept.capture())
         with_ids = outcome(asking)
-        seen = inspect(asked.capture())
+        inspection_with_ids = inspect(kept_with_ids.capture())
     assert with_ids[0] == direct[0]
     assert with_ids[3] == direct[3]
     if mode not in MISLABELLED:
         assert b'"token_ids": [' not in with_ids[2]
-    assert found.verdict.level == seen.verdict.level
+    assert inspection_with_ids.verdict.level == inspection.verdict.level
     if mode in WELL:
-        assert (found.verdict.level, found.findings) == (Level.CLEAN, [])
+        assert (inspection.verdict.level, inspection.findings) == (Level.CLEAN, [])
     if not direct[3] and mode not in {"no end", "nothing", "an empty body", "no type", "204", "307"}:
-        assert Kind.DISCONNECTED not in {one.kind for one in found.findings}
+        assert Kind.DISCONNECTED not in {finding.kind for finding in inspection.findings}
 
 
 @pytest.mark.parametrize("mode", BROKEN)

@@ -14,8 +14,8 @@ from inspector.fleet.doctor import CheckState, check_server
 from inspector.inspection.inspection import Inspection, inspect
 from inspector.issues import catalogue, diagnose_text
 from inspector.net.client.address import Server
-from inspector.net.client.plain import owner_in
 from inspector.net.client.request import LiveRequest, body
+from inspector.net.client.server_info import owner_in
 from inspector.protocol.engines import DEFAULT, ENGINES, engine_of, versions_in
 from inspector.protocol.engines.vllm import VLLM
 from inspector.protocol.engines.vllm_rust import VLLM_RUST

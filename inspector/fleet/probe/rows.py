@@ -1,6 +1,6 @@
-"""One response to a row: what became of it, what was found, and when it arrived. Never raises for content.
+"""One row per request: result, findings and times of its response. Never raises for content.
 
-A loss is counted only where the stream itself proves it: by its token IDs, its logprobs, or its final object.
+A loss is counted only if the stream itself proves it: by token IDs, logprobs, or the final object.
 """
 
 from collections import Counter
@@ -26,35 +26,35 @@ _ALIKE: Final = {"reasoning": "analysis", "content": "final", "text": "text"}
 _SILENT: Final = frozenset({Code.REJECTED_SILENTLY, Code.CALL_LOST})
 """Codes of warnings by which text is missing without an error."""
 _DOUBT: Final = frozenset({Code.COUNT_ABOVE_SENT, Code.COUNT_ABOVE_LOGPROBS, Code.COUNT_UNEXPLAINED})
-"""Codes by which tokens are missing that nobody can name."""
+"""Codes of missing tokens that cannot be identified."""
 
 
 class Result(StrEnum):
-    """What became of a request."""
+    """Result of a request."""
 
     OK = "ok"
     """Checked, and everything was delivered."""
     FAILED = "failed"
-    """The client could see it: an HTTP status, an error in the stream, a connection that ended early."""
+    """With an error that the client sees: an HTTP status, an error in the stream, an early end."""
     DAMAGED = "damaged"
     """No error, and text was lost, changed or put into another field."""
     UNKNOWN = "unknown"
-    """No error, and no evidence that decides."""
+    """No error, and not enough evidence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """What a response says of itself."""
+class AuditedResponse:
+    """The audit of one response."""
 
     result: Result
     sentence: str
     """The verdict, or the failure."""
     kinds: tuple[str, ...] = ()
     cause: str = ""
-    """Id of the known issue; empty where none is named."""
+    """ID of the known issue; empty if there is none."""
     cause_title: str = ""
     failure: str = ""
-    """How it failed, in a word or two; empty for one that did not."""
+    """How it failed, in a word or two; empty if it did not fail."""
     status: int | None = None
     evidence: str = ""
     tokens: int = 0
@@ -62,7 +62,7 @@ class Judged:
     events: int = 0
     tokens_per_event: float | None = None
     first_token_s: float | None = None
-    """From the request to the first token or text; None where none came."""
+    """From the request to the first token or text; None if there was none."""
     duration_s: float | None = None
     first_s: Mapping[str, float] = field(default_factory=dict)
     """By channel: from the request to its first token."""
@@ -71,13 +71,13 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class ProbeRow:
     """One request of a probe."""
 
     number: int
     side: str
     level: int
-    """Requests in flight at the same time that were allowed; 0 for a fixed rate."""
+    """The allowed number of requests in flight; 0 for a fixed rate."""
     endpoint: Endpoint
     prompt: str
     streamed: bool
@@ -85,24 +85,24 @@ class Row:
     started_s: float
     """Since the probe began."""
     in_flight: int
-    """Requests of this probe that were open when it left or when it ended, the more of the two."""
+    """Requests of this probe in flight when it was sent or when it ended, whichever is more."""
     deferred: int
     """How often the server asked to send it later."""
-    judged: Judged
+    response: AuditedResponse
     capture: str = ""
-    """The file of its capture, where it was kept."""
+    """The file of its capture; empty if it was not kept."""
 
     @property
     def result(self) -> Result:
-        """What became of it."""
-        return self.judged.result
+        """Result of the request."""
+        return self.response.result
 
 
-def judged(capture: Capture, problem: Problem | None) -> Judged:
+def audited_response(capture: Capture, problem: Problem | None) -> AuditedResponse:
     """Audit a response."""
-    seen = inspect(capture)
-    reading = seen.reading
-    failure = _failure(seen, problem)
+    inspection = inspect(capture)
+    reading = inspection.reading
+    failure = _failure(inspection, problem)
     times, channels = arrivals(reading)
     waits: dict[str, Counter[int]] = {}
     first: dict[str, float] = {}
@@ -111,17 +111,19 @@ def judged(capture: Capture, problem: Problem | None) -> Judged:
             first.setdefault(channel, at)
         if place and at > times[place - 1]:
             waits.setdefault(channel, Counter())[bucket_of(at - times[place - 1])] += 1
-    result = _result(seen, failed=bool(failure))
+    result = _result(inspection, failed=bool(failure))
     tokens, carriers = len(reading.choice.tokens), len(set(reading.choice.tokens.events))
-    return Judged(
+    return AuditedResponse(
         result=result,
         sentence=clip(
-            problem.sentence if problem is not None and result is Result.FAILED else seen.verdict.sentence,
+            problem.sentence
+            if problem is not None and result is Result.FAILED
+            else inspection.verdict.sentence,
             _SENTENCE,
         ),
-        kinds=tuple(sorted({finding.kind.value for finding in seen.findings})),
-        cause="" if seen.cause is None else seen.cause.id,
-        cause_title="" if seen.cause is None else seen.cause.title,
+        kinds=tuple(sorted({finding.kind.value for finding in inspection.findings})),
+        cause="" if inspection.cause is None else inspection.cause.id,
+        cause_title="" if inspection.cause is None else inspection.cause.title,
         failure=failure,
         status=reading.header.status,
         evidence=reading.choice.evidence.value,
@@ -135,21 +137,25 @@ def judged(capture: Capture, problem: Problem | None) -> Judged:
     )
 
 
-def _failure(seen: Inspection, problem: Problem | None) -> str:
+def _failure(inspection: Inspection, problem: Problem | None) -> str:
     if problem is not None and problem.kind is not OutcomeKind.OK:
-        status = seen.reading.header.status
+        status = inspection.reading.header.status
         return f"HTTP {status}" if status is not None and status >= 400 else str(problem.kind)
-    if seen.reading.stream.errors or any(KINDS[one.kind].side is Side.ABORT for one in seen.findings):
+    if inspection.reading.stream.errors or any(
+        KINDS[finding.kind].side is Side.ABORT for finding in inspection.findings
+    ):
         return str(OutcomeKind.STREAM_ERROR)
     return ""
 
 
-def _result(seen: Inspection, *, failed: bool) -> Result:
+def _result(inspection: Inspection, *, failed: bool) -> Result:
     if failed:
         return Result.FAILED
-    if any(_is_loss(finding) for finding in seen.findings):
+    if any(_is_loss(finding) for finding in inspection.findings):
         return Result.DAMAGED
-    if seen.verdict.level is Level.UNKNOWN or any(finding.code in _DOUBT for finding in seen.findings):
+    if inspection.verdict.level is Level.UNKNOWN or any(
+        finding.code in _DOUBT for finding in inspection.findings
+    ):
         return Result.UNKNOWN
     return Result.OK
 
@@ -163,17 +169,17 @@ def _is_loss(finding: Finding) -> bool:
 def arrivals(reading: Reading) -> tuple[list[float], list[str]]:
     """When tokens or text arrived, and in which channel; by the deltas' fields where no IDs are known."""
     by_event: dict[int, str] = {}
-    one = reading.choice
-    if one.has_ids and not one.reconstructed and _has_events(one.tokens.events):
-        for message in one.transcript.messages:
+    choice = reading.choice
+    if choice.has_ids and not choice.reconstructed and _has_events(choice.tokens.events):
+        for message in choice.transcript.messages:
             if message.in_body:
                 name = message.header.channel or "none"
-                for event in one.tokens.events[message.body : message.body_end]:
+                for event in choice.tokens.events[message.body : message.body_end]:
                     by_event.setdefault(event, name)
-        for event in one.tokens.events:
+        for event in choice.tokens.events:
             by_event.setdefault(event, _FRAMING)
     else:
-        for delta in one.deltas:
+        for delta in choice.deltas:
             by_event.setdefault(delta.event, _channel_of(delta.field))
     times: list[float] = []
     channels: list[str] = []

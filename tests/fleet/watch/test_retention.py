@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from inspector.fleet.watch import Keep, Keeping
+from inspector.fleet.watch import Keep, Retention
 
 NOW_S = 1_800_000_000.0
 
@@ -30,13 +30,13 @@ def recorded(folder: Path, number: int, *, size: int = 1000, age_s: float = 0.0)
 )
 def test_what_the_audit_found_decides(tmp_path: Path, keep: Keep, *, failing: bool, stays: bool) -> None:
     path = recorded(tmp_path, 1)
-    assert Keeping(tmp_path / "other", keep).decide(path, failing=failing) is stays
+    assert Retention(tmp_path / "other", keep).decide(path, failing=failing) is stays
     assert path.exists() is stays
 
 
 def test_the_oldest_give_way_to_what_is_over_the_bound(tmp_path: Path) -> None:
     old = [recorded(tmp_path, number, age_s=100 - number) for number in range(3)]
-    keeping = Keeping(tmp_path, most_bytes=2500, clock=lambda: NOW_S)
+    keeping = Retention(tmp_path, most_bytes=2500, clock=lambda: NOW_S)
     assert [path.exists() for path in old] == [False, True, True]
     new = recorded(tmp_path, 9)
     assert keeping.decide(new, failing=True)
@@ -46,7 +46,7 @@ def test_the_oldest_give_way_to_what_is_over_the_bound(tmp_path: Path) -> None:
 
 def test_old_recordings_are_removed(tmp_path: Path) -> None:
     old, young = recorded(tmp_path, 1, age_s=3600), recorded(tmp_path, 2, age_s=60)
-    Keeping(tmp_path, most_s=600, clock=lambda: NOW_S)
+    Retention(tmp_path, most_s=600, clock=lambda: NOW_S)
     assert not old.exists()
     assert young.exists()
 
@@ -54,7 +54,7 @@ def test_old_recordings_are_removed(tmp_path: Path) -> None:
 def test_old_recordings_are_removed_when_one_ends_that_is_not_kept(tmp_path: Path) -> None:
     now_s = [NOW_S]
     old = recorded(tmp_path, 1, age_s=60)
-    keeping = Keeping(tmp_path, Keep.FAILING, most_s=600, clock=lambda: now_s[0])
+    keeping = Retention(tmp_path, Keep.FAILING, most_s=600, clock=lambda: now_s[0])
     assert old.exists()
     now_s[0] += 3600
     assert not keeping.decide(recorded(tmp_path, 2), failing=False)
@@ -62,15 +62,15 @@ def test_old_recordings_are_removed_when_one_ends_that_is_not_kept(tmp_path: Pat
 
 
 def test_a_recording_larger_than_the_bound_is_not_kept(tmp_path: Path) -> None:
-    keeping = Keeping(tmp_path, Keep.FAILING, most_bytes=10, clock=lambda: NOW_S)
+    keeping = Retention(tmp_path, Keep.FAILING, most_bytes=10, clock=lambda: NOW_S)
     assert not keeping.decide(recorded(tmp_path, 1), failing=True)
     assert keeping.bytes == 0
 
 
 def test_files_of_others_stay(tmp_path: Path) -> None:
-    mine = [tmp_path / name for name in ("notes.jsonl", "20261122-120000-chat-abcdef.jsonl.gz", "a.txt")]
-    for path in mine:
+    foreign = [tmp_path / name for name in ("notes.jsonl", "20261122-120000-chat-abcdef.jsonl.gz", "a.txt")]
+    for path in foreign:
         path.write_bytes(b"x" * 5000)
         os.utime(path, (1, 1))
-    Keeping(tmp_path, most_bytes=1, most_s=1, clock=lambda: NOW_S)
-    assert all(path.exists() for path in mine)
+    Retention(tmp_path, most_bytes=1, most_s=1, clock=lambda: NOW_S)
+    assert all(path.exists() for path in foreign)

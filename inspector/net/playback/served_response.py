@@ -1,7 +1,7 @@
-"""A capture as the answer to one request: what the client asked for of it, streamed or whole.
+"""A capture as the response to one request, streamed or whole.
 
-Token ids, usage and the stream itself are sent only to who asked for them, as vLLM does. The prompt,
-tools and sampling of the request change nothing: what comes was recorded.
+Token IDs, usage and the stream itself are sent only if the request asks for them, as vLLM does. The request's
+prompt, tools and sampling change nothing: the response was recorded.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,14 +21,14 @@ from inspector.protocol.wire.strip_ids import without_token_ids
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What is going to be sent."""
+class ServedResponse:
+    """What is sent."""
 
     status: int
     events: Sequence[Event]
-    """Of a stream; one `body` event for a whole answer."""
+    """Of a stream; one `body` event for a whole response."""
     cut: bool = False
-    """The connection breaks after the last event, as it did when this was recorded."""
+    """The connection breaks after the last event, as it did in the recording."""
 
     @property
     def streams(self) -> bool:
@@ -36,10 +36,12 @@ class Answer:
         return not any(event.kind is EventKind.BODY for event in self.events)
 
 
-def answer(capture: Capture, endpoint: Endpoint, request: Mapping[str, Any], faults: Faults) -> Answer:
-    """The answer of a server that had this capture to give, to a request at `endpoint`.
+def served_response(
+    capture: Capture, endpoint: Endpoint, request: Mapping[str, Any], faults: Faults
+) -> ServedResponse:
+    """The capture as the response to a request at `endpoint`.
 
-    Raises InspectorError when the capture cannot be given in the form asked for, or cannot show a fault.
+    Raises InspectorError if the capture cannot be sent in the requested form, or cannot show a fault.
     """
     status = capture.header.status or 200
     cut = capture.end is not None and capture.end.cut
@@ -47,28 +49,30 @@ def answer(capture: Capture, endpoint: Endpoint, request: Mapping[str, Any], fau
         body = [event for event in capture.events if event.kind is EventKind.BODY]
         if status < 400 and request.get("stream"):
             raise InspectorError("this capture is an unstreamed response; request it without stream")
-        return Answer(status=status, events=_asked(body, capture, endpoint, request), cut=cut)
+        return ServedResponse(
+            status=status, events=_requested_parts(body, capture, endpoint, request), cut=cut
+        )
     if endpoint is not capture.header.endpoint:
         capture = as_completion(capture, request)
     shaped = reshape(capture, faults)
     if request.get("stream"):
-        events = with_event_faults(_asked(shaped, capture, endpoint, request), faults, endpoint)
-        return Answer(status=status, events=events, cut=cut)
-    # Half an event of a stream would be a loss without a sign; a whole answer is cut in half itself.
+        events = with_event_faults(_requested_parts(shaped, capture, endpoint, request), faults, endpoint)
+        return ServedResponse(status=status, events=events, cut=cut)
+    # Half an event of a stream would be a silent loss; a whole response is cut in half itself.
     shaped = with_event_faults(shaped, replace(faults, malformed=None), endpoint)
     reading = read(Capture(header=capture.header, events=shaped, end=capture.end))
     status, value = _whole(reading)
     body = [Event(dumps(value), shaped[-1].at_s if shaped else None, "", EventKind.BODY)]
-    body = _asked(body, capture, endpoint, request)
+    body = _requested_parts(body, capture, endpoint, request)
     if faults.malformed is not None:
-        body = [one._replace(data=one.data[: len(one.data) // 2]) for one in body]
-    return Answer(status=status, events=body, cut=cut)
+        body = [event._replace(data=event.data[: len(event.data) // 2]) for event in body]
+    return ServedResponse(status=status, events=body, cut=cut)
 
 
 def as_completion(capture: Capture, request: Mapping[str, Any]) -> Capture:
-    """A chat capture's tokens as /v1/completions would stream them: the ground truth of the same answer.
+    """A chat capture's tokens as /v1/completions would stream them: the ground truth of the same response.
 
-    Raises InspectorError when the capture has no token ids.
+    Raises InspectorError when the capture has no token IDs.
     """
     markers = request.get("skip_special_tokens") is False
     servings: dict[str, TextServing] = {}
@@ -76,8 +80,8 @@ def as_completion(capture: Capture, request: Mapping[str, Any]) -> Capture:
     model = capture.header.model or "playback"
     base = {"id": "cmpl-playback", "object": "text_completion", "created": 0, "model": model}
     for event in capture.events:
-        found = payload(event)
-        choice, ids = choice_of(found), ids_of(found)
+        chunk = payload(event)
+        choice, ids = choice_of(chunk), ids_of(chunk)
         if choice is not None and ids:
             index = choice.get("index", 0)
             serving = servings.setdefault(dumps(index), TextServing(markers=markers))
@@ -93,8 +97,8 @@ def as_completion(capture: Capture, request: Mapping[str, Any]) -> Capture:
                 "token_ids": ids,
             }
             events.append(event._replace(data=dumps({**base, "choices": [row], "usage": None})))
-        elif found and found.get("choices") == [] and isinstance(found.get("usage"), dict):
-            events.append(event._replace(data=dumps({**base, "choices": [], "usage": found["usage"]})))
+        elif chunk and chunk.get("choices") == [] and isinstance(chunk.get("usage"), dict):
+            events.append(event._replace(data=dumps({**base, "choices": [], "usage": chunk["usage"]})))
         elif event.data == DONE:
             events.append(event)
     if not servings:
@@ -106,10 +110,10 @@ def as_completion(capture: Capture, request: Mapping[str, Any]) -> Capture:
     return Capture(header=header, events=events, end=capture.end)
 
 
-def _asked(
+def _requested_parts(
     events: Sequence[Event], capture: Capture, endpoint: Endpoint, request: Mapping[str, Any]
 ) -> list[Event]:
-    """The events without what this client did not ask for."""
+    """The events without token IDs and usage that the request did not ask for."""
     if not spec_of(endpoint).carries_ids:
         return list(events)
     options = request.get("stream_options")
@@ -131,12 +135,12 @@ def _asked(
 def _is_usage(event: Event) -> bool:
     if '"usage"' not in event.data:
         return False
-    found = payload(event)
-    return found is not None and found.get("choices") == []
+    chunk = payload(event)
+    return chunk is not None and chunk.get("choices") == []
 
 
 def _whole(reading: Reading) -> tuple[int, dict[str, Any]]:
-    """Status and body of the unstreamed answer that says what a stream said."""
+    """Status and body of the unstreamed response with the content of a stream."""
     stream = reading.stream
     if stream.errors:
         first = stream.errors[0]
@@ -149,7 +153,7 @@ def _whole(reading: Reading) -> tuple[int, dict[str, Any]]:
             raise InspectorError("this capture ends before its final object; request it with stream")
         return 200, final["response"]
     chat, keys = reading.spec.parsed, reading.engine.reasoning_keys
-    first_chunk = next((found for event in reading.events if (found := payload(event))), {})
+    first_chunk = next((chunk for event in reading.events if (chunk := payload(event))), {})
     return 200, {
         "id": first_chunk.get("id", "playback"),
         "object": reading.spec.objects[-1],

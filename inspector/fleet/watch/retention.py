@@ -1,6 +1,6 @@
-"""Which recordings stay on disk: all, failing ones, or none; bounded in bytes and age.
+"""Decides which recordings stay on disk: all, failing ones, or none; bounded in bytes and age.
 
-Only files that are named as the tap names them are ever removed.
+Only files with names as the tap gives them are removed.
 """
 
 import re
@@ -34,14 +34,14 @@ class Keep(StrEnum):
 
 
 @dataclass(slots=True)
-class _Kept:
+class _KeptFile:
     path: Path
     size: int
     at_s: float
     """Wall-clock time of its last change."""
 
 
-class Keeping:
+class Retention:
     """The recordings of a folder, oldest first; those over the bounds are removed when another is kept.
 
     `most_bytes` and `most_s` (age in seconds) None mean no bound. Recordings that an earlier process
@@ -62,9 +62,9 @@ class Keeping:
         self._most_s = most_s
         self._clock = clock
         names = [] if folder is None else folder.glob("*.jsonl")
-        found = [_kept(path) for path in names if _OURS.fullmatch(path.name)]
-        self._kept = sorted((one for one in found if one is not None), key=lambda one: one.at_s)
-        self.bytes = sum(one.size for one in self._kept)
+        files = [_kept_file(path) for path in names if _OURS.fullmatch(path.name)]
+        self._kept = sorted((file for file in files if file is not None), key=lambda file: file.at_s)
+        self.bytes = sum(file.size for file in self._kept)
         """Size of all that is kept."""
         self._bound()
 
@@ -74,11 +74,11 @@ class Keeping:
             _remove(path)
             self._bound()
             return False
-        one = _kept(path)
-        if one is not None:
-            self.bytes += one.size
+        file = _kept_file(path)
+        if file is not None:
+            self.bytes += file.size
             if self._most_bytes is not None or self._most_s is not None:  # else a list without end
-                self._kept.append(one)
+                self._kept.append(file)
         self._bound()
         return path.exists()
 
@@ -88,17 +88,17 @@ class Keeping:
             self.bytes -= oldest.size
             _remove(oldest.path)
 
-    def _over(self, oldest: _Kept) -> bool:
+    def _over(self, oldest: _KeptFile) -> bool:
         old = self._most_s is not None and self._clock() - oldest.at_s > self._most_s
         return old or (self._most_bytes is not None and self.bytes > self._most_bytes)
 
 
-def _kept(path: Path) -> _Kept | None:
+def _kept_file(path: Path) -> _KeptFile | None:
     try:
-        told = path.stat()
+        stat = path.stat()
     except OSError:
         return None
-    return _Kept(path, told.st_size, told.st_mtime)
+    return _KeptFile(path, stat.st_size, stat.st_mtime)
 
 
 def _remove(path: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 from starlette.applications import Starlette
 
 from inspector.capture.capture import Event
-from inspector.net.playback import Settings, playback_routes
-from inspector.net.playback.sending import due_times
+from inspector.net.playback import PlaybackSettings, playback_routes
+from inspector.net.playback.pacing import due_times
 from tests.support.builtin import CAPTURES, RESPONSES, WHOLE
 from tests.support.listening import listening
 from tests.support.playback import generated_ids
@@ -32,8 +32,8 @@ class Watch:
 def played(faults: str = "", **settings: Any) -> list[float]:
     """Pauses of one whole answer."""
     watch = Watch()
-    wanted = Settings(**settings).changed({"faults": faults})
-    routes = playback_routes(lambda: CAPTURES, prefix="", settings=wanted, clock=watch, sleep=watch.sleep)
+    changed = PlaybackSettings(**settings).changed({"faults": faults})
+    routes = playback_routes(lambda: CAPTURES, prefix="", settings=changed, clock=watch, sleep=watch.sleep)
     with listening(Starlette(routes=routes)) as at:
         body = {"model": WHOLE, "stream": True, "return_token_ids": True}
         httpx.post(f"{at}/v1/chat/completions", json=body).raise_for_status()

@@ -2,7 +2,7 @@
 
 from inspector.analysis.reading import read
 from inspector.capture.capture import Capture
-from inspector.fleet.probe.judging import Result, arrivals, judged
+from inspector.fleet.probe.rows import Result, arrivals, audited_response
 from inspector.net.client.outcome import OutcomeKind, Problem
 from tests.support.builtin import CAPTURES, TOOL, WHOLE
 
@@ -26,38 +26,40 @@ EXPECTED = {
 
 
 def test_the_built_in_captures_are_what_their_rows_say() -> None:
-    found = {name: judged(CAPTURES[name], None).result for name in EXPECTED}
-    assert found == EXPECTED
+    results = {name: audited_response(CAPTURES[name], None).result for name in EXPECTED}
+    assert results == EXPECTED
 
 
 def test_a_failure_that_the_client_saw_is_no_silent_damage() -> None:
     problem = Problem(OutcomeKind.TIMED_OUT, "the stream stalled")
-    found = judged(CAPTURES[TOOL], problem)
-    assert (found.result, found.failure, found.sentence) == (Result.FAILED, "timed out", "the stream stalled")
-    assert "dropped" in found.kinds
+    response = audited_response(CAPTURES[TOOL], problem)
+    assert (response.result, response.failure) == (Result.FAILED, "timed out")
+    assert response.sentence == "the stream stalled"
+    assert "dropped" in response.kinds
 
 
-def test_without_ids_nothing_is_judged() -> None:
+def test_without_ids_nothing_is_checked() -> None:
     capture = CAPTURES[WHOLE]
     blind = [event._replace(data=event.data.replace('"token_ids"', '"other"')) for event in capture.events]
     assert (
-        judged(Capture(header=capture.header, events=blind, end=capture.end), None).result is Result.UNKNOWN
+        audited_response(Capture(header=capture.header, events=blind, end=capture.end), None).result
+        is Result.UNKNOWN
     )
 
 
 def test_times_are_by_channel_and_framing_has_no_first_token() -> None:
-    found = judged(CAPTURES[TOOL], None)
-    assert set(found.first_s) == {"analysis", "commentary"}
-    assert found.first_token_s is not None
-    assert found.first_token_s <= min(found.first_s.values())
-    assert found.tokens == 32
-    assert found.tokens_per_event is not None
-    assert 2.5 < found.tokens_per_event <= 3
-    assert found.cause == "chat-stream-multi-channel-chunk"
+    response = audited_response(CAPTURES[TOOL], None)
+    assert set(response.first_s) == {"analysis", "commentary"}
+    assert response.first_token_s is not None
+    assert response.first_token_s <= min(response.first_s.values())
+    assert response.tokens == 32
+    assert response.tokens_per_event is not None
+    assert 2.5 < response.tokens_per_event <= 3
+    assert response.cause == "chat-stream-multi-channel-chunk"
 
 
 def test_responses_without_ids_have_the_channels_of_their_fields() -> None:
     times, channels = arrivals(read(CAPTURES["responses-whole-vllm-0.14.1"]))
     assert times == sorted(times)
     assert {"analysis", "final"} <= set(channels)
-    assert judged(CAPTURES["responses-whole-vllm-0.14.1"], None).tokens > 0
+    assert audited_response(CAPTURES["responses-whole-vllm-0.14.1"], None).tokens > 0

@@ -1,15 +1,15 @@
-"""Coroutines that begin where bytes arrive, not in the next turn of the event loop.
+"""Coroutines that begin in the call of the event loop that has the bytes, not in its next turn.
 
-A task that waits for bytes runs one turn after they came, which delays an event that comes alone. To pass it
-on rarely takes a wait, so that begins in the call of the loop, and only what is left is for the task.
+A task that waits for bytes runs one turn after they came, which delays an event that comes alone. Passing an
+event on rarely has to wait. So it begins at once, and the task does only what is left.
 """
 
 from collections.abc import Coroutine, Generator
 from typing import Any
 
 
-class Begun:
-    """A coroutine, run at once until it waits for something or ends; awaiting it does the rest.
+class EagerCoroutine:
+    """Runs a coroutine at once until it waits or ends; awaiting this object does the rest.
 
     What it raises is raised where it is awaited. It must not depend on the current task.
     """
@@ -19,7 +19,7 @@ class Begun:
         self._waits_for: Any = None
         self._error: Exception | None = None
         self.over = False
-        """Whether it ended, and raised nothing."""
+        """Whether it ended without raising."""
         try:
             self._waits_for = steps.send(None)
         except StopIteration:
@@ -34,19 +34,19 @@ class Begun:
             try:
                 yield self._waits_for
             except BaseException as error:
-                self._go_on(error)
+                self._resume(error)
             else:
-                self._go_on(None)
+                self._resume(None)
 
     def throw(self, error: BaseException) -> None:
         """Raise an error where it waits, such as the cancellation of its task; it may not wait again."""
         if not self.over and self._error is None:
             try:
-                self._go_on(error)
+                self._resume(error)
             finally:
                 self._steps.close()
 
-    def _go_on(self, error: BaseException | None) -> None:
+    def _resume(self, error: BaseException | None) -> None:
         try:
             self._waits_for = self._steps.send(None) if error is None else self._steps.throw(error)
         except StopIteration:

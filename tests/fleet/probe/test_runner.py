@@ -14,13 +14,13 @@ from starlette.applications import Starlette
 
 from inspector.capture.capture import Endpoint
 from inspector.capture.errors import ConnectionFailed, InspectorError, StoreError
-from inspector.fleet.probe import Budget, Load, Result, Sweep, prompts_of_text, summary
+from inspector.fleet.probe import Budget, ProbeLoad, Result, Sweep, prompts_of_text, summary
 from inspector.fleet.probe.loads import levels_of
 from inspector.fleet.probe.planning import Plan
 from inspector.fleet.probe.reporting import summary_of
-from inspector.fleet.probe.sending import retry_after
+from inspector.fleet.probe.sender import retry_after
 from inspector.lab.process import free_port
-from inspector.net.playback import Settings, playback_routes
+from inspector.net.playback import PlaybackSettings, playback_routes
 from inspector.protocol.harmony.vocab import encode
 from tests.support.answers import CHAT, DONE, SAID
 from tests.support.builtin import CAPTURES, TOOL, WHOLE
@@ -34,15 +34,19 @@ WHOLE_ANSWER: dict[str, Answer] = {CHAT: lambda _: stream([*SAID, DONE])}
 
 @pytest.fixture(scope="module")
 def playback() -> Iterator[str]:
-    fast = Settings().changed({"speed": "inf"})
+    fast = PlaybackSettings().changed({"speed": "inf"})
     with listening(Starlette(routes=playback_routes(lambda: CAPTURES, prefix="", settings=fast))) as address:
         yield f"{address}/v1"
 
 
-def test_workers_send_their_requests_and_every_response_is_judged(playback: str, tmp_path: Path) -> None:
+def test_workers_send_their_requests_and_every_response_is_audited(playback: str, tmp_path: Path) -> None:
     probe = probed(
         plan(
-            playback, model=TOOL, load=Load(concurrency=4), budget=Budget(requests=12), folder=tmp_path / "p"
+            playback,
+            model=TOOL,
+            load=ProbeLoad(concurrency=4),
+            budget=Budget(requests=12),
+            folder=tmp_path / "p",
         )
     )
     assert sorted(row.number for row in probe.rows) == list(range(12))
@@ -51,7 +55,7 @@ def test_workers_send_their_requests_and_every_response_is_judged(playback: str,
     assert len(files(tmp_path / "p")) == 12
     progress = probe.progress()
     assert (progress.done, progress.total, progress.damaged, progress.in_flight) == (12, 12, 12, 0)
-    assert probe.sides[0].version is None, "the built-in server has no version of its own"
+    assert probe.targets[0].version is None, "the built-in server has no version of its own"
 
 
 def test_endpoints_take_turns_and_completions_are_a_control(playback: str) -> None:
@@ -68,9 +72,9 @@ def test_endpoints_take_turns_and_completions_are_a_control(playback: str) -> No
     endpoints = [row.endpoint for row in sorted(probe.rows, key=lambda row: row.number)]
     assert endpoints.count(Endpoint.COMPLETIONS) == 2
     assert {Endpoint.CHAT, Endpoint.RESPONSES} <= set(endpoints)
-    found = summary(probe.rows)
-    assert found.control is not None
-    assert (found.control.requests, found.total.requests) == (2, 6)
+    totals = summary(probe.rows)
+    assert totals.control is not None
+    assert (totals.control.requests, totals.total.requests) == (2, 6)
 
 
 def test_a_fixed_rate_does_not_wait_for_responses() -> None:
@@ -82,7 +86,9 @@ def test_a_fixed_rate_does_not_wait_for_responses() -> None:
 
     with raw_server({CHAT: answer}) as server:
         threading.Timer(0.5, gate.set).start()
-        probe = probed(plan(server.v1, load=Load(concurrency=50, rate=100.0), budget=Budget(requests=12)))
+        probe = probed(
+            plan(server.v1, load=ProbeLoad(concurrency=50, rate=100.0), budget=Budget(requests=12))
+        )
     assert len(probe.rows) == 12
     assert max(row.in_flight for row in probe.rows) > 4
     assert {row.level for row in probe.rows} == {0}
@@ -104,14 +110,14 @@ def test_failures_are_counted_with_their_reason_and_none_is_dropped() -> None:
 
     with raw_server({CHAT: answer}) as server:
         probe = probed(plan(server.v1, budget=Budget(requests=8)))
-    found = summary(probe.rows)
-    assert (found.total.requests, found.total.failed, found.total.ok) == (8, 6, 2)
-    assert {words: amount for words, amount, _ in found.failures} == {
+    totals = summary(probe.rows)
+    assert (totals.total.requests, totals.total.failed, totals.total.ok) == (8, 6, 2)
+    assert {words: amount for words, amount, _ in totals.failures} == {
         "HTTP 500": 2,
         "broken off": 2,
         "no terminal event": 2,
     }
-    assert any("boom" in sentence for _, _, sentence in found.failures)
+    assert any("boom" in sentence for _, _, sentence in totals.failures)
 
 
 def test_a_busy_server_is_given_time_and_asked_again() -> None:
@@ -137,7 +143,7 @@ def test_a_server_that_asked_for_time_does_not_get_all_at_once_what_was_due_mean
         return stream([*SAID, DONE])
 
     with raw_server({CHAT: answer}) as server:
-        load = Load(concurrency=100, rate=50.0)
+        load = ProbeLoad(concurrency=100, rate=50.0)
         probe = probed(plan(server.v1, load=load, budget=Budget(requests=40)))
     assert len(probe.rows) == 40
     assert max(row.in_flight for row in probe.rows) < 20
@@ -158,20 +164,20 @@ def test_a_server_that_asked_for_time_does_not_get_all_at_once_what_was_due_mean
         (None, None),
     ],
 )
-def test_a_server_asks_for_seconds_or_names_a_date(told: str | None, seconds: float | None) -> None:
-    assert retry_after(told, datetime(2026, 11, 22, 18, tzinfo=UTC)) == seconds
+def test_a_server_asks_for_seconds_or_names_a_date(header: str | None, seconds: float | None) -> None:
+    assert retry_after(header, datetime(2026, 11, 22, 18, tzinfo=UTC)) == seconds
 
 
 def test_a_server_that_knows_no_token_ids_is_asked_without_them_once_for_all() -> None:
-    def answer(asked: Asked) -> Iterator[bytes]:
-        if "return_token_ids" in asked.body:
+    def answer(request: Asked) -> Iterator[bytes]:
+        if "return_token_ids" in request.body:
             return iter([page(400, '{"detail": "Extra inputs are not permitted"}', "application/json")])
         return stream([*SAID, DONE])
 
     with raw_server({CHAT: answer}) as server:
         probe = probed(plan(server.v1, budget=Budget(requests=3)))
-        asked = len(server.bodies(CHAT))
-    assert asked == 4
+        requests = len(server.bodies(CHAT))
+    assert requests == 4
     assert len(probe.rows) == 3
     assert any("rejected the key that asks for token IDs" in note for note in probe.notes)
 
@@ -190,12 +196,12 @@ def test_two_servers_get_the_same_requests_in_alternating_order() -> None:
     with raw_server(WHOLE_ANSWER) as left, raw_server(WHOLE_ANSWER) as right:
         prompts = prompts_of_text("First\nSecond")
         probe = probed(plan(left.v1, right.v1, prompts=prompts, budget=Budget(requests=6)))
-        mine, other = left.bodies(CHAT), right.bodies(CHAT)
-    assert mine == other
+        left_bodies, right_bodies = left.bodies(CHAT), right.bodies(CHAT)
+    assert left_bodies == right_bodies
     assert sorted(row.side for row in probe.rows) == ["A"] * 6 + ["B"] * 6
-    found = summary(probe.rows)
-    assert found.against is not None
-    assert found.against.p_value == 1.0
+    totals = summary(probe.rows)
+    assert totals.against is not None
+    assert totals.against.p_value == 1.0
 
 
 def test_a_sweep_stops_as_soon_as_it_is_certain(playback: str) -> None:
@@ -234,11 +240,11 @@ def test_a_sweep_narrows_down_where_losses_begin() -> None:
 
 
 def test_one_damaged_response_does_not_end_a_load() -> None:
-    asked = count(1)
+    requests = count(1)
     lossy = [SAID[0], sse(chat_chunk(encode("Think"), {})), *SAID[2:], DONE]
 
     def answer(_: Asked) -> Iterator[bytes]:
-        return stream(lossy if next(asked) == 3 else [*SAID, DONE])
+        return stream(lossy if next(requests) == 3 else [*SAID, DONE])
 
     with raw_server({CHAT: answer}) as server:
         probe = probed(plan(server.v1, sweep=Sweep(limit=2, smallest=0.2), budget=Budget()))
@@ -284,12 +290,16 @@ def test_levels_double_to_the_limit() -> None:
 
 
 def test_a_stopped_run_keeps_what_was_done_and_goes_on(playback: str, tmp_path: Path) -> None:
-    asked = plan(
-        playback, model=WHOLE, load=Load(concurrency=2), budget=Budget(requests=40), folder=tmp_path / "p"
+    probe_plan = plan(
+        playback,
+        model=WHOLE,
+        load=ProbeLoad(concurrency=2),
+        budget=Budget(requests=40),
+        folder=tmp_path / "p",
     )
 
     async def stopped() -> int:
-        probe = await asked.prepared()
+        probe = await probe_plan.prepared()
         task = asyncio.create_task(probe.run())
         while len(probe.rows) < 5:
             await asyncio.sleep(0.005)
@@ -300,7 +310,7 @@ def test_a_stopped_run_keeps_what_was_done_and_goes_on(playback: str, tmp_path: 
 
     done = asyncio.run(stopped())
     assert 5 <= done < 40
-    again = probed(asked)
+    again = probed(probe_plan)
     assert sorted(row.number for row in again.rows) == list(range(40))
     lines = (tmp_path / "p" / "rows.jsonl").read_text().splitlines()
     assert sorted(json.loads(line)["number"] for line in lines) == list(range(40))
@@ -310,17 +320,17 @@ def test_a_redacted_run_keeps_nothing_by_which_a_prompt_can_be_guessed(playback:
     folder = tmp_path / "p"
 
     def asked(*prompts: str, requests: int) -> Plan:
-        some = [one for prompt in prompts for one in prompts_of_text(prompt)]
+        parsed = [probe_prompt for prompt in prompts for probe_prompt in prompts_of_text(prompt)]
         return plan(
-            playback, model=TOOL, prompts=some, budget=Budget(requests=requests), folder=folder, redact=True
+            playback, model=TOOL, prompts=parsed, budget=Budget(requests=requests), folder=folder, redact=True
         )
 
     probed(asked("Attack at dawn", requests=2))
-    told = [path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()]
+    contents = [path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()]
     probed(asked("Attack at dawn", requests=4))
     assert len((folder / "rows.jsonl").read_text().splitlines()) == 4, "it goes on"
-    assert len(told) == 4, "what was asked, rows, and two captures"
-    assert "dawn" not in "".join(told)
+    assert len(contents) == 4, "what was asked, rows, and two captures"
+    assert "dawn" not in "".join(contents)
     for name in ("probe.json", "rows.jsonl"):
         assert not re.search("[0-9a-f]{32}", (folder / name).read_text()), "a digest answers every guess"
     with pytest.raises(StoreError, match="other requests"):
@@ -328,10 +338,10 @@ def test_a_redacted_run_keeps_nothing_by_which_a_prompt_can_be_guessed(playback:
 
 
 def test_a_disk_that_refuses_ends_the_run_with_its_reason(playback: str, tmp_path: Path) -> None:
-    asked = plan(playback, model=TOOL, budget=Budget(requests=50), folder=tmp_path / "p")
+    probe_plan = plan(playback, model=TOOL, budget=Budget(requests=50), folder=tmp_path / "p")
 
     async def run() -> str:
-        probe = await asked.prepared()
+        probe = await probe_plan.prepared()
         (tmp_path / "p" / "captures").rmdir()
         await probe.run()
         return probe.trouble
@@ -348,9 +358,9 @@ def test_a_server_that_is_not_there_is_said_before_anything_is_sent() -> None:
 
 def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(InspectorError, match="invalid concurrency: 0"):
-        Load(concurrency=0)
+        ProbeLoad(concurrency=0)
     with pytest.raises(InspectorError, match="invalid rate"):
-        Load(rate=-1.0)
+        ProbeLoad(rate=-1.0)
     with pytest.raises(InspectorError, match="invalid budget"):
         Budget(requests=0)
     with pytest.raises(InspectorError, match="invalid limit"):

@@ -1,4 +1,4 @@
-"""The probes of this process: each goes on while pages come and go, in the event loop of all requests."""
+"""The probes of this process; they run in the event loop of all requests, independent of pages."""
 
 import secrets
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from inspector.fleet.probe import Plan, Probe
 from inspector.net.runs.registry import Registry, registry
 
 KEPT: Final = 8
-"""Probes that can be asked for by id, with all their rows; the oldest that has ended gives way."""
+"""Probes that are kept with all their rows; the oldest that has ended is forgotten."""
 
 
 class ProbeRun:
@@ -25,20 +25,20 @@ class ProbeRun:
         self.id = name
         self.plan = plan
         self.probe: Probe | None = None
-        """None while its servers are asked what they are."""
+        """None until its servers have reported version and models."""
         self.trouble = ""
-        """Why it never began; empty otherwise."""
+        """Why it did not begin; empty otherwise."""
         self._done = Flag()
         self.stop: Callable[[], None] = lambda: None
         """End it; what is done stays."""
 
     @property
     def ended(self) -> bool:
-        """True once nothing of it runs any more."""
+        """True once it has ended."""
         return self._done.is_set()
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Block until it has ended; False when it has not in that time."""
+        """Block until it has ended; False on a timeout."""
         return self._done.wait(timeout_s)
 
     @property
@@ -58,17 +58,17 @@ class ProbeRun:
 
 
 class Probes:
-    """Every method may be called from any thread."""
+    """All probes; every method may be called from any thread."""
 
     def __init__(self, runs: Registry) -> None:
         self._runs = runs
         self._lock = Lock()
-        self._known: dict[str, ProbeRun] = {}
+        self._probes: dict[str, ProbeRun] = {}
 
     def start(self, plan: Plan) -> ProbeRun:
-        """Begin a probe; without a folder in the plan it gets one beside the captures of live runs.
+        """Start a probe; without a folder in the plan it gets one beside the captures of live runs.
 
-        The plan of a run that was stopped goes on where that was.
+        The plan of a stopped run resumes it.
         """
         moment = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
         name = f"{moment}-{secrets.token_hex(2)}"
@@ -76,23 +76,23 @@ class Probes:
             plan = replace(plan, folder=self._runs.folder / f"probe-{name}")
         run = ProbeRun(name, plan)
         with self._lock:
-            self._known[run.id] = run
-            ended = [name for name, one in self._known.items() if one.ended]
-            for name in ended[: max(0, len(self._known) - KEPT)]:
-                del self._known[name]
+            self._probes[run.id] = run
+            ended = [name for name, probe_run in self._probes.items() if probe_run.ended]
+            for name in ended[: max(0, len(self._probes) - KEPT)]:
+                del self._probes[name]
         future: Future[None] = self._runs.submit(run.drive())
         run.stop = lambda: _cancel(future)
         return run
 
     def get(self, name: str) -> ProbeRun | None:
-        """The probe of that id; None when it is not known (any more)."""
+        """The probe with this ID; None if there is none, or it was forgotten."""
         with self._lock:
-            return self._known.get(name)
+            return self._probes.get(name)
 
     def latest(self) -> ProbeRun | None:
         """The probe that began last."""
         with self._lock:
-            return next(reversed(self._known.values()), None)
+            return next(reversed(self._probes.values()), None)
 
 
 def _cancel(future: "Future[None]") -> None:

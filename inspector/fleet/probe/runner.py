@@ -1,42 +1,42 @@
-"""The load: workers in a closed loop, arrivals at a rate, or levels of workers one after the other.
+"""Runs a probe: workers in a closed loop, arrivals at a rate, or increasing numbers of workers.
 
-Requests run in one event loop. Each response goes to a thread that audits it and writes its row, through a
-queue with a bound: where audits fall behind, workers wait, so that memory does not grow with the run.
+Requests run in one event loop. A thread audits the responses and writes their rows. If audits fall behind,
+workers wait, so memory does not grow with the run.
 """
 
 import asyncio
 import random
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack, suppress
 from typing import Final, NamedTuple
 
 import httpx
 
 from inspector.capture.errors import InspectorError
-from inspector.fleet.probe.judging import Result, Row, judged
-from inspector.fleet.probe.loads import Budget, Load, Progress, Sweep, levels_of
-from inspector.fleet.probe.mix import Ask, Mix
-from inspector.fleet.probe.sending import BUSY, Gate, Sender, Sent, Side
+from inspector.fleet.probe.loads import Budget, ProbeLoad, ProbeProgress, Sweep, levels_of
+from inspector.fleet.probe.mix import Mix, ProbeRequest
+from inspector.fleet.probe.rows import ProbeRow, Result, audited_response
+from inspector.fleet.probe.sender import BUSY, Backoff, Sender, Sent, Target
 from inspector.fleet.probe.shelf import ProbeShelf
 
 REQUESTS_AT_MOST: Final = 1_000_000
 TRIES: Final = 5
-"""How often a request is sent that a busy server defers; the last answer counts."""
+"""How often a request is sent to a busy server; the last response counts."""
 
 _PACE_OVER_S: Final = 10.0
 _ROOM: Final = 64
 _AUDITED_SLOWLY: Final = 0.1
-"""From this share of the workers' time on that they waited for audits, the result says so."""
+"""If workers wait for audits for more than this share of their time, a note says so."""
 
 
 class _Pending(NamedTuple):
     """A response that waits for its audit."""
 
-    ask: Ask
+    request: ProbeRequest
     number: int
-    side: Side
+    target: Target
     level: int
     started_s: float
     in_flight: int
@@ -44,65 +44,125 @@ class _Pending(NamedTuple):
     sent: Sent
 
 
+class _Ledger:
+    """The rows of a run and what is counted from them; rows of a run that this one resumes come first."""
+
+    def __init__(self, resumed: Iterable[ProbeRow]) -> None:
+        self.rows: list[ProbeRow] = []
+        self.by_level: defaultdict[int, list[ProbeRow]] = defaultdict(list)
+        self.requests: set[tuple[int, int, str]] = set()
+        """Level, number and target's name of each request that has a row, and so is not sent again."""
+        self.tokens = 0
+        for row in resumed:
+            self.add(row)
+        self.resumed = len(self.rows)
+
+    def add(self, row: ProbeRow) -> None:
+        self.rows.append(row)
+        self.by_level[row.level].append(row)
+        self.requests.add((row.level, row.number, row.side))
+        self.tokens += row.response.tokens
+
+
+class _Timing:
+    """How long a run takes, and how many responses per second it had lately."""
+
+    def __init__(self, clock: Callable[[], float], resumed: Iterable[ProbeRow]) -> None:
+        self._clock = clock
+        self._before_s = max(
+            (row.started_s + (row.response.duration_s or 0.0) for row in resumed), default=0.0
+        )
+        self._ends: deque[float] = deque()
+        self.start()
+
+    def start(self) -> None:
+        self._started = self._clock()
+        self.ended_s: float | None = None
+
+    def stop(self) -> None:
+        self.ended_s = self._clock() - self._started
+
+    def elapsed_s(self) -> float:
+        """Seconds of this run, without those of the run that it resumes."""
+        return self._clock() - self._started if self.ended_s is None else self.ended_s
+
+    def request_s(self) -> float:
+        """The time for `ProbeRow.started_s` of a request that leaves now; after the run that is resumed."""
+        return self._before_s + self._clock() - self._started
+
+    def response(self) -> None:
+        """Count a response."""
+        self._ends.append(now := self._clock())
+        while now - self._ends[0] > _PACE_OVER_S:
+            self._ends.popleft()
+
+    def per_s(self) -> float | None:
+        now, span_s = self._clock(), min(_PACE_OVER_S, self.elapsed_s())
+        lately = sum(now - end <= _PACE_OVER_S for end in list(self._ends))
+        return lately / span_s if lately and span_s > 0 else None
+
+
 class Probe:
     """One run; `rows` grows while it goes on and may be read from any thread.
 
-    With `shelf` rows and captures are written to its folder, and those that are there are not asked again.
+    With `shelf` rows and captures are written to its folder, and requests that have a row there are not sent
+    again.
+
+    A request is sent, waits for its audit, and then has a row. `_room` bounds how many are in the first two
+    states: a worker takes a place before it sends, and the auditor gives it back after the audit.
     """
 
     def __init__(
         self,
-        sides: Sequence[Side],
+        targets: Sequence[Target],
         mix: Mix,
-        load: Load,
+        load: ProbeLoad,
         budget: Budget,
         *,
         sweep: Sweep | None = None,
         shelf: ProbeShelf | None = None,
-        inner: Callable[[Side], httpx.AsyncBaseTransport | None] = lambda _: None,
+        inner: Callable[[Target], httpx.AsyncBaseTransport | None] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
         warm_up: int = 0,
         seed: int = 0,
     ) -> None:
         if sweep is None and budget == Budget():
             raise InspectorError("nothing ends this run; set --requests, --repeat or --budget")
-        self.sides = tuple(sides)
+        self.targets = tuple(targets)
         self.mix = mix
         self.load = load
         self.budget = budget
         self.sweep = sweep
         self.shelf = shelf
-        self.rows: list[Row] = [] if shelf is None else list(shelf.rows)
         self.stopped = False
         """True when it was ended before its budget was."""
         self.trouble = ""
         """Why it ended early by itself; empty otherwise."""
         self.notes: list[str] = []
         self.level = 0
-        self.ended = False
         self._warm_up = warm_up
         self._inner = inner
         self._clock = clock
         self._seed = seed
-        self._begun = len(self.rows)
-        self._done = {(row.level, row.number, row.side) for row in self.rows}
-        self._tokens = sum(row.judged.tokens for row in self.rows)
-        self._gates = {side.name: Gate(clock) for side in self.sides}
-        self._in_flight = 0
-        self._held_s = 0.0
-        self._ends: deque[float] = deque()
-        self._started = clock()
-        self._ended_s: float | None = None
-        self._before_s = max(
-            (row.started_s + (row.judged.duration_s or 0.0) for row in self.rows), default=0.0
-        )
+        self._ledger = _Ledger(() if shelf is None else shelf.rows)
+        self._timing = _Timing(clock, self.rows)
+        self._backoffs = {target.name: Backoff(clock) for target in self.targets}
         self._senders: dict[str, Sender] = {}
+        self._in_flight = 0
         self._queue: asyncio.Queue[_Pending | None] = asyncio.Queue()
         self._room = asyncio.Semaphore(_ROOM)
-        self._by_level: defaultdict[int, list[Row]] = defaultdict(list)
-        for row in self.rows:
-            self._by_level[row.level].append(row)
+        self._waited_for_room_s = 0.0
         self._task: asyncio.Task[None] | None = None
+
+    @property
+    def rows(self) -> list[ProbeRow]:
+        """One row for each request that was audited, in the order in which they ended."""
+        return self._ledger.rows
+
+    @property
+    def ended(self) -> bool:
+        """True once nothing more is sent or audited."""
+        return self._timing.ended_s is not None
 
     def stop(self) -> None:
         """End it: requests in flight are dropped, what has ended stays. From the loop's own thread."""
@@ -110,17 +170,17 @@ class Probe:
             self._task.cancel()
 
     async def run(self) -> None:
-        """Send requests until the budget is used up, the answer is certain, or it is stopped."""
+        """Send requests until the budget is used up, the result is certain, or it is stopped."""
         self._task = asyncio.current_task()
-        self._started = self._clock()
+        self._timing.start()
         most = self.sweep.limit if self.sweep is not None else self.load.concurrency
         self._room = asyncio.Semaphore(4 * most + _ROOM)
         auditor = asyncio.create_task(self._audit())
         try:
             async with AsyncExitStack() as stack:
-                for side in self.sides:
-                    sender = Sender(side, connections=most, inner=self._inner(side), clock=self._clock)
-                    self._senders[side.name] = await stack.enter_async_context(sender)
+                for target in self.targets:
+                    sender = Sender(target, connections=most, inner=self._inner(target), clock=self._clock)
+                    self._senders[target.name] = await stack.enter_async_context(sender)
                 sending = asyncio.create_task(self._send_all())
                 try:
                     await asyncio.wait({sending, auditor}, return_when=asyncio.FIRST_COMPLETED)
@@ -134,11 +194,13 @@ class Probe:
             self._queue.put_nowait(None)  # what waits for the auditor is still audited
             with suppress(asyncio.CancelledError):
                 await self._rest(auditor)
-            self._ended_s = self._clock() - self._started
-            self.ended = True
+            self._timing.stop()
             if self.shelf is not None:
                 self.shelf.close()
-            if self._held_s > _AUDITED_SLOWLY * most * len(self.sides) * self._ended_s:
+            if (
+                self._waited_for_room_s
+                > _AUDITED_SLOWLY * most * len(self.targets) * self._timing.elapsed_s()
+            ):
                 self.notes.append(
                     "Audits on this machine fell behind, so fewer requests were in flight than asked for; "
                     "the table by streams at once has those that were."
@@ -165,7 +227,9 @@ class Probe:
 
     async def _send_all(self) -> None:
         for number in range(self._warm_up):  # a server's first requests meet cold caches
-            await asyncio.gather(*(sender.send(self.mix.ask(number)) for sender in self._senders.values()))
+            await asyncio.gather(
+                *(sender.send(self.mix.request(number)) for sender in self._senders.values())
+            )
         if self.sweep is None:
             await self._level(
                 0 if self.load.rate else self.load.concurrency, self.budget.requests, lambda: False
@@ -187,12 +251,12 @@ class Probe:
                 clean = middle
 
     async def _loses(self, sweep: Sweep, level: int) -> bool:
-        rows = self._by_level[level]
+        rows = self._ledger.by_level[level]
         await self._level(level, sweep.most, lambda: sweep.certain(level, rows))
         return sweep.loses(rows)
 
     async def _level(self, level: int, most: int | None, certain: Callable[[], bool]) -> None:
-        """One load until its requests are sent, its answer is certain, or the budget is used up."""
+        """One load until its requests are sent, its result is certain, or the budget is used up."""
         self.level = level
         numbers = iter(range(REQUESTS_AT_MOST if most is None else most))
         if self.load.rate and self.sweep is None:
@@ -211,7 +275,7 @@ class Probe:
     async def _worker(self, level: int, numbers: Iterator[int], certain: Callable[[], bool]) -> None:
         for number in numbers:
             if self.sweep is not None and number >= self.sweep.streams:
-                await self._queue.join()  # enough were sent: what the audits say decides
+                await self._queue.join()  # enough were sent: the audits decide
             if self._over() or certain():
                 return
             await self._both(level, number)
@@ -228,8 +292,8 @@ class Probe:
                 due += chance.expovariate(self.load.rate or 1.0)
                 await asyncio.sleep(max(0.0, due - self._clock()))
                 before = self._clock()
-                for gate in self._gates.values():  # what was due meanwhile would come all at once
-                    await gate.wait()
+                for backoff in self._backoffs.values():  # what was due meanwhile would come all at once
+                    await backoff.wait()
                 due += self._clock() - before
                 if self._over():
                     break
@@ -251,120 +315,112 @@ class Probe:
                 )
 
     async def _both(self, level: int, number: int) -> None:
-        """One request to each side; which goes first alternates."""
-        order = self.sides if number % 2 == 0 else self.sides[::-1]
-        wanted = [side for side in order if (level, number, side.name) not in self._done]
-        if wanted:
-            await asyncio.gather(*(self._one(level, number, side) for side in wanted))
+        """One request to each target; which goes first alternates."""
+        order = self.targets if number % 2 == 0 else self.targets[::-1]
+        missing = [target for target in order if (level, number, target.name) not in self._ledger.requests]
+        if missing:
+            await asyncio.gather(*(self._send_and_queue(level, number, target) for target in missing))
 
-    async def _one(self, level: int, number: int, side: Side) -> None:
-        ask = self.mix.ask(number)
-        gate, sender = self._gates[side.name], self._senders[side.name]
+    async def _send_and_queue(self, level: int, number: int, target: Target) -> None:
+        request = self.mix.request(number)
+        backoff, sender = self._backoffs[target.name], self._senders[target.name]
         before = self._clock()
         await self._room.acquire()
-        self._held_s += self._clock() - before
+        self._waited_for_room_s += self._clock() - before
         self._in_flight += 1
         try:
             deferred = -1
             while deferred < TRIES - 1:
                 deferred += 1
-                await gate.wait()
-                started_s, in_flight = self._before_s + self._clock() - self._started, self._in_flight
-                sent = await sender.send(ask)
+                await backoff.wait()
+                started_s, in_flight = self._timing.request_s(), self._in_flight
+                sent = await sender.send(request)
                 in_flight = max(in_flight, self._in_flight)
                 if sent.capture.header.status not in BUSY:
-                    gate.fine()
+                    backoff.fine()
                     break
-                gate.busy(sent.retry_after_s)
+                backoff.busy(sent.retry_after_s)
         except BaseException:
             self._room.release()
             raise
         finally:
             self._in_flight -= 1
-        self._queue.put_nowait(_Pending(ask, number, side, level, started_s, in_flight, deferred, sent))
+        self._queue.put_nowait(_Pending(request, number, target, level, started_s, in_flight, deferred, sent))
 
     def _over(self) -> bool:
         """True when the budget is used up."""
         budget = self.budget
-        if budget.tokens is not None and self._tokens >= budget.tokens:
+        if budget.tokens is not None and self._ledger.tokens >= budget.tokens:
             return True
         if self.sweep is not None and budget.requests is not None:
-            sent = len(self._done) + self._in_flight + self._queue.qsize()
-            if sent >= budget.requests * len(self.sides):
+            sent = len(self._ledger.requests) + self._in_flight + self._queue.qsize()
+            if sent >= budget.requests * len(self.targets):
                 return True
-        return budget.seconds is not None and self._clock() - self._started >= budget.seconds
+        return budget.seconds is not None and self._timing.elapsed_s() >= budget.seconds
 
     # --- auditing ---
 
     async def _audit(self) -> None:
         while True:
-            item = await self._queue.get()
-            if item is None:
+            pending = await self._queue.get()
+            if pending is None:
                 return
             try:
-                row = await asyncio.to_thread(self._judge, item)
+                row = await asyncio.to_thread(self._row, pending)
             finally:
                 self._room.release()
-            self.rows.append(row)
-            self._by_level[row.level].append(row)
-            self._done.add((row.level, row.number, row.side))
-            self._tokens += row.judged.tokens
-            self._ends.append(now := self._clock())
-            while now - self._ends[0] > _PACE_OVER_S:
-                self._ends.popleft()
+            self._ledger.add(row)
+            self._timing.response()
             self._queue.task_done()
 
-    def _judge(self, pending: _Pending) -> Row:
-        ask, sent = pending.ask, pending.sent
-        row = Row(
+    def _row(self, pending: _Pending) -> ProbeRow:
+        request, sent = pending.request, pending.sent
+        row = ProbeRow(
             number=pending.number,
-            side=pending.side.name,
+            side=pending.target.name,
             level=pending.level,
-            endpoint=ask.endpoint,
-            prompt=ask.label,
-            streamed=ask.streamed,
-            control=ask.control,
+            endpoint=request.endpoint,
+            prompt=request.label,
+            streamed=request.streamed,
+            control=request.control,
             started_s=round(pending.started_s, 6),
             in_flight=pending.in_flight,
             deferred=pending.deferred,
-            judged=judged(sent.capture, sent.problem),
+            response=audited_response(sent.capture, sent.problem),
         )
         return row if self.shelf is None else self.shelf.keep(row, sent.capture)
 
     # --- looking ---
 
-    def progress(self) -> Progress:
+    def progress(self) -> ProbeProgress:
         """How far it is."""
-        rows, now = list(self.rows), self._clock()
-        elapsed = self._ended_s if self._ended_s is not None else now - self._started
-        lately = [end for end in list(self._ends) if now - end <= _PACE_OVER_S]
-        span = min(_PACE_OVER_S, elapsed)
-        pace = len(lately) / span if lately and span > 0 else None
+        rows, elapsed_s = list(self.rows), self._timing.elapsed_s()
+        per_s = self._timing.per_s()
         if self.ended:
-            pace = (len(rows) - self._begun) / elapsed if elapsed > 0 else None
+            per_s = (len(rows) - self._ledger.resumed) / elapsed_s if elapsed_s > 0 else None
         total = None
         if self.sweep is None and self.budget.requests is not None:
-            total = self.budget.requests * len(self.sides)
-        left = [] if total is None or not pace or self.ended else [(total - len(rows)) / pace]
+            total = self.budget.requests * len(self.targets)
+        estimates = [] if total is None or not per_s or self.ended else [(total - len(rows)) / per_s]
         if self.budget.seconds is not None and not self.ended:
-            left.append(max(0.0, self.budget.seconds - elapsed))
-        counts = [row.result for row in rows if not row.control]
-        return Progress(
+            estimates.append(max(0.0, self.budget.seconds - elapsed_s))
+        results = [row.result for row in rows if not row.control]
+        return ProbeProgress(
             done=len(rows),
             total=total,
             in_flight=self._in_flight,
             level=self.level,
             at_level=self._at_level(),
-            per_s=pace,
-            left_s=min(left) if left else None,
-            damaged=counts.count(Result.DAMAGED),
-            failed=counts.count(Result.FAILED),
-            unknown=counts.count(Result.UNKNOWN),
-            waited_s=sum(gate.waited_s for gate in self._gates.values()),
-            elapsed_s=elapsed,
+            per_s=per_s,
+            left_s=min(estimates) if estimates else None,
+            damaged=results.count(Result.DAMAGED),
+            failed=results.count(Result.FAILED),
+            unknown=results.count(Result.UNKNOWN),
+            waited_s=sum(backoff.waited_s for backoff in self._backoffs.values()),
+            elapsed_s=elapsed_s,
         )
 
     def _at_level(self) -> tuple[int, int, bool] | None:
         if self.sweep is None or self.ended or not self.level:
             return None
-        return self.sweep.far(list(self._by_level.get(self.level, ())))
+        return self.sweep.far(list(self._ledger.by_level.get(self.level, ())))

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from inspector.net.tap.begun import Begun
+from inspector.net.tap.eager import EagerCoroutine
 
 
 def run(use: Callable[[], Awaitable[None]]) -> None:
@@ -23,11 +23,11 @@ def test_what_waits_for_nothing_is_over_at_once() -> None:
         done.append("all of it")
 
     async def use() -> None:
-        begun = Begun(steps())
-        assert begun.over
+        eager = EagerCoroutine(steps())
+        assert eager.over
         assert done == ["all of it"]
-        await begun
-        begun.throw(ValueError("nobody is there to get it"))
+        await eager
+        eager.throw(ValueError("nobody is there to get it"))
 
     run(use)
 
@@ -46,16 +46,16 @@ def test_what_waits_goes_on_where_it_is_awaited(early: bool) -> None:
             await second.wait()
             done.append("second")
 
-        begun = Begun(steps())
-        assert not begun.over
+        eager = EagerCoroutine(steps())
+        assert not eager.over
         if early:  # what it waits for happens before anybody awaits it
             first.set()
             await asyncio.sleep(0)
         assert done == []
         asyncio.get_running_loop().call_later(0.01, first.set)
         asyncio.get_running_loop().call_later(0.02, second.set)
-        await begun
-        assert begun.over
+        await eager
+        assert eager.over
         assert done == ["first", "second"]
 
     run(use)
@@ -69,30 +69,30 @@ def test_what_it_raises_is_raised_where_it_is_awaited(waits: bool) -> None:
         raise ValueError("of the steps")
 
     async def use() -> None:
-        begun = Begun(steps())
-        assert not begun.over
+        eager = EagerCoroutine(steps())
+        assert not eager.over
         with pytest.raises(ValueError, match="of the steps"):
-            await begun
+            await eager
 
     run(use)
 
 
 @pytest.mark.parametrize("awaited", [True, False])
 def test_a_cancellation_reaches_it(awaited: bool) -> None:
-    seen: list[str] = []
+    calls: list[str] = []
 
     async def use() -> None:
         async def steps() -> None:
             try:
                 await asyncio.Event().wait()
             except asyncio.CancelledError:
-                seen.append("cancelled")
+                calls.append("cancelled")
                 raise
 
-        begun = Begun(steps())
+        eager = EagerCoroutine(steps())
 
         async def rest() -> None:
-            await begun
+            await eager
 
         if awaited:
             task = asyncio.create_task(rest())
@@ -102,7 +102,7 @@ def test_a_cancellation_reaches_it(awaited: bool) -> None:
                 await task
         else:
             with pytest.raises(asyncio.CancelledError):
-                begun.throw(asyncio.CancelledError())
-        assert seen == ["cancelled"]
+                eager.throw(asyncio.CancelledError())
+        assert calls == ["cancelled"]
 
     run(use)

@@ -27,9 +27,9 @@ def address_of(process: "subprocess.Popen[str]", name: str, port: int) -> str:
     """Where the program listens, once it does."""
     if name == "tap":
         assert process.stdout is not None
-        found = re.match(r"(http://\S+)/v1 ->", process.stdout.readline())
-        assert found
-        return found[1]
+        match = re.match(r"(http://\S+)/v1 ->", process.stdout.readline())
+        assert match
+        return match[1]
     with httpx.Client(transport=httpx.HTTPTransport(retries=8)) as client:
         assert client.get(f"http://127.0.0.1:{port}/playback/health", timeout=60).status_code == 200
     return f"http://127.0.0.1:{port}/tap/up"

@@ -16,14 +16,14 @@ import openai
 from inspector.capture.capture import STOPPED
 from inspector.capture.errors import ConnectionFailed
 from inspector.net.client.address import Server
-from inspector.net.client.failures import connection_failure, refusal, said, unfinished
+from inspector.net.client.failures import connection_failure, error_message, refusal, unfinished
 from inspector.net.client.ground_truth import answer_room, rendered_prompt
-from inspector.net.client.outcome import Outcome, OutcomeKind, Problem
-from inspector.net.client.plain import open_client, timeouts, transport_to
+from inspector.net.client.outcome import OutcomeKind, Problem, RequestOutcome
 from inspector.net.client.recorder import Recorder, Sink
 from inspector.net.client.redirects import within_host
 from inspector.net.client.request import LiveRequest, body
 from inspector.net.client.secrets import without_secrets
+from inspector.net.client.server_info import open_client, timeouts, transport_to
 from inspector.net.client.transport import AsyncRecordingTransport, content_of, header_of, secrets_in
 from inspector.protocol.engines import engine_of
 from inspector.protocol.wire.endpoints import spec_of
@@ -45,22 +45,22 @@ async def ask(
     owned_by: str | None = None,
     inner: httpx.AsyncBaseTransport | None = None,
     clock: Callable[[], float] = time.monotonic,
-) -> Outcome:
+) -> RequestOutcome:
     """Send a request and record its stream into `sink` until it ends.
 
     If a server rejects `return_token_ids`, the request is sent again without it. Cancelling the task closes
     the connection; everything received so far is in the sink.
     """
     notes: list[str] = []
-    told = {"server_version": server_version, "owned_by": owned_by}
+    server_facts = {"server_version": server_version, "owned_by": owned_by}
     try:
         async with open_client(server, inner) as plain:
-            rendered_here = spec_of(request.endpoint).raw
-            if rendered_here and not request.prompt_ids:
+            renders = spec_of(request.endpoint).raw
+            if renders and not request.prompt_ids:
                 rendered = await rendered_prompt(server, request, plain)
                 notes.append(rendered.source)
                 request = replace(request, prompt_ids=rendered.ids)
-            if rendered_here and request.max_tokens is None:
+            if renders and request.max_tokens is None:
                 room = await answer_room(server, request, plain)
                 if room is None:
                     room = _ROOM
@@ -68,19 +68,20 @@ async def ask(
                         f"The server does not report its context length; max_tokens was set to {room:,}."
                     )
                 request = replace(request, max_tokens=room)
-        exchange = _Exchange(server, request, sink, told=told, inner=inner, clock=clock)
+        exchange = _Exchange(server, request, sink, server_facts=server_facts, inner=inner, clock=clock)
         problem = await exchange.run()
-        if exchange.refuses_ids:
+        if exchange.rejects_evidence:
             notes.append(
-                f"The server rejected {' and '.join(exchange.left_out)} ({said(exchange.recorder.body)}). "
+                f"The server rejected {' and '.join(exchange.evidence_keys)} "
+                f"({error_message(exchange.recorder.body)}). "
                 "The request was sent again without it, so the model's tokens are unknown."
             )
             request = replace(request, token_ids=False)
-            exchange = _Exchange(server, request, sink, told=told, inner=inner, clock=clock)
+            exchange = _Exchange(server, request, sink, server_facts=server_facts, inner=inner, clock=clock)
             problem = await exchange.run()
     except ConnectionFailed as error:
-        return Outcome.raised(error, tuple(notes))
-    return Outcome.of(problem, tuple(notes))
+        return RequestOutcome.raised(error, tuple(notes))
+    return RequestOutcome.of(problem, tuple(notes))
 
 
 class _Exchange:
@@ -92,21 +93,21 @@ class _Exchange:
         request: LiveRequest,
         sink: Sink,
         *,
-        told: Mapping[str, str | None],
+        server_facts: Mapping[str, str | None],
         inner: httpx.AsyncBaseTransport | None,
         clock: Callable[[], float],
     ) -> None:
         self.server = server
         self.request = request
-        self.refuses_ids = False
-        engine = engine_of(owned_by=told["owned_by"])
+        self.rejects_evidence = False
+        engine = engine_of(owned_by=server_facts["owned_by"])
         self.body = body(request, engine)
         self.spec = spec_of(request.endpoint)
-        self.left_out = [key for key in (engine.evidence_key(self.spec),) if key in self.body]
+        self.evidence_keys = [key for key in (engine.evidence_key(self.spec),) if key in self.body]
         self._inner = inner
         self._response_id: str | None = None
         self._sequence: int | None = None
-        self._told = told
+        self._server_facts = server_facts
         self._sink = sink
         self._clock = clock
         self.recorder = self._recorder(b"{}")
@@ -143,7 +144,7 @@ class _Exchange:
             finally:
                 self.recorder.keep_open = False
                 self.recorder.close(problem.sentence if problem else STOPPED, stopped=problem is None)
-        return None if self.refuses_ids else problem or unfinished(self.recorder, self.server, self.spec)
+        return None if self.rejects_evidence else problem or unfinished(self.recorder, self.server, self.spec)
 
     async def _consume(self, stream: AsyncIterator[object]) -> Problem | None:
         """Read the stream through the openai client; returns what went wrong, or None."""
@@ -195,8 +196,8 @@ class _Exchange:
     def _follow(self, event: object) -> None:
         if self.request.background and isinstance(event, dict):
             response = event.get("response")
-            told = response.get("id") if isinstance(response, dict) else None
-            self._response_id = told if isinstance(told, str) else self._response_id
+            response_id = response.get("id") if isinstance(response, dict) else None
+            self._response_id = response_id if isinstance(response_id, str) else self._response_id
             number = event.get("sequence_number")
             self._sequence = number if isinstance(number, int) else self._sequence
 
@@ -212,15 +213,15 @@ class _Exchange:
         return self.recorder
 
     def _recorder(self, content: bytes, secrets: Sequence[str] = ()) -> Recorder:
-        header = header_of(self.request.endpoint, content, source="live request", **self._told)
+        header = header_of(self.request.endpoint, content, source="live request", **self._server_facts)
         sink = without_secrets(self._sink, secrets)
-        return Recorder(header, sink, unwanted=self._unwanted, clock=self._clock)
+        return Recorder(header, sink, unwanted=self._rejects_evidence, clock=self._clock)
 
-    def _unwanted(self, status: int, answer: str) -> bool:
-        words = answer.lower()
-        self.refuses_ids = (
+    def _rejects_evidence(self, status: int, response_body: str) -> bool:
+        words = response_body.lower()
+        self.rejects_evidence = (
             status in {400, 422}
-            and bool(self.left_out)
-            and any(sign in words for sign in (*self.left_out, *_UNKNOWN_KEY))
+            and bool(self.evidence_keys)
+            and any(sign in words for sign in (*self.evidence_keys, *_UNKNOWN_KEY))
         )
-        return self.refuses_ids
+        return self.rejects_evidence

@@ -1,4 +1,4 @@
-"""A request's body as the client sends it, and the moment when the client leaves."""
+"""A request's body as the client sends it, and whether the client disconnects."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -7,11 +7,11 @@ from typing import Final
 from starlette.types import Receive
 
 LIMIT_BYTES: Final = 64 * 2**20
-"""Longest body that is read as a whole; a longer one passes through, and is not recorded."""
+"""Longest body that is recorded; a longer one is only forwarded."""
 
 
 class ClientLeft(Exception):
-    """The client closed its connection before its request was whole."""
+    """The client disconnected before its request was complete."""
 
 
 class RequestBody:
@@ -24,7 +24,7 @@ class RequestBody:
         self._all_read = asyncio.Event()
 
     async def read(self) -> bytes | None:
-        """The whole body; None when it is longer than the limit, and then iteration still gives all of it."""
+        """The whole body; None if it exceeds the limit, but iteration still gives all of it."""
         size = 0
         while self._more and size <= LIMIT_BYTES:
             piece = await self._next()
@@ -39,7 +39,7 @@ class RequestBody:
             yield await self._next()
 
     async def left(self) -> None:
-        """Return when the client closes its connection after sending its request."""
+        """Return when the client disconnects after sending its request."""
         await self._all_read.wait()
         while (await self._receive())["type"] != "http.disconnect":
             pass

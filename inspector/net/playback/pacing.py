@@ -1,6 +1,6 @@
-"""A response as bytes with the times at which they are due, and the sending of them over ASGI.
+"""A response as bytes with the times at which they are due, sent over ASGI.
 
-Pieces that are due together are sent together. When the client leaves, sending stops.
+Chunks that are due together are sent together. When the client leaves, sending stops.
 """
 
 import asyncio
@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 from starlette.types import Receive, Scope, Send
 
 from inspector.capture.capture import Event, EventKind
-from inspector.net.playback.answer import Answer
 from inspector.net.playback.faults import Faults
 from inspector.net.playback.reshape import at_event
+from inspector.net.playback.served_response import ServedResponse
 from inspector.protocol.wire.event_json import ids_of, payload
 
 Clock = Callable[[], float]
@@ -23,11 +23,11 @@ Sleep = Callable[[float], Awaitable[None]]
 _UNTIMED_GAP_S: Final = 0.02
 """Between the events of a capture that has no times (a `curl` dump)."""
 _APART_S: Final = 0.002
-"""Between pieces that the network must not join."""
+"""Between chunks that the network must not join."""
 _TOGETHER_BYTES: Final = 64 * 1024
 
 
-class Piece(NamedTuple):
+class DueChunk(NamedTuple):
     """Bytes and when they are due, in seconds from the request."""
 
     due_s: float
@@ -35,11 +35,11 @@ class Piece(NamedTuple):
 
 
 class Played(NamedTuple):
-    """A whole answer on the wire."""
+    """A whole response on the wire."""
 
-    pieces: Sequence[Piece]
+    chunks: Sequence[DueChunk]
     cut: bool
-    """The connection breaks after the last piece."""
+    """The connection breaks after the last chunk."""
 
 
 def event_bytes(event: Event) -> bytes:
@@ -57,7 +57,7 @@ def event_bytes(event: Event) -> bytes:
 
 
 def due_times(events: Sequence[Event], *, speed: float, tokens_per_s: float | None) -> list[float]:
-    """When each event is due; never before the one that it follows.
+    """When each event is due, in seconds; never before the event that it follows.
 
     `speed` divides the recorded times (inf: all at once); `tokens_per_s` takes their place.
     """
@@ -76,43 +76,43 @@ def due_times(events: Sequence[Event], *, speed: float, tokens_per_s: float | No
 
 def _tokens_in(event: Event) -> int:
     """How many tokens an event brings; a delta counts as one where the stream has no token IDs."""
-    found = payload(event)
-    ids = ids_of(found)
-    if ids or found is None:
+    chunk = payload(event)
+    ids = ids_of(chunk)
+    if ids or chunk is None:
         return len(ids)
-    return int(str(found.get("type")).endswith(".delta"))
+    return int(str(chunk.get("type")).endswith(".delta"))
 
 
-def pieces(answer: Answer, faults: Faults, *, speed: float, tokens_per_s: float | None) -> Played:
+def paced(response: ServedResponse, faults: Faults, *, speed: float, tokens_per_s: float | None) -> Played:
     """The response's bytes, with the faults that concern time and bytes."""
-    events = answer.events
+    events = response.events
     times = due_times(events, speed=speed, tokens_per_s=tokens_per_s)
     if faults.stall is not None and events:
         place = at_event(faults.stall.event, events)
         times = [due + faults.stall.seconds if at >= place else due for at, due in enumerate(times)]
-    made = [Piece(due, event_bytes(event)) for due, event in zip(times, events, strict=True)]
-    cut = answer.cut
+    chunks = [DueChunk(due, event_bytes(event)) for due, event in zip(times, events, strict=True)]
+    cut = response.cut
     if faults.cut is not None:
-        made, cut = made[: at_event(faults.cut, made)], True
-    if faults.cut_inside is not None and made:
-        place = at_event(faults.cut_inside, made)
-        half = made[place].body[: len(made[place].body) // 2]
-        made, cut = [*made[:place], made[place]._replace(body=half)], True
+        chunks, cut = chunks[: at_event(faults.cut, chunks)], True
+    if faults.cut_inside is not None and chunks:
+        place = at_event(faults.cut_inside, chunks)
+        half = chunks[place].body[: len(chunks[place].body) // 2]
+        chunks, cut = [*chunks[:place], chunks[place]._replace(body=half)], True
     if faults.split_bytes:
-        made = [part for piece in made for part in _split(piece)]
-    return Played(made, cut)
+        chunks = [part for chunk in chunks for part in _split(chunk)]
+    return Played(chunks, cut)
 
 
-def _split(piece: Piece) -> list[Piece]:
-    """The piece in parts that end inside its characters, or half way when it is ASCII."""
-    body = piece.body
+def _split(chunk: DueChunk) -> list[DueChunk]:
+    """The chunk in parts that end inside its characters, or half way when it is ASCII."""
+    body = chunk.body
     inside = [at + 1 for at, byte in enumerate(body) if byte >= 0xC0] or [len(body) // 2]
     spans = pairwise([0, *inside, len(body)])
-    return [Piece(piece.due_s + number * _APART_S, body[a:b]) for number, (a, b) in enumerate(spans)]
+    return [DueChunk(chunk.due_s + number * _APART_S, body[a:b]) for number, (a, b) in enumerate(spans)]
 
 
 class PlayedResponse:
-    """An ASGI response that keeps the pace; it leaves the response open when the connection shall break."""
+    """An ASGI response that sends each chunk when it is due; if `cut`, it never completes the response."""
 
     def __init__(
         self,
@@ -132,7 +132,7 @@ class PlayedResponse:
     async def __call__(self, _: Scope, receive: Receive, send: Send) -> None:
         """Send, until the end or until the client leaves."""
         sending = asyncio.create_task(self._send(send))
-        leaving = asyncio.create_task(_left(receive))
+        leaving = asyncio.create_task(_client_left(receive))
         try:
             await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
             if sending.done():
@@ -144,7 +144,7 @@ class PlayedResponse:
 
     async def _send(self, send: Send) -> None:
         begun_s = self._clock()
-        rest = self._played.pieces
+        rest = self._played.chunks
         # vLLM sends the status line of a stream at once, before the first token.
         await send({"type": "http.response.start", "status": self._status, "headers": list(self._headers)})
         at = 0
@@ -163,6 +163,6 @@ class PlayedResponse:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _left(receive: Receive) -> None:
+async def _client_left(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -9,7 +9,7 @@ import streamlit as st
 import inspector
 from inspector import Evidence, Inspection, Level, Reading, Verdict, dashboard
 from inspector.dashboard import LiveRun, OutcomeKind, Pace, RunState
-from pages.parts.live import form
+from pages.parts.live import form_state
 from pages.parts.live.runs import open_in_compare, open_in_replay, watch
 from pages.ui.assets import inline
 from pages.ui.banner import banner
@@ -24,7 +24,7 @@ _EACH_S: Final = 1.0
 _SILENT_S: Final = 3.0
 _MESSAGES: Final = 24
 _UNKNOWN: Final = "–"
-_TOLD: Final = frozenset({OutcomeKind.REQUEST_REJECTED, OutcomeKind.STREAM_ERROR})
+_QUOTED: Final = frozenset({OutcomeKind.REQUEST_REJECTED, OutcomeKind.STREAM_ERROR})
 """Failures in the server's words alone, which the verdict quotes."""
 
 _now = st.components.v2.component(
@@ -73,7 +73,9 @@ def _head(run: LiveRun) -> None:
             "silence": _silence_words(run),
             "feed": feed_address(run),
             "figures": _figures(run.pace()),
-            "verdict": None if look is None or not look.seen.findings else _verdict_words(look.seen.verdict),
+            "verdict": None
+            if look is None or not look.examined.findings
+            else _verdict_words(look.examined.verdict),
         },
     )
     _troubles(run)
@@ -98,21 +100,21 @@ def _text(run: LiveRun) -> None:
 
 
 def _ended(session: Session, run: LiveRun) -> None:
-    seen = _seen(run)
+    inspection = _inspection_of(run)
     if _stopped(run):
-        amount = len(seen.reading.choice.tokens)
+        amount = len(inspection.reading.choice.tokens)
         after = f" after {dashboard.number(amount)} {dashboard.plural(amount, 'token')}" if amount else ""
         st.info(f"Stopped by you{after}.", icon=":material/stop_circle:")
-    elif run.outcome.failed and not (run.outcome.kind in _TOLD and seen.verdict.level is Level.ERROR):
+    elif run.outcome.failed and not (run.outcome.kind in _QUOTED and inspection.verdict.level is Level.ERROR):
         st.error(plain(run.outcome.failure), icon=":material/link_off:")
-    banner(seen, key="live_banner")
+    banner(inspection, key="live_banner")
     _troubles(run)
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Open in Replay", icon=":material/play_circle:", key="live_open"):
             open_in_replay(session, run)
         if run.again is not None and st.button("Ask again", icon=":material/replay:", key="live_again"):
             again = run.again()
-            form.keep_for(session, again.id)
+            form_state.keep_for(session, again.id)
             watch(session, again.id)
             st.rerun()
         truth = _truth(run)
@@ -131,28 +133,28 @@ def _stopped(run: LiveRun) -> bool:
 
 def _truth(run: LiveRun) -> LiveRun | None:
     """The run that showed the ground truth of this one, once it has ended with something to compare."""
-    other = dashboard.registry().get(run.pair) if run.pair else None
-    ended = other is not None and other.state is RunState.ENDED and not other.outcome.failed
-    return other if ended else None
+    pair = dashboard.registry().get(run.pair) if run.pair else None
+    ended = pair is not None and pair.state is RunState.ENDED and not pair.outcome.failed
+    return pair if ended else None
 
 
 def _pair(run: LiveRun) -> None:
     """Ground truth of the same request, once both have ended."""
-    other = dashboard.registry().get(run.pair) if run.pair else None
-    if other is None:
+    truth_run = dashboard.registry().get(run.pair) if run.pair else None
+    if truth_run is None:
         return
-    if other.state is not RunState.ENDED:
-        st.fragment(_awaited, run_every=_EACH_S)(other)
+    if truth_run.state is not RunState.ENDED:
+        st.fragment(_awaited, run_every=_EACH_S)(truth_run)
         return
-    mine, truth = run.reading().choice.tokens.ids, other.reading().choice.tokens.ids
-    if other.outcome.failed:
-        st.warning(plain(f"The ground truth failed: {other.outcome.failure}"))
-    elif not mine:
+    ids, truth = run.reading().choice.tokens.ids, truth_run.reading().choice.tokens.ids
+    if truth_run.outcome.failed:
+        st.warning(plain(f"The ground truth failed: {truth_run.outcome.failure}"))
+    elif not ids:
         st.info("This stream has no token IDs; it was checked against the token IDs of the ground truth run.")
-    elif mine == truth:
+    elif ids == truth:
         st.success(f"Ground truth: completions sampled the same {len(truth):,} tokens.")
     else:
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(mine, truth, strict=False)))
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(ids, truth, strict=False)))
         st.warning(
             f"Ground truth: completions sampled different tokens from token {same:,} on, "
             "so the two streams cannot be compared."
@@ -173,11 +175,11 @@ def _troubles(run: LiveRun) -> None:
         st.caption(plain(note))
 
 
-def _seen(run: LiveRun) -> Inspection:
-    other = dashboard.registry().get(run.pair) if run.pair else None
+def _inspection_of(run: LiveRun) -> Inspection:
+    pair = dashboard.registry().get(run.pair) if run.pair else None
     truth = None
-    if other is not None and other.state is RunState.ENDED and not run.reading().choice.has_ids:
-        truth = tuple(other.reading().choice.tokens.ids) or None
+    if pair is not None and pair.state is RunState.ENDED and not run.reading().choice.has_ids:
+        truth = tuple(pair.reading().choice.tokens.ids) or None
     return _inspected(f"{run.id} {truth is not None}", run.id, run, truth)
 
 
@@ -188,25 +190,25 @@ def _inspected(digest: str, name: str, _run: LiveRun, _truth: tuple[int, ...] | 
 
 
 def _whole(run: LiveRun) -> Payload:
-    seen = _seen(run)
-    return _packed(f"{run.id} ended {seen.reading.choice.evidence}", run.id, seen)
+    inspection = _inspection_of(run)
+    return _packed(f"{run.id} ended {inspection.reading.choice.evidence}", run.id, inspection)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def _packed(digest: str, key: str, _seen: Inspection) -> Payload:
+def _packed(digest: str, key: str, _inspection: Inspection) -> Payload:
     """The whole strip under the key that the growing one had, so that the view stays where it is."""
-    return pack(dashboard.strip(_seen, key=key), digest=digest)
+    return pack(dashboard.strip(_inspection, key=key), digest=digest)
 
 
 def _state_words(run: LiveRun, reading: Reading) -> str:
-    told = dashboard.stream_position(reading.choice)
-    if run.state is RunState.WAITING or told["state"] == "waiting":
+    position = dashboard.stream_position(reading.choice)
+    if run.state is RunState.WAITING or position["state"] == "waiting":
         return "waiting for the first token"
-    if told["state"] in {"body", "header"} and reading.choice.evidence is not Evidence.NONE:
-        of = f" of {told['channel']}" if told["channel"] else ""
-        to = f" to {told['recipient']}" if told["recipient"] else ""
-        return f"{told['state']}{of}{to}"
-    return str(told["state"])
+    if position["state"] in {"body", "header"} and reading.choice.evidence is not Evidence.NONE:
+        of = f" of {position['channel']}" if position["channel"] else ""
+        to = f" to {position['recipient']}" if position["recipient"] else ""
+        return f"{position['state']}{of}{to}"
+    return str(position["state"])
 
 
 def _figures(pace: Pace) -> list[tuple[str, str]]:
@@ -247,4 +249,6 @@ def _cards(reading: Reading) -> list[Mapping[str, Any]]:
 
 def _fields(run: LiveRun) -> list[tuple[str, str, int]]:
     """Name, text and length of each field that something was delivered in; long texts from their end."""
-    return [(" ".join(field_words(one.field)), one.tail, one.length) for one in run.texts() if one.length]
+    return [
+        (" ".join(field_words(text.field)), text.tail, text.length) for text in run.texts() if text.length
+    ]

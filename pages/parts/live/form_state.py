@@ -55,9 +55,9 @@ def restore(session: Session) -> None:
     """Find what the form held, and give widgets that are drawn already the values of another request."""
     if not session.form:
         name = st.query_params.get("form")
-        known = _forms().get(name or "") or _forms().get(st.query_params.get("run", "")) or {}
-        session.form = dict(known)
-        session.form_id = name if known else None
+        fields = _forms().get(name or "") or _forms().get(st.query_params.get("run", "")) or {}
+        session.form = dict(fields)
+        session.form_id = name if fields else None
     if session.form_asked:
         for key, default in {**_defaults(), **_SECRETS}.items():
             st.session_state[key] = session.form.get(key, default)
@@ -69,7 +69,7 @@ def value(session: Session, key: str) -> Any:
     return st.session_state.get(key, session.form.get(key, first))
 
 
-def given(session: Session, key: str, name: str = "value", options: Sequence[object] | None = None) -> Any:
+def initial(session: Session, key: str, name: str = "value", options: Sequence[object] | None = None) -> Any:
     """The argument that a widget begins with: `name`, its value, or the value's place in `options`.
 
     A value that is written to the session state reaches the browser only after the widget: a button that
@@ -77,10 +77,10 @@ def given(session: Session, key: str, name: str = "value", options: Sequence[obj
     """
     if session.form_asked:
         return {} if name == "default" else {name: None}
-    held = value(session, key)
+    content = value(session, key)
     if options is None:
-        return {name: held}
-    return {name: options.index(held) if held in options else None}
+        return {name: content}
+    return {name: options.index(content) if content in options else None}
 
 
 def remember(session: Session, model: str | None) -> None:
@@ -106,9 +106,9 @@ def keep_for(session: Session, run: str) -> None:
 
 def show_of(session: Session, run: str) -> None:
     """Show the request of a run in the form, if it was made by one."""
-    known = _forms().get(run)
-    if known is not None:
-        session.form = {**session.form, **known}
+    fields = _forms().get(run)
+    if fields is not None:
+        session.form = {**session.form, **fields}
         session.form_asked = True
 
 

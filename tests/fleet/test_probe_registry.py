@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from inspector.fleet.probe import Budget
-from inspector.fleet.probing import KEPT, ProbeRun, Probes
+from inspector.fleet.probe_registry import KEPT, ProbeRun, Probes
 from inspector.lab.process import free_port
 from inspector.net.runs.registry import Registry
 from tests.support.answers import CHAT, DONE, SAID, counted
@@ -26,10 +26,10 @@ def test_a_probe_runs_beside_the_page_and_keeps_its_rows_in_the_folder_of_captur
 
 def test_stop_keeps_what_was_done() -> None:
     probes = Probes(Registry(None))
-    answers, some = counted(20)
+    answers, count = counted(20)
     with raw_server(answers) as server:
         run = probes.start(plan(server.v1, budget=Budget(requests=100_000)))
-        assert some.wait(20)
+        assert count.wait(20)
         run.stop()
         assert run.wait(20)
     assert run.probe is not None

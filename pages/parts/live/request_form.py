@@ -8,8 +8,8 @@ import streamlit as st
 
 from inspector import Endpoint, InspectorError, dashboard
 from inspector.dashboard import LiveRequest, LiveRun, Server
-from pages.parts.live import form
-from pages.parts.live.form import PACES, PROMPT
+from pages.parts.live import form_state
+from pages.parts.live.form_state import PACES, PROMPT
 from pages.parts.live.runs import watch
 from pages.ui import captures
 from pages.ui.errors import show_error
@@ -27,18 +27,18 @@ EFFORTS: Final = ("low", "medium", "high")
 
 def asking(session: Session, run: LiveRun | None) -> Server | None:
     """Draw the form; the server it names, None while it cannot be asked. `run` is the one that grows."""
-    form.restore(session)
-    address = form.value(session, "live_address")
+    form_state.restore(session)
+    address = form_state.value(session, "live_address")
     own = is_built_in(address)
-    endpoint = Endpoint(form.value(session, "live_endpoint"))
+    endpoint = Endpoint(form_state.value(session, "live_endpoint"))
     running = run is not None and run.own  # a run of somebody else's client is not ours to stop
-    found = reached(lambda: _server(session, address), endpoint)
-    server, models, trouble, _ = found
+    reach = reached(lambda: _server(session, address), endpoint)
+    server, models, trouble, _ = reach
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="live_first_row"):
         st.text_input(
             "Server",
             key="live_address",
-            **form.given(session, "live_address"),
+            **form_state.initial(session, "live_address"),
             width=250,
             help=ADDRESS_HELP,
         )
@@ -57,7 +57,7 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
             dashboard.asked_endpoints(),
             required=True,
             key="live_endpoint",
-            **form.given(session, "live_endpoint", "default"),
+            **form_state.initial(session, "live_endpoint", "default"),
             help="completions is the ground truth: no parser runs on its output.",
         )
         if own:
@@ -65,11 +65,11 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
                 "Pace",
                 list(PACES),
                 key="live_pace",
-                **form.given(session, "live_pace", "index", list(PACES)),
+                **form_state.initial(session, "live_pace", "index", list(PACES)),
                 width=125,
             )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="live_second_row"):
-        st.text_input("Prompt", key="live_prompt", **form.given(session, "live_prompt"))
+        st.text_input("Prompt", key="live_prompt", **form_state.initial(session, "live_prompt"))
         stop = running and st.button("Stop", icon=":material/stop_circle:", key="live_stop", width=95)
         start = not running and st.button(
             "Start",
@@ -81,8 +81,8 @@ def asking(session: Session, run: LiveRun | None) -> Server | None:
         )
     with st.expander("Messages, tools, sampling, connection", key="live_more"):
         _more(session, own=own, resumable=dashboard.spec_of(endpoint).resumable)
-    form.remember(session, model)
-    awaiting(found, endpoint)
+    form_state.remember(session, model)
+    awaiting(reach, endpoint)
     if stop and run is not None:
         run.stop()
     if trouble and not model:
@@ -123,7 +123,7 @@ def _take_match(address: str, endpoint: Endpoint, models: list[str]) -> None:
 def matching(typed: str, models: Sequence[str]) -> str:
     """The model that typed words mean: the first that contains them all; the words if none does."""
     words = typed.casefold().split()
-    contains = (one for one in models if all(word in one.casefold() for word in words))
+    contains = (model for model in models if all(word in model.casefold() for word in words))
     return typed if typed in models else next(contains, typed)
 
 
@@ -146,16 +146,20 @@ def _more(session: Session, *, own: bool, resumable: bool) -> None:
         st.text_area(
             "Messages, JSON (instead of the prompt)",
             key="live_messages",
-            **form.given(session, "live_messages"),
+            **form_state.initial(session, "live_messages"),
             height=90,
         )
         st.text_area(
-            "Tools, JSON", key="live_tools", **form.given(session, "live_tools"), height=90, placeholder=TOOLS
+            "Tools, JSON",
+            key="live_tools",
+            **form_state.initial(session, "live_tools"),
+            height=90,
+            placeholder=TOOLS,
         )
         st.text_input(
             "Tool choice",
             key="live_tool_choice",
-            **form.given(session, "live_tool_choice"),
+            **form_state.initial(session, "live_tool_choice"),
             placeholder="auto, none, required",
         )
     with right:
@@ -164,7 +168,7 @@ def _more(session: Session, *, own: bool, resumable: bool) -> None:
                 "Reasoning effort",
                 EFFORTS,
                 key="live_effort",
-                **form.given(session, "live_effort", "index", EFFORTS),
+                **form_state.initial(session, "live_effort", "index", EFFORTS),
                 width=150,
             )
             st.number_input(
@@ -172,7 +176,7 @@ def _more(session: Session, *, own: bool, resumable: bool) -> None:
                 1,
                 131072,
                 key="live_max_tokens",
-                **form.given(session, "live_max_tokens"),
+                **form_state.initial(session, "live_max_tokens"),
                 width=130,
             )
             st.number_input(
@@ -180,93 +184,102 @@ def _more(session: Session, *, own: bool, resumable: bool) -> None:
                 0.0,
                 2.0,
                 key="live_temperature",
-                **form.given(session, "live_temperature"),
+                **form_state.initial(session, "live_temperature"),
                 width=130,
             )
             st.number_input(
-                "Top p", 0.0, 1.0, key="live_top_p", **form.given(session, "live_top_p"), width=110
+                "Top p", 0.0, 1.0, key="live_top_p", **form_state.initial(session, "live_top_p"), width=110
             )
-            st.number_input("Seed", 0, key="live_seed", **form.given(session, "live_seed"), width=110)
+            st.number_input("Seed", 0, key="live_seed", **form_state.initial(session, "live_seed"), width=110)
         with st.container(horizontal=True):
             st.toggle(
                 "Request token IDs",
                 key="live_ids",
-                **form.given(session, "live_ids"),
+                **form_state.initial(session, "live_ids"),
                 help="Sends return_token_ids, which makes losses visible.",
             )
             st.toggle(
                 "Logprobs",
                 key="live_logprobs",
-                **form.given(session, "live_logprobs"),
+                **form_state.initial(session, "live_logprobs"),
                 help="Weaker evidence, for servers that send no token IDs.",
             )
             st.toggle(
                 "Also record ground truth",
                 key="live_both",
-                **form.given(session, "live_both"),
+                **form_state.initial(session, "live_both"),
                 help="Sends the same prompt to completions too.",
             )
             if resumable:
                 st.toggle(
                     "Background",
                     key="live_background",
-                    **form.given(session, "live_background"),
+                    **form_state.initial(session, "live_background"),
                     help="The server continues if the connection breaks, and the stream is resumed.",
                 )
         if not own:
             st.text_input(
-                "API key (never stored)", key="live_key", **form.given(session, "live_key"), type="password"
+                "API key (never stored)",
+                key="live_key",
+                **form_state.initial(session, "live_key"),
+                type="password",
             )
             st.text_area(
                 "Headers, NAME: VALUE, one per line (never stored)",
                 key="live_headers",
-                **form.given(session, "live_headers"),
+                **form_state.initial(session, "live_headers"),
                 height=68,
             )
             with st.container(horizontal=True):
-                st.toggle("Verify TLS certificates", key="live_verify", **form.given(session, "live_verify"))
+                st.toggle(
+                    "Verify TLS certificates", key="live_verify", **form_state.initial(session, "live_verify")
+                )
                 st.number_input(
                     "Timeout without data, seconds",
                     1,
                     3600,
                     key="live_silence",
-                    **form.given(session, "live_silence"),
+                    **form_state.initial(session, "live_silence"),
                     width=190,
                 )
     if own:
         faults(
-            "Faults of the built-in server", "live_faults", **form.given(session, "live_faults", "default")
+            "Faults of the built-in server",
+            "live_faults",
+            **form_state.initial(session, "live_faults", "default"),
         )
 
 
 def _server(session: Session, address: str) -> Server:
-    kept = {name: form.value(session, f"live_{name}") for name in ("key", "headers", "verify", "silence")}
+    kept = {
+        name: form_state.value(session, f"live_{name}") for name in ("key", "headers", "verify", "silence")
+    }
     playback = {
-        "X-Playback-Tokens-Per-S": PACES[form.value(session, "live_pace")],
-        "X-Playback-Faults": ",".join(form.value(session, "live_faults")),
+        "X-Playback-Tokens-Per-S": PACES[form_state.value(session, "live_pace")],
+        "X-Playback-Faults": ",".join(form_state.value(session, "live_faults")),
     }
     return server_of(address, kept, playback)
 
 
 def _request(model: str, endpoint: Endpoint) -> LiveRequest:
     """The request of the form; raises InspectorError for JSON that cannot be read."""
-    asked = st.session_state
-    messages, tools = (asked.get("live_messages") or "").strip(), (asked.get("live_tools") or "").strip()
+    state = st.session_state
+    messages, tools = (state.get("live_messages") or "").strip(), (state.get("live_tools") or "").strip()
     return LiveRequest(
         model=model,
         endpoint=endpoint,
-        prompt=asked.get("live_prompt", PROMPT),
+        prompt=state.get("live_prompt", PROMPT),
         messages=dashboard.parse_messages(messages) if messages else (),
         tools=dashboard.parse_tools(tools) if tools else (),
-        tool_choice=asked.get("live_tool_choice") or None,
-        reasoning_effort=asked.get("live_effort"),
-        max_tokens=asked.get("live_max_tokens"),
-        temperature=asked.get("live_temperature"),
-        top_p=asked.get("live_top_p"),
-        seed=asked.get("live_seed"),
-        logprobs=bool(asked.get("live_logprobs")),
-        token_ids=asked.get("live_ids", True),
-        background=dashboard.spec_of(endpoint).resumable and bool(asked.get("live_background")),
+        tool_choice=state.get("live_tool_choice") or None,
+        reasoning_effort=state.get("live_effort"),
+        max_tokens=state.get("live_max_tokens"),
+        temperature=state.get("live_temperature"),
+        top_p=state.get("live_top_p"),
+        seed=state.get("live_seed"),
+        logprobs=bool(state.get("live_logprobs")),
+        token_ids=state.get("live_ids", True),
+        background=dashboard.spec_of(endpoint).resumable and bool(state.get("live_background")),
     )
 
 
@@ -274,5 +287,5 @@ def _start(session: Session, server: Server, request: LiveRequest) -> None:
     runs = dashboard.registry()
     both = st.session_state.get("live_both") and not dashboard.spec_of(request.endpoint).raw
     run = runs.start_both(server, request)[0] if both else runs.start(server, request)
-    form.keep_for(session, run.id)
+    form_state.keep_for(session, run.id)
     watch(session, run.id)
