@@ -59,6 +59,7 @@ from inspector.fleet.probing import ProbeRun, probes
 from inspector.fleet.watch import Keeping, Metrics, Watch, metrics_app
 from inspector.fleet.watch.spans import configured_spans
 from inspector.inspection.compare import Lane, Piece, Repeats, diff, significance
+from inspector.inspection.inspection import diagnose
 from inspector.inspection.triage import is_log, of_content
 from inspector.issues import (
     Answer,
@@ -188,6 +189,7 @@ __all__ = [
     "configured_spans",
     "configured_upstreams",
     "decompress",
+    "diagnose",
     "diagnosis_row",
     "diff",
     "duration",

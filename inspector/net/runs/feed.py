@@ -14,10 +14,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
-from inspector.analysis.audit import Finding, rejection
+from inspector.analysis.audit import Finding, transmission_of
 from inspector.analysis.audit.rejection_findings import is_rejection
 from inspector.inspection.inspection import Examined
-from inspector.issues import situation_among
 from inspector.net.runs.registry import Registry
 from inspector.net.runs.run import Look, Pace, Run, RunState
 from inspector.views.encoding import json_bytes
@@ -98,7 +97,7 @@ class _Feed:
         with run.lock:
             reading = run.live()
             choice = reading.choice
-            columns = self._growth.step(choice, run.events.at_s, rejection(reading))
+            columns = self._growth.step(choice, run.events.at_s, transmission_of(reading).rejection)
             if columns is None:
                 return None
             columns["now"] = stream_position(choice)
@@ -121,9 +120,8 @@ class _Feed:
             kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
             columns["ribbons"] = [{"label": look.lane["label"], "from": kept, "runs": shown[kept:]}]
             self._lane = shown
-        situation = situation_among(look.seen.findings, look.seen.reading)
         columns["findings"] = [
-            strip_finding(one, situation, self._span(one, look.seen)) for one in look.seen.findings
+            strip_finding(one, look.seen.situation, self._span(one, look.seen)) for one in look.seen.findings
         ]
         columns["verdict"] = {
             "level": str(look.seen.verdict.level),
@@ -136,9 +134,9 @@ class _Feed:
 
     def _span(self, finding: Finding, seen: Examined) -> CellSpan:
         """The cells of a rejection; the other findings are placed by their tokens."""
-        if seen.stopped is None or not is_rejection(finding):
+        if seen.rejection is None or not is_rejection(finding):
             return {}
-        return rejected_span(seen.stopped, self._growth.sent)
+        return rejected_span(seen.rejection, self._growth.sent)
 
     def _ended(self) -> dict[str, Any]:
         run = self._run
