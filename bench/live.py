@@ -79,7 +79,7 @@ async def follow(address: str, run: LiveRun) -> list[tuple[int, float]]:
     growth: list[tuple[int, float]] = []
     async with (
         httpx.AsyncClient(timeout=600, trust_env=False) as client,
-        client.stream("GET", f"{address}/inspector/net/runs/{run.id}/feed") as answer,
+        client.stream("GET", f"{address}/inspector/runs/{run.id}/feed") as answer,
     ):
         name = ""
         async for line in answer.aiter_lines():
@@ -145,7 +145,7 @@ def measure(arguments: argparse.Namespace, port: int, folder: Path) -> None:
     registry = Registry(folder / "runs")
     feed = serve(registry)
     with httpx.Client(transport=httpx.HTTPTransport(retries=10)) as client:
-        client.get(f"{feed}/inspector/net/runs/none/feed", timeout=60)
+        client.get(f"{feed}/inspector/runs/none/feed", timeout=60)
     server = Server(
         base_url=f"http://127.0.0.1:{port}", headers={"X-Playback-Tokens-Per-S": str(arguments.rate)}
     )

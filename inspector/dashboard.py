@@ -60,6 +60,7 @@ from inspector.fleet.probe_registry import ProbeRun, probes
 from inspector.fleet.watch import Metrics, Retention, Watch, metrics_app
 from inspector.fleet.watch.spans import configured_spans
 from inspector.inspection.compare import Lane, Piece, Repeats, diff, significance
+from inspector.inspection.inspection import diagnose
 from inspector.inspection.triage import is_log, of_content
 from inspector.issues import (
     Answer,
@@ -189,6 +190,7 @@ __all__ = [
     "configured_spans",
     "configured_upstreams",
     "decompress",
+    "diagnose",
     "diagnosis_row",
     "diff",
     "duration",

@@ -153,7 +153,7 @@ def _lines(one: Inspection, *, everything: bool) -> list[str]:
             lines.append(f"          {rest}; --all lists them")
         if finding.known_issues:
             lines.append(f"          known issues: {', '.join(finding.known_issues[:3])}")
-    lines.extend(f"  note: {note}" for note in one.reading.notes)
+    lines.extend(f"  note: {note}" for note in one.notes)
     if differences:
         lines.append(f"  prompt ({count(row['prompt']['tokens'], 'token')}):")
         lines.extend(f"  {found['severity']:7} {found['explanation']}" for found in differences[:_SHOWN])

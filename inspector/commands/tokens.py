@@ -3,7 +3,8 @@
 from argparse import Namespace, RawDescriptionHelpFormatter
 
 from inspector.analysis.audit.missing_ids import ids_hint
-from inspector.analysis.audit.rejection import UnsentKind, rejection
+from inspector.analysis.audit.rejection import UnsentKind
+from inspector.analysis.audit.transmission import transmission_of
 from inspector.analysis.audit.wording import unsent_words
 from inspector.analysis.prompt import prompt_of, told
 from inspector.analysis.reading import Reading, read
@@ -88,7 +89,7 @@ def run(arguments: Namespace) -> int:
         )
     if choice.rebuilt is not None:
         say(_NOTE)
-    stopped = rejection(reading)
+    stopped = transmission_of(reading).rejection
     if stopped is not None and stopped.choice == choice.index:
         said = unsent_words(stopped)
         for kind in stopped.unsent:

@@ -1,4 +1,4 @@
-"""One capture looked at whole: reading, alignments, findings, verdict. Every face starts here.
+"""A capture with everything that is derived from it; all interfaces start here.
 
 `examine` is the path from a reading on, for a stream that still grows; `inspect` begins with the capture.
 """
@@ -8,13 +8,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from inspector.analysis.alignment import Alignment, alignments
-from inspector.analysis.audit import Finding, Rejection, Severity, audit, rejection
+from inspector.analysis.audit import (
+    FieldTexts,
+    Finding,
+    Rejection,
+    Severity,
+    Transmission,
+    audit,
+    field_texts,
+    transmission_of,
+)
 from inspector.analysis.audit.verdict import Verdict, verdict
 from inspector.analysis.reading import ChoiceReading, Reading, read
 from inspector.capture.bounds import FINDINGS
 from inspector.capture.capture import Capture
 from inspector.capture.formats import number
-from inspector.issues import Cause, leading, named_causes
+from inspector.issues import (
+    Cause,
+    Diagnosis,
+    IssueMatches,
+    Situation,
+    answers_of_findings,
+    diagnosis_of,
+    matches_of,
+    with_known_issues,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,20 +42,42 @@ class Examined:
     reading: Reading
     alignments: Mapping[int, Alignment | None]
     """By choice: where its tokens were delivered; None where that cannot be determined."""
-    stopped: Rejection | None
-    """What the server's own error says that its parser rejected."""
+    transmission: Transmission
     findings: list[Finding]
-    causes: Sequence[Cause | None]
-    """The cause of each finding; None where none is known."""
+    matches: IssueMatches
     verdict: Verdict
-    cause: Cause | None
-    """The cause of the verdict's first clause that has one."""
+    notes: tuple[str, ...]
+    """What was noted while the file was read, and whether findings are left out."""
+
+    @property
+    def rejection(self) -> Rejection | None:
+        """What the server's own error says that its parser rejected."""
+        return self.transmission.rejection
+
+    @property
+    def causes(self) -> Sequence[Cause | None]:
+        """The cause of each finding; None where none is known."""
+        return self.matches.causes
+
+    @property
+    def cause(self) -> Cause | None:
+        """The cause of the verdict's first clause that has one."""
+        return None if self.matches.leading is None else self.matches.causes[self.matches.leading]
+
+    @property
+    def situation(self) -> Situation:
+        """The situation in which the steps of known issues are chosen."""
+        return self.matches.situation
+
+    def fields(self, choice: ChoiceReading) -> list[FieldTexts]:
+        """Every field of a choice that has text, generated or delivered."""
+        return field_texts(self.reading, choice, self.findings, ids_missing=self.transmission.ids_missing)
 
     @property
     def worst(self) -> Severity | None:
-        """The worst severity found; None without findings."""
+        """The worst severity of the findings; None without findings."""
         severities = {finding.severity for finding in self.findings}
-        return next((one for one in (Severity.ERROR, Severity.WARNING) if one in severities), None)
+        return next((severity for severity in Severity if severity in severities), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,48 +90,53 @@ class Inspection(Examined):
 
 
 def examine(reading: Reading) -> Examined:
-    """Align, audit and judge a reading."""
+    """Align and audit a reading, match its findings with known issues, and judge it."""
     aligned = alignments(reading)
-    stopped = rejection(reading)
-    found = audit(reading, aligned, stopped)
-    judged = verdict(reading, found, stopped)
-    if len(found) > FINDINGS:
-        told = f"Only the first {number(FINDINGS)} of {number(len(found))} findings are listed."
-        reading.notes = (*reading.notes, told)
-        found = found[:FINDINGS]
-    findings, causes = named_causes(found, reading)
-    cause = leading(causes, findings, reading)
-    return Examined(
+    transmission = transmission_of(reading)
+    audited = audit(reading, aligned, transmission)
+    answers = answers_of_findings(audited[:FINDINGS], reading, transmission=transmission)
+    findings = with_known_issues(audited[:FINDINGS], answers)
+    judged = verdict(reading, [*findings, *audited[FINDINGS:]], transmission)
+    matches = matches_of(reading, findings, answers, judged.clauses)
+    cut = f"Only the first {number(FINDINGS)} of {number(len(audited))} findings are listed."
+    examined = Examined(
         reading=reading,
         alignments=aligned,
-        stopped=stopped,
+        transmission=transmission,
         findings=findings,
-        causes=causes,
-        verdict=replace(judged, known="" if cause is None else cause.sentence),
-        cause=cause,
+        matches=matches,
+        verdict=judged,
+        notes=(*reading.notes, cut) if len(audited) > FINDINGS else reading.notes,
     )
+    cause = examined.cause
+    return examined if cause is None else replace(examined, verdict=replace(judged, known=cause.sentence))
 
 
 def inspect(capture: Capture, *, name: str = "", truth: Sequence[int] | None = None) -> Inspection:
     """Read, audit and judge a capture; `truth` are token IDs known from outside the stream."""
-    seen = examine(read(capture, truth=truth))
+    examined = examine(read(capture, truth=truth))
     return Inspection(
         name=name,
         capture=capture,
-        reading=seen.reading,
-        alignments=seen.alignments,
-        stopped=seen.stopped,
-        findings=seen.findings,
-        causes=seen.causes,
-        verdict=seen.verdict,
-        cause=seen.cause,
+        reading=examined.reading,
+        alignments=examined.alignments,
+        transmission=examined.transmission,
+        findings=examined.findings,
+        matches=examined.matches,
+        verdict=examined.verdict,
+        notes=examined.notes,
     )
+
+
+def diagnose(examined: Examined) -> Diagnosis:
+    """The findings as a diagnosis: a failure each, ranked answers over all."""
+    return diagnosis_of(examined.findings, examined.reading, examined.matches, examined.verdict)
 
 
 def channel_of(finding: Finding, choices: Sequence[ChoiceReading]) -> str | None:
     """The channel of the message that a finding begins in; None where it is in no message with a channel."""
     place = finding.token_start
-    choice = next((one for one in choices if one.index == finding.choice), None)
+    choice = next((choice for choice in choices if choice.index == finding.choice), None)
     if place is None or choice is None:
         return None
     messages = choice.transcript.messages

@@ -12,8 +12,8 @@ from inspector.capture.errors import CaptureError, InspectorError
 from inspector.files.compression import HEAD, decompress
 from inspector.files.importers import BEGINS
 from inspector.files.store import LIMIT_BYTES, loads
-from inspector.inspection.inspection import examine
-from inspector.issues import Because, Diagnosis, DiagnosisOutcome, diagnose_capture, diagnose_text
+from inspector.inspection.inspection import diagnose, examine
+from inspector.issues import Because, Diagnosis, DiagnosisOutcome, diagnose_text
 
 FOREIGN_LIMIT: Final = 64 * 2**20
 """A larger file is treated as a log, even if it begins like JSON or an event stream."""
@@ -52,13 +52,13 @@ def of_content(content: bytes, name: str) -> tuple[Diagnosis, Capture | None]:
     if capture is None:
         return _of_text(content), None
     reading = read(capture)
-    findings = examine(reading).findings
-    diagnosis = diagnose_capture(findings, reading)
+    examined = examine(reading)
+    diagnosis = diagnose(examined)
     events = [event.data for event in reading.events]
     if not any(choice.tokens or choice.deltas for choice in reading.choices) and not diagnosis.answers:
         if _OWN not in content[:_HEAD]:
             return _of_text(content), None  # the error of a server, as somebody saved it
-        return diagnose_text(events) if findings else diagnosis, capture
+        return diagnose_text(events) if examined.findings else diagnosis, capture
     if len(content) <= _BESIDE and not diagnosis.settled:
         by_text = diagnose_text(events)
         if by_text.outcome is DiagnosisOutcome.KNOWN and _by_message(by_text):

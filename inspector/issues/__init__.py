@@ -5,14 +5,15 @@ The catalogue is `known_issues.yaml`; docs/diagnose.md explains its keys and how
 
 from inspector.files.compression import decompress
 from inspector.issues.captures import (
-    answers_of_capture,
+    IssueMatches,
     answers_of_findings,
     diagnose_capture,
-    match_findings,
-    named_causes,
+    diagnosis_of,
+    matches_of,
+    with_known_issues,
 )
 from inspector.issues.catalogue import catalogue, issues, read_catalogue
-from inspector.issues.cause import Alternative, Cause, leading, situation_among
+from inspector.issues.cause import Alternative, Cause, together
 from inspector.issues.issue import Issue, Side
 from inspector.issues.lines import lines_of_file
 from inspector.issues.ranking import Answer, Because, Reason
@@ -31,28 +32,28 @@ __all__ = [
     "DiagnosisOutcome",
     "Failure",
     "Issue",
+    "IssueMatches",
     "Reason",
     "Route",
     "RouteKind",
     "Side",
     "Situation",
-    "answers_of_capture",
     "answers_of_findings",
     "catalogue",
     "decompress",
     "diagnose_capture",
     "diagnose_text",
+    "diagnosis_of",
     "diagnosis_row",
     "failure_row",
     "first_step",
     "issue_row",
     "issues",
-    "leading",
     "lines_of_file",
-    "match_findings",
-    "named_causes",
+    "matches_of",
     "read_catalogue",
-    "situation_among",
     "situation_of",
     "steps_for",
+    "together",
+    "with_known_issues",
 ]

@@ -3,12 +3,13 @@
 import dataclasses
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Final, NamedTuple
 
-from inspector.analysis.audit import KINDS, Finding, Kind, Side, explain
+from inspector.analysis.audit import KINDS, Finding, Kind, Side, Transmission, explain, transmission_of
 from inspector.analysis.audit.missing_ids import evidence_hint
-from inspector.analysis.audit.verdict import Level, Verdict, verdict
+from inspector.analysis.audit.verdict import Clause, Level, Verdict, verdict
 from inspector.analysis.reading import Reading
 from inspector.capture.capture import ENDPOINT_GUESSED, Endpoint
 from inspector.issues.catalogue import catalogue
@@ -16,6 +17,7 @@ from inspector.issues.cause import (
     SHOWN,
     Cause,
     cause_of,
+    leading,
     over_all_findings,
     server_lost,
     situation_among,
@@ -30,7 +32,7 @@ from inspector.issues.ranking import Answer, Because, Reason, of_rejection, rank
 from inspector.issues.release_bounds import Bounds, release_bounds
 from inspector.issues.result import Diagnosis, Failure, sentence
 from inspector.issues.scan import VersionSeen
-from inspector.issues.steps import situation_of
+from inspector.issues.steps import Situation, situation_of
 from inspector.protocol.harmony.parser_errors import parser_error
 from inspector.protocol.harmony.text import text_of
 from inspector.protocol.harmony.violations import BETWEEN, Violation
@@ -70,40 +72,64 @@ _BESIDE: Final = frozenset({Kind.UNOFFERED_CALL})
 """Kinds that say what a token form says, where no tokens are known; they do not limit an entry."""
 
 
-def match_findings(
-    findings: Sequence[Finding], reading: Reading, issues: Sequence[Issue] | None = None
-) -> list[tuple[str, ...]]:
-    """Ids of known issues for each finding, best first, at most three each."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssueMatches:
+    """The known issues that match the findings of a capture, and what follows from them."""
+
+    answers: Sequence[Sequence[Answer]]
+    """By finding, best first."""
+    causes: Sequence[Cause | None]
+    """The cause of each finding; None where none is known."""
+    leading: int | None
+    """The place of the finding whose issue is named first: in the verdict, the report and the diagnosis."""
+    situation: Situation
+    """In which the steps of all of them are chosen."""
+
+
+def matches_of(
+    reading: Reading,
+    findings: Sequence[Finding],
+    answers: Sequence[Sequence[Answer]],
+    clauses: Sequence[Clause],
+) -> IssueMatches:
+    """The answers to findings, with what follows from the clauses of the verdict."""
+    first = leading(findings, answers, clauses)
+    situation = situation_among(answers, first, reading)
+    return IssueMatches(
+        answers=answers,
+        causes=[cause_of(ranked_answers, situation) for ranked_answers in answers],
+        leading=first,
+        situation=situation,
+    )
+
+
+def with_known_issues(findings: Sequence[Finding], answers: Sequence[Sequence[Answer]]) -> list[Finding]:
+    """The findings with the ids of their known issues, best first, at most three each."""
     return [
-        tuple(answer.issue.id for answer in answers[:SHOWN])
-        for answers in answers_of_findings(findings, reading, issues)
+        dataclasses.replace(finding, known_issues=tuple(answer.issue.id for answer in ranked_answers[:SHOWN]))
+        for finding, ranked_answers in zip(findings, answers, strict=True)
     ]
-
-
-def named_causes(findings: Sequence[Finding], reading: Reading) -> tuple[list[Finding], list[Cause | None]]:
-    """The findings with their `known_issues`, and the cause of each; None where none is known."""
-    answers = answers_of_findings(findings, reading)
-    named = [
-        dataclasses.replace(finding, known_issues=tuple(one.issue.id for one in found[:SHOWN]))
-        for finding, found in zip(findings, answers, strict=True)
-    ]
-    situation = situation_among(named, reading)
-    return named, [cause_of(found, situation) for found in answers]
 
 
 def answers_of_findings(
-    findings: Sequence[Finding], reading: Reading, issues: Sequence[Issue] | None = None
+    findings: Sequence[Finding],
+    reading: Reading,
+    *,
+    transmission: Transmission | None = None,
 ) -> list[list[Answer]]:
-    """Ranked answers for each finding."""
+    """Ranked answers for each finding; `transmission` is computed where it is not passed."""
     if not findings:
         return []
-    by_choice = {(choice.index, False): Evidence(reading, choice) for choice in reading.choices}
+    transmission = transmission_of(reading) if transmission is None else transmission
+    choices = list(reading.choices)
     if any(finding.facts.reconstructed for finding in findings):
-        rebuilt = (choice.rebuilt for choice in reading.choices)
-        by_choice |= {(one.index, True): Evidence(reading, one) for one in rebuilt if one is not None}
+        choices += [choice.rebuilt for choice in reading.choices if choice.rebuilt is not None]
+    by_choice = {
+        (choice.index, choice.reconstructed): Evidence(reading, choice, transmission=transmission)
+        for choice in choices
+    }
     kinds = frozenset(finding.kind for finding in findings)
-    listed = _catalogue() if issues is None else list(map(_listed, issues))
-    known = _candidates(listed, reading, list(by_choice.values()), kinds)
+    known = _candidates(_catalogue(), reading, list(by_choice.values()), kinds)
     found: list[list[Answer]] = []
     for finding in findings:
         key = (finding.choice, bool(finding.facts.reconstructed))
@@ -121,29 +147,28 @@ def answers_of_findings(
     return over_all_findings(findings, found)
 
 
-def answers_of_capture(
-    findings: Sequence[Finding], reading: Reading, issues: Sequence[Issue] | None = None
-) -> list[Answer]:
-    """Ranked answers for a capture: the verdict's first; of equals the one that explains more findings."""
-    return together(findings, answers_of_findings(findings, reading, issues), reading)
-
-
 def diagnose_capture(findings: Sequence[Finding], reading: Reading) -> Diagnosis:
     """The findings of a capture as a diagnosis: a failure each, ranked answers over all."""
-    found = answers_of_findings(findings, reading)
+    transmission = transmission_of(reading)
+    judged = verdict(reading, findings, transmission)
+    answers = answers_of_findings(findings, reading, transmission=transmission)
+    return diagnosis_of(findings, reading, matches_of(reading, findings, answers, judged.clauses), judged)
+
+
+def diagnosis_of(
+    findings: Sequence[Finding], reading: Reading, matches: IssueMatches, judged: Verdict
+) -> Diagnosis:
+    """The diagnosis of findings that were matched with the catalogue before."""
     failures = tuple(
         Failure(message=explain(finding), count=1, answers=tuple(answers[:SHOWN]))
-        for finding, answers in zip(findings, found, strict=True)
+        for finding, answers in zip(findings, matches.answers, strict=True)
     )
-    answers = tuple(together(findings, found, reading))
+    answers = tuple(together(findings, matches.answers, matches.leading))
     version = reading.server_version
-    judged = None if failures else verdict(reading, findings)
     blame = sides(answers, raw=reading.spec.raw)
     proven = blame == (IssueSide.SERVER,) and server_lost(findings, reading)
     return Diagnosis(
-        sentence=sentence(answers, failures, blame=blame, proven=proven)
-        if judged is None
-        else judged.sentence,
+        sentence=sentence(answers, failures, blame=blame, proven=proven) if failures else judged.sentence,
         sides=blame,
         answers=answers,
         failures=failures,
@@ -152,8 +177,8 @@ def diagnose_capture(findings: Sequence[Finding], reading: Reading) -> Diagnosis
         versions=(VersionSeen(version, "the capture", 0),) if version else (),
         situation=situation_of(reading),
         judges=_judges(findings, reading),
-        paste_next=_ask_for(reading, judged),
-        proven=judged is not None and judged.level is Level.CLEAN,
+        paste_next=_ask_for(reading, None if failures else judged),
+        proven=not failures and judged.level is Level.CLEAN,
     )
 
 

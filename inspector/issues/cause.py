@@ -5,19 +5,16 @@ The confidence is that of the match on this stream, not of the catalogue's entry
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from typing import Final
 
 from inspector.analysis.audit import KINDS, Code, Finding, Severity
 from inspector.analysis.audit import Side as FindingSide
-from inspector.analysis.audit.verdict import clauses
+from inspector.analysis.audit.verdict import Clause
 from inspector.analysis.reading import Reading
-from inspector.issues.catalogue import issues
 from inspector.issues.issue import Confidence, Issue, Side
 from inspector.issues.ranking import Answer, Because, Reason, ranked
 from inspector.issues.steps import Situation, beside, first_step, situation_of
 from inspector.protocol.engines import DEFAULT
-
-T = TypeVar("T")
 
 _EVIDENCE: Final[Mapping[Because, int]] = {
     Because.TOKENS: 4,
@@ -96,27 +93,22 @@ def cause_of(answers: Sequence[Answer], situation: Situation) -> Cause | None:
     )
 
 
-def leading(named: Sequence[T | None], findings: Sequence[Finding], reading: Reading) -> T | None:
-    """What is named for the first clause of the verdict for which something is, by its first such finding.
+def leading(
+    findings: Sequence[Finding], answers: Sequence[Sequence[Answer]], clauses: Sequence[Clause]
+) -> int | None:
+    """The place of the first finding with an answer, of the verdict's first clause that has such a finding.
 
     All that gives advice for a capture begins with this: verdict, report and diagnosis.
     """
-    if not any(named):
-        return None
-    by_finding = {id(finding): one for finding, one in zip(findings, named, strict=True)}
-    for clause in clauses(reading, findings):
-        for finding in clause.findings:
-            if (found := by_finding[id(finding)]) is not None:
-                return found
-    return None
+    places = {id(finding): place for place, finding in enumerate(findings) if answers[place]}
+    about = (places.get(id(finding)) for clause in clauses for finding in clause.findings)
+    return next((place for place in about if place is not None), None)
 
 
-def situation_among(findings: Sequence[Finding], reading: Reading) -> Situation:
+def situation_among(answers: Sequence[Sequence[Answer]], first: int | None, reading: Reading) -> Situation:
     """The situation of several findings: the issue that the verdict names decides the release."""
-    named = [finding.known_issues[0] if finding.known_issues else None for finding in findings]
-    issue = issues().get(leading(named, findings, reading) or "")
     situation = situation_of(reading)
-    return situation if issue is None else beside(issue, situation)
+    return situation if first is None else beside(answers[first][0].issue, situation)
 
 
 def server_lost(findings: Sequence[Finding], reading: Reading) -> bool:
@@ -126,31 +118,31 @@ def server_lost(findings: Sequence[Finding], reading: Reading) -> bool:
 
 
 def together(
-    findings: Sequence[Finding], found: Sequence[Sequence[Answer]], reading: Reading
+    findings: Sequence[Finding], answers: Sequence[Sequence[Answer]], first: int | None
 ) -> list[Answer]:
-    """The answers to all findings of a capture, that of the verdict first; see `answers_of_capture`."""
-    found = [_settled(answers[:SHOWN]) for answers in found]
-    first = leading([answers[0] if answers else None for answers in found], findings, reading)
+    """The answers to all findings: the verdict's first, then those that explain more findings."""
+    settled = [_settled(ranked_answers[:SHOWN]) for ranked_answers in answers]
+    leader = None if first is None else settled[first][0]
     best: dict[str, Answer] = {}
     explained: dict[str, int] = {}
     errors: set[str] = set()
-    for finding, answers in zip(findings, found, strict=True):
+    for finding, settled_answers in zip(findings, settled, strict=True):
         if finding.severity is Severity.ERROR:
-            errors |= {answer.issue.id for answer in answers}
-        for answer in answers:
+            errors |= {answer.issue.id for answer in settled_answers}
+        for answer in settled_answers:
             name = answer.issue.id
             explained[name] = explained.get(name, 0) + 1
             if name not in best or answer.weight > best[name].weight:
                 best[name] = answer
-    if first is not None:
-        best[first.issue.id] = first
+    if leader is not None:
+        best[leader.issue.id] = leader
     return sorted(
         best.values(),
-        key=lambda one: (
-            one is not first,
-            one.issue.id not in errors,
-            -one.weight,
-            -explained[one.issue.id],
+        key=lambda answer: (
+            answer is not leader,
+            answer.issue.id not in errors,
+            -answer.weight,
+            -explained[answer.issue.id],
         ),
     )
 

@@ -9,10 +9,9 @@ from math import isqrt
 from typing import Final
 
 from inspector.analysis.alignment import embed_or_align
-from inspector.analysis.audit import KINDS, Finding, Rejection, Side, rejection, server_errors
+from inspector.analysis.audit import KINDS, Finding, Side, Transmission, transmission_of
 from inspector.analysis.audit.finding import Missing
 from inspector.analysis.audit.kinds import Code, Kind
-from inspector.analysis.audit.missing_ids import ids_missing
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.analysis.reading import Evidence as Generated
 from inspector.capture.capture import EventKind
@@ -62,15 +61,18 @@ class Evidence:
         choice: ChoiceReading | None = None,
         *,
         supposed: Sequence[int] | None = None,
-        stopped: Rejection | None = None,
+        transmission: Transmission | None = None,
     ) -> None:
         self.reading = reading
         self.choice = choice or reading.choice
         self._supposed = supposed
-        found = rejection(reading) if stopped is None else stopped
-        self.rejection = found if found is not None and found.choice == self.choice.index else None
+        self.transmission = transmission_of(reading) if transmission is None else transmission
+        rejection = self.transmission.rejection
+        self.rejection = (
+            rejection if rejection is not None and rejection.choice == self.choice.index else None
+        )
         """What the server's error says that its parser rejected, if it is of this choice."""
-        self.holes = ids_missing(reading)
+        self.holes = self.transmission.ids_missing
         """True when ids are missing inside the stream: then no form of tokens can be judged."""
         self.ids: Sequence[int] = self.choice.tokens.ids if self.choice.has_ids and not self.holes else ()
         """The ids sent, and the rejected one where nothing but it can be missing."""
@@ -88,7 +90,7 @@ class Evidence:
     @cached_property
     def told(self) -> bool:
         """True when the server told the client of an error."""
-        return bool(server_errors(self.reading))
+        return bool(self.transmission.errors)
 
     @cached_property
     def rejected_at(self) -> int | None:
@@ -129,7 +131,12 @@ class Evidence:
             return ()
         last = stopped.token_id
         return tuple(
-            Evidence(self.reading, self.choice, supposed=(Marker.MESSAGE, stop, last), stopped=stopped)
+            Evidence(
+                self.reading,
+                self.choice,
+                supposed=(Marker.MESSAGE, stop, last),
+                transmission=self.transmission,
+            )
             for stop in self._stops()
         )
 

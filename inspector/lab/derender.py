@@ -13,9 +13,8 @@ from typing import Any, Final, NamedTuple
 
 import httpx
 
-from inspector.analysis.audit import rejection
+from inspector.analysis.audit import transmission_of
 from inspector.analysis.audit.finding import Missing
-from inspector.analysis.audit.missing_ids import ids_missing
 from inspector.analysis.audit.verdict import Level
 from inspector.analysis.prompt import first_difference
 from inspector.analysis.reading import ChoiceReading, Reading, read
@@ -132,11 +131,12 @@ def checked_steps(capture: Capture) -> tuple[Reading, list[list[int]]]:
     if len(script) > len(tokens):
         sent = list(script[: len(tokens)]) == list(tokens.ids)
         return reading, [*steps, list(script[len(tokens) :])] if sent else [[token_id] for token_id in script]
-    stopped = rejection(reading)
-    if stopped is not None and stopped.missing is Missing.NONE and stopped.token_id is not None:
-        if stopped.sent == len(tokens):
-            steps.append([stopped.token_id])
-    elif stopped is not None or ids_missing(reading):
+    transmission = transmission_of(reading)
+    rejection = transmission.rejection
+    if rejection is not None and rejection.missing is Missing.NONE and rejection.token_id is not None:
+        if rejection.sent == len(tokens):
+            steps.append([rejection.token_id])
+    elif rejection is not None or transmission.ids_missing:
         raise LabError(
             f"{reading.server_label} did not send the IDs of all tokens ({len(tokens):,} came); record the "
             "request on /v1/completions, which sends them all, or with one token per step"

@@ -13,7 +13,6 @@ from typing import NamedTuple, TypeVar
 
 from inspector.capture.formats import count
 from inspector.inspection.compare import ChoiceComparison, Comparison, Fold, Lane, Stretch, folds
-from inspector.issues import situation_among
 from inspector.protocol.harmony.text import text_of
 from inspector.views.payload import Block, CellSpan, Events, FindingRow, Payload, Run, UnsentCell
 from inspector.views.placing import event_of_cells
@@ -311,7 +310,6 @@ def _differences(
         ("left", row.left, found.only_left, comparison.left),
         ("right", row.right, found.only_right, comparison.right),
     ):
-        situation = situation_among(inspection.findings, inspection.reading)
         for finding in findings:
             if finding.choice != compared.index:
                 continue
@@ -321,7 +319,7 @@ def _differences(
                 cells = (places[finding.token_start if finding.sent else last], places[last] + 1)
                 told.append(cells)
                 span = {"cell_start": cells[0], "cell_end": cells[1]}
-            shown = strip_finding(finding, situation, span)
+            shown = strip_finding(finding, inspection.situation, span)
             yield {**shown, "title": f"only {side}: {shown['title']}"}
     for apart in compared.apart:
         start, end = row.left[apart.start], row.left[apart.end - 1] + 1

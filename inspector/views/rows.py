@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from inspector.analysis.alignment import reconstructed_cells
-from inspector.analysis.audit import Finding, explain, field_texts, server_errors, title
+from inspector.analysis.audit import Finding, explain, title
 from inspector.analysis.metrics import Figures
 from inspector.analysis.prompt import prompt_of
 from inspector.analysis.reading import ChoiceReading, Reading
@@ -94,14 +94,20 @@ def audit_row(name: str, seen: Examined) -> dict[str, Any]:
     """What `audit --json` prints for one capture."""
     reading, judged = seen.reading, seen.verdict
     choice = reading.choice
-    error = next(iter(server_errors(reading)), None)
+    error = next(iter(seen.transmission.errors), None)
     row: dict[str, Any] = {
         "file": name,
         "endpoint": str(reading.header.endpoint),
         "model": reading.header.model or reading.stream.model or reading.header.request.get("model"),
         "server_version": reading.server_version,
         "evidence": str(choice.evidence),
-        "verdict": asdict(judged) | {"level": str(judged.level), "cause": cause_row(seen.cause)},
+        "verdict": {
+            "level": str(judged.level),
+            "sentence": judged.sentence,
+            "why": judged.why,
+            "known": judged.known,
+            "cause": cause_row(seen.cause),
+        },
         **_choice_row(choice),
         "error": None
         if error is None
@@ -111,7 +117,7 @@ def audit_row(name: str, seen: Examined) -> dict[str, Any]:
             finding_row(finding) | {"cause": cause_row(cause)}
             for finding, cause in zip(seen.findings, seen.causes, strict=True)
         ],
-        "notes": list(reading.notes),
+        "notes": list(seen.notes),
         "prompt": prompt_row(prompt_of(reading)),
     }
     if len(reading.choices) > 1:
@@ -232,7 +238,7 @@ def field_rows(seen: Examined, choice: ChoiceReading | None = None) -> list[dict
             "source": str(choice.evidence),
             "source_words": choice.evidence.words,
         }
-        for one in field_texts(seen.reading, choice, seen.findings)
+        for one in seen.fields(choice)
     ]
 
 

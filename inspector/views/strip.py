@@ -13,7 +13,6 @@ from inspector.analysis.audit.rejection import culprit
 from inspector.analysis.audit.rejection_findings import is_rejection
 from inspector.analysis.reading import ChoiceReading, Evidence, Reading
 from inspector.inspection.inspection import Examined
-from inspector.issues import situation_among
 from inspector.protocol.harmony.parser_errors import parser_error
 from inspector.protocol.harmony.transcript import Message, Refusal
 from inspector.views.payload import (
@@ -46,7 +45,7 @@ def strip(
 
     `findings` stand in for those of the examination, as a comparison has its own.
     """
-    reading, stopped = seen.reading, seen.stopped
+    reading, stopped = seen.reading, seen.rejection
     choice = choice or reading.choice
     shown = seen.findings if findings is None else findings
     mine = [finding for finding in shown if finding.choice == choice.index]
@@ -62,7 +61,6 @@ def strip(
     times = [event.at_s for event in reading.events if event.at_s is not None]
     pieces = event_of_cells(cells) if cells["unit"] == "piece" else None
     rows = []
-    situation = situation_among(seen.findings, reading)
     for finding in mine:
         span: CellSpan = {}
         if rebuilt is not None:
@@ -71,7 +69,7 @@ def strip(
             span = piece_span(finding, cells, pieces)
         if stopped is not None and is_rejection(finding):
             span = rejected_span(stopped, sent)
-        rows.append(strip_finding(finding, situation, span))
+        rows.append(strip_finding(finding, seen.situation, span))
     if stopped is not None and added is not None:
         cells = with_unsent(cells, added, stopped)
     found = logprobs(reading, choice, cells)

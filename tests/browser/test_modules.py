@@ -26,7 +26,7 @@ def test_pages_work_below_a_base_path_and_load_each_module_once(tmp_path: Path, 
         expect(page.get_by_role("button", name="Open in Replay")).to_be_visible()
         feeds = [answer.url for answer in loaded if answer.url.endswith("/feed")]
         assert feeds
-        assert all(url.startswith(f"{address}inspector/net/runs/") for url in feeds)
+        assert all(url.startswith(f"{address}inspector/runs/") for url in feeds)
         page.get_by_role("link", name="Replay").click()
         page.wait_for_selector(".hi[data-ready]")
         modules = [answer.url for answer in loaded if "/modules/" in answer.url]

@@ -128,7 +128,7 @@ def test_findings_are_listed_to_a_bound_and_counted_beyond() -> None:
     kept = [chunk({"content": "hi"}, [*head, *text, 200007]) for _ in range(FINDINGS + 5)]
     found = seen([one for pair in zip(lost, kept, strict=True) for one in pair])
     assert len(found.findings) == FINDINGS
-    assert any(f"first {FINDINGS:,} of" in note for note in found.reading.notes)
+    assert any(f"first {FINDINGS:,} of" in note for note in found.notes)
     assert f"{FINDINGS + 5:,} tokens" in found.verdict.sentence
 
 

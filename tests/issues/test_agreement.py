@@ -13,7 +13,7 @@ from inspector.capture.capture import Capture, Event, Header
 from inspector.cli import main
 from inspector.files.store import FIXTURES, load, save
 from inspector.inspection.inspection import inspect
-from inspector.issues import Situation, diagnose_capture, first_step, issues, situation_among
+from inspector.issues import Situation, diagnose_capture, first_step, issues
 from inspector.issues.issue import Confidence
 from inspector.issues.versions import as_version
 from inspector.lab.results import captures_of, load_runs
@@ -73,11 +73,12 @@ def test_no_issue_asks_for_an_older_release_than_the_first(path: Path) -> None:
     if not diagnosis.answers:
         return
     needed = releases(diagnosis.steps_for(diagnosis.answers[0].issue)[:1])
-    situation = situation_among(one.findings, one.reading)
     told = [diagnosis.steps_for(answer.issue) for answer in diagnosis.answers]
     told.append(facts(one).steps)
     told += [
-        (issue_row(issue, situation)["fix"],) for finding in one.findings for issue in finding.known_issues
+        (issue_row(issue, one.situation)["fix"],)
+        for finding in one.findings
+        for issue in finding.known_issues
     ]
     told += [(cause.first_step,) for cause in one.causes if cause is not None]
     assert all(number >= needed[0] for steps in told for number in releases(steps) if needed)

@@ -1,7 +1,7 @@
 """Findings of real captures lead to the issues that their servers have."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,16 +9,14 @@ from typing import Any
 import pytest
 
 from inspector import load
-from inspector.analysis.audit import Kind, audit
+from inspector.analysis.audit import Finding, Kind, audit
 from inspector.analysis.reading import Reading, read
 from inspector.capture.capture import Capture, Endpoint, Event, Header
 from inspector.dashboard import builtin
 from inspector.inspection.inspection import inspect
 from inspector.issues.captures import (
-    answers_of_capture,
     answers_of_findings,
     diagnose_capture,
-    match_findings,
 )
 from inspector.issues.catalogue import catalogue
 from inspector.issues.ranking import Because
@@ -55,7 +53,7 @@ def builtin_reading(name: str) -> Reading:
 @pytest.mark.parametrize(("name", "issue"), FIRST.items())
 def test_a_real_capture_leads_to_its_issue_first(name: str, issue: str) -> None:
     reading = builtin_reading(name)
-    answers = answers_of_capture(audit(reading), reading)
+    answers = diagnose_capture(audit(reading), reading).answers
     assert answers[0].issue.id == issue
 
 
@@ -71,7 +69,7 @@ def test_no_answer_for_a_real_capture_is_for_another_release_or_endpoint(one: An
 
 def test_whole_captures_have_no_answers() -> None:
     reading = builtin_reading("chat-whole-vllm-0.14.1")
-    assert answers_of_capture(audit(reading), reading) == []
+    assert diagnose_capture(audit(reading), reading).answers == ()
 
 
 def test_an_inspection_names_the_known_issues_of_each_finding() -> None:
@@ -83,7 +81,7 @@ def test_an_inspection_names_the_known_issues_of_each_finding() -> None:
 
 def test_every_reason_can_be_shown() -> None:
     reading = builtin_reading("chat-tool-call-leak-vllm-0.14.1")
-    (first, *_) = answers_of_capture(audit(reading), reading)
+    (first, *_) = diagnose_capture(audit(reading), reading).answers
     assert [reason.words for reason in first.reasons] == [
         "the finding misrouted matches it",
         "vLLM 0.14.1 is inside the affected versions >=0.11.1,<0.15.0",
@@ -102,7 +100,7 @@ def error_capture(message: str, request: Mapping[str, Any]) -> Capture:
 
 def first_issue(capture: Capture) -> str:
     reading = read(capture)
-    return answers_of_capture(audit(reading), reading)[0].issue.id
+    return diagnose_capture(audit(reading), reading).answers[0].issue.id
 
 
 def test_ignore_eos_in_the_request_decides_between_entries_of_one_message() -> None:
@@ -126,7 +124,7 @@ def test_the_token_before_the_refused_one_decides(stream: str, issue: str) -> No
     reading = read(capture)
     findings = audit(reading)
     refused = [finding.kind for finding in findings].index(Kind.UNEXPECTED_TOKEN)
-    assert match_findings(findings, reading)[refused][0] == issue
+    assert answers_of_findings(findings, reading)[refused][0].issue.id == issue
 
 
 def test_the_same_loss_has_another_cause_in_another_release() -> None:
@@ -137,12 +135,16 @@ def test_the_same_loss_has_another_cause_in_another_release() -> None:
     ]
     causes = {version: first_issue(chat(steps, version=version)) for version in ("0.10.2", "0.11.0")}
     assert causes == dict.fromkeys(("0.10.2", "0.11.0"), "chat-stream-last-token-only")
-    assert "chat-stream-last-token-only" not in match_findings(*_audited(chat(steps, version="0.13.0")))[0]
+    assert "chat-stream-last-token-only" not in _matches(*_audited(chat(steps, version="0.13.0")))[0]
 
 
-def _audited(capture: Capture) -> tuple[list[Any], Reading]:
+def _audited(capture: Capture) -> tuple[list[Finding], Reading]:
     reading = read(capture)
     return audit(reading), reading
+
+
+def _matches(findings: Sequence[Finding], reading: Reading) -> list[list[str]]:
+    return [[answer.issue.id for answer in answers] for answers in answers_of_findings(findings, reading)]
 
 
 def test_an_entry_about_lost_text_is_not_named_for_a_rejected_token_beside_it() -> None:
@@ -154,7 +156,7 @@ def test_an_entry_about_lost_text_is_not_named_for_a_rejected_token_beside_it() 
         capture = chat([(stream, {"content": "I look.Hi"})], version=version)
         findings, reading = _audited(capture)
         assert findings[0].kind is Kind.UNEXPECTED_TOKEN
-        named = {name for names in match_findings(findings, reading) for name in names}
+        named = {name for names in _matches(findings, reading) for name in names}
         assert named.isdisjoint({"preamble-lost", "commentary-channel-without-tools"})
 
 
@@ -166,8 +168,9 @@ def test_lost_tokens_are_not_named_where_the_ids_hold_what_was_rejected() -> Non
     sent = replace(whole, events=[Event(one, 0.1) for one in data])
     findings, reading = _audited(sent)
     assert (findings[0].kind, findings[0].sent) == (Kind.BAD_HEADER, True)
-    assert match_findings(findings, reading)[0][0] == "unknown-role-glued-text"
-    assert "unknown-role-assistantary" not in match_findings(findings, reading)[0]
+    matches = _matches(findings, reading)[0]
+    assert matches[0] == "unknown-role-glued-text"
+    assert "unknown-role-assistantary" not in matches
 
 
 ACCUSING = {issue.id for issue in catalogue() if issue.accuses}

@@ -113,7 +113,7 @@ ROUTES = [
     ("GET", "/_stcore/metrics"),
     ("PUT", "/_stcore/upload_file/a/b"),
     ("GET", f"/inspector/modules/{DIGEST}/ui/dom.js"),
-    ("GET", "/inspector/net/runs/none/feed"),
+    ("GET", "/inspector/runs/none/feed"),
     ("GET", "/playback/v1/models"),
     ("GET", "/playback/version"),
     ("GET", "/playback/control"),

@@ -6,7 +6,7 @@ from functools import cache
 
 import inspector
 from inspector import Endpoint, Finding, dashboard
-from inspector.analysis.audit import FieldTexts, Rejection, field_texts, server_errors
+from inspector.analysis.audit import FieldTexts, Rejection
 from inspector.analysis.audit.verdict import Verdict
 from inspector.dashboard import MatrixRun, Script
 from inspector.inspection.inspection import Inspection
@@ -43,15 +43,11 @@ def _told(script: Script, score: Score, one: Inspection) -> Seen:
         score=score,
         findings=one.findings,
         verdict=one.verdict,
-        stopped=one.stopped,
-        errors=[error.message for error in server_errors(one.reading)],
+        stopped=one.rejection,
+        errors=[error.message for error in one.transmission.errors],
         ids=one.reading.choice.tokens.ids,
         has_final=one.reading.stream.final_object is not None,
-        fields=[
-            field
-            for choice in one.reading.choices
-            for field in field_texts(one.reading, choice, one.findings)
-        ],
+        fields=[field for choice in one.reading.choices for field in one.fields(choice)],
     )
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.analysis.audit import rejection
+from inspector.analysis.audit import transmission_of
 from inspector.analysis.reading import Reader, read
 from inspector.capture.capture import Capture, Event
 from inspector.inspection.inspection import examine
@@ -66,7 +66,7 @@ def grown(capture: Capture, cuts: list[int], growth: Growth, reads: Reads) -> No
     for start, end in zip([0, *cuts], [*cuts, len(capture.events)], strict=True):
         reader.receive(capture.events[start:end])
         reading = reader.reading()
-        stopped = rejection(reading)
+        stopped = transmission_of(reading).rejection
         while (
             columns := growth.step(reading.choice, lambda event: capture.events[event].at_s, stopped)
         ) is not None:
@@ -156,7 +156,7 @@ def test_a_reader_that_comes_back_after_the_error_gets_no_cell_twice(steps: list
     whole = all_at_once(capture)
     reading = read(capture)
     growth = Growth(whole["count"])
-    columns = growth.step(reading.choice, lambda _: 0.0, rejection(reading))
+    columns = growth.step(reading.choice, lambda _: 0.0, transmission_of(reading).rejection)
     assert columns is None or columns["count"] == columns["from"] == whole["count"]
     assert growth.sent == whole["sent"]
 
@@ -168,7 +168,9 @@ def test_a_stream_that_goes_on_after_an_error_is_told_anew() -> None:
     reader.receive(capture.events[:-1])
     for _ in range(2):
         reading = reader.reading()
-        while (columns := growth.step(reading.choice, lambda _: 0.0, rejection(reading))) is not None:
+        while (
+            columns := growth.step(reading.choice, lambda _: 0.0, transmission_of(reading).rejection)
+        ) is not None:
             reads.take(columns)
         reader.receive([Event(chat_chunk(encode("<|start|>assistant"), {}), 1.0)])
     assert reads.has["ids"] == encode(steps[0] + "<|start|>assistant")

@@ -13,9 +13,8 @@ from inspector.analysis.audit.kinds import (
     kind_and_key,
     kind_label,
 )
-from inspector.analysis.audit.missing_ids import ids_missing
-from inspector.analysis.audit.rejection import Rejection, rejection
-from inspector.analysis.audit.stream_checks import server_errors
+from inspector.analysis.audit.rejection import Rejection
+from inspector.analysis.audit.transmission import Transmission, transmission_of
 from inspector.analysis.audit.wording import explain, title
 
 __all__ = [
@@ -30,13 +29,12 @@ __all__ = [
     "Rejection",
     "Severity",
     "Side",
+    "Transmission",
     "audit",
     "explain",
     "field_texts",
-    "ids_missing",
     "kind_and_key",
     "kind_label",
-    "rejection",
-    "server_errors",
     "title",
+    "transmission_of",
 ]

@@ -13,7 +13,6 @@ from typing import Final, assert_never
 from inspector.analysis.alignment import same_when_joined
 from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import KINDS, Kind, Severity, Side
-from inspector.analysis.audit.missing_ids import ids_missing
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.capture.deltas import tool_index, tool_name
 from inspector.protocol.harmony.text import text_of
@@ -77,7 +76,9 @@ class FieldTexts:
     state: FieldState
 
 
-def field_texts(reading: Reading, choice: ChoiceReading, findings: Sequence[Finding]) -> list[FieldTexts]:
+def field_texts(
+    reading: Reading, choice: ChoiceReading, findings: Sequence[Finding], *, ids_missing: bool
+) -> list[FieldTexts]:
     """Every field of a choice that has text on either side. `findings` are those of the audit.
 
     Without token ids `generated` is the server's final text.
@@ -110,7 +111,7 @@ def field_texts(reading: Reading, choice: ChoiceReading, findings: Sequence[Find
             state = FieldState.DIFFERENT
         elif by_final:
             state = FieldState.ITEMS_DIFFER
-        elif ids_missing(reading):
+        elif ids_missing:
             state = FieldState.UNKNOWN
         elif field in added:
             state = FieldState.ADDED

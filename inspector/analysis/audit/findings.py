@@ -13,12 +13,11 @@ from inspector.analysis.audit.final_object import final_findings
 from inspector.analysis.audit.finding import Finding
 from inspector.analysis.audit.kinds import Severity
 from inspector.analysis.audit.losses import lost_findings, refusal_findings
-from inspector.analysis.audit.missing_ids import ids_missing
 from inspector.analysis.audit.offered_calls import unoffered_calls
 from inspector.analysis.audit.reconstructed import reconstructed_findings
-from inspector.analysis.audit.rejection import Rejection, rejection
 from inspector.analysis.audit.rejection_findings import rejection_findings
 from inspector.analysis.audit.stream_checks import end_findings
+from inspector.analysis.audit.transmission import Transmission, transmission_of
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.capture.deltas import tool_index
 
@@ -26,63 +25,72 @@ from inspector.capture.deltas import tool_index
 def audit(
     reading: Reading,
     aligned: Mapping[int, Alignment | None] | None = None,
-    stopped: Rejection | None = None,
+    transmission: Transmission | None = None,
 ) -> list[Finding]:
     """All findings of a reading, errors before warnings, then in the order of the stream.
 
     None of a response that was read in part, as what is missing may be in the rest, and none of another
-    model's.
-
-    `aligned` and `stopped` are what `alignments` and `rejection` say of it, where they are known already.
+    model's. `aligned` and `transmission` are computed where they are not passed.
     """
     if reading.unread or reading.foreign:
         return []
-    if aligned is None:
-        aligned, stopped = alignments(reading), rejection(reading)
-    found = list(_findings(reading, aligned, stopped))
+    aligned = alignments(reading) if aligned is None else aligned
+    transmission = transmission_of(reading) if transmission is None else transmission
+    findings = list(_findings(reading, aligned, transmission))
     for choice in reading.choices:
-        found += unoffered_calls(reading, choice, [one for one in found if one.choice == choice.index])
-    if not ids_missing(reading):
+        findings += unoffered_calls(reading, choice, _of_choice(findings, choice))
+    if not transmission.ids_missing:
         for choice in reading.choices:
-            others = [one for one in found if one.choice == choice.index]
-            found += no_answer(reading, choice, others)
-    found.sort(key=_order)
-    return found
+            findings += no_answer(reading, choice, _of_choice(findings, choice))
+    findings.sort(key=_order)
+    return findings
+
+
+def _of_choice(findings: Iterable[Finding], choice: ChoiceReading) -> list[Finding]:
+    return [finding for finding in findings if finding.choice == choice.index]
 
 
 def _findings(
-    reading: Reading, aligned: Mapping[int, Alignment | None], stopped: Rejection | None
+    reading: Reading, aligned: Mapping[int, Alignment | None], transmission: Transmission
 ) -> Iterator[Finding]:
-    holes = ids_missing(reading)
     for choice in reading.choices:
         if choice.has_ids:
-            if not holes:
-                yield from refusal_findings(choice)
-                yield from special_tokens(choice)
-                if not reading.spec.delivers:
-                    yield from unknown_headers(choice)
-            laid = aligned[choice.index]
-            if laid is not None:
-                lost = list(lost_findings(reading, choice, laid, ids_missing=holes))
-                yield from lost
-                yield from _nameless(reading, choice, lost)
-            if holes and reading.spec.deltas_only:
-                yield from broken_arguments(choice)
+            yield from _by_tokens(
+                reading, choice, aligned[choice.index], ids_missing=transmission.ids_missing
+            )
         elif choice.has_finals:
-            found = list(final_findings(reading, choice))
-            yield from found or reconstructed_findings(reading, choice, aligned[choice.index])
+            findings = list(final_findings(reading, choice))
+            yield from findings or reconstructed_findings(reading, choice, aligned[choice.index])
         else:
             yield from _nameless(reading, choice, ())
             if reading.spec.deltas_only:
                 yield from broken_arguments(choice)
-    yield from rejection_findings(reading, stopped)
-    yield from end_findings(reading, holes=holes)
+    yield from rejection_findings(reading, transmission.rejection)
+    yield from end_findings(reading, transmission.errors, ids_missing=transmission.ids_missing)
 
 
-def _nameless(reading: Reading, choice: ChoiceReading, found: Iterable[Finding]) -> Iterator[Finding]:
+def _by_tokens(
+    reading: Reading, choice: ChoiceReading, alignment: Alignment | None, *, ids_missing: bool
+) -> Iterator[Finding]:
+    if not ids_missing:
+        yield from refusal_findings(choice)
+        yield from special_tokens(choice)
+        if not reading.spec.delivers:
+            yield from unknown_headers(choice)
+    if alignment is not None:
+        lost = list(lost_findings(reading, choice, alignment, ids_missing=ids_missing))
+        yield from lost
+        yield from _nameless(reading, choice, lost)
+    if ids_missing and reading.spec.deltas_only:
+        yield from broken_arguments(choice)
+
+
+def _nameless(reading: Reading, choice: ChoiceReading, findings: Iterable[Finding]) -> Iterator[Finding]:
     if reading.spec.deltas_only:
-        told = {tool_index(field or "") for one in found for field in (one.field, one.delivered_in)}
-        yield from nameless_calls(choice, told)
+        explained = {
+            tool_index(field or "") for finding in findings for field in (finding.field, finding.delivered_in)
+        }
+        yield from nameless_calls(choice, explained)
 
 
 def _order(finding: Finding) -> tuple[bool, int, int, int]:

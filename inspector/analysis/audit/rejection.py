@@ -12,8 +12,6 @@ from itertools import pairwise
 from typing import Literal, assert_never
 
 from inspector.analysis.audit.finding import Implied, Missing
-from inspector.analysis.audit.missing_ids import ids_missing
-from inspector.analysis.audit.stream_checks import server_errors
 from inspector.analysis.reading import ChoiceReading, Reading
 from inspector.protocol.harmony.parser_errors import ParserError, Reason
 from inspector.protocol.harmony.text import text_of, texts
@@ -73,38 +71,43 @@ class Rejection:
         return None if self.header is None else int(Marker.MESSAGE)
 
 
-def rejection(reading: Reading) -> Rejection | None:
+def rejection(reading: Reading, errors: Sequence[ServerError], *, ids_missing: bool) -> Rejection | None:
     """What the server's parser rejected; None when no error says so, or not of which choice.
 
     A token that the reference parser rejects among those sent is a finding of its own, so it is not repeated.
     """
-    for told in server_errors(reading):
-        error = reading.engine.parser_error(told.message)
-        if error is not None:
-            return _placed(reading, told, error)
+    for error in errors:
+        parser_error = reading.engine.parser_error(error.message)
+        if parser_error is not None:
+            return _placed(reading, error, parser_error, ids_missing=ids_missing)
     return None
 
 
-def _placed(reading: Reading, told: ServerError, error: ParserError) -> Rejection | None:
-    open_choices = [one for one in reading.choices if one.finish_reason is None] or reading.choices
+def _placed(
+    reading: Reading, server_error: ServerError, error: ParserError, *, ids_missing: bool
+) -> Rejection | None:
+    open_choices = [choice for choice in reading.choices if choice.finish_reason is None] or reading.choices
     if len(open_choices) != 1:
         return None
     choice = open_choices[0]
-    if any(places and places[-1] > told.event for places in (choice.tokens.events, _events(choice))):
+    if any(places and places[-1] > server_error.event for places in (choice.tokens.events, _events(choice))):
         return None  # the server went on: its error does not end what it sent
-    holes = ids_missing(reading)
-    if choice.transcript.refusals and not holes:
+    if choice.transcript.refusals and not ids_missing:
         return None
-    exact = bool(choice.tokens) and not holes and not _several_per_event(choice)
+    exact = bool(choice.tokens) and not ids_missing and not _several_per_event(choice)
     where = _Where(choice, exact=exact)
-    found = Rejection(
-        error=error, words=told.message, event=told.event, choice=choice.index, sent=where.count
+    placed = Rejection(
+        error=error,
+        words=server_error.message,
+        event=server_error.event,
+        choice=choice.index,
+        sent=where.count,
     )
     start, missing = where.open_header, where.missing_of_header(error)
     if start is not None and missing is not None:
         header = (start, where.count)
         return replace(
-            found,
+            placed,
             header=header,
             culprit=culprit(choice.tokens.ids, *header, error),
             missing=missing,
@@ -112,7 +115,7 @@ def _placed(reading: Reading, told: ServerError, error: ParserError) -> Rejectio
         )
     implied = where.implied(error)
     missing = Missing.CERTAIN if implied else Missing.NONE if where.exact else Missing.POSSIBLE
-    return replace(found, missing=missing, implied=implied)
+    return replace(placed, missing=missing, implied=implied)
 
 
 def _events(choice: ChoiceReading) -> list[int]:

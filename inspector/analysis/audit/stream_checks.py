@@ -1,6 +1,6 @@
 """Findings about the stream itself: errors told, connections cut, streams cut short, counts, order."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -45,9 +45,8 @@ def server_errors(reading: Reading) -> list[ServerError]:
     return found
 
 
-def end_findings(reading: Reading, *, holes: bool = False) -> Iterator[Finding]:
-    """Findings that rest on no text: how the stream went and ended; `holes` when ids are missing."""
-    errors = server_errors(reading)
+def end_findings(reading: Reading, errors: Sequence[ServerError], *, ids_missing: bool) -> Iterator[Finding]:
+    """Findings that rest on no text: how the stream went and ended."""
     for error in errors:
         yield Finding(
             code=Code.SERVER_ERROR,
@@ -63,7 +62,7 @@ def end_findings(reading: Reading, *, holes: bool = False) -> Iterator[Finding]:
             yield disconnected
         elif not errors:
             for choice in reading.choices:
-                if not (holes and choice.has_ids and choice.finish_reason is not None):
+                if not (ids_missing and choice.has_ids and choice.finish_reason is not None):
                     yield from _truncated(reading, choice)
             yield from _no_done(reading)
             yield from _counts(reading)

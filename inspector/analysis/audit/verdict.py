@@ -1,7 +1,7 @@
 """The verdict: one sentence that a tired person understands, and one line of why, from findings by rules."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final, NamedTuple, assert_never
 
@@ -16,15 +16,16 @@ from inspector.analysis.audit.clauses import (
 from inspector.analysis.audit.fields import FieldState, field_texts
 from inspector.analysis.audit.finding import Finding, Missing
 from inspector.analysis.audit.kinds import KINDS, Code, Kind, Severity, Side
-from inspector.analysis.audit.missing_ids import evidence_hint, ids_missing
+from inspector.analysis.audit.missing_ids import evidence_hint
 from inspector.analysis.audit.rejection import Rejection
-from inspector.analysis.audit.stream_checks import server_errors
+from inspector.analysis.audit.transmission import Transmission, transmission_of
 from inspector.analysis.audit.wording import unended
 from inspector.analysis.audit.words import counted, field_words, joined
 from inspector.analysis.reading import Evidence, Reading
 from inspector.capture.deltas import REASONING
 from inspector.capture.formats import clip, listed
 from inspector.protocol.harmony.reconstruction import Certainty, Reconstruction
+from inspector.protocol.wire.stream import ServerError
 
 
 class Level(StrEnum):
@@ -34,6 +35,14 @@ class Level(StrEnum):
     WARNING = "warning"
     ERROR = "error"
     UNKNOWN = "unknown"
+
+
+class Clause(NamedTuple):
+    """One statement of a verdict, and the findings that it is about."""
+
+    words: str
+    """A whole sentence without its full stop."""
+    findings: tuple[Finding, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,14 +56,8 @@ class Verdict:
     """What it was checked against, and whose fault it looks like."""
     known: str = ""
     """The likeliest known issue and its first step; empty when none is known."""
-
-
-class Clause(NamedTuple):
-    """One statement of a verdict, and the findings that it is about."""
-
-    words: str
-    """A whole sentence without its full stop."""
-    findings: tuple[Finding, ...]
+    clauses: tuple[Clause, ...] = field(default=(), compare=False, repr=False)
+    """All that happened, worst first; the sentence is made of the first ones."""
 
 
 _SHOWN: Final = 3
@@ -83,31 +86,38 @@ _WARNINGS: Final = (
 """The order in which a verdict mentions warnings."""
 
 
-def verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection | None = None) -> Verdict:
-    """The verdict of a reading with its findings; `stopped` is what the server's error says was rejected."""
-    found = _verdict(reading, findings, stopped)
+def verdict(
+    reading: Reading, findings: Sequence[Finding], transmission: Transmission | None = None
+) -> Verdict:
+    """The verdict of a reading with its findings; `transmission` is computed where it is not passed."""
+    transmission = transmission_of(reading) if transmission is None else transmission
+    judged = _verdict(reading, findings, transmission)
     if not reading.stopped or reading.unread:
-        return found
+        return judged
     count = len(reading.choice.tokens)
     after = f" after {counted(count, 'token')}" if count else ""
-    if found.level is Level.CLEAN:
-        return replace(found, sentence=f"Stopped by you{after}; nothing was lost until then.")
-    return replace(found, why=f"Stopped by you{after}. {found.why}")
+    if judged.level is Level.CLEAN:
+        return replace(judged, sentence=f"Stopped by you{after}; nothing was lost until then.")
+    return replace(judged, why=f"Stopped by you{after}. {judged.why}")
 
 
-def _verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection | None) -> Verdict:
+def _verdict(reading: Reading, findings: Sequence[Finding], transmission: Transmission) -> Verdict:
     if reading.unread:
         why = "A difference may be in the part that was not read, so there is no verdict."
         return Verdict(level=Level.UNKNOWN, sentence=reading.unread, why=why)
     if foreign := reading.foreign:
         return Verdict(level=Level.UNKNOWN, sentence=foreign, why=_OTHER_MODELS)
-    said = clauses(reading, findings)
-    if said:
-        error = any(one.severity is Severity.ERROR for one in findings)
-        sentence = " ".join(f"{clause.words[0].upper()}{clause.words[1:]}." for clause in said[:_SHOWN])
-        level = Level.ERROR if error else Level.WARNING
-        return Verdict(level=level, sentence=sentence, why=_why(reading, findings, stopped))
-    blind = [one for one in reading.choices if one.evidence in _BLIND]
+    if statements := _clauses(reading, findings, transmission.errors):
+        error = any(finding.severity is Severity.ERROR for finding in findings)
+        return Verdict(
+            level=Level.ERROR if error else Level.WARNING,
+            sentence=" ".join(
+                f"{clause.words[0].upper()}{clause.words[1:]}." for clause in statements[:_SHOWN]
+            ),
+            why=_why(reading, findings, transmission),
+            clauses=tuple(statements),
+        )
+    blind = [choice for choice in reading.choices if choice.evidence in _BLIND]
     unproven = reading.stream.final_object is not None or reading.choice.evidence is Evidence.FINAL_OBJECT
     if unproven and not reading.choice.has_ids and reading.choice.rebuilt is None:
         arrived = reading.stream.final_object is not None
@@ -125,24 +135,30 @@ def _verdict(reading: Reading, findings: Sequence[Finding], stopped: Rejection |
             sentence=f"This capture has no token evidence{which}, so lost text cannot be detected.",
             why=evidence_hint(reading),
         )
-    if ids_missing(reading):
+    if transmission.ids_missing:
         return Verdict(
             level=Level.UNKNOWN,
             sentence="No loss found, but the server sent only some of its token IDs.",
             why=evidence_hint(reading),
         )
-    return Verdict(level=Level.CLEAN, sentence=_clean(reading), why=_checked(reading))
+    return Verdict(
+        level=Level.CLEAN,
+        sentence=_clean(reading, ids_missing=transmission.ids_missing),
+        why=_checked(reading, transmission.errors),
+    )
 
 
-def clauses(reading: Reading, findings: Sequence[Finding]) -> list[Clause]:
+def _clauses(
+    reading: Reading, findings: Sequence[Finding], server_errors: Sequence[ServerError]
+) -> list[Clause]:
     """What happened, worst first: an error that the client saw, a loss, tokens that break the format."""
     if not findings:
         return []
-    errors = [one for one in findings if one.severity is Severity.ERROR]
-    first, *others = _errors(reading, errors) if errors else _warnings(reading, findings)
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    first, *rest = _errors(reading, errors, server_errors) if errors else _warnings(reading, findings)
     if _nothing_delivered(reading, findings):
         first = first._replace(words=f"the client received no answer and no tool call: {first.words}")
-    return [first, *others]
+    return [first, *rest]
 
 
 def _nothing_delivered(reading: Reading, findings: Sequence[Finding]) -> bool:
@@ -161,13 +177,15 @@ def _nothing_delivered(reading: Reading, findings: Sequence[Finding]) -> bool:
     )
 
 
-def _code_of_body(reading: Reading) -> int | None:
+def _code_of_body(errors: Sequence[ServerError]) -> int | None:
     """The code in an error body: vLLM writes the HTTP status there, which a saved body does not show."""
-    codes = (one.code for one in server_errors(reading))
-    return next((one for one in codes if type(one) is int and _HTTP_ERROR <= one < 600), None)
+    codes = (error.code for error in errors)
+    return next((code for code in codes if type(code) is int and _HTTP_ERROR <= code < 600), None)
 
 
-def _errors(reading: Reading, errors: Sequence[Finding]) -> list[Clause]:
+def _errors(
+    reading: Reading, errors: Sequence[Finding], server_errors: Sequence[ServerError]
+) -> list[Clause]:
     found: list[Clause] = []
     told = [one for one in errors if one.kind is Kind.SERVER_ERROR]
     if told:
@@ -176,7 +194,7 @@ def _errors(reading: Reading, errors: Sequence[Finding]) -> list[Clause]:
         status = reading.header.status
         refused = status if status is not None and status >= _HTTP_ERROR else None
         streamed = told[0].event_start not in reading.stream.bodies
-        code = None if streamed else _code_of_body(reading)
+        code = None if streamed else _code_of_body(server_errors)
         parsing = any(one.code in _BY_PARSER for one in errors)
         words = aborted(shown, status=refused, code=code, streamed=streamed, parsing=parsing)
         found.append(Clause(f"the server {words}", tuple(told)))
@@ -221,7 +239,7 @@ def _unproven(reading: Reading, *, arrived: bool) -> str:
     return "The deltas match the final object, but it is unknown whether that is complete."
 
 
-def _clean(reading: Reading) -> str:
+def _clean(reading: Reading, *, ids_missing: bool) -> str:
     choice = reading.choice
     if not reading.spec.delivers:
         return f"The tokens are well-formed Harmony: {counted(len(choice.transcript.messages), 'message')}."
@@ -233,7 +251,7 @@ def _clean(reading: Reading) -> str:
         one.field
         for choice in reading.choices
         if not choice.has_ids or any(segment.field is None for segment in choice.expected.segments)
-        for one in field_texts(reading, choice, ())
+        for one in field_texts(reading, choice, (), ids_missing=ids_missing)
         if one.state is FieldState.NO_FIELD
     ]
     if others:
@@ -242,7 +260,7 @@ def _clean(reading: Reading) -> str:
     return "Everything that the model generated was delivered, each text in its field."
 
 
-def _checked(reading: Reading) -> str:
+def _checked(reading: Reading, errors: Sequence[ServerError]) -> str:
     """What the verdict was checked against."""
     evidence, count = reading.choice.evidence, len(reading.choice.tokens)
     match evidence:
@@ -263,8 +281,7 @@ def _checked(reading: Reading) -> str:
         case Evidence.USAGE:
             return "No token IDs: only the delivered text and the server's token counts are known."
         case Evidence.NONE:
-            only_error = reading.stream.bodies and not reading.choice.deltas and server_errors(reading)
-            if only_error:
+            if reading.stream.bodies and not reading.choice.deltas and errors:
                 return "Nothing but the error is known."
             return "No token IDs: only the delivered text is known."
         case _:
@@ -332,14 +349,14 @@ def _to_find_out(reading: Reading) -> str:
     return "vLLM up to 0.11 leaves them empty. To find out, send the request to a newer release."
 
 
-def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | None) -> str:
-    kinds = {one.kind for one in findings}
-    checked = _checked(reading)
-    if stopped is not None:
-        return f"{_stopped_words(stopped, streamed=not reading.stream.bodies)} {checked}"
+def _why(reading: Reading, findings: Sequence[Finding], transmission: Transmission) -> str:
+    kinds = {finding.kind for finding in findings}
+    checked = _checked(reading, transmission.errors)
+    if transmission.rejection is not None:
+        return f"{_rejection_words(transmission.rejection, streamed=not reading.stream.bodies)} {checked}"
     if (
         Kind.DISCONNECTED in kinds
-        and not server_errors(reading)
+        and not transmission.errors
         and reading.header.endpoint in reading.engine.silent
     ):
         return (
@@ -374,19 +391,21 @@ def _why(reading: Reading, findings: Sequence[Finding], stopped: Rejection | Non
     return checked
 
 
-def _stopped_words(stopped: Rejection, *, streamed: bool) -> str:
+def _rejection_words(rejection: Rejection, *, streamed: bool) -> str:
     """Where the rejected token or header is: in the stream or not, which depends on what was rejected."""
-    if not streamed and not stopped.sent:
+    if not streamed and not rejection.sent:
         return "The response was not streamed: where its parser fails, the server sends no token of it."
-    if stopped.header is not None:
-        start = stopped.header[0]
-        if stopped.missing is Missing.CERTAIN:
+    if rejection.header is not None:
+        start = rejection.header[0]
+        if rejection.missing is Missing.CERTAIN:
             return (
                 f"The rejected header starts at token {start:,} of the stream; the rest of it was not sent."
             )
-        return f"The rejected header starts at token {start:,} of the stream{unended(bool(stopped.unsent))}."
-    what = "header" if stopped.error.reason.in_header else "token"
-    if stopped.missing is Missing.CERTAIN:
+        return (
+            f"The rejected header starts at token {start:,} of the stream{unended(bool(rejection.unsent))}."
+        )
+    what = "header" if rejection.error.reason.in_header else "token"
+    if rejection.missing is Missing.CERTAIN:
         return (
             f"The server sends nothing of the step in which its parser fails: the rejected {what} and the "
             "tokens before it in that step are not in the stream."

@@ -173,7 +173,7 @@ def _gave_up(pair: Pair) -> Judgement | None:
 
 def _stopped_apart(pair: Pair) -> Judgement | None:
     """Streams with the same sent tokens that both end at a rejection, but not at the same one."""
-    left, right = pair.left.stopped, pair.right.stopped
+    left, right = pair.left.rejection, pair.right.rejection
     if left is None or right is None or left.choice != right.choice or _rejected(left) == _rejected(right):
         return None
     choice = f" of choice {left.choice}" if left.choice else ""

@@ -1,4 +1,4 @@
-"""`/inspector/net/runs/<id>/feed?from=N`: a run's growth as server-sent events that a browser can resume.
+"""`/inspector/runs/<id>/feed?from=N`: a run's growth as server-sent events that a browser can resume.
 
 Events: `grow` (columns for the strip; its ID is the number of cells sent so far, so `Last-Event-ID` says
 where to resume), and one `end`. Serves same-origin pages only.
@@ -14,10 +14,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
-from inspector.analysis.audit import Finding, rejection
+from inspector.analysis.audit import Finding, transmission_of
 from inspector.analysis.audit.rejection_findings import is_rejection
 from inspector.inspection.inspection import Examined
-from inspector.issues import situation_among
 from inspector.net.runs.registry import Registry
 from inspector.net.runs.run import LiveRun, Look, Pace, RunState
 from inspector.views.encoding import json_bytes
@@ -50,7 +49,7 @@ def runs_routes(registry: Registry, base: str = "") -> list[BaseRoute]:
         headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
         return StreamingResponse(lines, media_type="text/event-stream", headers=headers)
 
-    return [Route(base + "/inspector/net/runs/{run}/feed", feed, methods=["GET"])]
+    return [Route(base + "/inspector/runs/{run}/feed", feed, methods=["GET"])]
 
 
 class _Feed:
@@ -98,7 +97,7 @@ class _Feed:
         with run.lock:
             reading = run.live()
             choice = reading.choice
-            columns = self._growth.step(choice, run.events.at_s, rejection(reading))
+            columns = self._growth.step(choice, run.events.at_s, transmission_of(reading).rejection)
             if columns is None:
                 return None
             columns["now"] = stream_position(choice)
@@ -121,9 +120,8 @@ class _Feed:
             kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
             columns["ribbons"] = [{"label": look.lane["label"], "from": kept, "runs": visible[kept:]}]
             self._lane = visible
-        situation = situation_among(look.examined.findings, look.examined.reading)
         columns["findings"] = [
-            strip_finding(finding, situation, self._span(finding, look.examined))
+            strip_finding(finding, look.examined.situation, self._span(finding, look.examined))
             for finding in look.examined.findings
         ]
         columns["verdict"] = {
@@ -135,11 +133,11 @@ class _Feed:
         columns["audited"] = look.tokens
         return columns
 
-    def _span(self, finding: Finding, examined: Examined) -> CellSpan:
-        """The cells of a rejection; other findings are placed by their tokens."""
-        if examined.stopped is None or not is_rejection(finding):
-            return {}
-        return rejected_span(examined.stopped, self._growth.sent)
+            columns["ribbons"] = [{"label": look.lane["label"], "from": kept, "runs": visible[kept:]}]
+            self._lane = visible
+        columns["findings"] = [
+            strip_finding(finding, look.examined.situation, self._span(finding, look.examined))
+            for finding in look.examined.findings
 
     def _ended(self) -> dict[str, Any]:
         run = self._run

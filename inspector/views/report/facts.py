@@ -12,7 +12,7 @@ from inspector.analysis.audit import Finding, Severity
 from inspector.analysis.metrics import Figures, figures
 from inspector.capture.redaction import redact
 from inspector.inspection.inspection import Inspection
-from inspector.issues import Answer, answers_of_capture, first_step, situation_among
+from inspector.issues import Answer, first_step, together
 from inspector.protocol.engines import DEFAULT
 from inspector.views.report.escape import masked
 from inspector.views.report.shrink import Reproduction, reproduce
@@ -62,8 +62,7 @@ def facts(one: Inspection) -> Facts:
     reading = one.reading
     shown_by, reproduction = _reproduction(one)
     shown = figures(reading)
-    answers = tuple(answers_of_capture(one.findings, reading)[:_ISSUES_SHOWN])
-    situation = situation_among(one.findings, reading)
+    answers = tuple(together(one.findings, one.matches.answers, one.matches.leading)[:_ISSUES_SHOWN])
     request = masked(dumps(redact(reading.header.request), indent=2, ensure_ascii=False))
     if len(request) > _REQUEST_SHOWN:
         request = f"{request[:_REQUEST_SHOWN]}\n… and {len(request) - _REQUEST_SHOWN:,} more characters"
@@ -95,10 +94,10 @@ def facts(one: Inspection) -> Facts:
         shown_by=shown_by,
         reproduction=reproduction,
         issues=answers,
-        steps=tuple(first_step(answer.issue, situation) for answer in answers),
+        steps=tuple(first_step(answer.issue, one.situation) for answer in answers),
         request=request if reading.header.request else "",
         replay=tuple(_replay(one, reproduction, shown)),
-        notes=tuple(masked(note) for note in reading.notes),
+        notes=tuple(masked(note) for note in one.notes),
     )
 
 

@@ -58,7 +58,7 @@ def asked(session: Session) -> Diagnosis | None:
         pickers.uploads(session)
         pickers.capture(session)
         one = captures.chosen(session)
-        return None if one is None else inspector.diagnose_capture(one.seen.findings, one.seen.reading)
+        return None if one is None else dashboard.diagnose(one.seen)
     return _text(session)
 
 

@@ -57,7 +57,7 @@ def growing(session: Session, run: LiveRun, *, ended: bool) -> None:
 
 def feed_address(run: LiveRun) -> str:
     """Where the browser reads the run's increments, relative to the page."""
-    return f"inspector/net/runs/{run.id}/feed"
+    return f"inspector/runs/{run.id}/feed"
 
 
 def _head(run: LiveRun) -> None:

@@ -41,7 +41,7 @@ def banner(
         judged.why,
         facts(seen, choice) if known is None else known,
         known=judged.known,
-        notes=seen.reading.notes,
+        notes=seen.notes,
         key=key,
     )
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from inspector.analysis.audit import KINDS, Finding, Kind, audit, explain, rejection
+from inspector.analysis.audit import KINDS, Finding, Kind, audit, explain
 from inspector.analysis.audit.verdict import Level, verdict
 from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header
@@ -47,7 +47,7 @@ def test_any_stream_is_read_and_its_findings_have_sound_places(capture: Capture,
     counts = {one.index: len(one.tokens) for one in reading.choices}
     findings = audit(reading)
     sound(findings, capture, [counts.get(number, 0) for number in range(max(counts) + 1)])
-    judged = verdict(reading, findings, rejection(reading))
+    judged = verdict(reading, findings)
     assert judged.sentence.endswith(".")
     assert (judged.level in {Level.ERROR, Level.WARNING}) is bool(findings)
     for choice in reading.choices:

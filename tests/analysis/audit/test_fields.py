@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from inspector.analysis.audit import Code, FieldState, FieldTexts, Kind, explain, field_texts
+from inspector.analysis.audit import Code, FieldState, FieldTexts, Kind, explain
 from inspector.analysis.audit.verdict import Level, Verdict
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header
 from inspector.dashboard import MatrixRun
@@ -26,7 +26,7 @@ def archived(run: str, *members: str) -> list[Capture]:
 
 def states(seen: Inspection) -> dict[str, FieldState]:
     choice = seen.reading.choice
-    return {one.field: one.state for one in field_texts(seen.reading, choice, seen.findings)}
+    return {one.field: one.state for one in seen.fields(choice)}
 
 
 def contradicts(verdict: Verdict, rows: Sequence[FieldTexts]) -> bool:
@@ -48,11 +48,7 @@ def test_no_field_of_the_matrix_is_red_beside_a_green_verdict(run: MatrixRun) ->
 def test_no_field_of_a_fixture_is_red_beside_a_green_verdict() -> None:
     for one in builtin():
         shown = inspect(load(one.path)[0])
-        rows = [
-            row
-            for choice in shown.reading.choices
-            for row in field_texts(shown.reading, choice, shown.findings)
-        ]
+        rows = [row for choice in shown.reading.choices for row in shown.fields(choice)]
         assert not contradicts(shown.verdict, rows), one.name
 
 
@@ -112,7 +108,7 @@ def test_a_list_of_ids_has_no_delivered_side() -> None:
         "<|channel|>analysis<|message|>Think.<|end|><|start|>assistant<|channel|>final<|message|>Hi.<|return|>"
     )
     assert seen.verdict.level is Level.CLEAN
-    rows = field_texts(seen.reading, seen.reading.choice, seen.findings)
+    rows = seen.fields(seen.reading.choice)
     assert [(one.field, one.generated, one.delivered, one.state.equal) for one in rows] == [
         ("reasoning", "Think.", None, None),
         ("content", "Hi.", None, None),

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from inspector.analysis.audit import ids_missing
-from inspector.analysis.audit.missing_ids import ids_hint
+from inspector.analysis.audit.missing_ids import ids_hint, ids_missing
 from inspector.analysis.reading import read
 from inspector.capture.capture import Capture, Endpoint, Event, EventKind, Header
 from tests.support.streams import CLOSED, GOOD, Step, chat, completion

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from inspector.analysis.audit import FieldState, field_texts
+from inspector.analysis.audit import FieldState
 from inspector.analysis.audit.verdict import Level
 from inspector.analysis.reading import Evidence
 from inspector.capture.capture import Capture, Endpoint, Event, Header
@@ -48,7 +48,7 @@ def test_healthy_stream_of_another_model_is_not_checked(
     assert "nothing was checked" in inspection.verdict.sentence
     assert (model or "The tokens are") in inspection.verdict.sentence
     assert (inspection.findings, inspection.cause, list(inspection.alignments.values())) == ([], None, [None])
-    (field,) = field_texts(inspection.reading, inspection.reading.choice, inspection.findings)
+    (field,) = inspection.fields(inspection.reading.choice)
     assert (field.state, field.generated, field.delivered) == (FieldState.UNKNOWN, None, "".join(WORDS))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from inspector import Finding, Kind, Severity, inspect
-from inspector.analysis.audit import Rejection, explain, rejection
+from inspector.analysis.audit import Rejection, explain, transmission_of
 from inspector.analysis.audit.finding import Implied, Missing
 from inspector.analysis.audit.rejection import UnsentKind, culprit, header_words
 from inspector.analysis.reading import read
@@ -29,7 +29,7 @@ ACCEPTED_TODAY = {"constrain_twice": 0, "doubled_channel": 6}
 
 
 def found(capture: Capture) -> Rejection:
-    stopped = rejection(read(capture))
+    stopped = transmission_of(read(capture)).rejection
     assert stopped is not None
     return stopped
 
@@ -210,13 +210,13 @@ def test_a_response_that_ends_inside_a_header_lacks_no_token() -> None:
 )
 def test_words_that_name_nothing_mark_nothing(words: str) -> None:
     seen = inspect(aborted([THINK, "Hm"], words))
-    assert rejection(seen.reading) is None
+    assert seen.rejection is None
     assert not {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER} & {one.kind for one in seen.findings}
 
 
 def test_a_token_among_those_sent_is_not_marked_twice() -> None:
     seen = inspect(aborted([THINK, "Hm", "<|end|>", "comment"], COMMENT))
-    assert rejection(seen.reading) is None
+    assert seen.rejection is None
     (one,) = (one for one in seen.findings if one.kind is Kind.UNEXPECTED_TOKEN)
     assert (one.token_start, one.token_end, one.sent) == (5, 6, True)
 
@@ -225,7 +225,7 @@ def test_a_server_that_goes_on_after_its_error_marks_nothing() -> None:
     capture = aborted([THINK, "Hm", "<|end|>"], COMMENT)
     more = Event(chat_chunk(encode("<|start|>assistant"), {}), 1.0)
     going_on = Capture(header=capture.header, events=[*capture.events[:-1], more], end=CLOSED)
-    assert rejection(read(going_on)) is None
+    assert transmission_of(read(going_on)).rejection is None
 
 
 def test_of_several_open_choices_nobody_knows_which_failed() -> None:
@@ -233,7 +233,7 @@ def test_of_several_open_choices_nobody_knows_which_failed() -> None:
     data.append(json.dumps({"error": {"message": COMMENT}}))
     header = Header(endpoint=Endpoint.CHAT, server_version="0.13.0", status=200)
     both = Capture(header=header, events=[Event(one, None) for one in data], end=CLOSED)
-    assert rejection(read(both)) is None
+    assert transmission_of(read(both)).rejection is None
     data.insert(2, chat_chunk([], {}, finish="stop", index=0))
     one = Capture(header=header, events=[Event(one, None) for one in data], end=CLOSED)
     assert found(one).choice == 1
@@ -254,7 +254,7 @@ def test_a_connection_cut_without_an_error_says_where_to_look() -> None:
     events = [Event(data, None, "response.created")]
     capture = Capture(header=header, events=events, end=End(at_s=0.1, cut=True))
     seen = inspect(capture)
-    assert rejection(seen.reading) is None
+    assert seen.rejection is None
     assert "its log has the traceback" in seen.verdict.why
 
 

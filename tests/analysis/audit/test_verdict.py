@@ -8,7 +8,7 @@ from zipfile import ZipFile
 import pytest
 
 from inspector.analysis.audit import Code, Finding, Kind, Severity, audit
-from inspector.analysis.audit.verdict import Level, clauses, verdict
+from inspector.analysis.audit.verdict import Level, verdict
 from inspector.analysis.reading import Reader, read
 from inspector.capture.capture import Capture, End, Endpoint, Event, EventKind, Header
 from inspector.files.store import FIXTURES, loads
@@ -84,9 +84,9 @@ def test_every_kind_has_a_clause_in_the_verdict(severity: Severity) -> None:
             delivered="b",
             delivered_in="reasoning",
         )
-        (clause,) = clauses(reading, [finding])
-        assert clause.findings == (finding,), kind
         judged = verdict(reading, [finding])
+        (clause,) = judged.clauses
+        assert clause.findings == (finding,), kind
         assert (judged.level.value, judged.sentence[:-1].lower()) == (severity.value, clause.words.lower())
 
 

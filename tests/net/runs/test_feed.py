@@ -62,7 +62,7 @@ def record(registry: Registry, *, end: bool = True, events: int = 100, capture: 
 
 
 def read(address: str, run: str, start: int = 0, **headers: str) -> list[tuple[str, str, dict[str, Any]]]:
-    url = f"{address}/inspector/net/runs/{run}/feed?from={start}"
+    url = f"{address}/inspector/runs/{run}/feed?from={start}"
     with httpx.stream("GET", url, headers=headers, timeout=20) as answer:
         assert answer.headers["content-type"].startswith("text/event-stream")
         return list(messages(answer.iter_lines()))
@@ -113,7 +113,7 @@ def test_a_growing_run_is_sent_as_it_grows_and_outlives_a_closed_tab(
     registry: Registry, address: str
 ) -> None:
     run = record(registry, end=False, events=2)
-    url = f"{address}/inspector/net/runs/{run}/feed"
+    url = f"{address}/inspector/runs/{run}/feed"
     with httpx.stream("GET", url, timeout=20) as tab:
         before = next(messages(tab.iter_lines()))
         assert before[2]["now"] == {
@@ -143,7 +143,7 @@ def test_several_tabs_read_the_same_run_at_once(registry: Registry, address: str
 
 
 def test_a_run_that_is_not_there_says_so(address: str) -> None:
-    answer = httpx.get(f"{address}/inspector/net/runs/none/feed")
+    answer = httpx.get(f"{address}/inspector/runs/none/feed")
     assert answer.status_code == 404
     assert "its capture is on disk" in answer.json()["error"]
 
@@ -156,7 +156,7 @@ def test_another_site_may_not_read(registry: Registry, address: str) -> None:
 @pytest.mark.parametrize("start", ["-1", "x", "99999999999999", "9" * 8, "½"])
 def test_any_start_is_read(registry: Registry, address: str, start: str) -> None:
     run = record(registry)
-    with httpx.stream("GET", f"{address}/inspector/net/runs/{run}/feed", params={"from": start}) as answer:
+    with httpx.stream("GET", f"{address}/inspector/runs/{run}/feed", params={"from": start}) as answer:
         sent = list(messages(answer.iter_lines()))
     assert sent[-1][1] == "end"
 
@@ -188,7 +188,7 @@ def test_the_rejected_token_is_drawn_the_moment_the_error_arrives(registry: Regi
     run = registry.opened(capture.header)
     for event in capture.events[:-1]:
         registry.event(run, event)
-    url = f"{address}/inspector/net/runs/{run}/feed"
+    url = f"{address}/inspector/runs/{run}/feed"
     with httpx.stream("GET", url, timeout=20) as tab:  # the connection is still open, the run has not ended
         sent = messages(tab.iter_lines())
         rejection_columns = next(columns for _, _, columns in sent if columns.get("unsent"))

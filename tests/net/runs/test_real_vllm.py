@@ -140,7 +140,7 @@ def fed(address: str, run: LiveRun, start: int = 0, *, at_most: int | None = Non
     """Token ids of the feed from a place on, until its end or so many tokens, and whether it ended."""
     token_ids: list[int] = []
     name = ""
-    url = f"{address}/inspector/net/runs/{run.id}/feed"
+    url = f"{address}/inspector/runs/{run.id}/feed"
     with httpx.stream("GET", url, params={"from": start}, timeout=WITHIN_S) as answer:
         for line in answer.iter_lines():
             key, _, value = line.partition(": ")
