@@ -98,15 +98,15 @@ from inspector.net.sockets import listening_without_delay
 from inspector.net.tap import DashboardTap, Upstream, configured_upstreams
 from inspector.protocol.wire.endpoints import asked_endpoints, spec_of
 from inspector.views.comparison_rows import comparison_summary, run_rows, timing_rows
-from inspector.views.comparison_strip import ComparedRow, comparison_strip
 from inspector.views.encoding import json_bytes
-from inspector.views.growth import stream_position
 from inspector.views.payload import Head as StripHead
 from inspector.views.payload import Payload as StripPayload
 from inspector.views.prompt_blocks import prompt_blocks, prompt_label
 from inspector.views.prompt_rows import sentence_with_prompt
 from inspector.views.rows import audit_row, event_rows, field_rows, finding_row
 from inspector.views.strip import empty_strip, strip
+from inspector.views.strip.comparison import ComparedRow, comparison_strip
+from inspector.views.strip.growth import stream_position
 from inspector.warming import warmed
 
 __all__ = [

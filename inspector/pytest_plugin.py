@@ -115,8 +115,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         from inspector.views.rows import audit_row
 
         rows = [audit_row("", inspect(capture)) for capture in item.stash[_RECORDING].captures]
-        found = {"test": item.nodeid, "outcome": report.outcome, "captures": rows}
-        item.config.stash[_ROWS].append(found)
+        row = {"test": item.nodeid, "outcome": report.outcome, "captures": rows}
+        item.config.stash[_ROWS].append(row)
     return report  # type: ignore[return-value]
 
 

@@ -18,13 +18,15 @@ def grouped(findings: Sequence[Finding]) -> list[Sequence[Finding]]:
     A sort is code, severity, field, the field that the text was delivered in, and first known issue.
     """
     sorts: dict[tuple[str | None, ...], list[Finding]] = {}
-    for one in findings:
-        issue = next(iter(one.known_issues), None)
-        sorts.setdefault((one.code, one.severity, one.field, one.delivered_in, issue), []).append(one)
+    for finding in findings:
+        issue = next(iter(finding.known_issues), None)
+        sorts.setdefault(
+            (finding.code, finding.severity, finding.field, finding.delivered_in, issue), []
+        ).append(finding)
     groups: list[Sequence[Finding]] = []
     for sort in sorts.values():
-        groups.extend([sort] if len(sort) >= _LEAST else [[one] for one in sort])
-    first = {id(one): place for place, one in enumerate(findings)}
+        groups.extend([sort] if len(sort) >= _LEAST else [[finding] for finding in sort])
+    first = {id(finding): place for place, finding in enumerate(findings)}
     return sorted(groups, key=lambda group: first[id(group[0])])
 
 
@@ -35,7 +37,7 @@ def rest_words(group: Sequence[Finding]) -> str:
         return ""
     at = place(rest[-1])
     last = f" (the last at {at})" if at else ""
-    characters = sum(len(one.generated or "") for one in group)
+    characters = sum(len(finding.generated or "") for finding in group)
     of = f" of {field_words(group[0].field)}" if group[0].field else ""
     total = f", {count(characters, 'character')}{of} in total" if characters else ""
     return f"and {len(rest):,} more of this kind{last}{total}"

@@ -30,7 +30,7 @@ def cause_row(cause: Cause | None) -> dict[str, Any] | None:
     return asdict(cause) | {
         "confidence": str(cause.confidence),
         "evidence": list(cause.evidence),
-        "alternatives": [asdict(one) for one in cause.alternatives],
+        "alternatives": [asdict(alternative) for alternative in cause.alternatives],
     }
 
 
@@ -90,9 +90,9 @@ def texts_row(side: Texts | None) -> dict[str, Any] | None:
     return row
 
 
-def audit_row(name: str, seen: Examined) -> dict[str, Any]:
+def audit_row(name: str, inspection: Examined) -> dict[str, Any]:
     """What `audit --json` prints for one capture."""
-    reading, judged = seen.reading, seen.verdict
+    reading, judged = inspection.reading, inspection.verdict
     choice = reading.choice
     error = next(iter(server_errors(reading)), None)
     row: dict[str, Any] = {
@@ -101,7 +101,7 @@ def audit_row(name: str, seen: Examined) -> dict[str, Any]:
         "model": reading.header.model or reading.stream.model or reading.header.request.get("model"),
         "server_version": reading.server_version,
         "evidence": str(choice.evidence),
-        "verdict": asdict(judged) | {"level": str(judged.level), "cause": cause_row(seen.cause)},
+        "verdict": asdict(judged) | {"level": str(judged.level), "cause": cause_row(inspection.cause)},
         **_choice_row(choice),
         "error": None
         if error is None
@@ -109,14 +109,15 @@ def audit_row(name: str, seen: Examined) -> dict[str, Any]:
         "finish_reason": choice.finish_reason,
         "findings": [
             finding_row(finding) | {"cause": cause_row(cause)}
-            for finding, cause in zip(seen.findings, seen.causes, strict=True)
+            for finding, cause in zip(inspection.findings, inspection.causes, strict=True)
         ],
         "notes": list(reading.notes),
         "prompt": prompt_row(prompt_of(reading)),
     }
     if len(reading.choices) > 1:
         row["choices"] = [
-            {"index": one.index, "evidence": str(one.evidence), **_choice_row(one)} for one in reading.choices
+            {"index": numbered.index, "evidence": str(numbered.evidence), **_choice_row(numbered)}
+            for numbered in reading.choices
         ]
     return row
 
@@ -140,16 +141,16 @@ def _choice_row(choice: ChoiceReading) -> dict[str, Any]:
     }
 
 
-def _reconstruction_row(told: Reconstruction | None) -> dict[str, Any] | None:
+def _reconstruction_row(reconstruction: Reconstruction | None) -> dict[str, Any] | None:
     """What the final object says of the tokens (Responses); None where ids are known, or none are told."""
-    if told is None:
+    if reconstruction is None:
         return None
     return {
-        "certainty": str(told.certainty),
-        "count": len(told.ids),
-        "counted": told.counted,
-        "missing": told.missing,
-        "fits": list(dict.fromkeys(fit.what for fit in told.fits)),
+        "certainty": str(reconstruction.certainty),
+        "count": len(reconstruction.ids),
+        "counted": reconstruction.counted,
+        "missing": reconstruction.missing,
+        "fits": list(dict.fromkeys(fit.what for fit in reconstruction.fits)),
     }
 
 
@@ -164,7 +165,7 @@ def token_state(choice: ChoiceReading) -> Iterator[tuple[int, int, str, int | No
         body = message.body if message.in_body else message.end
         runs.append((message.start, body, "header", number, channel))
         runs.append((body, message.end, "body", number, channel))
-    runs.extend((one.start, one.end, "refused", None, None) for one in choice.transcript.refusals)
+    runs.extend((refusal.start, refusal.end, "refused", None, None) for refusal in choice.transcript.refusals)
     yield from sorted(run for run in runs if run[0] < run[1])
 
 
@@ -177,14 +178,14 @@ def token_rows(reading: Reading, choice: ChoiceReading | None = None) -> Iterato
     choice = choice or reading.choice
     if not choice.has_ids:
         choice = reconstructed_cells(choice) or choice
-    told = choice.reconstruction if choice.reconstructed else None
+    reconstruction = choice.reconstruction if choice.reconstructed else None
     ids, events = choice.tokens.ids, choice.tokens.events
     for start, end, state, message, channel in token_state(choice):
-        shown = texts(ids[start:end])
-        for index, text in enumerate(shown, start):
+        token_texts = texts(ids[start:end])
+        for index, text in enumerate(token_texts, start):
             yield {
                 "index": index,
-                "id": ids[index] if told is None or told.is_certain(index) else None,
+                "id": ids[index] if reconstruction is None or reconstruction.is_certain(index) else None,
                 "text": text,
                 "bytes": token_bytes(ids[index]).hex(),
                 "state": state,
@@ -213,26 +214,26 @@ def event_rows(reading: Reading, start: int = 0, end: int | None = None) -> list
     return rows
 
 
-def field_rows(seen: Examined, choice: ChoiceReading | None = None) -> list[dict[str, Any]]:
+def field_rows(inspection: Examined, choice: ChoiceReading | None = None) -> list[dict[str, Any]]:
     """Generated against delivered, a row per field.
 
     `generated` is None where it is unknown. `equal` is False only where the audit has a finding on the field,
     and None where nothing is known; `state` and in words `note` say why texts that differ are right. Without
     token ids `generated` is the server's final text, and `source` says so.
     """
-    choice = choice or seen.reading.choice
+    choice = choice or inspection.reading.choice
     return [
         {
-            "field": one.field,
-            "generated": one.generated,
-            "delivered": one.delivered,
-            "equal": one.state.equal,
-            "state": str(one.state),
-            "note": one.state.note,
+            "field": field.field,
+            "generated": field.generated,
+            "delivered": field.delivered,
+            "equal": field.state.equal,
+            "state": str(field.state),
+            "note": field.state.note,
             "source": str(choice.evidence),
             "source_words": choice.evidence.words,
         }
-        for one in field_texts(seen.reading, choice, seen.findings)
+        for field in field_texts(inspection.reading, choice, inspection.findings)
     ]
 
 

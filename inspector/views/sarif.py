@@ -21,7 +21,7 @@ def sarif(tool: str, results: Sequence[dict[str, Any]], rule_words: Callable[[st
     results = results[:RESULTS_AT_MOST]
     rules = [
         {"id": rule, "shortDescription": {"text": rule_words(rule)}}
-        for rule in sorted({one["ruleId"] for one in results})
+        for rule in sorted({row["ruleId"] for row in results})
     ]
     run = {
         "tool": {"driver": {"name": tool, "rules": rules}},
@@ -52,21 +52,21 @@ def kind_words(rule: str) -> str:
     return KINDS[Kind(rule)].when if rule in {kind.value for kind in Kind} else ""
 
 
-def audit_sarif(seen: Sequence[Inspection]) -> str:
+def audit_sarif(inspections: Sequence[Inspection]) -> str:
     """The findings of several captures."""
     results = [
         sarif_result(
             str(finding.kind),
             _LEVELS[finding.severity],
             explain(finding),
-            one.name,
+            inspection.name,
             code=str(finding.code),
             cause=None if cause is None else cause.id,
             first_step=None if cause is None else cause.first_step,
             token_start=finding.token_start,
             token_end=finding.token_end,
         )
-        for one in seen
-        for finding, cause in zip(one.findings, one.causes, strict=True)
+        for inspection in inspections
+        for finding, cause in zip(inspection.findings, inspection.causes, strict=True)
     ]
     return sarif("Harmony Inspector", results, kind_words)

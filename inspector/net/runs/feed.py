@@ -21,11 +21,11 @@ from inspector.issues import situation_among
 from inspector.net.runs.registry import Registry
 from inspector.net.runs.run import Look, Pace, Run, RunState
 from inspector.views.encoding import json_bytes
-from inspector.views.growth import Growth, stream_position, unchanged
 from inspector.views.payload import CellSpan, Increment, PaceRow
 from inspector.views.payload import Run as StripRun
-from inspector.views.strip_findings import strip_finding
-from inspector.views.strip_unsent import rejected_span
+from inspector.views.strip.findings import strip_finding
+from inspector.views.strip.growth import Growth, stream_position, unchanged
+from inspector.views.strip.unsent import rejected_span
 
 BATCH_S: Final = 0.025
 """Tokens that arrive within this time travel together."""
@@ -102,7 +102,7 @@ class _Feed:
             if columns is None:
                 return None
             columns["now"] = stream_position(choice)
-            columns["more"] = self._growth.left(choice) or bool(
+            columns["more"] = self._growth.has_more(choice) or bool(
                 reading.stream.errors and "unsent" not in columns
             )
         if not columns["more"] and time.monotonic() - self._paced_at > _PACE_EACH_S:

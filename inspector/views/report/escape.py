@@ -57,19 +57,19 @@ _SPACES: Final = {" ": "·", "\n": "↵", "\t": "⇥"}
 
 def code(text: str) -> str:
     """Text as inline Markdown code, on one line, whatever backticks it holds."""
-    shown = named(text).replace("\n", "↵").replace("\t", "⇥")
-    if not shown:
+    printable = named(text).replace("\n", "↵").replace("\t", "⇥")
+    if not printable:
         return "(empty)"
-    ticks = "`" * (_longest_run(shown) + 1)
-    pad = " " if shown[0] in "` " or shown[-1] in "` " else ""
-    return f"{ticks}{pad}{shown}{pad}{ticks}"
+    ticks = "`" * (_longest_run(printable) + 1)
+    pad = " " if printable[0] in "` " or printable[-1] in "` " else ""
+    return f"{ticks}{pad}{printable}{pad}{ticks}"
 
 
 def fence(text: str, language: str = "") -> str:
     """Text as a Markdown code block that its own backticks cannot end."""
-    shown = named(text)
-    ticks = "`" * max(3, _longest_run(shown) + 1)
-    return f"{ticks}{language}\n{shown}\n{ticks}"
+    printable = named(text)
+    ticks = "`" * max(3, _longest_run(printable) + 1)
+    return f"{ticks}{language}\n{printable}\n{ticks}"
 
 
 def _longest_run(text: str) -> int:

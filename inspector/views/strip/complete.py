@@ -28,11 +28,10 @@ from inspector.views.payload import (
     Ribbon,
     Run,
 )
-from inspector.views.placing import event_of_cells, piece_span, reconstructed_span
-from inspector.views.strip_findings import strip_finding
-from inspector.views.strip_logprobs import logprobs
-from inspector.views.strip_unsent import rejected_span, unsent, with_unsent
-from inspector.views.strip_vocabulary import split_texts, vocabulary
+from inspector.views.strip.findings import event_of_cells, piece_span, reconstructed_span, strip_finding
+from inspector.views.strip.logprobs import logprobs
+from inspector.views.strip.texts import split_texts, vocabulary
+from inspector.views.strip.unsent import rejected_span, unsent, with_unsent
 
 
 def strip(
@@ -48,8 +47,8 @@ def strip(
     """
     reading, stopped = seen.reading, seen.stopped
     choice = choice or reading.choice
-    shown = seen.findings if findings is None else findings
-    mine = [finding for finding in shown if finding.choice == choice.index]
+    listed = seen.findings if findings is None else findings
+    of_choice = [finding for finding in listed if finding.choice == choice.index]
     rebuilt = None if choice.has_ids else reconstructed_cells(choice)
     if choice.has_ids or rebuilt is not None:
         cells = _token_cells(seen, rebuilt or choice)
@@ -63,7 +62,7 @@ def strip(
     pieces = event_of_cells(cells) if cells["unit"] == "piece" else None
     rows = []
     situation = situation_among(seen.findings, reading)
-    for finding in mine:
+    for finding in of_choice:
         span: CellSpan = {}
         if rebuilt is not None:
             span = reconstructed_span(finding, cells, seen.alignments[choice.index])
@@ -74,12 +73,12 @@ def strip(
         rows.append(strip_finding(finding, situation, span))
     if stopped is not None and added is not None:
         cells = with_unsent(cells, added, stopped)
-    found = logprobs(reading, choice, cells)
-    told: LogprobRow = {} if found is None else {"logprobs": found}
+    columns = logprobs(reading, choice, cells)
+    logprob_row: LogprobRow = {} if columns is None else {"logprobs": columns}
     return {
         "key": key,
         **cells,
-        **told,
+        **logprob_row,
         **reconstruction_row(choice),
         "sent": sent,
         "hidden": 0,
@@ -121,10 +120,10 @@ def empty_strip(key: str) -> Payload:
 
 def reconstruction_row(choice: ChoiceReading) -> ReconstructionRow:
     """Whether the cells are reconstructed tokens, and the spans of those whose ID is not certain."""
-    told = None if choice.rebuilt is None else choice.reconstruction
+    reconstruction = None if choice.rebuilt is None else choice.reconstruction
     return {
-        "reconstructed": told is not None,
-        "uncertain": [] if told is None else list(told.uncertain),
+        "reconstructed": reconstruction is not None,
+        "uncertain": [] if reconstruction is None else list(reconstruction.uncertain),
     }
 
 
@@ -133,13 +132,13 @@ def kind_rows() -> dict[str, KindRow]:
     return {str(kind): {"label": info.label, "marks": info.marks} for kind, info in KINDS.items()}
 
 
-def ribbon(seen: Examined, choice: ChoiceReading) -> Ribbon | None:
+def ribbon(inspection: Examined, choice: ChoiceReading) -> Ribbon | None:
     """The delivery lane of a choice; None when nothing says where its tokens were delivered."""
-    laid = seen.alignments[choice.index]
+    laid = inspection.alignments[choice.index]
     if laid is None:
         return None
     return {
-        "label": seen.reading.server_label if seen.reading.server_version else "delivered",
+        "label": inspection.reading.server_label if inspection.reading.server_version else "delivered",
         "runs": [
             (fate.start, fate.end, fate.delivered_in, str(fate.state))
             for fate in laid.fates
@@ -148,10 +147,10 @@ def ribbon(seen: Examined, choice: ChoiceReading) -> Ribbon | None:
     }
 
 
-def _token_cells(seen: Examined, choice: ChoiceReading) -> Cells:
-    reading, ids = seen.reading, choice.tokens.ids
+def _token_cells(inspection: Examined, choice: ChoiceReading) -> Cells:
+    reading, ids = inspection.reading, choice.tokens.ids
     vocab = vocabulary(ids)
-    lane = ribbon(seen, choice)
+    lane = ribbon(inspection, choice)
     return {
         "unit": "token",
         "count": len(ids),
@@ -172,7 +171,9 @@ def _events(reading: Reading, events: Sequence[int]) -> Events:
 
 def _blocks(choice: ChoiceReading) -> list[Block]:
     transcript = choice.transcript
-    items: list[Message | Refusal] = [one for one in transcript.messages if one.start < one.end]
+    items: list[Message | Refusal] = [
+        message for message in transcript.messages if message.start < message.end
+    ]
     items.extend(transcript.refusals)
     return [block(item, choice.tokens.ids) for item in sorted(items, key=lambda item: item.start)]
 
