@@ -29,7 +29,7 @@ _NAME = "played"
 
 
 class HarmonyServer:
-    """An OpenAI-compatible server that answers every request with the capture that was chosen last."""
+    """An OpenAI-compatible server that answers every request with the capture passed to `play`."""
 
     def __init__(self, address: str, shelf: dict[str, Capture]) -> None:
         self.base_url = f"{address}/v1"
@@ -58,7 +58,7 @@ class HarmonyServer:
         return chosen
 
     def reset(self) -> None:
-        """Play what is played at first: a complete chat response, without faults."""
+        """Play the default: a complete chat response, without faults."""
         row = next(row for row in builtin() if row.endpoint is Endpoint.CHAT and row.tokens_per_step == 1)
         self.play(row.name)
 

@@ -81,7 +81,7 @@ def comparison_summary(comparison: Comparison) -> dict[str, Any]:
 
 
 def difference_rows(comparison: Comparison) -> Iterator[dict[str, Any]]:
-    """A row a difference: tokens, deliveries of equal tokens, and findings of one side, in token order."""
+    """One row per difference: tokens, delivery of equal tokens, findings of one side; in token order."""
     for choice in comparison.choices:
         rows = [*_token_differences(choice), *_apart_rows(choice)]
         yield from sorted(rows, key=lambda row: (row["left_start"], row["right_start"]))
@@ -102,7 +102,7 @@ def difference_rows(comparison: Comparison) -> Iterator[dict[str, Any]]:
 
 
 def timing_rows(comparison: Comparison) -> list[dict[str, Any]]:
-    """Figures side by side: name, unit, left, right; None where a capture has no times."""
+    """Metrics of both sides: name, unit, left, right; None where a capture has no times."""
     left, right = comparison.timing
     return [
         {"figure": name, "unit": unit, "left": getattr(left, key), "right": getattr(right, key)}

@@ -1,4 +1,4 @@
-"""Findings of one sort together: 192 equal losses are one fact, not 192."""
+"""Findings of one kind as a group: a reader wants one line about 192 equal losses."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -9,11 +9,11 @@ from inspector.analysis.audit.words import field_words
 from inspector.capture.formats import count
 
 _LEAST: Final = 4
-"""Findings of a sort that make a group; the strip's list has the same number."""
+"""Findings of a sort from which they are grouped; the strip's list has the same number."""
 
 
 def grouped(findings: Sequence[Finding]) -> list[Sequence[Finding]]:
-    """The findings in groups of one sort, each at the place of its first; smaller sorts stay apart.
+    """The findings in groups of one sort, in the order of their first findings; few of a sort stay single.
 
     A sort is code, severity, field, the field that the text was delivered in, and first known issue.
     """
@@ -31,7 +31,7 @@ def grouped(findings: Sequence[Finding]) -> list[Sequence[Finding]]:
 
 
 def rest_words(group: Sequence[Finding]) -> str:
-    """What a group has after its first finding; empty where that is nothing."""
+    """A summary of the findings of a group after the first; empty for a single one."""
     rest = group[1:]
     if not rest:
         return ""

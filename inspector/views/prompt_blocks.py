@@ -18,7 +18,7 @@ from inspector.protocol.harmony.text import texts
 
 _FIRST: Final = 20
 _LAST: Final = 80
-"""Messages that are drawn at the start and at the end of a long prompt, besides those that differ."""
+"""Messages drawn at the start and at the end of a long prompt, besides those that differ."""
 _DIFFERING: Final = 50
 _TEXT: Final = 4_000
 """Characters of a message that are drawn."""
@@ -46,7 +46,7 @@ def prompt_label(prompt: Prompt) -> str:
 
 
 def prompt_blocks(prompt: Prompt, *, with_ids: bool = False, first: int | None = None) -> dict[str, Any]:
-    """What the page draws; `first` is the first token that differs from another prompt."""
+    """The content of the page's component; `first` is the first token that differs from another prompt."""
     differences = prompt.differences[:_DIFFERING]
     at = None if first is None else _holder(prompt.messages, first)
     drawn = _drawn(prompt.messages, {difference.message for difference in differences} | {at})
@@ -139,7 +139,7 @@ def _hue(message: PromptMessage) -> str:
 
 
 def _tokens(prompt: Prompt, message: PromptMessage, most: int) -> list[tuple[str, int, bool]]:
-    """Text, ID, and whether it stands in the header, of the first tokens of a message."""
+    """Text and ID of the first tokens of a message, and whether each is in the header."""
     end = min(message.end, message.start + most)
     token_texts = texts(prompt.ids[message.start : end])
     return list(islice(_numbered(prompt, message, token_texts), most))

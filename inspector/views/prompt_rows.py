@@ -18,12 +18,12 @@ from inspector.protocol.harmony.text import texts
 from inspector.protocol.harmony.vocab import token_bytes
 
 
-def sentence_with_prompt(judged: Verdict, severities: Iterable[PromptSeverity]) -> str:
+def sentence_with_prompt(verdict: Verdict, severities: Iterable[PromptSeverity]) -> str:
     """The sentence of a verdict; a clean one names the prompt's warnings, which are listed below it."""
     warnings = list(severities).count(PromptSeverity.WARNING)
-    if judged.level is not Level.CLEAN or not warnings:
-        return judged.sentence
-    return f"{judged.sentence} The prompt has {count(warnings, 'warning')}, see below."
+    if verdict.level is not Level.CLEAN or not warnings:
+        return verdict.sentence
+    return f"{verdict.sentence} The prompt has {count(warnings, 'warning')}, see below."
 
 
 def prompt_row(prompt: Prompt | None) -> dict[str, Any] | None:
@@ -66,7 +66,7 @@ def prompt_difference_row(difference: PromptDifference) -> dict[str, Any]:
 
 
 def prompt_token_rows(prompt: Prompt) -> Iterator[dict[str, Any]]:
-    """One row per token of a prompt, as `token_rows` has those of a response."""
+    """One row per token of a prompt, like `token_rows` for a response."""
     for message in prompt.messages:
         token_texts = texts(prompt.ids[message.start : message.end])
         for index, text in enumerate(token_texts, message.start):

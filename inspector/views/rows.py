@@ -1,4 +1,4 @@
-"""Flat rows of a reading for tables, `--json` and the pages: one shape for all faces.
+"""Flat rows of a reading for tables, `--json` and the pages.
 
 The keys of `audit_row`, `finding_row` and `token_rows` are the command line's contract; scripts depend
 on them. Spans are half-open.
@@ -35,7 +35,7 @@ def cause_row(cause: Cause | None) -> dict[str, Any] | None:
 
 
 def finding_row(finding: Finding) -> dict[str, Any]:
-    """One finding, as the schema in docs/audit.schema.json has it, but for its cause."""
+    """One finding as in docs/audit.schema.json, without its cause."""
     row = asdict(finding)
     row["code"], row["kind"], row["severity"] = str(finding.code), str(finding.kind), str(finding.severity)
     row["facts"] = finding.facts.known()
@@ -50,14 +50,14 @@ def finding_words(finding: Finding) -> dict[str, str]:
 
 
 def issue_row(issue_id: str, situation: Situation) -> IssueRow:
-    """A known issue as lists show it: id, title, whose side, and the first thing to do in this situation."""
+    """A known issue for lists: ID, title, side, and the first step in this situation."""
     issue = issues()[issue_id]
     step = first_step(issue, situation)
     return {"id": issue.id, "title": issue.title, "side": str(issue.sides[0]), "fix": step}
 
 
 def message_rows(choice: ChoiceReading) -> list[dict[str, Any]]:
-    """A row a message, in order; refused runs are not messages."""
+    """One row per message, in order; rejected runs are not messages."""
     ids = choice.tokens.ids
     return [
         {
@@ -92,7 +92,7 @@ def texts_row(side: Texts | None) -> dict[str, Any] | None:
 
 def audit_row(name: str, inspection: Examined) -> dict[str, Any]:
     """What `audit --json` prints for one capture."""
-    reading, judged = inspection.reading, inspection.verdict
+    reading, verdict = inspection.reading, inspection.verdict
     choice = reading.choice
     error = next(iter(server_errors(reading)), None)
     row: dict[str, Any] = {
@@ -101,7 +101,7 @@ def audit_row(name: str, inspection: Examined) -> dict[str, Any]:
         "model": reading.header.model or reading.stream.model or reading.header.request.get("model"),
         "server_version": reading.server_version,
         "evidence": str(choice.evidence),
-        "verdict": asdict(judged) | {"level": str(judged.level), "cause": cause_row(inspection.cause)},
+        "verdict": asdict(verdict) | {"level": str(verdict.level), "cause": cause_row(inspection.cause)},
         **_choice_row(choice),
         "error": None
         if error is None
@@ -142,7 +142,7 @@ def _choice_row(choice: ChoiceReading) -> dict[str, Any]:
 
 
 def _reconstruction_row(reconstruction: Reconstruction | None) -> dict[str, Any] | None:
-    """What the final object says of the tokens (Responses); None where ids are known, or none are told."""
+    """What the final object of Responses says about the tokens; None if IDs are known or it says nothing."""
     if reconstruction is None:
         return None
     return {
@@ -157,7 +157,7 @@ def _reconstruction_row(reconstruction: Reconstruction | None) -> dict[str, Any]
 def token_state(choice: ChoiceReading) -> Iterator[tuple[int, int, str, int | None, str | None]]:
     """Runs of tokens of one state: start, end, state, message and channel.
 
-    States: `header` (its markers included), `body` (its closing marker included), `refused`.
+    States: `header` and `body`, each with its special tokens, and `refused`.
     """
     runs: list[tuple[int, int, str, int | None, str | None]] = []
     for number, message in enumerate(choice.transcript.messages):
@@ -170,7 +170,7 @@ def token_state(choice: ChoiceReading) -> Iterator[tuple[int, int, str, int | No
 
 
 def token_rows(reading: Reading, choice: ChoiceReading | None = None) -> Iterator[dict[str, Any]]:
-    """A row a token; `text` is what the token completes, `bytes` what it adds, in hex.
+    """One row per token; `text` is what the token completes, `bytes` what it adds, in hex.
 
     Where no ids were sent the rows are those of reconstructed tokens, if there are any; `id` is None where
     several spellings fit.
@@ -198,7 +198,7 @@ def token_rows(reading: Reading, choice: ChoiceReading | None = None) -> Iterato
 
 
 def event_rows(reading: Reading, start: int = 0, end: int | None = None) -> list[dict[str, Any]]:
-    """A row an event, verbatim."""
+    """One row per event, verbatim."""
     rows = []
     for index in range(start, len(reading.events) if end is None else min(end, len(reading.events))):
         event = reading.events[index]
@@ -215,7 +215,7 @@ def event_rows(reading: Reading, start: int = 0, end: int | None = None) -> list
 
 
 def field_rows(inspection: Examined, choice: ChoiceReading | None = None) -> list[dict[str, Any]]:
-    """Generated against delivered, a row per field.
+    """Generated and delivered text, one row per field.
 
     `generated` is None where it is unknown. `equal` is False only where the audit has a finding on the field,
     and None where nothing is known; `state` and in words `note` say why texts that differ are right. Without
@@ -238,5 +238,5 @@ def field_rows(inspection: Examined, choice: ChoiceReading | None = None) -> lis
 
 
 def figure_row(figures: Figures) -> dict[str, Any]:
-    """Figures as `audit` and the pages show them; times in seconds."""
+    """Metrics for `audit` and the pages; times in seconds."""
     return asdict(figures)

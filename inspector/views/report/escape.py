@@ -1,4 +1,4 @@
-"""Text from a model or server, made safe to hand on: nothing runs, nothing hides, no key goes along.
+"""Text from a model or server, made safe to share: nothing runs, nothing is invisible, keys are masked.
 
 Control, bidi and other invisible characters are named. What looks like a key is masked; this is a net
 under `redaction`, which works by names, and it knows the common forms only.
@@ -25,12 +25,12 @@ _PLAIN: Final = frozenset("\n\t ")
 
 
 def masked(text: str) -> str:
-    """Text without what looks like a key."""
+    """Text with everything masked that looks like a key."""
     return _KEYS.sub("[masked]", text)
 
 
 def named(text: str) -> str:
-    """Text in which invisible characters stand as ⟨U+202E⟩; line feeds and tabs stay."""
+    """Text with invisible characters spelled as ⟨U+202E⟩; line feeds and tabs stay."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() or char in _PLAIN else f"⟨U+{ord(char):04X}⟩" for char in text)

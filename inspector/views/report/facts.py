@@ -38,7 +38,7 @@ class Facts:
     fields: tuple[dict[str, Any], ...]
     """Rows of `rows.field_rows`: generated against delivered."""
     choices_left_out: int
-    """Choices whose texts are not among them."""
+    """Choices whose texts are omitted."""
     wrong_left_out: int
     """Of these, how many have findings."""
     drawn: int | None
@@ -49,7 +49,7 @@ class Facts:
     reproduction: Reproduction | None
     issues: tuple[Answer, ...]
     steps: tuple[str, ...]
-    """The first thing to do about each of them."""
+    """The first step for each of them."""
     request: str
     """The request as JSON, truncated if long."""
     replay: tuple[str, ...]
@@ -103,7 +103,7 @@ def facts(one: Inspection) -> Facts:
 
 
 def _reproduction(inspection: Inspection) -> tuple[Finding | None, Reproduction | None]:
-    """The first finding that tokens alone show, else the first error that has tokens."""
+    """The finding to reproduce: the first that tokens alone show, else the first error with tokens."""
     choices = {choice.index: choice for choice in inspection.reading.choices}
     made = [
         (finding, reproduction)
@@ -159,7 +159,7 @@ def _version(distribution: str) -> str:
 
 
 def _file(name: str) -> str:
-    """The capture's file as a command names it, without its folder.
+    """The file name of the capture for a command line, without its folder.
 
     A capture that is not a file (built in, or one of several in a file) gets the name of its download.
     """

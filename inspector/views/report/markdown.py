@@ -117,7 +117,7 @@ def _finding(finding: Finding) -> Iterator[str]:
 
 
 def _prose(text: str) -> str:
-    """Our sentence, with quoted text of others put in code."""
+    """One of our sentences, with the text that it quotes as code."""
     parts = text.split("“")
     pieces = [_plain(parts[0])]
     for part in parts[1:]:

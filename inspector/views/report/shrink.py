@@ -29,7 +29,7 @@ Fails = Callable[[Sequence[int]], bool]
 
 
 class Reproduction(NamedTuple):
-    """Tokens that show a finding again."""
+    """Tokens that reproduce a finding."""
 
     ids: list[int]
     says: str
@@ -39,12 +39,12 @@ class Reproduction(NamedTuple):
     shrunk: bool
     """True when no single token can be left out without the failure going away."""
     script: list[int]
-    """What to have a real server sample to see it again: where the loss is the server's, all tokens up to
+    """Tokens for a real server to sample: where the loss is the server's, all tokens up to
     the end of the message, as it depends on how the server cuts them into steps."""
 
 
 def reproduce(choice: ChoiceReading, finding: Finding) -> Reproduction | None:
-    """Tokens that show a finding again, as few as can be; None when its tokens are unknown."""
+    """As few tokens as possible that reproduce a finding; None if its tokens are unknown."""
     if finding.token_start is None or finding.token_end is None or not choice.has_ids or not finding.sent:
         return None
     ids = choice.tokens.ids
@@ -101,7 +101,7 @@ def _messages(ids: Sequence[int]) -> list[list[int]]:
 
 
 def _guesses(ids: Sequence[int]) -> Iterator[list[int]]:
-    """Parts that often fail as the whole does, small ones first: the last messages, without their bodies."""
+    """Parts that often fail like the whole, small ones first: the last messages, without their bodies."""
     messages = _messages(ids)
     for count in (1, 2):
         last = _flat(messages[-count:])
@@ -126,7 +126,7 @@ def _flat(parts: Sequence[Sequence[int]]) -> list[int]:
 
 
 class _Budget:
-    """Counts the tokens parsed; once they are spent nothing fails any more, and the search ends."""
+    """A limit on the tokens parsed; once it is spent, nothing fails any more and the search ends."""
 
     def __init__(self, fails: Fails) -> None:
         self._fails = fails
@@ -144,7 +144,7 @@ class _Budget:
 
 
 def _ddmin(parts: list[list[int]], budget: _Budget) -> list[list[int]]:
-    """Parts that fail together, and of which none can be left out unless the budget ran out."""
+    """Parts that fail together; none can be omitted, unless the budget ran out."""
     pieces = 2
     while len(parts) > 1 and not budget.spent:
         size = -(-len(parts) // pieces)

@@ -1,4 +1,4 @@
-"""The token strip as still HTML: cells by message, the delivery ribbon under them, findings marked.
+"""The token strip as static HTML: cells by message, the delivery ribbon below, findings marked.
 
 Every text is escaped and its invisible characters named; there is no script. A long stream shows the
 tokens around findings and the beginnings of messages, and says how many it leaves out.
@@ -68,7 +68,7 @@ def _span(finding: Mapping[str, Any]) -> tuple[int, int] | None:
 
 
 def _marks(payload: Mapping[str, Any]) -> dict[int, str]:
-    """Finding titles by cell, of the first cells of each finding."""
+    """Finding titles by cell, for the first cells of each finding."""
     marks: dict[int, str] = {}
     for finding in payload["findings"]:
         if (span := _span(finding)) is not None:
@@ -215,7 +215,7 @@ def _kind(block: Mapping[str, Any], cell: int, token_id: int | None) -> str:
 
 
 def _legend(payload: Mapping[str, Any]) -> str:
-    """What the ribbons and cells mean, of those that are there."""
+    """The meaning of those ribbons and cells that occur."""
     classes = {_ribbon(run[2], run[3]) for lane in payload["ribbons"] for run in lane["runs"]}
     if any(kind.endswith(" wrong") for kind in classes):
         classes.add("wrong")
@@ -231,7 +231,7 @@ def _legend(payload: Mapping[str, Any]) -> str:
 
 
 def _lane(runs: Sequence[Sequence[Any]], cells: range) -> Iterator[tuple[str, str]]:
-    """Class of the ribbon under each cell, and its label where a run of what is wrong begins."""
+    """Class of the ribbon below each cell, and a label where a wrong run begins."""
     labelled = -1
     at = max(bisect_right(runs, cells.start, key=lambda run: run[0]) - 1, 0)
     for cell in cells:
@@ -248,14 +248,14 @@ def _lane(runs: Sequence[Sequence[Any]], cells: range) -> Iterator[tuple[str, st
 
 
 def _label(field: str | None, state: str) -> str:
-    """What is wrong with a run; empty where nothing is."""
+    """What is wrong with a run; empty if nothing is."""
     if field is None:
         return _WORDS[_ribbon(field, state)]
     return "" if state in {"ok", "unknown"} else f"in {html_text(field[:_CELL_CHARACTERS])}"
 
 
 def _ribbon(field: str | None, state: str) -> str:
-    """Class names of our own, never a field's name as it came."""
+    """One of our class names, never the name of a field as received."""
     if field is None:
         return "lost" if state == "dropped" else "unserved"
     colour = "tool" if "[" in field else field if field in {"reasoning", "content", "text"} else "other"

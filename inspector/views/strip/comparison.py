@@ -1,8 +1,8 @@
 """The strip of a comparison: one row of tokens over two delivery ribbons while the tokens are equal.
 
-Where they differ, the left tokens stand before the right ones, in blocks that say which side they are
-of. The payload is that of `views.strip`; its findings are the differences, in the order of the row.
-Folded, the middle of long equal stretches is left out, and the next block says how much.
+Where they differ, the left tokens come before the right ones, in blocks that name their side. The
+payload is that of `views.strip`; its findings are the differences, in the order of the row. If folded, the
+middle of long equal stretches is omitted, and the next block says how many tokens that is.
 """
 
 from bisect import bisect_left
@@ -24,7 +24,7 @@ _Value = TypeVar("_Value")
 
 _TEXT_TOKENS = 120
 _FOLDED = -1
-"""The place of a token that is folded."""
+"""The place of a folded token."""
 _CONTEXT = 24
 """Tokens that stay in view around a difference."""
 
@@ -44,7 +44,7 @@ class ComparedRow(NamedTuple):
 
 
 def _token_at(places: Sequence[int], cell: int) -> int | None:
-    # Shown places rise; those folded between them take the place of the one before.
+    # Places in the row increase; those folded between them take the place of the one before.
     risen = list(accumulate(places, max))
     at = bisect_left(risen, cell)
     return at if at < len(places) and places[at] == cell else None
@@ -108,7 +108,7 @@ def _side(inspection: Inspection, index: int, key: str) -> Payload:
 
 
 def _with_unsent(parts: Sequence[Stretch | Fold], left: Payload, right: Payload) -> Iterator[Stretch | Fold]:
-    """The parts with the cells that each side's server never sent, each behind the side's last token."""
+    """The parts, with the cells that a side's server never sent inserted after that side's last token."""
     (a, b), (c, d) = ((payload["sent"], payload["count"]) for payload in (left, right))
     same = [_unsent_key(cell) for cell in left["unsent"]] == [_unsent_key(cell) for cell in right["unsent"]]
     waiting = []
@@ -144,15 +144,15 @@ def _paired(part: Stretch | Fold) -> bool:
 
 
 class _Row:
-    """Where the tokens of both sides stand in the merged row."""
+    """The places of the tokens of both sides in the merged row."""
 
     def __init__(self, stretches: Sequence[Stretch | Fold], left: int, right: int) -> None:
         self.left = [_FOLDED] * left
         self.right = [_FOLDED] * right
         self.folded: dict[int, int] = {}
-        """Place in the row, to the tokens that are folded before it."""
+        """Place in the row to the number of tokens folded before it."""
         self.parts: list[tuple[Lane, str, int, int, int]] = []
-        """Lane, side whose tokens they are, span there, and place in the row."""
+        """Lane, side of the tokens, span on that side, and place in the row."""
         self.count = 0
         for stretch in stretches:
             if isinstance(stretch, Fold):
@@ -173,7 +173,7 @@ class _Row:
         self.count += end - start
 
     def own(self, at: int) -> bool:
-        """True for a place in the row that the right side has alone."""
+        """Whether a place in the row belongs to the right side alone."""
         return any(
             side == "right" and at < place + end - start and at >= place
             for _, side, start, end, place in self.parts
@@ -181,7 +181,7 @@ class _Row:
 
     @property
     def split(self) -> bool:
-        """True when a part belongs to the right side alone."""
+        """Whether a part belongs to the right side alone."""
         return any(side == "right" for _, side, *_ in self.parts)
 
     def merged(self, left: Sequence[_Value], right: Sequence[_Value]) -> list[_Value]:
@@ -241,20 +241,20 @@ def _blocks(row: _Row, left: Sequence[Block], right: Sequence[Block]) -> Iterato
 
 
 def _message_numbers(blocks: Sequence[Block]) -> list[int | None]:
-    """By block: how many messages stand before it; None for what is no message."""
+    """The number of each block among the messages; None for other blocks."""
     counted = count_from()
     return [next(counted) if block["kind"] == "message" else None for block in blocks]
 
 
 def _shifted(span: tuple[int, int] | None, first: int, last: int, shift: int) -> tuple[int, int] | None:
-    """A span of cells in the row, as far as it lies in a part of its block."""
+    """A span of cells of the side in cells of the row, cut to a part of its block."""
     if span is None or span[0] >= last or span[1] <= first:
         return None
     return max(span[0], first) + shift, min(span[1], last) + shift
 
 
 def _runs(runs: Sequence[Run], places: Sequence[int]) -> Iterator[Run]:
-    """Runs of one side, cut where the row has tokens of the other between them."""
+    """Runs of one side, split where the row has tokens of the other side in between."""
     for start, end, field, state in runs:
         first = None
         for place in range(start, end + 1):

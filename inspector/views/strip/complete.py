@@ -41,9 +41,9 @@ def strip(
     choice: ChoiceReading | None = None,
     findings: Sequence[Finding] | None = None,
 ) -> Payload:
-    """The payload of one choice, the first when none is named; `key` names the capture.
+    """The payload of one choice, by default the first; `key` identifies the capture.
 
-    `findings` stand in for those of the examination, as a comparison has its own.
+    `findings` replace those of the inspection; a comparison has its own.
     """
     reading, stopped = seen.reading, seen.stopped
     choice = choice or reading.choice
@@ -128,12 +128,12 @@ def reconstruction_row(choice: ChoiceReading) -> ReconstructionRow:
 
 
 def kind_rows() -> dict[str, KindRow]:
-    """The table of kinds as a page needs it."""
+    """Labels of the kinds of finding, and whether their cells are marked."""
     return {str(kind): {"label": info.label, "marks": info.marks} for kind, info in KINDS.items()}
 
 
 def ribbon(inspection: Examined, choice: ChoiceReading) -> Ribbon | None:
-    """The delivery lane of a choice; None when nothing says where its tokens were delivered."""
+    """The delivery lane of a choice; None if it is unknown where its tokens were delivered."""
     laid = inspection.alignments[choice.index]
     if laid is None:
         return None
@@ -179,7 +179,7 @@ def _blocks(choice: ChoiceReading) -> list[Block]:
 
 
 def block(item: Message | Refusal, ids: Sequence[int]) -> Block:
-    """The block of a message or of a refused run; `culprit` is what the parser rejected in it."""
+    """The block of a message or of a rejected run; `culprit` is what the parser rejected in it."""
     if isinstance(item, Refusal):
         error = parser_error(item.words) if item.in_header else None
         blamed = None if error is None else culprit(ids, item.start, item.at, error)
@@ -229,7 +229,7 @@ def field_block(start: int, end: int, field: str) -> Block:
 
 
 def _piece_cells(reading: Reading, choice: ChoiceReading) -> Cells:
-    """Cells without ids: each field a block, its deltas and what the final text has between them."""
+    """Cells without IDs: one block per field, of its deltas and the lost parts of the final text."""
     cells: list[str] = []
     events: list[int] = []
     blocks: list[Block] = []
@@ -245,14 +245,14 @@ def _piece_cells(reading: Reading, choice: ChoiceReading) -> Cells:
         start = len(cells)
         deltas = [choice.deltas[number] for number in numbers]
         lost = _lost_before(choice, field, [delta.text for delta in deltas])
-        known = "ok" if choice.has_finals else "unknown"
+        delivered = "ok" if choice.has_finals else "unknown"
         for place in range(len(deltas) + 1):
             event = deltas[min(place, len(deltas) - 1)].event if deltas else -1
             pieces: list[tuple[str, str | None, str]] = [
                 (text, None, "dropped") for text in lost.get(place, ())
             ]
             if place < len(deltas):
-                pieces.append((deltas[place].text, field, known))
+                pieces.append((deltas[place].text, field, delivered))
             for text, arrived_in, state in pieces:
                 runs.append((len(cells), len(cells) + 1, arrived_in, state))
                 cells.append(text)

@@ -14,7 +14,7 @@ _NOWHERE: Final[CellSpan] = {"cell_start": None, "cell_end": None}
 
 
 def strip_finding(finding: Finding, situation: Situation, span: CellSpan) -> FindingRow:
-    """One finding with its words and what to do about its issues in a situation.
+    """One finding in words, with the first step for each of its known issues in a situation.
 
     `span` is empty where the cells are tokens.
     """
@@ -50,7 +50,7 @@ def event_of_cells(cells: Cells) -> list[int]:
 
 
 def piece_span(finding: Finding, cells: Cells, events: Sequence[int]) -> CellSpan:
-    """The cells of a finding that has no tokens; `events` has the event of each cell."""
+    """The cells of a finding without tokens; `events` has the event of each cell."""
     texts, runs = cells["texts"], cells["ribbons"][0]["runs"]
     block = next((block for block in cells["blocks"] if block["channel"] == finding.field), None)
     if finding.kind is Kind.DROPPED and block is not None:

@@ -19,18 +19,18 @@ from inspector.views.strip.texts import SplitTexts, vocabulary
 from inspector.views.strip.unsent import rejected_blocks, unsent
 
 CELLS_AT_MOST: Final = 4096
-"""Cells of one increment; a reader that comes late gets several."""
+"""Cells of one increment; a late reader gets several."""
 
 _ALL: Final = 2**31
 """More blocks than there are: all of them stay."""
 
 
 class Growth:
-    """What one reader has of a stream; `count` cells, from `start` on."""
+    """The part of a stream that one reader has: `count` cells, at first `start`."""
 
     def __init__(self, start: int = 0) -> None:
         self._rebuilt: tuple[Reconstruction | None, ChoiceReading] | None = None
-        """The choice with reconstructed tokens, and what it was made from."""
+        """The reconstruction, and the choice with its tokens."""
         self._begin(start)
 
     def _begin(self, start: int) -> None:
@@ -42,13 +42,13 @@ class Growth:
         self._messages = 0
         self._refusals = 0
         self._blocks = 0
-        """Blocks that the reader has and that stay as they are."""
+        """Blocks of the reader that do not change any more."""
         self._deltas = 0
         self._last_event: int | None = None
         self._stopped = False
-        """True once the reader has what the server's parser rejected."""
+        """True once the reader has the cells of the rejection."""
         self._unsent = 0
-        """Cells of it after the last one sent."""
+        """Cells of the rejection, after the last one sent."""
 
     @property
     def sent(self) -> int:
@@ -61,7 +61,7 @@ class Growth:
         at_s: Callable[[int], float | None],
         stopped: Rejection | None = None,
     ) -> Increment | None:
-        """The columns of what is new, None when nothing is; `at_s` gives the arrival of an event.
+        """The columns of new cells, None if there are none; `at_s` gives the arrival of an event.
 
         `stopped` is what the server's error says that its parser rejected: it comes after all that was sent.
         """
@@ -165,7 +165,7 @@ class Growth:
         }
 
     def _changed_blocks(self, choice: ChoiceReading, end: int) -> BlockChange:
-        """Blocks after those that are settled; all but the last one are, when something follows them."""
+        """The blocks after the settled ones; a block is settled once another one follows."""
         transcript, ids = choice.transcript, choice.tokens.ids
         changed: list[Message | Refusal] = [
             *(message for message in transcript.messages[self._messages :] if message.start < message.end),
@@ -225,18 +225,18 @@ class Growth:
 
 
 def _within(item: Message | Refusal, ids: Sequence[int], end: int) -> Block:
-    """The block of an item, no further than the cells that are sent."""
+    """The block of an item, cut to the cells sent so far."""
     whole = block(item, ids)
     return {**whole, "body": min(whole["body"], end), "end": min(whole["end"], end)}
 
 
 def _pieces_of(deltas: Sequence[Delta], counts: bool) -> int:
-    """Cells of the deltas; counted only where something depends on it."""
+    """The number of cells of the deltas; 0 unless `counts`, as counting takes time."""
     return sum(not delta.field.endswith(".name") for delta in deltas) if counts else 0
 
 
 def _place(deltas: Sequence[Delta], cells: int) -> int:
-    """The delta after the first `cells` that are cells."""
+    """The index of the delta after the first `cells` cells."""
     passed = 0
     for place, delta in enumerate(deltas):
         if passed == cells:
@@ -277,7 +277,7 @@ def unchanged(count: int, unit: Unit | None = None) -> Increment:
 
 
 def stream_position(choice: ChoiceReading) -> StreamState:
-    """Where the stream is: state, channel and recipient of the open message or rejected run."""
+    """The current state of the stream: state, channel and recipient of the open message or rejected run."""
     transcript = choice.transcript
     last = transcript.messages[-1] if transcript.messages else None
     refusal = transcript.refusals[-1] if transcript.refusals else None

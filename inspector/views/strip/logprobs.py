@@ -1,4 +1,4 @@
-"""Log probabilities of the strip's cells, and what else the model might have written there."""
+"""Log probabilities of the strip's cells, and the likeliest alternatives."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ from inspector.views.payload import Cells, LogprobColumns
 from inspector.views.strip.findings import event_of_cells
 
 _PROBED: Final = 64
-"""Events among which a capture with logprobs has some."""
+"""Leading events that are searched for logprobs; without any there, a capture has none."""
 _CELLS_AT_MOST: Final = 20_000
 _ALTERNATIVES_AT_MOST: Final = 5
 _TEXT_AT_MOST: Final = 64
@@ -31,7 +31,7 @@ class _Entry(NamedTuple):
 
 
 def logprobs(reading: Reading, choice: ChoiceReading, cells: Cells) -> LogprobColumns | None:
-    """By cell; None where the capture has none."""
+    """Log probabilities by cell; None if the capture has none."""
     if not any(_has_logprobs(event.data) for event in islice(reading.events, _PROBED)):
         return None
     places: defaultdict[int, list[int]] = defaultdict(list)

@@ -11,7 +11,7 @@ _UTF8 = getincrementaldecoder("utf-8")
 
 
 def vocabulary(ids: Iterable[int]) -> dict[str, Entry]:
-    """Text, None for partial UTF-8, and bytes as hex of each distinct id; none for unknown ids."""
+    """Text (None for partial UTF-8) and bytes as hex of each distinct ID; unknown IDs have no entry."""
     entries: dict[str, Entry] = {}
     for token_id in dict.fromkeys(ids):
         if 0 <= token_id < VOCABULARY_SIZE:
@@ -21,7 +21,7 @@ def vocabulary(ids: Iterable[int]) -> dict[str, Entry]:
 
 
 def split_texts(ids: Sequence[int], vocab: Mapping[str, Entry]) -> Iterator[tuple[str, str]]:
-    """Texts of tokens around split characters: the runs of ids whose bytes alone are no text."""
+    """Texts by cell of tokens with split characters: runs of IDs whose bytes alone are not valid UTF-8."""
     partial = {int(token_id) for token_id, (text, _) in vocab.items() if text is None}
     if not partial:
         return

@@ -1,4 +1,4 @@
-"""Cells of the token strip that stand for what the server's error names and the server never sent."""
+"""Cells of the token strip for tokens that the server's error names but the server never sent."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal
