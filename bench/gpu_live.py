@@ -76,7 +76,9 @@ async def measure(
     return summary(endpoint, runs, moments_by_run)
 
 
-def summary(endpoint: Endpoint, runs: list[LiveRun], moments_by_run: list[list[tuple[int, float]]]) -> Measured:
+def summary(
+    endpoint: Endpoint, runs: list[LiveRun], moments_by_run: list[list[tuple[int, float]]]
+) -> Measured:
     """The results of one round of runs."""
     tokens = lost_by_server = lost_by_us = 0
     late: list[float] = []

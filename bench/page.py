@@ -21,7 +21,7 @@ from typing import Any
 from playwright.sync_api import Error, Page, Request, sync_playwright
 
 from bench.core import capture, stream
-from inspector import dashboard
+from inspector.capture.capture import render
 from inspector.lab.process import free_port
 
 ROOT = Path(__file__).parent.parent
@@ -126,7 +126,7 @@ def _open(page: Page, address: str) -> None:
 def _upload(page: Page, folder: Path, tokens: int, app: int) -> tuple[float, float]:
     """Seconds from the end of the upload to the strip on screen, and the app's CPU seconds in that time."""
     path = folder / f"{tokens}.jsonl"
-    path.write_text("".join(f"{line}\n" for line in dashboard.render(capture(stream(tokens), 1))), "utf-8")
+    path.write_text("".join(f"{line}\n" for line in render(capture(stream(tokens), 1))), "utf-8")
     ended: list[tuple[float, float]] = []
 
     def note(request: Request) -> None:

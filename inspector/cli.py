@@ -52,8 +52,8 @@ def parser(only: str | None = None) -> Parser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; 0 no findings, 1 findings, 2 an input or server failed (one line on stderr)."""
-    told = sys.argv[1:] if argv is None else argv
-    arguments = parser(told[0] if told and told[0] in _COMMANDS else None).parse_args(told)
+    words = sys.argv[1:] if argv is None else argv
+    arguments = parser(words[0] if words and words[0] in _COMMANDS else None).parse_args(words)
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()

@@ -13,7 +13,6 @@ from inspector.analysis.audit.wording import explain
 from inspector.analysis.metrics import figures
 from inspector.analysis.prompt import FirstDifference, Prompt, prompt_of
 from inspector.analysis.reading import ChoiceReading
-from inspector.capture.capture import render
 from inspector.capture.collector import collector_paused
 from inspector.capture.errors import CaptureError
 from inspector.capture.formats import clip, duration, figure, number, plural
@@ -73,6 +72,7 @@ from inspector.issues import (
     lines_of_file,
 )
 from inspector.lab.changes import change_sentence, shifts, twin_of
+from inspector.lab.headline import column_label, matrix_headline
 from inspector.lab.probing import script_asks, script_controls
 from inspector.lab.results import NO_CAPTURE, MatrixRun, unique_runs
 from inspector.lab.results import capture_of as matrix_capture
@@ -97,15 +97,16 @@ from inspector.net.sockets import listening_without_delay
 from inspector.net.tap import DashboardTap, Upstream, configured_upstreams
 from inspector.protocol.wire.endpoints import asked_endpoints, spec_of
 from inspector.views.comparison_rows import comparison_summary, run_rows, timing_rows
-from inspector.views.comparison_strip import ComparedRow, comparison_strip
 from inspector.views.encoding import json_bytes
-from inspector.views.growth import stream_position
+from inspector.views.exports import capture_lines, findings_csv, findings_json
 from inspector.views.payload import Head as StripHead
 from inspector.views.payload import Payload as StripPayload
 from inspector.views.prompt_blocks import prompt_blocks, prompt_label
 from inspector.views.prompt_rows import sentence_with_prompt
-from inspector.views.rows import audit_row, event_rows, field_rows, finding_row
+from inspector.views.rows import event_rows, field_rows
 from inspector.views.strip import empty_strip, strip
+from inspector.views.strip.comparison import ComparedRow, comparison_strip
+from inspector.views.strip.growth import stream_position
 from inspector.warming import warmed
 
 __all__ = [
@@ -175,8 +176,8 @@ __all__ = [
     "Upstream",
     "Watch",
     "asked_endpoints",
-    "audit_row",
     "builtin",
+    "capture_lines",
     "cause_fix",
     "cause_title",
     "change_sentence",
@@ -184,6 +185,7 @@ __all__ = [
     "checkup_rows",
     "clip",
     "collector_paused",
+    "column_label",
     "column_words",
     "comparison_strip",
     "comparison_summary",
@@ -202,7 +204,8 @@ __all__ = [
     "field_rows",
     "figure",
     "figures",
-    "finding_row",
+    "findings_csv",
+    "findings_json",
     "group_cells",
     "has_output",
     "is_log",
@@ -214,6 +217,7 @@ __all__ = [
     "lines_of_file",
     "listening_without_delay",
     "matrix_capture",
+    "matrix_headline",
     "matrix_runs",
     "metrics_app",
     "number",
@@ -236,7 +240,6 @@ __all__ = [
     "rate_words",
     "registry",
     "rejected",
-    "render",
     "run_rows",
     "runs_routes",
     "scan_stamp",

@@ -82,7 +82,7 @@ def _harmony_server() -> "Iterator[HarmonyServer]":
 
 @pytest.fixture
 def harmony_server(_harmony_server: "HarmonyServer") -> "HarmonyServer":
-    """An OpenAI-compatible server on this machine that replays a gpt-oss stream, with faults if told to."""
+    """An OpenAI-compatible server on this machine that replays a gpt-oss stream, with faults on request."""
     _harmony_server.reset()
     return _harmony_server
 
@@ -108,15 +108,15 @@ def _folder(kept: str, test: pytest.Item) -> Path:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """Keep what a test recorded, with how it went."""
+    """Audit what a test recorded, and keep the rows with its outcome."""
     report: pytest.TestReport = yield  # type: ignore[assignment]
     if call.when == "call" and _RECORDING in item.stash and item.config.getoption("--harmony-report"):
         from inspector.inspection.inspection import inspect
         from inspector.views.rows import audit_row
 
         rows = [audit_row("", inspect(capture)) for capture in item.stash[_RECORDING].captures]
-        found = {"test": item.nodeid, "outcome": report.outcome, "captures": rows}
-        item.config.stash[_ROWS].append(found)
+        row = {"test": item.nodeid, "outcome": report.outcome, "captures": rows}
+        item.config.stash[_ROWS].append(row)
     return report  # type: ignore[return-value]
 
 

@@ -29,7 +29,7 @@ _NAME = "played"
 
 
 class HarmonyServer:
-    """An OpenAI-compatible server that answers every request with the capture that was chosen last."""
+    """An OpenAI-compatible server that answers every request with the capture passed to `play`."""
 
     def __init__(self, address: str, shelf: dict[str, Capture]) -> None:
         self.base_url = f"{address}/v1"
@@ -48,18 +48,18 @@ class HarmonyServer:
         commas. Without `tokens_per_s` the whole response is sent at once, event by event. Raises
         InspectorError for a capture that does not exist and faults that cannot be read.
         """
-        chosen = _found(capture)
+        chosen = _capture_of(capture)
         self._shelf[_NAME] = chosen
         pace = "" if tokens_per_s is None else str(tokens_per_s)
-        wanted = {"capture": _NAME, "faults": faults or "none", "tokens_per_s": pace}
-        answer = httpx.put(self._control, json=wanted, trust_env=False)
+        settings = {"capture": _NAME, "faults": faults or "none", "tokens_per_s": pace}
+        answer = httpx.put(self._control, json=settings, trust_env=False)
         if answer.is_error:
             raise InspectorError(answer.json()["error"]["message"])
         return chosen
 
     def reset(self) -> None:
-        """Play what is played at first: a complete chat response, without faults."""
-        row = next(one for one in builtin() if one.endpoint is Endpoint.CHAT and one.tokens_per_step == 1)
+        """Play the default: a complete chat response, without faults."""
+        row = next(row for row in builtin() if row.endpoint is Endpoint.CHAT and row.tokens_per_step == 1)
         self.play(row.name)
 
 
@@ -89,27 +89,29 @@ def assert_no_findings(
     severity error count.
     """
     __tracebackhide__ = True
-    seen = inspect(_found(capture))
-    allowed = {str(one) for one in allow}
-    left = [one for one in seen.findings if not _names(one) & allowed]
+    inspection = inspect(_capture_of(capture))
+    allowed = {str(name) for name in allow}
+    findings = [finding for finding in inspection.findings if not _names(finding) & allowed]
     if not warnings:
-        left = [one for one in left if one.severity is Severity.ERROR]
-    if left:
-        lines = [f"  {one.severity} {kind_and_key(one.kind)}: {explain(one)}" for one in left]
-        raise AssertionError("\n".join([seen.verdict.sentence, *lines]))
+        findings = [finding for finding in findings if finding.severity is Severity.ERROR]
+    if findings:
+        lines = [
+            f"  {finding.severity} {kind_and_key(finding.kind)}: {explain(finding)}" for finding in findings
+        ]
+        raise AssertionError("\n".join([inspection.verdict.sentence, *lines]))
 
 
 def _names(finding: Finding) -> set[str]:
     return {str(finding.kind), str(finding.code), *finding.known_issues}
 
 
-def _found(capture: Capture | Path | str) -> Capture:
+def _capture_of(capture: Capture | Path | str) -> Capture:
     if isinstance(capture, Capture):
         return capture
     if isinstance(capture, str):
-        row = next((one for one in builtin() if one.name == capture), None)
+        row = next((row for row in builtin() if row.name == capture), None)
         if row is not None:
             return load(row.path)[0]
-        if "/" in capture and (found := named_capture(capture)) is not None:
-            return found
+        if "/" in capture and (matrix_capture := named_capture(capture)) is not None:
+            return matrix_capture
     return load(capture)[0]

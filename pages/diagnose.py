@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from pages.parts.diagnose import body as diagnose
+from pages.parts.diagnose import answers, failures, source
 from pages.ui import state
 from pages.ui.banner import sentence_banner
 
 session = state.current()
-found = diagnose.asked(session)
-if found is None:
+diagnosis = source.diagnosed(session)
+if diagnosis is None:
     st.info(
         "Paste an error, a traceback or client output, upload a log, or select a capture.",
         icon=":material/troubleshoot:",
@@ -16,20 +16,20 @@ if found is None:
     st.stop()
 
 sentence_banner(
-    diagnose.level(found),
-    found.sentence,
-    diagnose.why(found),
-    diagnose.facts(found),
-    notes=found.notes,
+    answers.level(diagnosis),
+    diagnosis.sentence,
+    answers.why(diagnosis),
+    answers.facts(diagnosis),
+    notes=diagnosis.notes,
     key="diagnose_banner",
 )
-left, right = diagnose.places(found)
+left, right = answers.columns(diagnosis)
 with left:
-    diagnose.answers(found)
-    diagnose.closest(found)
+    answers.answers(diagnosis)
+    answers.closest(diagnosis)
 with right:
-    diagnose.found_here(found)
-    diagnose.judges(found)
-diagnose.failures(found)
-diagnose.over_time(found)
-diagnose.download(session, found)
+    failures.findings(diagnosis)
+    failures.other_parsers(diagnosis)
+failures.by_message(diagnosis)
+failures.over_time(diagnosis)
+answers.download(session, diagnosis)

@@ -20,15 +20,15 @@ if not scans:
     )
     st.stop()
 
-choice = parts.choose(session, scans)
+query = parts.choose(session, scans)
 try:
-    library = parts.opened(scans[choice.scan])
-    found = dashboard.library_summary(library, choice.words)
-    groups = found.versions if choice.by == "version" else library.groups(choice.by, choice.words)
-    st.markdown(f"# {plain(found.sentence)}")
-    parts.groups(library, choice, groups)
-    parts.kinds_and_causes(library, choice, found)
-    parts.captures_table(session, library, choice, found.counts.captures + found.counts.unread)
+    library = parts.opened(scans[query.scan])
+    summary = dashboard.library_summary(library, query.words)
+    groups = summary.versions if query.by == "version" else library.groups(query.by, query.words)
+    st.markdown(f"# {plain(summary.sentence)}")
+    parts.groups(library, query, groups)
+    parts.kinds_and_causes(library, query, summary)
+    parts.captures_table(session, library, query, summary.counts.captures + summary.counts.unread)
 except InspectorError as error:
     show_error(error)
     st.stop()

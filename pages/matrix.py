@@ -18,20 +18,22 @@ if not runs:
     st.stop()
 
 with st.container(horizontal=True, vertical_alignment="bottom", key="matrix_row"):
-    choice = choosing.choose(runs)
+    chosen = choosing.choose(runs)
     example_of = choosing.choose_class()
     words, differing = choosing.choose_rows()
 
-columns = choosing.columns(runs, choice)
-endpoint = choice.endpoint
+columns = choosing.columns(runs, chosen)
+endpoint = chosen.endpoint
 # Newest first: a narrow page cuts off the oldest releases, not those that people upgrade to.
 newest_first = dict(reversed(columns.items()))
 table = matrix.frame(
     newest_first, scripts, endpoint, words=words, only_differing=differing, example_of=example_of
 )
 filtered = (words or differing or example_of is not None) and not table.empty
-shown = set(map(str, table.index)) if filtered else None
-st.markdown(f"# {matrix.headline(list(columns.values()), scripts, endpoint, shown=shown)}")
+script_names = set(map(str, table.index)) if filtered else None
+st.markdown(
+    f"# {dashboard.matrix_headline(list(columns.values()), scripts, endpoint, filtered=script_names)}"
+)
 st.caption(matrix.legend())
 if table.empty:
     st.info("No script matches this filter, or the releases do not differ for the scripts that match.")

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from pages.parts.replay import events, overview
-from pages.ui import captures, charts, pickers, state
+from pages.ui import captures, charts, downloads, pickers, state
 from pages.ui.banner import banner
 from pages.ui.fields import fields
 from pages.ui.prompt import prompt_block
@@ -17,8 +17,8 @@ with bar:
     name = pickers.capture(session)
     overview.overview(session)
 
-one = captures.chosen(session)
-if one is None:
+capture = captures.chosen(session)
+if capture is None:
     if name is not None:
         st.warning(
             pickers.plain(
@@ -29,37 +29,39 @@ if one is None:
     st.info("Open a capture in the sidebar, or select one above.", icon=":material/upload_file:")
     st.stop()
 
-seen = one.seen
-st.set_page_config(page_title=f"{seen.verdict.level}: {one.name} · Replay · Harmony Inspector")
+inspection = capture.inspection
+st.set_page_config(page_title=f"{inspection.verdict.level}: {capture.name} · Replay · Harmony Inspector")
 with bar:
-    pickers.compare_with(session, one.name)
-    pickers.downloads(seen)
-choice = pickers.choice(session, seen)
-told = captures.prompt(one.digest, seen)
-row = captures.fact_row(one.digest, choice, seen)
-banner(seen, choice=choice, known=row, prompt=told, key="replay_banner")
+    pickers.compare_with(session, capture.name)
+    downloads.menu(
+        downloads.capture_downloads(inspection), key="replay_download", caption=downloads.REPORT_WARNING
+    )
+choice = pickers.choice(session, inspection)
+prompt = captures.prompt(capture.digest, inspection)
+row = captures.fact_row(capture.digest, choice, inspection)
+banner(inspection, choice=choice, chips=row, prompt=prompt, key="replay_banner")
 
-if told is not None:
-    prompt_block(told, key="replay_prompt")
+if prompt is not None:
+    prompt_block(prompt, key="replay_prompt")
 
-session.begin(captures.first_place(seen, choice))
-payload = captures.payload(one.digest, choice, seen)
+session.navigate_first(captures.first_selection(inspection, choice))
+payload = captures.payload(capture.digest, choice, inspection)
 strip(payload, session, key="replay_strip")
-number = events.opened_event(session, seen, choice, payload)
-raw_events(payload, session.place.token, [events.raw(seen, number)], key="replay_raw")
+number = events.opened_event(session, inspection, choice, payload)
+raw_events(payload, session.selection.token, [events.raw(inspection, number)], key="replay_raw")
 session.show_address()
 
 names = ["Generated and delivered", "Timeline", "Events", "Request"]
 texts, timeline, raw, request = st.tabs(names, on_change="rerun", key="replay_tab")
 if texts.open:
     with texts:
-        fields(captures.field_parts(one.digest, choice, seen), key="replay_fields")
+        fields(captures.field_parts(capture.digest, choice, inspection), key="replay_fields")
 if timeline.open:
     with timeline:
-        charts.draw_timeline(one.digest, choice, seen, key="replay_timeline")
+        charts.draw_timeline(capture.digest, choice, inspection, key="replay_timeline")
 if raw.open:
     with raw:
-        events.events(session, seen, choice, payload)
+        events.events(session, inspection, choice, payload)
 if request.open:
     with request:
-        events.request(seen)
+        events.request(inspection)

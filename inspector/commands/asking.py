@@ -36,7 +36,7 @@ def add_request_options(parser: ArgumentParser | _ArgumentGroup, *, required: bo
 
 
 def add_usual_options(parser: ArgumentParser | _ArgumentGroup) -> None:
-    """Add the options of a request that every command has that sends one."""
+    """Add the options of a request that all commands share."""
     parser.add_argument("--tools", metavar="FILE", help="JSON file with tools")
     parser.add_argument("--reasoning-effort", choices=("low", "medium", "high"))
     parser.add_argument("--max-tokens", type=int, metavar="N")

@@ -72,11 +72,11 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: Namespace) -> int:
     """Audit each file."""
-    seen: list[Inspection] = []
+    inspections: list[Inspection] = []
     unread = 0
     for file in arguments.files:
         try:
-            found = [
+            of_file = [
                 inspect(capture, name=name, truth=_truth(arguments.truth, capture, name))
                 for name, capture in captures(file)
             ]
@@ -84,68 +84,78 @@ def run(arguments: Namespace) -> int:
             tell(f"inspector: {error}")
             unread += 1
             continue
-        seen.extend(found)
+        inspections.extend(of_file)
     if arguments.json:
-        rows = [audit_row(one.name, one) for one in seen]
-        if seen or len(arguments.files) > 1:
+        rows = [audit_row(inspection.name, inspection) for inspection in inspections]
+        if inspections or len(arguments.files) > 1:
             print_json(rows[0] if len(rows) == 1 and len(arguments.files) == 1 else rows)
-    elif seen:
-        for number, one in enumerate(seen):
-            lines = _lines(one, everything=arguments.all)
+    elif inspections:
+        for number, inspection in enumerate(inspections):
+            lines = _lines(inspection, everything=arguments.all)
             say(["", *lines] if number else lines)
-        if len(seen) > 1:
-            say(["", _totals(seen)])
+        if len(inspections) > 1:
+            say(["", _totals(inspections)])
     if arguments.sarif is not None:
-        write_text(arguments.sarif, audit_sarif(seen))
+        write_text(arguments.sarif, audit_sarif(inspections))
     if unread:
         return 2
-    return int(any(fails(finding.severity, arguments.fail_on) for one in seen for finding in one.findings))
+    return int(
+        any(
+            fails(finding.severity, arguments.fail_on)
+            for inspection in inspections
+            for finding in inspection.findings
+        )
+    )
 
 
-def _totals(seen: Sequence[Inspection]) -> str:
+def _totals(inspections: Sequence[Inspection]) -> str:
     """How many captures have which verdict."""
-    found = Counter(one.verdict.level for one in seen)
-    told = ", ".join(f"{found[level]:,} {level}" for level in Level if found[level])
-    return f"{len(seen):,} captures: {told}"
+    levels = Counter(inspection.verdict.level for inspection in inspections)
+    counts = ", ".join(f"{levels[level]:,} {level}" for level in Level if levels[level])
+    return f"{len(inspections):,} captures: {counts}"
 
 
-def _truth(told: str | None, capture: Capture, name: str) -> Sequence[int] | None:
+def _truth(source: str | None, capture: Capture, name: str) -> Sequence[int] | None:
     """Token IDs from outside the stream: the lab's script in the capture, or a file."""
-    if told is None:
+    if source is None:
         return None
-    if told == "script":
+    if source == "script":
         if capture.header.script is None:
             raise InspectorError(
                 f"{name}: --truth script: the capture has no script; only captures from the lab have one"
             )
         return capture.header.script
-    _, given = one_capture(told)
-    return read(given).choice.tokens.ids
+    _, truth = one_capture(source)
+    return read(truth).choice.tokens.ids
 
 
-def _lines(one: Inspection, *, everything: bool) -> list[str]:
-    row: dict[str, Any] = audit_row(one.name, one)
-    shown = figures(one.reading)
-    tokens = tokens_known(one.reading)
+def _lines(inspection: Inspection, *, everything: bool) -> list[str]:
+    row: dict[str, Any] = audit_row(inspection.name, inspection)
+    metrics = figures(inspection.reading)
+    tokens = tokens_known(inspection.reading)
     if row["tokens"]["reconstructed"]:
         tokens = f"{count(row['reconstruction']['count'], 'token')} reconstructed"
-    if one.reading.spec.delivers:
-        evidence = one.reading.choice.evidence.words
-        facts = [one.reading.server_label, row["endpoint"], tokens, f"evidence: {evidence}"]
+    if inspection.reading.spec.delivers:
+        evidence = inspection.reading.choice.evidence.words
+        facts = [inspection.reading.server_label, row["endpoint"], tokens, f"evidence: {evidence}"]
     else:
         facts = ["list of token IDs, no server", tokens]
-    if one.reading.spec.delivers and shown.tokens_per_event_max > 1:
-        facts.append(f"up to {shown.tokens_per_event_max:,} tokens per event")
-    if shown.first_token_s is not None:
-        facts.append(f"first token {duration(shown.first_token_s)}")
+    if inspection.reading.spec.delivers and metrics.tokens_per_event_max > 1:
+        facts.append(f"up to {metrics.tokens_per_event_max:,} tokens per event")
+    if metrics.first_token_s is not None:
+        facts.append(f"first token {duration(metrics.first_token_s)}")
     differences = [] if row["prompt"] is None else row["prompt"]["differences"]
-    sentence = sentence_with_prompt(one.verdict, (PromptSeverity(found["severity"]) for found in differences))
-    lines = [one.name, f"  {one.verdict.level.upper()}: {sentence}"]
-    lines.append(f"  {one.verdict.why}")
-    if one.verdict.known:
-        lines.append(f"  {one.verdict.known}")
+    sentence = sentence_with_prompt(
+        inspection.verdict, (PromptSeverity(difference["severity"]) for difference in differences)
+    )
+    lines = [inspection.name, f"  {inspection.verdict.level.upper()}: {sentence}"]
+    lines.append(f"  {inspection.verdict.why}")
+    if inspection.verdict.known:
+        lines.append(f"  {inspection.verdict.known}")
     lines.append(f"  {' · '.join(facts)}")
-    for group in [[finding] for finding in one.findings] if everything else grouped(one.findings):
+    for group in (
+        [[finding] for finding in inspection.findings] if everything else grouped(inspection.findings)
+    ):
         finding = group[0]
         words = finding_words(finding)
         lines.append(f"  {finding.severity:7} {words['title']}: {words['line']}")
@@ -153,10 +163,12 @@ def _lines(one: Inspection, *, everything: bool) -> list[str]:
             lines.append(f"          {rest}; --all lists them")
         if finding.known_issues:
             lines.append(f"          known issues: {', '.join(finding.known_issues[:3])}")
-    lines.extend(f"  note: {note}" for note in one.notes)
+    lines.extend(f"  note: {note}" for note in inspection.notes)
     if differences:
         lines.append(f"  prompt ({count(row['prompt']['tokens'], 'token')}):")
-        lines.extend(f"  {found['severity']:7} {found['explanation']}" for found in differences[:_SHOWN])
+        lines.extend(
+            f"  {difference['severity']:7} {difference['explanation']}" for difference in differences[:_SHOWN]
+        )
         if (more := len(differences) - _SHOWN) > 0:
             lines.append(f"          {count(more, 'more difference')}, see --json")
     return lines

@@ -1,4 +1,4 @@
-"""What `lint` and `rollout` have in common: options, reports as lines, and the exit code."""
+"""Shared by `lint` and `rollout`: options, reports as lines, and the exit code."""
 
 from argparse import ArgumentParser
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ K = TypeVar("K", bound=str)
 
 
 class _Report(Protocol):
-    """What the check of one file came to."""
+    """The result of checking one file."""
 
     @property
     def name(self) -> str: ...
@@ -25,7 +25,7 @@ class _Report(Protocol):
 
 
 def add_options(parser: ArgumentParser, *, listed: str, files: str) -> None:
-    """Add what both have; `listed` names the rows of the table, `files` what a report is about."""
+    """Add the options of both; `listed` names the rows of the table, `files` the subject of a report."""
     parser.add_argument(
         "--max-findings",
         type=whole_number,
@@ -42,22 +42,22 @@ def add_options(parser: ArgumentParser, *, listed: str, files: str) -> None:
 def report_lines(
     report: _Report,
     rows: Sequence[Sequence[str]],
-    left: str,
+    unlisted: str,
     counts: Mapping[K, int],
     table: Mapping[K, Advice],
 ) -> Iterator[str]:
     """The sentence, the rows below their headings, and what each rule or cause means, most first.
 
-    `left` says what is not listed; empty where everything is.
+    `unlisted` says how many rows are not listed; empty if all are.
     """
     yield report.name
     yield f"  {report.level.upper()}: {report.sentence}"
     yield f"  {report.taken}"
     if len(rows) > 1:
         yield from (f"  {line}" for line in aligned(rows))
-    if left:
-        yield f"  {left} not listed; see --max-findings"
-    for key, many in sorted(counts.items(), key=lambda one: -one[1]):
+    if unlisted:
+        yield f"  {unlisted} not listed; see --max-findings"
+    for key, many in sorted(counts.items(), key=lambda pair: -pair[1]):
         yield f"  {key} ({number(many)}): {table[key].what}"
         yield f"    Fix: {table[key].remedy}"
 
@@ -68,6 +68,6 @@ def say_reports(reports: Iterable[Iterable[str]]) -> None:
         say(["", *lines] if place else lines)
 
 
-def exit_code(found: Iterable[Advice], level: str) -> int:
-    """1 where something was found at the level of `--fail-on`, else 0."""
-    return int(any(fails(one.severity, level) for one in found))
+def exit_code(advices: Iterable[Advice], level: str) -> int:
+    """1 if a finding has at least the severity of `--fail-on`, else 0."""
+    return int(any(fails(advice.severity, level) for advice in advices))

@@ -74,7 +74,7 @@ def run(arguments: Namespace) -> int:
     if arguments.ask:
         if arguments.files or arguments.left or arguments.right:
             raise InspectorError("--ask records its own captures; remove the file names")
-        return _run_asked(arguments)
+        return _run_trial(arguments)
     if idle := given_without_ask(arguments):
         raise InspectorError(f"{idle} is only valid with --ask URL URL")
     if arguments.left or arguments.right:
@@ -87,13 +87,13 @@ def run(arguments: Namespace) -> int:
         left, right = (_inspected(file) for file in arguments.files)
         return _print_pair(compare(left, right), as_json=arguments.json)
     reference = _inspected(arguments.files[0])
-    others = [one for file in arguments.files[1:] for one in _all(file)]
-    found_all = compare_all(reference, others)
+    candidates = [inspection for file in arguments.files[1:] for inspection in _all(file)]
+    comparisons = compare_all(reference, candidates)
     if arguments.json:
-        print_json([comparison_row(one) for one in found_all])
+        print_json([comparison_row(comparison) for comparison in comparisons])
     else:
-        say(_table(reference, found_all))
-    return int(not all(one.same for one in found_all))
+        say(_table(reference, comparisons))
+    return int(not all(comparison.same for comparison in comparisons))
 
 
 def _inspected(file: str) -> Inspection:
@@ -108,13 +108,14 @@ def _all(file: str) -> Iterator[Inspection]:
 
 def _run_repeats(arguments: Namespace) -> int:
     left, right = (
-        [one for file in files for one in _all(file)] for files in (arguments.left, arguments.right)
+        [inspection for file in files for inspection in _all(file)]
+        for files in (arguments.left, arguments.right)
     )
     return _print_repeats(left, right, as_json=arguments.json)
 
 
-def _run_asked(arguments: Namespace) -> int:
-    """Ask two servers; a side that brought nothing is told, and what the other brought is printed."""
+def _run_trial(arguments: Namespace) -> int:
+    """Ask two servers; if one sends nothing, say so and print what the other sent."""
     trial = asked(arguments)
     for trouble in trial.troubles():
         tell(f"inspector: {trouble}")
@@ -137,25 +138,25 @@ def _run_asked(arguments: Namespace) -> int:
     return 2
 
 
-def _print_pair(found: Comparison, *, as_json: bool) -> int:
+def _print_pair(comparison: Comparison, *, as_json: bool) -> int:
     if as_json:
-        print_json(comparison_row(found))
+        print_json(comparison_row(comparison))
     else:
-        say(_lines(found))
-    return int(not found.same)
+        say(_lines(comparison))
+    return int(not comparison.same)
 
 
 def _print_repeats(left: list[Inspection], right: list[Inspection], *, as_json: bool) -> int:
-    found = significance(left, right)
+    repeats = significance(left, right)
     if as_json:
-        print_json(repeats_row(found, left, right))
+        print_json(repeats_row(repeats, left, right))
     else:
-        say(found.sentence)
-        for side, unknown in (("left", found.left_unknown), ("right", found.right_unknown)):
+        say(repeats.sentence)
+        for side, unknown in (("left", repeats.left_unknown), ("right", repeats.right_unknown)):
             if unknown:
                 say(f"{unknown} of the {side} runs have no evidence and are not counted.")
         say(_run_lines(left, right))
-    return int(bool(found.more_than_chance))
+    return int(bool(repeats.more_than_chance))
 
 
 def _run_lines(left: list[Inspection], right: list[Inspection]) -> Iterator[str]:
@@ -164,18 +165,18 @@ def _run_lines(left: list[Inspection], right: list[Inspection]) -> Iterator[str]
         yield f"{'':19}{printable(row['says'])}"
 
 
-def _lines(found: Comparison) -> Iterator[str]:
-    yield printable(found.sentence)
-    yield f"  {printable(found.why)}"
-    yield f"  left   {_side(found.left)}"
-    yield f"  right  {_side(found.right)}"
-    counts = found.counts
+def _lines(comparison: Comparison) -> Iterator[str]:
+    yield printable(comparison.sentence)
+    yield f"  {printable(comparison.why)}"
+    yield f"  left   {_side(comparison.left)}"
+    yield f"  right  {_side(comparison.right)}"
+    counts = comparison.counts
     if counts is not None:
         yield (
             f"  tokens: {counts.equal:,} equal, {counts.only_left:,} only left, "
             f"{counts.only_right:,} only right, {counts.replaced:,} replaced"
         )
-    rows = list(difference_rows(found))
+    rows = list(difference_rows(comparison))
     for row in rows[:_DIFFERENCES_SHOWN]:
         place = " / ".join(
             f"{side} {_span(row[f'{side}_start'], row[f'{side}_end'])}"
@@ -186,17 +187,17 @@ def _lines(found: Comparison) -> Iterator[str]:
         yield f"{head}: {printable(row['line'])}" if row["line"] else head
     if len(rows) > _DIFFERENCES_SHOWN:
         yield f"  and {len(rows) - _DIFFERENCES_SHOWN:,} more differences (--json lists all)"
-    for choice in found.choices:
+    for choice in comparison.choices:
         for pair in choice.delivered:
             if pair.equal is False:
                 yield f"  delivered {printable(pair.field)} ([-only left-] {{+only right+}}):"
                 yield f"    {printable(_text_diff(pair.left or '', pair.right or ''))}"
-    for setting in found.settings:
+    for setting in comparison.settings:
         yield f"  {printable(setting.name)}: {_value(setting.left)} | {_value(setting.right)}"
-    for row in timing_rows(found):
+    for row in timing_rows(comparison):
         if row["left"] or row["right"]:
-            mine, other = (figure(row[side], row["unit"]) for side in ("left", "right"))
-            yield f"  {row['figure']}: {mine} | {other}"
+            left, right = (figure(row[side], row["unit"]) for side in ("left", "right"))
+            yield f"  {row['figure']}: {left} | {right}"
 
 
 def _span(start: int, end: int) -> str:
@@ -204,29 +205,29 @@ def _span(start: int, end: int) -> str:
     return f"{start:,}" if end - start <= 1 else f"{start:,}–{end - 1:,}"
 
 
-def _tokens(one: Inspection) -> str:
-    return tokens_known(one.reading)
+def _tokens(inspection: Inspection) -> str:
+    return tokens_known(inspection.reading)
 
 
-def _side(one: Inspection) -> str:
-    choice = one.reading.choice
+def _side(inspection: Inspection) -> str:
+    choice = inspection.reading.choice
     return printable(
-        f"{one.name}: {one.reading.server_label}, {one.reading.header.endpoint}, "
-        f"{_tokens(one)}, evidence: {choice.evidence.words}, findings: {len(one.findings)}"
+        f"{inspection.name}: {inspection.reading.server_label}, {inspection.reading.header.endpoint}, "
+        f"{_tokens(inspection)}, evidence: {choice.evidence.words}, findings: {len(inspection.findings)}"
     )
 
 
 def _text_diff(left: str, right: str) -> str:
-    shown = []
+    pieces = []
     for piece in diff(left, right):
         if piece.lane is Lane.SAME:
             text = piece.left
             long = len(text) > 2 * _CONTEXT + 12
-            shown.append(f"{text[:_CONTEXT]} […] {text[-_CONTEXT:]}" if long else text)
+            pieces.append(f"{text[:_CONTEXT]} […] {text[-_CONTEXT:]}" if long else text)
             continue
-        shown.append(f"[-{piece.left}-]" if piece.left else "")
-        shown.append(f"{{+{piece.right}+}}" if piece.right else "")
-    return "".join(shown)
+        pieces.append(f"[-{piece.left}-]" if piece.left else "")
+        pieces.append(f"{{+{piece.right}+}}" if piece.right else "")
+    return "".join(pieces)
 
 
 def _value(text: str | None) -> str:
@@ -235,16 +236,16 @@ def _value(text: str | None) -> str:
     return printable(clip(text, 80))
 
 
-def _table(reference: Inspection, found: list[Comparison]) -> Iterator[str]:
+def _table(reference: Inspection, comparisons: list[Comparison]) -> Iterator[str]:
     yield f"reference: {_side(reference)}"
     yield f"{'same':>8} {'differ':>8} {'gone':>5} {'new':>5} {'both':>5}  {'outcome':<31} capture"
-    for one in found:
-        row = comparison_summary(one)
+    for comparison in comparisons:
+        row = comparison_summary(comparison)
         same, differing = (
             "?" if row[key] is None else f"{row[key]:,}" for key in ("tokens_equal", "tokens_differing")
         )
         yield (
             f"{same:>8} {differing:>8} {row['findings_gone']:>5} {row['findings_new']:>5} "
-            f"{row['findings_both']:>5}  {one.outcome.words:<31} {printable(row['capture'])}"
+            f"{row['findings_both']:>5}  {comparison.outcome.words:<31} {printable(row['capture'])}"
         )
         yield f"{'':37}{printable(row['sentence'])}"

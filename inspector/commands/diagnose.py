@@ -90,7 +90,7 @@ def _diagnosis(file: str) -> Diagnosis:
 
 
 def _stream(file: "io.BufferedReader[Any]", name: str) -> Diagnosis:
-    """A capture if it is one, otherwise text in one pass; only a possible capture is held in memory."""
+    """Diagnose a capture, or else a text in one pass; only a possible capture is read into memory."""
     file = decompress(file, name)
     head = file.peek(HEAD)
     if not may_be_capture(head):
@@ -103,8 +103,8 @@ def _stream(file: "io.BufferedReader[Any]", name: str) -> Diagnosis:
 
 
 def _lines(name: str, diagnosis: Diagnosis, *, whole: bool, around: bool) -> Iterator[str]:
-    """All lines of the report; the short one ends where `_LINES_SHOWN` are printed."""
-    lines = [name, f"  {_first(diagnosis)}"]
+    """The lines of the report; without `whole` at most `_LINES_SHOWN`."""
+    lines = [name, f"  {_opening(diagnosis)}"]
     lines += _context(diagnosis)
     answers = diagnosis.answers if whole else diagnosis.answers[:1]
     for number, answer in enumerate(answers, 1):
@@ -112,15 +112,15 @@ def _lines(name: str, diagnosis: Diagnosis, *, whole: bool, around: bool) -> Ite
     if diagnosis.route is not None:
         lines += [f"  - {step}" for step in diagnosis.route.steps[1:]]
         lines += [f"  see {link}" for link in diagnosis.route.links[:1]]
-    rest = list(_others(diagnosis, whole=whole, around=around))
+    rest = list(_remaining(diagnosis, whole=whole, around=around))
     if whole or len(lines) + len(rest) <= _LINES_SHOWN:
         return iter((*lines, *rest))
-    shown = (*lines, *rest)[: _LINES_SHOWN - 1]
-    hidden = len(lines) + len(rest) - len(shown)
-    return iter((*shown, f"  ... {hidden} more lines with --all"))
+    printed = (*lines, *rest)[: _LINES_SHOWN - 1]
+    hidden = len(lines) + len(rest) - len(printed)
+    return iter((*printed, f"  ... {hidden} more lines with --all"))
 
 
-def _first(diagnosis: Diagnosis) -> str:
+def _opening(diagnosis: Diagnosis) -> str:
     """The sentence and the first step."""
     step = diagnosis.next_step
     first = diagnosis.outcome in (DiagnosisOutcome.KNOWN, DiagnosisOutcome.ROUTED)
@@ -128,24 +128,26 @@ def _first(diagnosis: Diagnosis) -> str:
 
 
 def _context(diagnosis: Diagnosis) -> Iterator[str]:
-    told = ", ".join(dict.fromkeys(f"{seen.version} ({seen.source})" for seen in diagnosis.versions[:3]))
-    known = [f"{diagnosis.server} {told}"] if told else []
+    versions = ", ".join(
+        dict.fromkeys(f"{version.version} ({version.source})" for version in diagnosis.versions[:3])
+    )
+    facts = [f"{diagnosis.server} {versions}"] if versions else []
     if diagnosis.is_log:
-        asked = ", ".join(f"{count:,} {path}" for path, count in sorted(diagnosis.requests.items()))
-        known.append(f"{diagnosis.lines:,} lines; requests: {asked or 'none logged'}")
-    if known:
-        yield f"  {'; '.join(known)}"
+        requests = ", ".join(f"{count:,} {path}" for path, count in sorted(diagnosis.requests.items()))
+        facts.append(f"{diagnosis.lines:,} lines; requests: {requests or 'none logged'}")
+    if facts:
+        yield f"  {'; '.join(facts)}"
 
 
-def _others(diagnosis: Diagnosis, *, whole: bool, around: bool) -> Iterator[str]:
-    """What follows the first answer: notes, the other answers in a line each, the failures."""
+def _remaining(diagnosis: Diagnosis, *, whole: bool, around: bool) -> Iterator[str]:
+    """Everything after the first answer: other answers, notes, failures, closest issues."""
     if not whole:
         for number, answer in enumerate(diagnosis.answers[1:], 2):
             yield f"  {number}. {answer.issue.id}: {answer.issue.title} (match: {answer.match})"
     yield from (f"  note: {note}" for note in diagnosis.notes)
     for failure in diagnosis.failures:
         yield from _failure_lines(failure, around=around)
-    yield from (f"  {one.sentence}" for one in diagnosis.judges)
+    yield from (f"  {parsed.sentence}" for parsed in diagnosis.judges)
     if diagnosis.closest:
         yield "  closest known issues, in similar words only, each with what settles it:"
     for issue in diagnosis.closest:
@@ -171,8 +173,8 @@ def _failure_lines(failure: Failure, *, around: bool) -> Iterator[str]:
     if failure.first_line is None:
         yield f"  finding: {failure.message} {leads}"
     else:
-        said = f"“{failure.message}” (line {failure.first_line:,})"
-        yield f"  failure, {failure.count:,} x{share}: {said}: {leads}"
+        message = f"“{failure.message}” (line {failure.first_line:,})"
+        yield f"  failure, {failure.count:,} x{share}: {message}: {leads}"
     if around:
         for lines in failure.around:
             yield from (f"     | {line}" for line in lines)

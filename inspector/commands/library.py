@@ -1,7 +1,5 @@
-"""`library`: what the tables of a scan show; the same rows that the Library page draws."""
+"""`library`: filter, group and list the captures of a scan, with the rows of the Library page."""
 
-import csv
-import io
 from argparse import Namespace, RawDescriptionHelpFormatter
 from typing import Any, Final
 
@@ -9,6 +7,7 @@ from inspector.capture.errors import InspectorError
 from inspector.commands.scan import scan_folder
 from inspector.commands.shared import Commands, print_json, say, whole_number, write_text
 from inspector.data.scan import GROUPS, SORTS, Library, row_lines, summarise, summary_lines, summary_row
+from inspector.views.spreadsheets import csv_text
 
 _EXAMPLE: Final = """example:
   python -m inspector library scans/evals
@@ -20,7 +19,6 @@ A filter is an SQL expression over the columns of both tables (docs/scan.md); ot
 A condition on a column of findings matches captures that have such a finding. Tables show a kind's label and,
 where that differs, its key in parentheses; filters take the key.
 """
-_RISKY: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 def add_parser(commands: Commands) -> None:
@@ -58,11 +56,11 @@ def add_parser(commands: Commands) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Ask, and print."""
+    """Query and print."""
     if arguments.json and arguments.csv == "-":
         raise InspectorError("only one of --json and --csv - can go to standard output; give --csv a file")
     with Library(scan_folder(arguments.folder)) as library:
-        found = summarise(library, arguments.filter)
+        summary = summarise(library, arguments.filter)
         groups = (arguments.group_by, library.groups(arguments.group_by, arguments.filter))
         rows = library.rows(
             arguments.filter,
@@ -72,29 +70,15 @@ def run(arguments: Namespace) -> int:
         )
         listed = rows[: arguments.rows or 0]
         findings: dict[str, list[dict[str, Any]]] = {}
-        for one in library.findings([row["id"] for row in listed]):
-            findings.setdefault(one["capture"], []).append(one)
+        for finding in library.findings([row["id"] for row in listed]):
+            findings.setdefault(finding["capture"], []).append(finding)
     if arguments.csv is not None:
-        write_text(arguments.csv, _csv(rows))
+        write_text(arguments.csv, csv_text(list(rows[0]), rows) if rows else "")
     if arguments.json:
-        told = [{**row, "finding_rows": findings.get(row["id"], [])} for row in listed]
-        print_json({**summary_row(found, groups=groups), "filter": arguments.filter, "rows": told})
+        capture_rows = [{**row, "finding_rows": findings.get(row["id"], [])} for row in listed]
+        print_json({**summary_row(summary, groups=groups), "filter": arguments.filter, "rows": capture_rows})
     elif arguments.csv != "-":
-        say(summary_lines(found, groups=groups))
+        say(summary_lines(summary, groups=groups))
         for row in listed:
             say(["", *row_lines(row, findings.get(row["id"], []))])
     return 0
-
-
-def _csv(rows: list[dict[str, Any]]) -> str:
-    """One line per capture. Cells that a spreadsheet would run as a formula get a leading apostrophe."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    if rows:
-        writer.writerow(list(rows[0]))
-        writer.writerows([_cell(value) for value in row.values()] for row in rows)
-    return out.getvalue()
-
-
-def _cell(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_RISKY) else value

@@ -58,57 +58,57 @@ def add_parser(commands: Commands) -> None:
 def run(arguments: Namespace) -> int:
     """Check each file."""
     columns = [Column(name, form) for form in Form for name in getattr(arguments, str(form))]
-    seen: list[LintReport] = []
+    reports: list[LintReport] = []
     for file in arguments.files:
         try:
-            seen.append(
+            reports.append(
                 lint(file, columns=columns, training=arguments.training, max_findings=arguments.max_findings)
             )
         except InspectorError as error:  # the other files are still read
             tell(f"inspector: {error}")
     if arguments.json:
-        rows = [one.as_row for one in seen]
-        if seen or len(arguments.files) > 1:
+        rows = [report.as_row for report in reports]
+        if reports or len(arguments.files) > 1:
             print_json(rows[0] if len(rows) == 1 and len(arguments.files) == 1 else rows)
     else:
-        say_reports(map(_lines, seen))
+        say_reports(map(_lines, reports))
     if arguments.sarif is not None:
-        write_text(arguments.sarif, _sarif(seen))
-    if len(seen) < len(arguments.files):
+        write_text(arguments.sarif, _sarif(reports))
+    if len(reports) < len(arguments.files):
         return 2
-    return exit_code((RULES[rule] for one in seen for rule in one.counts), arguments.fail_on)
+    return exit_code((RULES[rule] for report in reports for rule in report.counts), arguments.fail_on)
 
 
 def _lines(report: LintReport) -> Iterator[str]:
     rows = [("row", "column", "place", "severity", "rule", "text")]
     rows += [
         (
-            number(one.row),
-            one.column,
-            one.place,
-            str(one.severity),
-            str(one.rule),
-            clip(one.excerpt or one.note, _EXCERPT),
+            number(finding.row),
+            finding.column,
+            finding.place,
+            str(finding.severity),
+            str(finding.rule),
+            clip(finding.excerpt or finding.note, _EXCERPT),
         )
-        for one in report.findings
+        for finding in report.findings
     ]
     more = report.found - len(report.findings)
     return report_lines(report, rows, count(more, "more finding") if more else "", report.counts, RULES)
 
 
-def _sarif(seen: Sequence[LintReport]) -> str:
+def _sarif(reports: Sequence[LintReport]) -> str:
     results = [
         sarif_result(
-            str(one.rule),
-            "error" if one.severity is Severity.ERROR else "warning",
-            f"{one.explanation} {one.remedy}",
+            str(finding.rule),
+            "error" if finding.severity is Severity.ERROR else "warning",
+            f"{finding.explanation} {finding.remedy}",
             report.name,
-            line=one.row if report.format == "JSON Lines" else None,
-            row=one.row,
-            column=one.column,
-            at=one.place,
+            line=finding.row if report.format == "JSON Lines" else None,
+            row=finding.row,
+            column=finding.column,
+            at=finding.place,
         )
-        for report in seen
-        for one in report.findings
+        for report in reports
+        for finding in report.findings
     ]
     return sarif("Harmony Inspector", results, lambda rule: RULES[Rule(rule)].what)

@@ -59,27 +59,27 @@ def add_redact_option(parser: ArgumentParser | _ArgumentGroup) -> None:
 
 
 def fresh() -> Standins:
-    """Stand-ins of a random key that nobody keeps."""
+    """Stand-ins from a random key that is not stored."""
     return Standins(os.urandom(_KEY_BYTES))
 
 
 def run(arguments: Namespace) -> int:
     """Write the copies."""
-    found = [one for file in arguments.files for one in captures(file)]
+    originals = [capture for file in arguments.files for capture in captures(file)]
     out = Path(arguments.out)
-    several = len(found) > 1 or out.is_dir() or arguments.out.endswith(("/", os.sep))
-    targets = [out / _name(name) for name, _ in found] if several else [out]
-    seen = set[Path]()
+    several = len(originals) > 1 or out.is_dir() or arguments.out.endswith(("/", os.sep))
+    targets = [out / _name(name) for name, _ in originals] if several else [out]
+    taken = set[Path]()
     for target in targets:
         if target.exists():
             raise StoreError(f"{target}: file already exists; choose another --out")
-        if target in seen:
+        if target in taken:
             raise StoreError(f"{target}: two captures would have this name; redact them one by one")
-        seen.add(target)
+        taken.add(target)
     if several:
-        _folder(out)
+        _make_folder(out)
     standins = fresh()
-    for (name, capture), target in zip(found, targets, strict=True):
+    for (name, capture), target in zip(originals, targets, strict=True):
         copy = masked(capture, standins, name=name)
         save(copy, target)
         findings = count(len(inspect(copy).findings), "finding")
@@ -93,7 +93,7 @@ def _name(name: str) -> str:
     return f"{stem}{'-' if hash_mark else ''}{number}-redacted.jsonl"
 
 
-def _folder(path: Path) -> None:
+def _make_folder(path: Path) -> None:
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:

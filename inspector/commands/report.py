@@ -43,13 +43,13 @@ def run(arguments: Namespace) -> int:
     if arguments.html is None and arguments.markdown is None:
         raise InspectorError("no output selected; use --html OUT, --markdown OUT, or both")
     name, capture = one_capture(arguments.file)
-    one = inspect(capture, name=name)
+    inspection = inspect(capture, name=name)
     against = None
     if arguments.against is not None:
-        other_name, other = one_capture(arguments.against)
-        against = compare(inspect(other, name=other_name), one)
+        reference_name, reference = one_capture(arguments.against)
+        against = compare(inspect(reference, name=reference_name), inspection)
     if arguments.html is not None:
-        write_text(arguments.html, html_report(one, against=against))
+        write_text(arguments.html, html_report(inspection, against=against))
     if arguments.markdown is not None:
-        write_text(arguments.markdown, markdown_report(one))
+        write_text(arguments.markdown, markdown_report(inspection))
     return 0

@@ -47,36 +47,36 @@ def add_parser(commands: Commands) -> None:
 
 def run(arguments: Namespace) -> int:
     """Check the recordings."""
-    seen = check(arguments.files, group=arguments.group, max_findings=arguments.max_findings)
+    reports = check(arguments.files, group=arguments.group, max_findings=arguments.max_findings)
     if arguments.json:
-        rows = [one.as_row for one in seen]
+        rows = [report.as_row for report in reports]
         print_json(rows[0] if len(rows) == 1 else rows)
     else:
-        say_reports(map(_lines, seen))
-    return exit_code((CAUSES[cause] for one in seen for cause in one.counts), arguments.fail_on)
+        say_reports(map(_lines, reports))
+    return exit_code((CAUSES[cause] for report in reports for cause in report.counts), arguments.fail_on)
 
 
 def _lines(report: RolloutReport) -> Iterator[str]:
     more = report.broken - len(report.breaks)
-    left = count(more, "more turn") if more else ""
-    return report_lines(report, list(_rows(report)), left, report.counts, CAUSES)
+    unlisted = count(more, "more turn") if more else ""
+    return report_lines(report, list(_rows(report)), unlisted, report.counts, CAUSES)
 
 
 def _rows(report: RolloutReport) -> Iterator[tuple[str, ...]]:
     yield "conversation", "turn", "token", "of", "cause", "before", "the model had", "the next prompt has"
-    for one in report.breaks:
-        for drift in one.drifts:
-            seen, following = drift.seen, drift.following
+    for broken in report.breaks:
+        for drift in broken.drifts:
+            expected, following = drift.seen, drift.following
             if drift.cause is Cause.RETOKENIZED:  # the texts are the same
-                seen, following = map(_pieces, (drift.seen_ids, drift.following_ids))
+                expected, following = map(_pieces, (drift.seen_ids, drift.following_ids))
             yield (
-                one.conversation,
-                number(one.turn),
+                broken.conversation,
+                number(broken.turn),
                 number(drift.token),
-                number(one.size),
+                number(broken.size),
                 str(drift.cause),
                 _end(drift.before),
-                clip(seen, _EXCERPT),
+                clip(expected, _EXCERPT),
                 clip(following, _EXCERPT),
             )
 

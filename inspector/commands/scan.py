@@ -1,4 +1,4 @@
-"""`scan`: audit thousands of captures into Parquet tables, and say what they show."""
+"""`scan`: audit thousands of captures into Parquet tables, and summarize them."""
 
 import os
 import sys
@@ -73,48 +73,48 @@ def _options(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Scan, print the summary, and exit as `audit` does."""
     out = scan_folder(arguments.out)
-    telling = _Telling(quiet=arguments.quiet)
+    printer = _ProgressPrinter(quiet=arguments.quiet)
     try:
-        far = scan(
+        progress = scan(
             arguments.places,
             out,
             jobs=arguments.jobs,
             again=arguments.again,
             runner=None if arguments.ray is None else _on_ray(arguments.ray, arguments.jobs),
-            tell=telling,
+            tell=printer,
         )
     finally:
-        telling.end()
+        printer.end()
     with Library(out, hold=False) as library:
-        found = summarise(library)
+        summary = summarise(library)
         ignored = library.manifest.ignored
     if arguments.json:
-        row = {"folder": str(out), "scan": _scan_row(far, ignored), **summary_row(found)}
+        row = {"folder": str(out), "scan": _scan_row(progress, ignored), **summary_row(summary)}
         print_json(row)
     else:
-        say([*summary_lines(found), "", *_scan_lines(far, ignored, out)])
-    return _code(found, arguments.fail_on)
+        say([*summary_lines(summary), "", *_scan_lines(progress, ignored, out)])
+    return _exit_code(summary, arguments.fail_on)
 
 
 def _on_ray(address: str, jobs: int | None) -> Runner:
-    """What reads on Ray, imported only for this: it takes a second."""
+    """A runner on Ray; the import takes a second, so it is made only here."""
     from inspector.data.scan.spread import spread  # noqa: PLC0415 -- see above
 
     return spread(address, jobs)
 
 
-def scan_folder(told: str | None) -> Path:
+def scan_folder(folder: str | None) -> Path:
     """The folder of a scan: what the command line says, else the default."""
-    return default_folder() if told is None else Path(told)
+    return default_folder() if folder is None else Path(folder)
 
 
 def default_folder() -> Path:
-    """Where a scan is kept if no folder is given."""
+    """The folder of a scan if none is given."""
     return Path(os.environ.get(FOLDER_VARIABLE, "captures")) / "scan"
 
 
-class _Telling:
-    """Says how far a scan is: in place on a terminal, in a line now and then elsewhere."""
+class _ProgressPrinter:
+    """Prints the progress of a scan: in place on a terminal, elsewhere as a line every ten seconds."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
@@ -122,55 +122,55 @@ class _Telling:
         self._width = 0
         self._last = time.monotonic()
 
-    def __call__(self, far: Progress) -> None:
+    def __call__(self, progress: Progress) -> None:
         now = time.monotonic()
         if self._quiet or now - self._last < (_TERMINAL_EACH_S if self._terminal else _LOG_EACH_S):
             return
         self._last = now
         if self._terminal:
-            self._width = redraw(progress_words(far), self._width)
+            self._width = redraw(progress_words(progress), self._width)
         else:
-            tell(progress_words(far))
+            tell(progress_words(progress))
 
     def end(self) -> None:
-        """Leave a clean line."""
+        """Clear the line."""
         if self._width:
             redraw("", self._width)
             redraw("", 0)
 
 
-def _scan_row(far: Progress, ignored: Mapping[str, int]) -> dict[str, object]:
+def _scan_row(progress: Progress, ignored: Mapping[str, int]) -> dict[str, object]:
     return {
-        "files": far.files,
-        "unchanged": far.skipped,
-        "removed": far.removed,
-        "seconds": round(far.elapsed_s, 3),
+        "files": progress.files,
+        "unchanged": progress.skipped,
+        "removed": progress.removed,
+        "seconds": round(progress.elapsed_s, 3),
         "ignored": dict(ignored),
     }
 
 
-def _scan_lines(far: Progress, ignored: Mapping[str, int], out: Path) -> list[str]:
-    words = [f"{count(far.files, 'file')} read", f"{number(far.skipped)} unchanged"]
-    if far.removed:
-        words.append(f"{number(far.removed)} removed")
+def _scan_lines(progress: Progress, ignored: Mapping[str, int], out: Path) -> list[str]:
+    words = [f"{count(progress.files, 'file')} read", f"{number(progress.skipped)} unchanged"]
+    if progress.removed:
+        words.append(f"{number(progress.removed)} removed")
     lines = [f"{', '.join(words)}; tables in {out}"]
     if ignored:
-        most = sorted(ignored.items(), key=lambda one: (-one[1], one[0]))
-        shown = ", ".join(f"{ending} ({number(amount)})" for ending, amount in most[:_ENDINGS])
+        most = sorted(ignored.items(), key=lambda pair: (-pair[1], pair[0]))
+        endings = ", ".join(f"{ending} ({number(amount)})" for ending, amount in most[:_ENDINGS])
         total = sum(ignored.values())
         lines.append(
-            f"{count(total, 'file')} of other types {'was' if total == 1 else 'were'} ignored: {shown}"
+            f"{count(total, 'file')} of other types {'was' if total == 1 else 'were'} ignored: {endings}"
             f"{', ...' if len(most) > _ENDINGS else ''}; name a file or glob to read it"
         )
     return lines
 
 
-def _code(found: Summary, level: str) -> int:
-    if found.counts.unread:
+def _exit_code(summary: Summary, level: str) -> int:
+    if summary.counts.unread:
         return 2
     if level == "never":
         return 0
-    return int(found.severities["error"] > 0 or (level == "warning" and any(found.severities.values())))
+    return int(summary.severities["error"] > 0 or (level == "warning" and any(summary.severities.values())))
 
 
 def _jobs(text: str) -> int:

@@ -1,6 +1,6 @@
 """Shared by several commands: capture arguments, and all that is printed.
 
-Nothing else of the commands prints: what a model, a server or a file name says reaches a terminal escaped.
+Only this module prints, so that text of a model, a server or a file name reaches a terminal escaped.
 """
 
 import json
@@ -26,7 +26,7 @@ class Commands(Protocol):
 
 
 class Parser(ArgumentParser):
-    """A parser whose errors quote the command line escaped: file names are text from outside too."""
+    """A parser that escapes the command line in its errors: file names may be hostile too."""
 
     def error(self, message: str) -> NoReturn:
         """Print usage and one line, and exit."""
@@ -44,12 +44,12 @@ def add_fail_on(parser: ArgumentParser) -> None:
 
 
 def fails(severity: Severity, level: str) -> bool:
-    """True for a finding at which `--fail-on` ends with 1."""
+    """Whether a finding of this severity ends a command with 1."""
     return level != "never" and (level == "warning" or severity is Severity.ERROR)
 
 
 def whole_number(text: str) -> int:
-    """An option that is a number from 0 on."""
+    """An option that is a whole number, 0 or more."""
     if not (text.isascii() and text.isdecimal() and len(text) <= 9):
         raise ArgumentTypeError(f"invalid number: {text!r}; use 0 or more")
     return int(text)
@@ -65,22 +65,24 @@ def captures(file: str) -> list[tuple[str, Capture]]:
 
     Raises InspectorError when the file cannot be read.
     """
-    found = loads(stdin_bytes(), "standard input") if file == "-" else load(Path(file))
-    if len(found) == 1:
-        return [(file, found[0])]
-    return [(f"{file}#{number}", capture) for number, capture in enumerate(found, 1)]
+    contents = loads(stdin_bytes(), "standard input") if file == "-" else load(Path(file))
+    if len(contents) == 1:
+        return [(file, contents[0])]
+    return [(f"{file}#{number}", capture) for number, capture in enumerate(contents, 1)]
 
 
 def one_capture(file: str) -> tuple[str, Capture]:
     """The only capture of a file, with its name; raises InspectorError if there are several."""
-    found = captures(file)
-    if len(found) != 1:
-        raise InspectorError(f"{file} contains {len(found)} captures; this command needs a file with one")
-    return found[0]
+    named_captures = captures(file)
+    if len(named_captures) != 1:
+        raise InspectorError(
+            f"{file} contains {len(named_captures)} captures; this command needs a file with one"
+        )
+    return named_captures[0]
 
 
 def print_json(value: object) -> None:
-    """Print a value as JSON, two spaces deep; everything but printable ASCII as escapes."""
+    """Print a value as indented JSON; all characters but printable ASCII are escaped."""
     print(json.dumps(value, indent=2, ensure_ascii=True).replace("\x7f", "\\u007f"))
 
 
@@ -92,22 +94,22 @@ def say(lines: str | Iterable[str]) -> None:
 
 def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Rows of a table, each column as wide as its longest text as it is printed."""
-    shown = [[printable(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
-    for row in shown:
+    cells = [[printable(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def tell(line: str) -> None:
-    """Print one line on standard error, at once: what went wrong, or how far it is."""
+    """Print one line on standard error, at once: an error or progress."""
     print(printable(line), file=sys.stderr, flush=True)
 
 
 def redraw(line: str, width: int) -> int:
     """Write a line on standard error over the one before, which had `width` characters; the new width."""
-    shown = printable(line)
-    print(f"\r{shown.ljust(width)}", end="", file=sys.stderr, flush=True)
-    return len(shown)
+    escaped = printable(line)
+    print(f"\r{escaped.ljust(width)}", end="", file=sys.stderr, flush=True)
+    return len(escaped)
 
 
 def printable(text: str) -> str:
@@ -134,7 +136,7 @@ def write_text(out: str, text: str) -> None:
 
 
 def tokens_known(reading: Reading) -> str:
-    """How many tokens a response has: by their IDs, or else by the server's count."""
+    """The number of tokens of a response in words: of IDs, or else as the server counted."""
     if reading.choice.has_ids:
         return count(len(reading.choice.tokens), "token")
     counted = reading.stream.counted

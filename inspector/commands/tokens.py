@@ -61,7 +61,7 @@ def run(arguments: Namespace) -> int:
     reading = read(capture)
     if arguments.prompt:
         return _prompt(name, reading, as_json=arguments.json)
-    choice = next((one for one in reading.choices if one.index == arguments.choice), None)
+    choice = next((candidate for candidate in reading.choices if candidate.index == arguments.choice), None)
     if choice is None:
         raise InspectorError(
             f"{name}: no choice {arguments.choice}; it has {len(reading.choices)}, counted from 0"
@@ -91,17 +91,16 @@ def run(arguments: Namespace) -> int:
         say(_NOTE)
     stopped = transmission_of(reading).rejection
     if stopped is not None and stopped.choice == choice.index:
-        said = unsent_words(stopped)
+        words = unsent_words(stopped)
         for kind in stopped.unsent:
             token_id = stopped.token_id if kind is UnsentKind.TOKEN else None
             text = stopped.error.quoted if token_id is None else text_of([token_id])
-            shown = "" if kind is UnsentKind.GAP else text
-            say(f"{'not sent':>7} {'' if token_id is None else token_id:>6} {shown}  ({said[kind]})")
+            cell_text = "" if kind is UnsentKind.GAP else text
+            say(f"{'not sent':>7} {'' if token_id is None else token_id:>6} {cell_text}  ({words[kind]})")
     return 0
 
 
 def _prompt(name: str, reading: Reading, *, as_json: bool) -> int:
-    """Print the tokens of the prompt."""
     prompt = prompt_of(reading)
     if prompt is None:
         raise InspectorError(f"{name}: no token IDs of the prompt. {ids_hint(reading)}")
@@ -109,8 +108,8 @@ def _prompt(name: str, reading: Reading, *, as_json: bool) -> int:
         print_json(list(prompt_token_rows(prompt)))
         return 0
     say(f"{count(len(prompt.ids), 'token')}, {count(len(prompt.messages), 'message')}. {prompt.sentence}")
-    for one in prompt.differences[1:]:
-        say(f"{one.severity}: {told(one)}")
+    for difference in prompt.differences[1:]:
+        say(f"{difference.severity}: {told(difference)}")
     say(f"{'index':>7} {'id':>7} {'message':>7} {'channel':<11} {'state':<8} text")
     for row in prompt_token_rows(prompt):
         text = row["text"] or f"({row['bytes'] or 'not in the vocabulary'})"

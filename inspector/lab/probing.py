@@ -15,7 +15,9 @@ def script_asks(names: Sequence[str], endpoints: Sequence[Endpoint]) -> list[Pro
     Raises LabError for an unknown script, or if no script can run on these endpoints.
     """
     asks = [
-        ProbeRequest(label=script.name, endpoint=endpoint, body=request_body(endpoint, script), script=script.sampled)
+        ProbeRequest(
+            label=script.name, endpoint=endpoint, body=request_body(endpoint, script), script=script.sampled
+        )
         for script in named(names)
         for endpoint in endpoints
         if endpoint in script.endpoints

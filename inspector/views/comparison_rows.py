@@ -49,11 +49,11 @@ def comparison_row(comparison: Comparison) -> dict[str, Any]:
             for apart in choice.apart
         ],
         "findings": {
-            "only_left": [finding_row(one) for one in findings.only_left],
-            "only_right": [finding_row(one) for one in findings.only_right],
-            "both": [{**finding_row(mine), "right": finding_row(other)} for mine, other in findings.both],
+            "only_left": [finding_row(finding) for finding in findings.only_left],
+            "only_right": [finding_row(finding) for finding in findings.only_right],
+            "both": [{**finding_row(left), "right": finding_row(right)} for left, right in findings.both],
         },
-        "settings": [one._asdict() for one in comparison.settings],
+        "settings": [setting._asdict() for setting in comparison.settings],
         "prompt": _prompt(comparison),
         "timing": {
             "left": figure_row(comparison.timing[0]),
@@ -81,28 +81,31 @@ def comparison_summary(comparison: Comparison) -> dict[str, Any]:
 
 
 def difference_rows(comparison: Comparison) -> Iterator[dict[str, Any]]:
-    """A row a difference: tokens, deliveries of equal tokens, and findings of one side, in token order."""
+    """One row per difference: tokens, delivery of equal tokens, findings of one side; in token order."""
     for choice in comparison.choices:
         rows = [*_token_differences(choice), *_apart_rows(choice)]
         yield from sorted(rows, key=lambda row: (row["left_start"], row["right_start"]))
-    for side, found in (("left", comparison.findings.only_left), ("right", comparison.findings.only_right)):
-        for one in found:
+    for side, side_findings in (
+        ("left", comparison.findings.only_left),
+        ("right", comparison.findings.only_right),
+    ):
+        for finding in side_findings:
             yield {
                 "what": f"finding only {side}",
-                "choice": one.choice,
-                "left_start": one.token_start if side == "left" else None,
-                "left_end": one.token_end if side == "left" else None,
-                "right_start": one.token_start if side == "right" else None,
-                "right_end": one.token_end if side == "right" else None,
-                **{key: value for key, value in finding_words(one).items() if key == "line"},
+                "choice": finding.choice,
+                "left_start": finding.token_start if side == "left" else None,
+                "left_end": finding.token_end if side == "left" else None,
+                "right_start": finding.token_start if side == "right" else None,
+                "right_end": finding.token_end if side == "right" else None,
+                **{key: value for key, value in finding_words(finding).items() if key == "line"},
             }
 
 
 def timing_rows(comparison: Comparison) -> list[dict[str, Any]]:
-    """Figures side by side: name, unit, left, right; None where a capture has no times."""
-    mine, other = comparison.timing
+    """Metrics of both sides: name, unit, left, right; None where a capture has no times."""
+    left, right = comparison.timing
     return [
-        {"figure": name, "unit": unit, "left": getattr(mine, key), "right": getattr(other, key)}
+        {"figure": name, "unit": unit, "left": getattr(left, key), "right": getattr(right, key)}
         for name, key, unit in _TIMINGS
     ]
 
@@ -121,14 +124,14 @@ def run_rows(left: Sequence[Inspection], right: Sequence[Inspection]) -> list[di
         {
             "side": side,
             "run": number,
-            "result": str(one.verdict.level),
-            "errors": sum(finding.severity is Severity.ERROR for finding in one.findings),
-            "says": one.verdict.sentence,
-            "version": one.reading.server_version,
-            "capture": one.name,
+            "result": str(inspection.verdict.level),
+            "errors": sum(finding.severity is Severity.ERROR for finding in inspection.findings),
+            "says": inspection.verdict.sentence,
+            "version": inspection.reading.server_version,
+            "capture": inspection.name,
         }
         for side, group in (("left", left), ("right", right))
-        for number, one in enumerate(group, 1)
+        for number, inspection in enumerate(group, 1)
     ]
 
 
@@ -148,31 +151,31 @@ def _prompt(comparison: Comparison) -> dict[str, Any] | None:
 
 
 def _token_differences(choice: ChoiceComparison) -> Iterator[dict[str, Any]]:
-    for one in choice.tokens.stretches if choice.tokens is not None else ():
-        if one.lane != "same":
+    for stretch in choice.tokens.stretches if choice.tokens is not None else ():
+        if stretch.lane != "same":
             yield {
-                "what": str(one.lane),
+                "what": str(stretch.lane),
                 "choice": choice.index,
-                "left_start": one.left_start,
-                "left_end": one.left_end,
-                "right_start": one.right_start,
-                "right_end": one.right_end,
+                "left_start": stretch.left_start,
+                "left_end": stretch.left_end,
+                "right_start": stretch.right_start,
+                "right_end": stretch.right_end,
                 "line": "",
             }
 
 
 def _apart_rows(choice: ChoiceComparison) -> Iterator[dict[str, Any]]:
-    for one in choice.apart:
-        size = one.end - one.start
+    for apart in choice.apart:
+        size = apart.end - apart.start
         yield {
             "what": "delivered differently",
             "choice": choice.index,
-            "left_start": one.start,
-            "left_end": one.end,
-            "right_start": one.right_start,
-            "right_end": one.right_start + size,
-            "line": f"left: {_delivery(one.left_field, one.left_state)}; "
-            f"right: {_delivery(one.right_field, one.right_state)}",
+            "left_start": apart.start,
+            "left_end": apart.end,
+            "right_start": apart.right_start,
+            "right_end": apart.right_start + size,
+            "line": f"left: {_delivery(apart.left_field, apart.left_state)}; "
+            f"right: {_delivery(apart.right_field, apart.right_state)}",
         }
 
 

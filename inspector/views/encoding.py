@@ -1,4 +1,4 @@
-"""What the browser receives, as JSON."""
+"""JSON for the browser."""
 
 import json
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 def json_bytes(value: object) -> bytes:
-    """JSON in UTF-8; a text with lone surrogates, which no UTF-8 has, as escapes in ASCII."""
+    """JSON in UTF-8, or in ASCII with escapes if a text has lone surrogates, which UTF-8 cannot encode."""
     try:
         return msgspec.json.encode(value)
     except ValueError:  # UnicodeEncodeError

@@ -1,4 +1,4 @@
-"""Findings of one sort together: 192 equal losses are one fact, not 192."""
+"""Findings of one kind as a group: a reader wants one line about 192 equal losses."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -9,33 +9,35 @@ from inspector.analysis.audit.words import field_words
 from inspector.capture.formats import count
 
 _LEAST: Final = 4
-"""Findings of a sort that make a group; the strip's list has the same number."""
+"""Findings of a sort from which they are grouped; the strip's list has the same number."""
 
 
 def grouped(findings: Sequence[Finding]) -> list[Sequence[Finding]]:
-    """The findings in groups of one sort, each at the place of its first; smaller sorts stay apart.
+    """The findings in groups of one sort, in the order of their first findings; few of a sort stay single.
 
     A sort is code, severity, field, the field that the text was delivered in, and first known issue.
     """
     sorts: dict[tuple[str | None, ...], list[Finding]] = {}
-    for one in findings:
-        issue = next(iter(one.known_issues), None)
-        sorts.setdefault((one.code, one.severity, one.field, one.delivered_in, issue), []).append(one)
+    for finding in findings:
+        issue = next(iter(finding.known_issues), None)
+        sorts.setdefault(
+            (finding.code, finding.severity, finding.field, finding.delivered_in, issue), []
+        ).append(finding)
     groups: list[Sequence[Finding]] = []
     for sort in sorts.values():
-        groups.extend([sort] if len(sort) >= _LEAST else [[one] for one in sort])
-    first = {id(one): place for place, one in enumerate(findings)}
+        groups.extend([sort] if len(sort) >= _LEAST else [[finding] for finding in sort])
+    first = {id(finding): place for place, finding in enumerate(findings)}
     return sorted(groups, key=lambda group: first[id(group[0])])
 
 
 def rest_words(group: Sequence[Finding]) -> str:
-    """What a group has after its first finding; empty where that is nothing."""
+    """A summary of the findings of a group after the first; empty for a single one."""
     rest = group[1:]
     if not rest:
         return ""
     at = place(rest[-1])
     last = f" (the last at {at})" if at else ""
-    characters = sum(len(one.generated or "") for one in group)
+    characters = sum(len(finding.generated or "") for finding in group)
     of = f" of {field_words(group[0].field)}" if group[0].field else ""
     total = f", {count(characters, 'character')}{of} in total" if characters else ""
     return f"and {len(rest):,} more of this kind{last}{total}"

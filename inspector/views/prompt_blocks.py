@@ -18,7 +18,7 @@ from inspector.protocol.harmony.text import texts
 
 _FIRST: Final = 20
 _LAST: Final = 80
-"""Messages that are drawn at the start and at the end of a long prompt, besides those that differ."""
+"""Messages drawn at the start and at the end of a long prompt, besides those that differ."""
 _DIFFERING: Final = 50
 _TEXT: Final = 4_000
 """Characters of a message that are drawn."""
@@ -46,20 +46,24 @@ def prompt_label(prompt: Prompt) -> str:
 
 
 def prompt_blocks(prompt: Prompt, *, with_ids: bool = False, first: int | None = None) -> dict[str, Any]:
-    """What the page draws; `first` is the first token that differs from another prompt."""
-    found = prompt.differences[:_DIFFERING]
+    """The content of the page's component; `first` is the first token that differs from another prompt."""
+    differences = prompt.differences[:_DIFFERING]
     at = None if first is None else _holder(prompt.messages, first)
-    shown = _shown(prompt.messages, {one.message for one in found} | {at})
+    drawn = _drawn(prompt.messages, {difference.message for difference in differences} | {at})
     room = _ALL_TOKENS
     blocks: list[dict[str, Any]] = []
     last = -1
-    for message in shown:
+    for message in drawn:
         if message.index > last + 1:
             blocks.append({"kind": "gap", "text": count(message.index - last - 1, "more message")})
         last = message.index
-        mine = [one for one in found if one.message == message.index]
-        blocks += [{"kind": "missing", "text": told(one)} for one in mine if one.code in _ABSENT]
-        notes = [told(one) for one in mine if one.code not in _ABSENT]
+        of_message = [difference for difference in differences if difference.message == message.index]
+        blocks += [
+            {"kind": "missing", "text": told(difference)}
+            for difference in of_message
+            if difference.code in _ABSENT
+        ]
+        notes = [told(difference) for difference in of_message if difference.code not in _ABSENT]
         if message.index == at and first is not None:
             notes.append(f"Token {number(first)} is the first that differs.")
         block = _block(message, notes)
@@ -72,10 +76,12 @@ def prompt_blocks(prompt: Prompt, *, with_ids: bool = False, first: int | None =
         blocks.append({"kind": "gap", "text": count(len(prompt.messages) - last - 1, "more message")})
     return {
         "level": "unknown" if prompt.unknown else str(prompt.worst or "clean"),
-        "sentence": told(found[0]) if found else prompt.sentence,
+        "sentence": told(differences[0]) if differences else prompt.sentence,
         "source": _source(prompt),
-        "rest": [{"level": str(one.severity), "text": told(one)} for one in found[1:]],
-        "more": len(prompt.differences) - len(found),
+        "rest": [
+            {"level": str(difference.severity), "text": told(difference)} for difference in differences[1:]
+        ],
+        "more": len(prompt.differences) - len(differences),
         "blocks": blocks,
     }
 
@@ -90,15 +96,19 @@ def _source(prompt: Prompt) -> str:
 
 
 def _holder(messages: Sequence[PromptMessage], token: int) -> int | None:
-    return next((one.index for one in messages if one.start <= token < one.end), None)
+    return next((message.index for message in messages if message.start <= token < message.end), None)
 
 
-def _shown(messages: Sequence[PromptMessage], places: set[int | None]) -> list[PromptMessage]:
+def _drawn(messages: Sequence[PromptMessage], places: set[int | None]) -> list[PromptMessage]:
     """The messages that are drawn: the first, the last, and those of a difference."""
     if len(messages) <= _FIRST + _LAST:
         return list(messages)
     tail = len(messages) - _LAST
-    return [one for one in messages if one.index < _FIRST or one.index >= tail or one.index in places]
+    return [
+        message
+        for message in messages
+        if message.index < _FIRST or message.index >= tail or message.index in places
+    ]
 
 
 def _block(message: PromptMessage, notes: Sequence[str]) -> dict[str, Any]:
@@ -129,14 +139,14 @@ def _hue(message: PromptMessage) -> str:
 
 
 def _tokens(prompt: Prompt, message: PromptMessage, most: int) -> list[tuple[str, int, bool]]:
-    """Text, ID, and whether it stands in the header, of the first tokens of a message."""
+    """Text and ID of the first tokens of a message, and whether each is in the header."""
     end = min(message.end, message.start + most)
-    shown = texts(prompt.ids[message.start : end])
-    return list(islice(_numbered(prompt, message, shown), most))
+    token_texts = texts(prompt.ids[message.start : end])
+    return list(islice(_numbered(prompt, message, token_texts), most))
 
 
 def _numbered(
-    prompt: Prompt, message: PromptMessage, shown: Sequence[str]
+    prompt: Prompt, message: PromptMessage, token_texts: Sequence[str]
 ) -> Iterator[tuple[str, int, bool]]:
-    for index, text in enumerate(shown, message.start):
+    for index, text in enumerate(token_texts, message.start):
         yield text, prompt.ids[index], index < message.body

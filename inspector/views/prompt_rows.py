@@ -18,12 +18,12 @@ from inspector.protocol.harmony.text import texts
 from inspector.protocol.harmony.vocab import token_bytes
 
 
-def sentence_with_prompt(judged: Verdict, severities: Iterable[PromptSeverity]) -> str:
+def sentence_with_prompt(verdict: Verdict, severities: Iterable[PromptSeverity]) -> str:
     """The sentence of a verdict; a clean one names the prompt's warnings, which are listed below it."""
     warnings = list(severities).count(PromptSeverity.WARNING)
-    if judged.level is not Level.CLEAN or not warnings:
-        return judged.sentence
-    return f"{judged.sentence} The prompt has {count(warnings, 'warning')}, see below."
+    if verdict.level is not Level.CLEAN or not warnings:
+        return verdict.sentence
+    return f"{verdict.sentence} The prompt has {count(warnings, 'warning')}, see below."
 
 
 def prompt_row(prompt: Prompt | None) -> dict[str, Any] | None:
@@ -38,7 +38,7 @@ def prompt_row(prompt: Prompt | None) -> dict[str, Any] | None:
         "identical": prompt.identical,
         "sentence": prompt.sentence,
         "messages": [prompt_message_row(message) for message in prompt.messages],
-        "differences": [prompt_difference_row(one) for one in prompt.differences],
+        "differences": [prompt_difference_row(difference) for difference in prompt.differences],
     }
 
 
@@ -56,16 +56,20 @@ def prompt_message_row(message: PromptMessage) -> dict[str, Any]:
     }
 
 
-def prompt_difference_row(one: PromptDifference) -> dict[str, Any]:
+def prompt_difference_row(difference: PromptDifference) -> dict[str, Any]:
     """One difference, with its sentence."""
-    return asdict(one) | {"code": str(one.code), "severity": str(one.severity), "explanation": told(one)}
+    return asdict(difference) | {
+        "code": str(difference.code),
+        "severity": str(difference.severity),
+        "explanation": told(difference),
+    }
 
 
 def prompt_token_rows(prompt: Prompt) -> Iterator[dict[str, Any]]:
-    """One row per token of a prompt, as `token_rows` has those of a response."""
+    """One row per token of a prompt, like `token_rows` for a response."""
     for message in prompt.messages:
-        shown = texts(prompt.ids[message.start : message.end])
-        for index, text in enumerate(shown, message.start):
+        token_texts = texts(prompt.ids[message.start : message.end])
+        for index, text in enumerate(token_texts, message.start):
             token_id = prompt.ids[index]
             yield {
                 "index": index,

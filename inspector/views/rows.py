@@ -1,4 +1,4 @@
-"""Flat rows of a reading for tables, `--json` and the pages: one shape for all faces.
+"""Flat rows of a reading for tables, `--json` and the pages.
 
 The keys of `audit_row`, `finding_row` and `token_rows` are the command line's contract; scripts depend
 on them. Spans are half-open.
@@ -30,12 +30,12 @@ def cause_row(cause: Cause | None) -> dict[str, Any] | None:
     return asdict(cause) | {
         "confidence": str(cause.confidence),
         "evidence": list(cause.evidence),
-        "alternatives": [asdict(one) for one in cause.alternatives],
+        "alternatives": [asdict(alternative) for alternative in cause.alternatives],
     }
 
 
 def finding_row(finding: Finding) -> dict[str, Any]:
-    """One finding, as the schema in docs/audit.schema.json has it, but for its cause."""
+    """One finding as in docs/audit.schema.json, without its cause."""
     row = asdict(finding)
     row["code"], row["kind"], row["severity"] = str(finding.code), str(finding.kind), str(finding.severity)
     row["facts"] = finding.facts.known()
@@ -50,14 +50,14 @@ def finding_words(finding: Finding) -> dict[str, str]:
 
 
 def issue_row(issue_id: str, situation: Situation) -> IssueRow:
-    """A known issue as lists show it: id, title, whose side, and the first thing to do in this situation."""
+    """A known issue for lists: ID, title, side, and the first step in this situation."""
     issue = issues()[issue_id]
     step = first_step(issue, situation)
     return {"id": issue.id, "title": issue.title, "side": str(issue.sides[0]), "fix": step}
 
 
 def message_rows(choice: ChoiceReading) -> list[dict[str, Any]]:
-    """A row a message, in order; refused runs are not messages."""
+    """One row per message, in order; rejected runs are not messages."""
     ids = choice.tokens.ids
     return [
         {
@@ -90,11 +90,11 @@ def texts_row(side: Texts | None) -> dict[str, Any] | None:
     return row
 
 
-def audit_row(name: str, seen: Examined) -> dict[str, Any]:
+def audit_row(name: str, inspection: Examined) -> dict[str, Any]:
     """What `audit --json` prints for one capture."""
-    reading, judged = seen.reading, seen.verdict
+    reading, verdict = inspection.reading, inspection.verdict
     choice = reading.choice
-    error = next(iter(seen.transmission.errors), None)
+    error = next(iter(inspection.transmission.errors), None)
     row: dict[str, Any] = {
         "file": name,
         "endpoint": str(reading.header.endpoint),
@@ -102,11 +102,11 @@ def audit_row(name: str, seen: Examined) -> dict[str, Any]:
         "server_version": reading.server_version,
         "evidence": str(choice.evidence),
         "verdict": {
-            "level": str(judged.level),
-            "sentence": judged.sentence,
-            "why": judged.why,
-            "known": judged.known,
-            "cause": cause_row(seen.cause),
+            "level": str(verdict.level),
+            "sentence": verdict.sentence,
+            "why": verdict.why,
+            "known": verdict.known,
+            "cause": cause_row(inspection.cause),
         },
         **_choice_row(choice),
         "error": None
@@ -115,14 +115,15 @@ def audit_row(name: str, seen: Examined) -> dict[str, Any]:
         "finish_reason": choice.finish_reason,
         "findings": [
             finding_row(finding) | {"cause": cause_row(cause)}
-            for finding, cause in zip(seen.findings, seen.causes, strict=True)
+            for finding, cause in zip(inspection.findings, inspection.causes, strict=True)
         ],
-        "notes": list(seen.notes),
+        "notes": list(inspection.notes),
         "prompt": prompt_row(prompt_of(reading)),
     }
     if len(reading.choices) > 1:
         row["choices"] = [
-            {"index": one.index, "evidence": str(one.evidence), **_choice_row(one)} for one in reading.choices
+            {"index": numbered.index, "evidence": str(numbered.evidence), **_choice_row(numbered)}
+            for numbered in reading.choices
         ]
     return row
 
@@ -146,23 +147,23 @@ def _choice_row(choice: ChoiceReading) -> dict[str, Any]:
     }
 
 
-def _reconstruction_row(told: Reconstruction | None) -> dict[str, Any] | None:
-    """What the final object says of the tokens (Responses); None where ids are known, or none are told."""
-    if told is None:
+def _reconstruction_row(reconstruction: Reconstruction | None) -> dict[str, Any] | None:
+    """What the final object of Responses says about the tokens; None if IDs are known or it says nothing."""
+    if reconstruction is None:
         return None
     return {
-        "certainty": str(told.certainty),
-        "count": len(told.ids),
-        "counted": told.counted,
-        "missing": told.missing,
-        "fits": list(dict.fromkeys(fit.what for fit in told.fits)),
+        "certainty": str(reconstruction.certainty),
+        "count": len(reconstruction.ids),
+        "counted": reconstruction.counted,
+        "missing": reconstruction.missing,
+        "fits": list(dict.fromkeys(fit.what for fit in reconstruction.fits)),
     }
 
 
 def token_state(choice: ChoiceReading) -> Iterator[tuple[int, int, str, int | None, str | None]]:
     """Runs of tokens of one state: start, end, state, message and channel.
 
-    States: `header` (its markers included), `body` (its closing marker included), `refused`.
+    States: `header` and `body`, each with its special tokens, and `refused`.
     """
     runs: list[tuple[int, int, str, int | None, str | None]] = []
     for number, message in enumerate(choice.transcript.messages):
@@ -170,12 +171,12 @@ def token_state(choice: ChoiceReading) -> Iterator[tuple[int, int, str, int | No
         body = message.body if message.in_body else message.end
         runs.append((message.start, body, "header", number, channel))
         runs.append((body, message.end, "body", number, channel))
-    runs.extend((one.start, one.end, "refused", None, None) for one in choice.transcript.refusals)
+    runs.extend((refusal.start, refusal.end, "refused", None, None) for refusal in choice.transcript.refusals)
     yield from sorted(run for run in runs if run[0] < run[1])
 
 
 def token_rows(reading: Reading, choice: ChoiceReading | None = None) -> Iterator[dict[str, Any]]:
-    """A row a token; `text` is what the token completes, `bytes` what it adds, in hex.
+    """One row per token; `text` is what the token completes, `bytes` what it adds, in hex.
 
     Where no ids were sent the rows are those of reconstructed tokens, if there are any; `id` is None where
     several spellings fit.
@@ -183,14 +184,14 @@ def token_rows(reading: Reading, choice: ChoiceReading | None = None) -> Iterato
     choice = choice or reading.choice
     if not choice.has_ids:
         choice = reconstructed_cells(choice) or choice
-    told = choice.reconstruction if choice.reconstructed else None
+    reconstruction = choice.reconstruction if choice.reconstructed else None
     ids, events = choice.tokens.ids, choice.tokens.events
     for start, end, state, message, channel in token_state(choice):
-        shown = texts(ids[start:end])
-        for index, text in enumerate(shown, start):
+        token_texts = texts(ids[start:end])
+        for index, text in enumerate(token_texts, start):
             yield {
                 "index": index,
-                "id": ids[index] if told is None or told.is_certain(index) else None,
+                "id": ids[index] if reconstruction is None or reconstruction.is_certain(index) else None,
                 "text": text,
                 "bytes": token_bytes(ids[index]).hex(),
                 "state": state,
@@ -203,7 +204,7 @@ def token_rows(reading: Reading, choice: ChoiceReading | None = None) -> Iterato
 
 
 def event_rows(reading: Reading, start: int = 0, end: int | None = None) -> list[dict[str, Any]]:
-    """A row an event, verbatim."""
+    """One row per event, verbatim."""
     rows = []
     for index in range(start, len(reading.events) if end is None else min(end, len(reading.events))):
         event = reading.events[index]
@@ -219,29 +220,29 @@ def event_rows(reading: Reading, start: int = 0, end: int | None = None) -> list
     return rows
 
 
-def field_rows(seen: Examined, choice: ChoiceReading | None = None) -> list[dict[str, Any]]:
-    """Generated against delivered, a row per field.
+def field_rows(inspection: Examined, choice: ChoiceReading | None = None) -> list[dict[str, Any]]:
+    """Generated and delivered text, one row per field.
 
     `generated` is None where it is unknown. `equal` is False only where the audit has a finding on the field,
     and None where nothing is known; `state` and in words `note` say why texts that differ are right. Without
     token ids `generated` is the server's final text, and `source` says so.
     """
-    choice = choice or seen.reading.choice
+    choice = choice or inspection.reading.choice
     return [
         {
-            "field": one.field,
-            "generated": one.generated,
-            "delivered": one.delivered,
-            "equal": one.state.equal,
-            "state": str(one.state),
-            "note": one.state.note,
+            "field": field.field,
+            "generated": field.generated,
+            "delivered": field.delivered,
+            "equal": field.state.equal,
+            "state": str(field.state),
+            "note": field.state.note,
             "source": str(choice.evidence),
             "source_words": choice.evidence.words,
         }
-        for one in seen.fields(choice)
+        for field in inspection.fields(choice)
     ]
 
 
 def figure_row(figures: Figures) -> dict[str, Any]:
-    """Figures as `audit` and the pages show them; times in seconds."""
+    """Metrics for `audit` and the pages; times in seconds."""
     return asdict(figures)

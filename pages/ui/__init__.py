@@ -1,1 +1,1 @@
-"""What pages share: components, pickers, charts, the session's memory. The library holds the logic."""
+"""What pages share: components, pickers, charts, the session's state. The library holds the logic."""

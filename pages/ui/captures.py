@@ -1,4 +1,4 @@
-"""Captures for the pages: the built-in ones and uploads, read once, kept by the hash of their content."""
+"""Captures for the pages: built-in ones, uploads and runs, each inspected once per content hash."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -15,13 +15,13 @@ from inspector import Capture, Inspection, InspectorError, Kind, Level, Severity
 from inspector.dashboard import CaptureError, LiveRun, Prompt, RunState, Shelf, Upload
 from pages.ui.banner import facts
 from pages.ui.fields import parts
-from pages.ui.state import Opened, Place, Session
+from pages.ui.state import Opened, Selection, Session
 from pages.ui.strip import Payload, pack
 
 SIGNS: Final = {Level.ERROR: "✕", Level.WARNING: "!", Level.CLEAN: "✓", Level.UNKNOWN: "?"}
-"""Verdicts in lists, where a word would take the room of the name."""
+"""Verdicts in lists, where a word would leave no room for the name."""
 
-_JUDGED_AT_MOST: Final = 20_000
+_AUDITED_AT_MOST: Final = 20_000
 """Events up to which the captures of a file are audited when it is opened: a tenth of a second."""
 
 
@@ -33,7 +33,7 @@ class Chosen:
     shows: str
     """What it shows, one line; empty for an upload."""
     digest: str
-    seen: Inspection
+    inspection: Inspection
 
 
 def names(session: Session) -> list[str]:
@@ -42,9 +42,9 @@ def names(session: Session) -> list[str]:
     return [*reversed(session.opened), *runs, *_builtins()]
 
 
-def opening(known: Sequence[str]) -> str | None:
+def opening(available: Sequence[str]) -> str | None:
     """The capture that a page opens with by default; None if there is none."""
-    return next((name for name in _builtins() if name in known), known[0] if known else None)
+    return next((name for name in _builtins() if name in available), available[0] if available else None)
 
 
 def is_built_in(name: str) -> bool:
@@ -86,19 +86,19 @@ def chosen(session: Session, name: str | None = None) -> Chosen | None:
     if name is None:
         return None
     if (opened := session.opened.get(name)) is not None:
-        return Chosen(name=name, shows="", digest=opened.digest, seen=_seen(opened))
+        return Chosen(name=name, shows="", digest=opened.digest, inspection=_inspection_of(opened))
     if (built_in := _builtins().get(name)) is not None:
         stamp = built_in.path.stat()
         digest = f"{name} {stamp.st_mtime_ns} {stamp.st_size}"
         return Chosen(
-            name=name, shows=built_in.shows, digest=digest, seen=_built_in(digest, name, built_in.path)
+            name=name, shows=built_in.shows, digest=digest, inspection=_built_in(digest, name, built_in.path)
         )
     run = _runs().get(name)
     return None if run is None else of_run(run)
 
 
 def summary(session: Session, name: str) -> dict[str, Any]:
-    """A capture in one row: where it is from, its verdict and its size; kept when the capture is not."""
+    """A capture in one row: origin, verdict and size; cached longer than the capture."""
     if (opened := session.opened.get(name)) is not None:
         origin, digest = "yours", opened.digest
     elif name in _builtins():
@@ -112,8 +112,8 @@ def summary(session: Session, name: str) -> dict[str, Any]:
 @st.cache_data(max_entries=1024, show_spinner=False)
 def _summary(digest: str, _session: Session, name: str) -> dict[str, Any]:
     del digest
-    one = chosen(_session, name)
-    if one is None:
+    capture = chosen(_session, name)
+    if capture is None:
         return {
             "level": "unknown",
             "version": None,
@@ -122,21 +122,21 @@ def _summary(digest: str, _session: Session, name: str) -> dict[str, Any]:
             "findings": 0,
             "shows": "",
         }
-    reading = one.seen.reading
+    reading = capture.inspection.reading
     return {
-        "level": str(one.seen.verdict.level),
+        "level": str(capture.inspection.verdict.level),
         "version": reading.server_version,
         "endpoint": str(reading.header.endpoint),
         "tokens": sum(len(choice.tokens) for choice in reading.choices) or None,
-        "findings": len(one.seen.findings),
-        "shows": one.shows or one.seen.verdict.sentence,
+        "findings": len(capture.inspection.findings),
+        "shows": capture.shows or capture.inspection.verdict.sentence,
     }
 
 
 def of_run(run: LiveRun) -> Chosen:
-    """What came of a run that has ended."""
+    """The capture of a run that has ended."""
     name, digest = _run_name(run), f"{run.id} {len(run.events)}"
-    return Chosen(name=name, shows="", digest=digest, seen=_of_run(digest, name, run))
+    return Chosen(name=name, shows="", digest=digest, inspection=_of_run(digest, name, run))
 
 
 def open_file(session: Session, file: str, content: bytes) -> str:
@@ -146,64 +146,71 @@ def open_file(session: Session, file: str, content: bytes) -> str:
         captures = inspector.loads(content, file)
     except InspectorError as error:
         return error.problem if isinstance(error, CaptureError) else str(error)
-    found = []
+    opened = []
     for number, capture in enumerate(captures, 1):
         name = file if len(captures) == 1 else f"{file} #{number}"
         taken = session.opened.get(name)
         if name in _builtins() or (taken is not None and not taken.digest.startswith(digest)):
             name = f"{name} ({digest[:6]})"
-        found.append(Opened(name=name, digest=f"{digest} {number}", capture=capture))
-    take(session, found)
-    _keep(session, found, content)
+        opened.append(Opened(name=name, digest=f"{digest} {number}", capture=capture))
+    take(session, opened)
+    _keep(session, opened, content)
     return ""
 
 
-def take(session: Session, found: Sequence[Opened]) -> None:
+def take(session: Session, opened: Sequence[Opened]) -> None:
     """Keep captures in the session, with their verdicts unless they are long, and choose the first."""
-    if sum(len(one.capture.events) for one in found) <= _JUDGED_AT_MOST:
-        found = [replace(one, level=_seen(one).verdict.level) for one in found]
-    session.open(found)
+    if sum(len(capture.capture.events) for capture in opened) <= _AUDITED_AT_MOST:
+        opened = [replace(capture, level=_inspection_of(capture).verdict.level) for capture in opened]
+    session.open(opened)
 
 
-def _seen(opened: Opened) -> Inspection:
+def _inspection_of(opened: Opened) -> Inspection:
     truth = opened.capture.header.script if opened.vouched else None
     return inspected(opened.digest, opened.name, opened.capture, truth)
 
 
 def restore(session: Session) -> None:
-    """Open again what the URL of a reloaded page names; once a session."""
+    """Reopen the uploads that the URL of a reloaded page names; once per session."""
     if session.restored:
         return
     session.restored = True
     name = st.query_params.get("uploads")
     if name is None or session.kept is not None:
         return
-    shown = session.capture, session.choice, session.place, session.fresh
+    before = session.capture, session.choice, session.selection, session.undrawn
     kept = _shelf().kept(name)
     if kept:
         session.kept = name
-        found = [
-            Opened(name=one.name, digest=one.digest, capture=one.capture, vouched=one.vouched) for one in kept
+        opened = [
+            Opened(name=upload.name, digest=upload.digest, capture=upload.capture, vouched=upload.vouched)
+            for upload in kept
         ]
-        take(session, found)
-        session.capture, session.choice, session.place, session.fresh = shown
+        take(session, opened)
+        session.capture, session.choice, session.selection, session.undrawn = before
 
 
-def _keep(session: Session, found: Sequence[Opened], content: bytes) -> None:
-    """Uploads are to be kept for a reload of the page."""
-    lines = content if len(found) == 1 and content.startswith(b'{"harmony_capture"') else None
+def _keep(session: Session, opened: Sequence[Opened], content: bytes) -> None:
+    """Queue uploads to be stored for a reload of the page."""
+    lines = content if len(opened) == 1 and content.startswith(b'{"harmony_capture"') else None
     session.kept = session.kept or _shelf().session()
     _shelf().hold(
         session.kept,
         [
-            Upload(name=one.name, digest=one.digest, capture=one.capture, vouched=one.vouched, lines=lines)
-            for one in found
+            Upload(
+                name=capture.name,
+                digest=capture.digest,
+                capture=capture.capture,
+                vouched=capture.vouched,
+                lines=lines,
+            )
+            for capture in opened
         ],
     )
 
 
 def keep() -> None:
-    """Write the new uploads to disk; once the page is drawn, as nobody waits for that."""
+    """Write the new uploads to disk; called after the page is drawn, so that it does not wait."""
     _shelf().keep()
 
 
@@ -216,55 +223,57 @@ def _shelf_in(folder: Path | None) -> Shelf:
     return Shelf(None if folder is None else folder / "uploads")
 
 
-def first_place(seen: Inspection, choice: int) -> Place:
-    """Where to begin: at the first error that has tokens, a cause before what follows from it."""
-    index = seen.reading.choices[choice].index
-    mine = [finding for finding in seen.findings if finding.choice == index]
+def first_selection(inspection: Inspection, choice: int) -> Selection:
+    """The first selection: the first error that has tokens, a cause before its consequences."""
+    index = inspection.reading.choices[choice].index
+    findings = [finding for finding in inspection.findings if finding.choice == index]
     wrong = [
-        n for n, one in enumerate(mine) if one.severity is Severity.ERROR and one.token_start is not None
+        n
+        for n, finding in enumerate(findings)
+        if finding.severity is Severity.ERROR and finding.token_start is not None
     ]
-    if (rejected := dashboard.rejected(mine)) is not None:
-        return Place(None, rejected)
-    causes = [number for number in wrong if mine[number].kind is not Kind.INVALID_TOOL_ARGUMENTS]
+    if (rejected := dashboard.rejected(findings)) is not None:
+        return Selection(None, rejected)
+    causes = [number for number in wrong if findings[number].kind is not Kind.INVALID_TOOL_ARGUMENTS]
     wrong = causes or wrong
-    number = wrong[0] if wrong else 0 if mine else None
-    return Place(None if number is None else mine[number].token_start, number)
+    number = wrong[0] if wrong else 0 if findings else None
+    return Selection(None if number is None else findings[number].token_start, number)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def inspected(digest: str, name: str, _capture: Capture, _truth: Sequence[int] | None = None) -> Inspection:
-    """A capture read, audited and judged; `digest` is the hash of its content."""
+    """Inspect a capture; `digest` is the hash of its content."""
     del digest
     return inspector.inspect(_capture, name=name, truth=_truth)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def payload(digest: str, choice: int, _seen: Inspection) -> Payload:
+def payload(digest: str, choice: int, _inspection: Inspection) -> Payload:
     """The strip payload of one choice, as bytes."""
-    chosen_one = _seen.reading.choices[choice]
+    chosen_one = _inspection.reading.choices[choice]
     key = f"{digest} {choice}"
-    return pack(dashboard.strip(_seen, key=key, choice=chosen_one), digest=key)
+    return pack(dashboard.strip(_inspection, key=key, choice=chosen_one), digest=key)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def fact_row(digest: str, choice: int, _seen: Inspection) -> Sequence[tuple[str, str, str]]:
+def fact_row(digest: str, choice: int, _inspection: Inspection) -> Sequence[tuple[str, str, str]]:
     """The facts of one choice, for the chips under the verdict."""
     del digest
-    return facts(_seen, choice)
+    return facts(_inspection, choice)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def field_parts(digest: str, choice: int, _seen: Inspection) -> list[dict[str, Any]]:
-    """Generated against delivered text of one choice, a row a field, with what to mark."""
+def field_parts(digest: str, choice: int, _inspection: Inspection) -> list[dict[str, Any]]:
+    """Generated and delivered text of one choice, one row per field, with the differences."""
     del digest
-    return parts(dashboard.field_rows(_seen, _seen.reading.choices[choice]))
+    return parts(dashboard.field_rows(_inspection, _inspection.reading.choices[choice]))
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def prompt(digest: str, _seen: Inspection) -> Prompt | None:
+def prompt(digest: str, _inspection: Inspection) -> Prompt | None:
     """The prompt of a capture; None when its tokens are unknown."""
     del digest
-    return dashboard.prompt_of(_seen.reading)
+    return dashboard.prompt_of(_inspection.reading)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -280,7 +289,7 @@ def _of_run(digest: str, name: str, _run: LiveRun) -> Inspection:
 
 
 def _runs() -> dict[str, LiveRun]:
-    """Runs of this process that brought something, newest first."""
+    """Ended runs of this process that received events, newest first."""
     ended = (run for run in dashboard.registry().runs() if run.state is RunState.ENDED and len(run.events))
     return {_run_name(run): run for run in ended}
 
@@ -296,17 +305,17 @@ def _run_title(run: LiveRun) -> str:
 
 def started(run: LiveRun) -> str:
     """When a run began, by the clock of the browser, else in UTC."""
-    told = run.header.started_at or ""
+    started_at = run.header.started_at or ""
     try:
-        moment = datetime.fromisoformat(told)
+        moment = datetime.fromisoformat(started_at)
         zone = st.context.timezone
-        return moment.astimezone(ZoneInfo(zone)).strftime("%H:%M:%S") if zone else f"{told[11:19]} UTC"
+        return moment.astimezone(ZoneInfo(zone)).strftime("%H:%M:%S") if zone else f"{started_at[11:19]} UTC"
     except (ValueError, OSError, ZoneInfoNotFoundError):
-        return f"{told[11:19]} UTC"
+        return f"{started_at[11:19]} UTC"
 
 
 def size(run: LiveRun) -> str:
-    """How much a run brought: tokens, or events where no token ID was sent."""
+    """The size of a run in words: tokens, or events where no token ID was sent."""
     tokens = run.pace().tokens
     amount, word = (tokens, "token") if tokens else (len(run.events), "event")
     return f"{amount:,} {dashboard.plural(amount, word)}"
@@ -314,4 +323,4 @@ def size(run: LiveRun) -> str:
 
 @st.cache_resource(show_spinner=False)
 def _builtins() -> dict[str, dashboard.Builtin]:
-    return {one.name: one for one in dashboard.builtin()}
+    return {row.name: row for row in dashboard.builtin()}

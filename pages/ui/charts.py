@@ -24,9 +24,9 @@ _MARKS: Final = ("circle", "diamond-open")
 _DASHES: Final = {"analysis": "solid", "final": "dash", "commentary": "dot"}
 
 
-def draw_timeline(digest: str, choice: int, seen: Inspection, *, key: str) -> None:
+def draw_timeline(digest: str, choice: int, inspection: Inspection, *, key: str) -> None:
     """Draw the timeline in the current theme, or say that the capture has no times."""
-    figure = timeline(digest, choice, "dark" if st.context.theme.type == "dark" else "light", seen)
+    figure = timeline(digest, choice, "dark" if st.context.theme.type == "dark" else "light", inspection)
     if figure is None:
         st.info("This capture has no arrival times, so there is nothing to plot.")
     else:
@@ -34,11 +34,11 @@ def draw_timeline(digest: str, choice: int, seen: Inspection, *, key: str) -> No
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
-def timeline(digest: str, choice: int, theme: str, _seen: Inspection) -> go.Figure | None:
-    """Tokens over time by channel over the wait before each event; None for a capture without times."""
+def timeline(digest: str, choice: int, theme: str, _inspection: Inspection) -> go.Figure | None:
+    """Tokens over time by channel, above the gap before each event; None for a capture without times."""
     del digest
-    one = _seen.reading.choices[choice]
-    series = _series(_seen.reading, one)
+    choice_reading = _inspection.reading.choices[choice]
+    series = _series(_inspection.reading, choice_reading)
     last = max((times[-1] for times in series.values()), default=None)
     if last is None:
         return None
@@ -46,12 +46,14 @@ def timeline(digest: str, choice: int, theme: str, _seen: Inspection) -> go.Figu
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=[0.7, 0.3], vertical_spacing=0.06)
     for name, times in series.items():
         _staircase(figure, name, [at * scale for at in times], last * scale, theme)
-    if one.has_ids:
-        _boundaries(figure, _seen.reading, one, scale)
-    _findings(figure, _seen, one, last=last, scale=scale, theme=theme)
+    if choice_reading.has_ids:
+        _boundaries(figure, _inspection.reading, choice_reading, scale)
+    _findings(figure, _inspection, choice_reading, last=last, scale=scale, theme=theme)
     moments = sorted({at for times in series.values() for at in times})
     _waits(figure, moments, scale, theme)
-    figure.update_yaxes(title_text="tokens" if one.has_ids else "deltas", rangemode="tozero", row=1, col=1)
+    figure.update_yaxes(
+        title_text="tokens" if choice_reading.has_ids else "deltas", rangemode="tozero", row=1, col=1
+    )
     figure.update_yaxes(title_text="gap, ms", rangemode="tozero", row=2, col=1)
     figure.update_xaxes(title_text=f"time since the request, {unit}", rangemode="tozero", row=2, col=1)
     figure.update_layout(
@@ -64,28 +66,28 @@ def timeline(digest: str, choice: int, theme: str, _seen: Inspection) -> go.Figu
 
 
 def _findings(
-    figure: go.Figure, seen: Inspection, one: ChoiceReading, *, last: float, scale: float, theme: str
+    figure: go.Figure, inspection: Inspection, choice: ChoiceReading, *, last: float, scale: float, theme: str
 ) -> None:
-    """A mark at the arrival of what each finding begins with."""
+    """A mark at the arrival of the first token or event of each finding."""
     places: dict[float, list[str]] = {}
-    for finding in seen.findings:
+    for finding in inspection.findings:
         event = finding.event_start
-        if finding.token_start is not None and finding.token_start < len(one.tokens.events):
-            event = one.tokens.events[finding.token_start]
-        at = None if finding.choice != one.index or event is None else seen.reading.arrival_s(event)
+        if finding.token_start is not None and finding.token_start < len(choice.tokens.events):
+            event = choice.tokens.events[finding.token_start]
+        at = None if finding.choice != choice.index or event is None else inspection.reading.arrival_s(event)
         if at is not None:
             token = "" if finding.token_start is None else f", token {finding.token_start:,}"
             words = f"{dashboard.kind_label(finding.kind)}{token}"
             places.setdefault(min(at, last) * scale, []).append(words)
-    shown = sorted(places.items())[:_FINDINGS_AT_MOST]
-    if shown:
+    marks = sorted(places.items())[:_FINDINGS_AT_MOST]
+    if marks:
         figure.add_scatter(
-            x=[at for at, _ in shown],
-            y=[0] * len(shown),
+            x=[at for at, _ in marks],
+            y=[0] * len(marks),
             name="findings",
             mode="markers",
             marker={"symbol": "triangle-up", "size": 11, "color": shade("loss", theme)},
-            text=["<br>".join(words[:_NAMED_AT_MOST]) for _, words in shown],
+            text=["<br>".join(words[:_NAMED_AT_MOST]) for _, words in marks],
             hovertemplate="%{text}",
             cliponaxis=False,
             row=1,
@@ -93,40 +95,41 @@ def _findings(
         )
 
 
-def _series(reading: Reading, one: ChoiceReading) -> dict[str, list[float]]:
+def _series(reading: Reading, choice: ChoiceReading) -> dict[str, list[float]]:
     """Arrivals by channel, or by field where no token is known; empty when an arrival is unknown."""
-    if one.has_ids:
+    if choice.has_ids:
         events = {
-            channel: [one.tokens.events[at] for at in places] for channel, places in _channels(one).items()
+            channel: [choice.tokens.events[at] for at in places]
+            for channel, places in _channels(choice).items()
         }
     else:
         events = {}
-        for delta in one.deltas:
+        for delta in choice.deltas:
             events.setdefault(delta.field, []).append(delta.event)
-    found: dict[str, list[float]] = {}
+    series: dict[str, list[float]] = {}
     for name, numbers in events.items():
         times = [at for number in numbers if (at := reading.arrival_s(number)) is not None]
         if len(times) != len(numbers):
             return {}
-        found[name] = times
-    return found
+        series[name] = times
+    return series
 
 
-def _channels(one: ChoiceReading) -> dict[str, list[int]]:
+def _channels(choice: ChoiceReading) -> dict[str, list[int]]:
     """Tokens of each channel's bodies, in order; `framing` and `refused` hold the others."""
-    found: dict[str, list[int]] = {}
+    by_channel: dict[str, list[int]] = {}
     framing: list[int] = []
     at = 0
     spans = [
-        *((m.body, m.body_end, m.header.channel or "none") for m in one.transcript.messages if m.in_body),
-        *((refusal.start, refusal.end, "refused") for refusal in one.transcript.refusals),
+        *((m.body, m.body_end, m.header.channel or "none") for m in choice.transcript.messages if m.in_body),
+        *((refusal.start, refusal.end, "refused") for refusal in choice.transcript.refusals),
     ]
     for start, end, channel in sorted(spans):
         framing.extend(range(at, start))
-        found.setdefault(channel, []).extend(range(start, end))
+        by_channel.setdefault(channel, []).extend(range(start, end))
         at = end
-    framing.extend(range(at, len(one.tokens)))
-    return {channel: places for channel, places in {**found, "framing": framing}.items() if places}
+    framing.extend(range(at, len(choice.tokens)))
+    return {channel: places for channel, places in {**by_channel, "framing": framing}.items() if places}
 
 
 def _staircase(figure: go.Figure, channel: str, times: list[float], last: float, theme: str) -> None:
@@ -146,19 +149,19 @@ def _staircase(figure: go.Figure, channel: str, times: list[float], last: float,
             "dash": _DASHES.get(alike, "solid"),
         },
         opacity=0.6 if framing else 1,
-        visible="legendonly" if framing else True,  # markers and headers outnumber what the channels hold
+        visible="legendonly" if framing else True,  # special tokens and headers would outnumber the text
         hovertemplate="%{y} tokens",
         row=1,
         col=1,
     )
 
 
-def _boundaries(figure: go.Figure, reading: Reading, one: ChoiceReading, scale: float) -> None:
+def _boundaries(figure: go.Figure, reading: Reading, choice: ChoiceReading, scale: float) -> None:
     """A dotted line where a message begins; with its channel while there are few."""
-    messages = [message for message in one.transcript.messages if message.start < len(one.tokens)]
+    messages = [message for message in choice.transcript.messages if message.start < len(choice.tokens)]
     named = len(messages) <= _NAMED_AT_MOST
     for message in messages[:_BOUNDARIES_AT_MOST]:
-        at = reading.arrival_s(one.tokens.events[message.start])
+        at = reading.arrival_s(choice.tokens.events[message.start])
         figure.add_vline(
             x=(at or 0.0) * scale,
             line={"width": 1, "color": "rgba(128,134,150,0.5)", "dash": "dot"},
@@ -172,19 +175,19 @@ def _boundaries(figure: go.Figure, reading: Reading, one: ChoiceReading, scale: 
 
 
 def _plain(channel: str) -> str:
-    """A channel or field as Plotly may show it: it reads tags in texts, and a channel may be anything."""
+    """A channel or field without HTML, which Plotly would interpret; a channel may be any text."""
     return "".join(char for char in channel if char.isalnum() or char in "-_ []().")[:32]
 
 
 def _waits(figure: go.Figure, moments: list[float], scale: float, theme: str) -> None:
-    """The wait before each arrival; of a long stream the longest of neighbours."""
+    """The gap before each arrival; in a long stream the longest gap of each bin."""
     waits = [(later * scale, (later - earlier) * 1000) for earlier, later in pairwise([0.0, *moments])]
     step = max(1, len(waits) // _POINTS_AT_MOST)
     bins = (waits[start : start + step] for start in range(0, len(waits), step))
-    shown = [max(some, key=lambda wait: wait[1]) for some in bins]
+    longest = [max(bin_waits, key=lambda wait: wait[1]) for bin_waits in bins]
     figure.add_bar(
-        x=[at for at, _ in shown],
-        y=[wait for _, wait in shown],
+        x=[at for at, _ in longest],
+        y=[wait for _, wait in longest],
         width=max(moments[-1] * scale / 300, 1e-6),
         name="wait",
         marker={"color": shade("other", theme)},
@@ -196,7 +199,7 @@ def _waits(figure: go.Figure, moments: list[float], scale: float, theme: str) ->
 
 
 def both_over_time(sides: Sequence[tuple[str, Reading]], theme: str) -> go.Figure | None:
-    """Two sides on one axis of time: tokens, the wait before each event, tokens per event.
+    """Two sides on one time axis: tokens, the gap before each event, tokens per event.
 
     None where neither side has times. Deltas take the place of tokens where none is known.
     """
@@ -249,6 +252,6 @@ def both_over_time(sides: Sequence[tuple[str, Reading]], theme: str) -> go.Figur
 
 def _arrivals(reading: Reading) -> list[float]:
     """Arrivals of the first choice's tokens; of its deltas where no token is known."""
-    one = reading.choice
-    events = one.tokens.events or [delta.event for delta in one.deltas]
+    choice = reading.choice
+    events = choice.tokens.events or [delta.event for delta in choice.deltas]
     return [at for event in events if (at := reading.arrival_s(event)) is not None]

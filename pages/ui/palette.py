@@ -59,7 +59,7 @@ PALETTE: Final[Mapping[str, Shade]] = {
 _ROOTS: Final = (".hi", ".fields", ".banner", ".now", ".prompt")
 """The outermost elements of the components."""
 _THEMED: Final = (".hi", ".prompt")
-"""The components that say their theme, as `data-theme`."""
+"""The components with a `data-theme` attribute."""
 _CHANNELS: Final = {
     "analysis": "reasoning",
     "reasoning": "reasoning",
@@ -72,17 +72,19 @@ _SERIES: Final = ("loss", "reasoning", "tool", "right-side", "content", "other")
 
 
 def stylesheet() -> str:
-    """The palette as custom properties of every component, with the dark shades where a theme is told."""
-    light = "".join(f"--{name}:{one.light};" for name, one in PALETTE.items())
-    dark = "".join(f"--{name}:{one.dark};" for name, one in PALETTE.items() if one.dark != one.light)
+    """The palette as custom properties of every component, with dark shades where the theme is known."""
+    light = "".join(f"--{name}:{colour.light};" for name, colour in PALETTE.items())
+    dark = "".join(
+        f"--{name}:{colour.dark};" for name, colour in PALETTE.items() if colour.dark != colour.light
+    )
     themed = ",".join(f'{root}[data-theme="dark"]' for root in _THEMED)
     return f"{','.join(_ROOTS)}{{{light}}}\n{themed}{{{dark}}}\n"
 
 
 def shade(name: str, theme: str) -> str:
     """A colour in a theme, `light` or `dark`."""
-    one = PALETTE[name]
-    return one.dark if theme == "dark" else one.light
+    colour = PALETTE[name]
+    return colour.dark if theme == "dark" else colour.light
 
 
 def channel_hue(channel: str, theme: str) -> str:

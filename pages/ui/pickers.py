@@ -1,20 +1,14 @@
-"""Choosing a capture: the list at the top of a page, files to open in the sidebar, what to download."""
+"""Choosing a capture: the list at the top of a page, and files to open in the sidebar."""
 
-import csv
-import io
-import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-import inspector
 from inspector import Inspection, dashboard
 from pages.ui import captures
-from pages.ui.state import Place, Session, went_back
-
-REPORT_WARNING = "API keys are removed; prompts and responses are not. Read it before you publish it."
+from pages.ui.state import Selection, Session, went_back
 
 _FORMATS = (
     f"{dashboard.FORMATS[0].upper()}{dashboard.FORMATS[1:]}; also gzip or zstd. "
@@ -26,7 +20,7 @@ _MARKDOWN = set("\\`*_{}[]()<>#+-.!|~$:&=^/@\"'")
 
 
 def plain(text: str) -> str:
-    """Text as Markdown that shows it as it is: a file's name is not ours, and st.error reads Markdown."""
+    """Text escaped for Markdown, so that file names and quotes are shown verbatim."""
     parts = _ADDRESS.split(" ".join(text.split()))
     # Addresses become links however they are escaped, except as code.
     return "".join(f"`{part}`" if place % 2 else _escaped(part) for place, part in enumerate(parts))
@@ -61,22 +55,22 @@ def uploads(session: Session) -> list[str]:
             key="replay_files",
             help=_FORMATS,
         )
-    known = session.refused
-    session.refused = {
-        file.file_id: known[file.file_id]
-        if file.file_id in known
+    rejected = session.upload_errors
+    session.upload_errors = {
+        file.file_id: rejected[file.file_id]
+        if file.file_id in rejected
         else captures.open_file(session, file.name, file.getvalue())
         for file in files
     }
     for file in files:
-        if sentence := session.refused[file.file_id]:
+        if sentence := session.upload_errors[file.file_id]:
             st.error(plain(sentence), icon=":material/block:")
             diagnosable(session, file.name, file.getvalue(), key=f"replay_log_{file.file_id}")
-    return [name for name, one in session.opened.items() if before.get(name) is not one]
+    return [name for name, opened in session.opened.items() if before.get(name) is not opened]
 
 
 def diagnosable(session: Session, name: str, content: bytes, *, key: str) -> None:
-    """A button that reads a log on the Diagnose page; nothing for what is no log."""
+    """A button that opens a log on the Diagnose page; nothing for other content."""
     if dashboard.is_log(content, name) and st.button(
         f"Diagnose {plain(name)}", icon=":material/troubleshoot:", key=key
     ):
@@ -91,19 +85,19 @@ def diagnose_log(session: Session, name: str, content: bytes) -> None:
 
 
 def compare_with(session: Session, name: str) -> None:
-    """The way to the Compare page: this capture on the left, the one picked here on the right."""
+    """Offer a second capture, and open both on the Compare page, this one on the left."""
     with st.popover("Compare with", icon=":material/compare_arrows:", width="content"):
-        other = st.selectbox(
+        right = st.selectbox(
             "Right side",
-            [one for one in captures.names(session) if one != name],
+            [candidate for candidate in captures.names(session) if candidate != name],
             index=None,
             format_func=captures.labels(session),
             placeholder="Select a capture",
             width=480,
             key=f"replay_compare_{name}",
         )
-    if other is not None:
-        compare(name, other)
+    if right is not None:
+        compare(name, right)
 
 
 def compare(left: str, right: str) -> None:
@@ -113,15 +107,15 @@ def compare(left: str, right: str) -> None:
 
 def capture(session: Session) -> str | None:
     """The list of captures; the name of the one chosen."""
-    known = captures.names(session)
+    available = captures.names(session)
     if session.capture is None or went_back():
-        follow_link(session, known)
-    if not known:
+        follow_link(session, available)
+    if not available:
         return session.capture
     picked = st.selectbox(
         "Capture",
-        known,
-        index=known.index(session.capture) if session.capture in known else None,
+        available,
+        index=available.index(session.capture) if session.capture in available else None,
         format_func=captures.labels(session),
         placeholder="Select a capture",
         label_visibility="collapsed",
@@ -133,100 +127,34 @@ def capture(session: Session) -> str | None:
     return session.capture
 
 
-def follow_link(session: Session, known: Sequence[str]) -> None:
-    """Show the capture and the place that the address names; without one, the capture that all begin with."""
+def follow_link(session: Session, available: Sequence[str]) -> None:
+    """Show the capture and the selection that the address names; without one, the default capture."""
     linked = st.query_params.get("capture")
     if linked is not None:
         session.choose(linked, session.choice if linked == session.capture else 0)
         token, to = (_number(st.query_params.get(name)) for name in ("token", "to"))
         view = "client" if st.query_params.get("view") == "client" else None
-        session.point(Place(token, to=to, view=view))
-    elif session.capture is None and (first := captures.opening(known)) is not None:
+        session.navigate(Selection(token, to=to, view=view))
+    elif session.capture is None and (first := captures.opening(available)) is not None:
         session.choose(first)
 
 
-def choice(session: Session, seen: Inspection) -> int:
+def choice(session: Session, inspection: Inspection) -> int:
     """Which completion to show, if the request asked for several."""
-    count = len(seen.reading.choices)
+    count = len(inspection.reading.choices)
     session.choice = min(session.choice, count - 1)
     if count > 1:
         picked = st.segmented_control(
             "Choice",
             range(count),
             default=session.choice,
-            format_func=lambda place: f"choice {seen.reading.choices[place].index}",
+            format_func=lambda place: f"choice {inspection.reading.choices[place].index}",
             key=f"replay_choice_{session.capture}",
             label_visibility="collapsed",
         )
         if picked is not None and picked != session.choice and session.capture is not None:
             session.choose(session.capture, picked)
     return session.choice
-
-
-def downloads(seen: Inspection) -> None:
-    """Downloads: the capture, its findings, and reports; created on request."""
-    stem = "".join(char if char.isalnum() or char in "-_." else "-" for char in seen.name)
-    stem = stem.removesuffix(".jsonl")
-    offers: tuple[tuple[str, str, str, Callable[[], str | bytes]], ...] = (
-        ("Report (HTML)", "-report.html", "text/html", lambda: report_page(seen)),
-        ("Bug report (Markdown)", "-bug-report.md", "text/markdown", lambda: bug_report(seen)),
-        ("Capture (JSON lines)", ".jsonl", "application/jsonl", lambda: capture_lines(seen)),
-        ("Findings (JSON)", "-findings.json", "application/json", lambda: findings_json(seen)),
-        ("Findings (CSV)", "-findings.csv", "text/csv", lambda: findings_csv(seen)),
-    )
-    with st.popover("Download", icon=":material/download:", width="content"):
-        for label, ending, mime, make in offers:
-            st.download_button(
-                label,
-                make,
-                stem + ending,
-                mime,
-                on_click="ignore",
-                type="tertiary",
-                key=f"replay_download_{mime}",
-            )
-        st.caption(REPORT_WARNING)
-
-
-def report_page(seen: Inspection) -> bytes:
-    """What `report --html` writes for the capture."""
-    # Lone surrogates come from JSON escapes in a stream; they are no text that a file can hold.
-    return inspector.html_report(seen).encode("utf-8", "replace")
-
-
-def bug_report(seen: Inspection) -> bytes:
-    """What `report --markdown` writes for the capture."""
-    return inspector.markdown_report(seen).encode("utf-8", "replace")
-
-
-def capture_lines(seen: Inspection) -> str:
-    """The capture in the form that it is kept in, whatever file it came from."""
-    return "".join(f"{line}\n" for line in dashboard.render(seen.capture))
-
-
-def findings_json(seen: Inspection) -> str:
-    """What `audit --json` prints for the capture."""
-    row = dashboard.audit_row(seen.name, seen)
-    return json.dumps(row, indent=2) + "\n"
-
-
-def findings_csv(seen: Inspection) -> str:
-    """One row per finding. Cells that a spreadsheet would run as a formula get a leading apostrophe."""
-    rows = [dashboard.finding_row(finding) for finding in seen.findings]
-    sheet = io.StringIO()
-    columns = list(rows[0]) if rows else ["kind", "severity", "explanation"]
-    writer = csv.DictWriter(sheet, columns)
-    writer.writeheader()
-    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
-    return sheet.getvalue()
-
-
-def _cell(value: object) -> object:
-    if isinstance(value, list):
-        return " ".join(map(str, value))
-    if isinstance(value, str) and value[:1] in {"=", "+", "-", "@", "\t", "\r"}:
-        return "'" + value
-    return value
 
 
 def _number(text: str | None) -> int | None:

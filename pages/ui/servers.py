@@ -1,4 +1,4 @@
-"""The server of a form: its address, its models, how it is reached, and what the built-in one does wrong."""
+"""The server of a form: its address, models and connection, and the faults of the built-in one."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
@@ -17,12 +17,12 @@ _FIELDS: Final = SettingHints(
     certificates="switch off “Verify TLS certificates” in the connection settings",
 )
 _WAITS_S: Final = 1.0
-"""How long a page waits for a list of models; after that it is drawn without."""
+"""Time that a page waits for a list of models before it is drawn without one."""
 _EACH_S: Final = 0.5
 
 
 class Reached(NamedTuple):
-    """The server of a form, and what is known of its models."""
+    """The server of a form and its models."""
 
     server: Server | None
     models: list[str]
@@ -61,8 +61,8 @@ def server_of(address: str, kept: Mapping[str, Any], playback: Mapping[str, str]
     )
 
 
-def faults(label: str, key: str, **given: Any) -> None:
-    """Choose what the built-in server does wrong."""
+def faults(label: str, key: str, **options: Any) -> None:
+    """Choose the faults of the built-in server."""
     st.multiselect(
         label,
         list(dashboard.FAULTS),
@@ -71,17 +71,17 @@ def faults(label: str, key: str, **given: Any) -> None:
         format_func=_fault_words,
         placeholder="none: captures are replayed as recorded",
         help="Some faults take a value, e.g. merge=3 or stall=8:60 (60 s before event 8).",
-        **given,
+        **options,
     )
 
 
 def _fault_words(name: str) -> str:
-    known = dashboard.FAULTS.get(name)
-    return name if known is None else f"{name}: {known.words}"
+    fault = dashboard.FAULTS.get(name)
+    return name if fault is None else f"{name}: {fault.words}"
 
 
 def reached(make: Callable[[], Server], endpoint: Endpoint | None = None) -> Reached:
-    """The server of a form and its models, and in words why one of the two is not known.
+    """The server of a form and its models, and why one of the two is unknown.
 
     A server may have no list of models: then the name of one is typed.
     """
@@ -96,18 +96,18 @@ def reached(make: Callable[[], Server], endpoint: Endpoint | None = None) -> Rea
     return Reached(server, models or [], "", pending=models is None)
 
 
-def awaiting(found: Reached, endpoint: Endpoint | None = None) -> None:
+def awaiting(reached_server: Reached, endpoint: Endpoint | None = None) -> None:
     """Say that a server has not answered yet, and draw the page again when it has."""
-    if found.pending and found.server is not None:
-        st.fragment(_awaited, run_every=_EACH_S)(found.server, endpoint)
+    if reached_server.pending and reached_server.server is not None:
+        st.fragment(_awaited, run_every=_EACH_S)(reached_server.server, endpoint)
 
 
 def _awaited(server: Server, endpoint: Endpoint | None) -> None:
     try:
-        known = _lists().of(server, endpoint)
+        models = _lists().of(server, endpoint)
     except InspectorError:
         st.rerun()
-    if known is not None:
+    if models is not None:
         st.rerun()
     st.caption(plain(f"Waiting for the model list of {server.root}. You can enter a model name."))
 
@@ -118,7 +118,7 @@ def _lists() -> ModelLists:
 
 
 def _headers(text: str) -> dict[str, str]:
-    """User-written headers, one per line; raises InspectorError for a line without a colon."""
+    """Parse headers, one per line; raises InspectorError for a line without a colon."""
     headers = {}
     for line in text.splitlines():
         name, colon, value = line.partition(":")

@@ -1,10 +1,10 @@
-"""What one browser session remembers, as one typed object; an imported module, so its classes stay the same.
+"""State of one browser session, as one typed object; an imported module, so its classes stay the same.
 
 Widget keys are private to their picker; nothing else is kept in `st.session_state`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -31,35 +31,66 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A place in the strip: a cell, and a finding by its number among those of the choice."""
+class Selection:
+    """What is selected in the strip: a cell, and a finding by its number among those of the choice."""
 
     token: int | None = None
     finding: int | None = None
     to: int | None = None
-    """The other end of the range that is chosen with the cell."""
+    """The other end of the range that is selected with the cell."""
     view: str | None = None
     """`client` while the response is shown as a client shows it."""
 
 
 @dataclass(slots=True)
-class Session:
-    """What the user is looking at, on every page."""
+class StripView:
+    """The capture in a strip and the selection in it.
+
+    The selection changes from two sides. The user selects in the browser, and the page learns it (`select`).
+    The page moves the selection, for a link or a selected row, and the strip follows (`navigate`): once for
+    each number of navigations, so that a rerun of the page does not move it again.
+    """
+
+    capture: str | None = None
+    """Name or key of the capture."""
+    choice: int = 0
+    selection: Selection = Selection()
+    target: Selection = Selection()
+    """The selection of the last navigation."""
+    navigations: int = 0
+    undrawn: bool = True
+    """True until the capture has been drawn."""
+    selected_at: int = 0
+    """When the user last selected something (ms, the browser's clock), so that each selection counts once."""
+
+    def choose(self, capture: str, choice: int = 0) -> None:
+        """Show another capture, or another completion in it."""
+        self.capture, self.choice = capture, choice
+        self.navigate(Selection())
+        self.undrawn = True
+
+    def navigate(self, selection: Selection) -> None:
+        """Move the strip to a selection."""
+        self.selection = self.target = selection
+        self.navigations += 1
+
+    def navigate_first(self, selection: Selection) -> None:
+        """Move a strip that is drawn for the first time, unless a link or the user has selected something."""
+        if self.undrawn and self.selection == Selection():
+            self.navigate(selection)
+        self.undrawn = False
+
+    def select(self, selection: Selection, at: int) -> None:
+        """Take over what the user selected in the strip at a time of the browser's clock."""
+        if at != self.selected_at:
+            self.selection, self.selected_at = selection, at
+
+
+@dataclass(slots=True)
+class Session(StripView):
+    """What the user is looking at on every page, first the capture that the pages share."""
 
     page: str | None = None
-    capture: str | None = None
-    """Name of the capture chosen: a built-in one or an uploaded one."""
-    choice: int = 0
-    place: Place = Place()
-    """Where the user is in the capture."""
-    asked: Place = Place()
-    """Where the strip was told to go last."""
-    visit: int = 0
-    """Raised when the strip must go to `asked`: another page, a link, a chosen event."""
-    fresh: bool = True
-    """True until the capture has been drawn: nobody has been anywhere in it yet."""
-    heard: int = 0
-    """When the strip last told of a choice (ms, the browser's clock), so that each is heard once."""
     event: int | None = None
     """Event opened in the list of events."""
     run: str | None = None
@@ -78,17 +109,17 @@ class Session:
     """What the Library page showed last, as its address has it."""
     pasted: str = ""
     """The text of the Diagnose page."""
-    strips: dict[str, "Session"] = field(default_factory=dict)
-    """Places in strips other than the chosen capture's, by page."""
+    strips: dict[str, StripView] = field(default_factory=dict)
+    """Strips other than that of the chosen capture, by page."""
     opened: dict[str, Opened] = field(default_factory=dict)
     """Uploaded captures by name, oldest first."""
     kept: str | None = None
     """Names the folder in which the uploads are kept for a reload; None before the first."""
-    given: object = None
-    """When the browser last handed over what was dropped or pasted, so that each is opened once."""
+    dropped_at: object = None
+    """When the user last dropped or pasted something (the browser's clock), so that each is opened once."""
     restored: bool = False
     """True once the uploads that the URL names were looked for."""
-    refused: dict[str, str] = field(default_factory=dict)
+    upload_errors: dict[str, str] = field(default_factory=dict)
     """By upload id, the sentence about a file that could not be read; empty for one that was."""
 
     log: tuple[str, bytes] | None = None
@@ -97,57 +128,39 @@ class Session:
     """The log that was diagnosed last, by upload id, or by name if it was opened as a capture."""
 
     def turn_to(self, page: str) -> None:
-        """Another page was opened: its strip starts where the user is."""
+        """Note the page that is open; a newly opened one shows the current selection."""
         if page != self.page:
             self.page = page
-            self.point(self.place)
+            self.navigate(self.selection)
 
-    def strip_of(self, page: str) -> "Session":
-        """Where the user is in a page's own strip."""
-        return self.strips.setdefault(page, Session())
+    def strip_of(self, page: str) -> StripView:
+        """A page's own strip."""
+        return self.strips.setdefault(page, StripView())
 
     def open(self, captures: Sequence[Opened]) -> None:
         """Keep uploaded captures and choose the first of them."""
-        for one in captures:
-            self.opened.pop(one.name, None)
-            self.opened[one.name] = one
+        for capture in captures:
+            self.opened.pop(capture.name, None)
+            self.opened[capture.name] = capture
         while len(self.opened) > max(OPENED_AT_MOST, len(captures)):
             del self.opened[next(iter(self.opened))]
         if captures:
             self.choose(captures[0].name)
 
     def choose(self, capture: str, choice: int = 0) -> None:
-        """Look at another capture, or at another completion in it."""
-        self.capture, self.choice, self.event = capture, choice, None
-        self.point(Place())
-        self.fresh = True
-
-    def begin(self, place: Place) -> None:
-        """Start at a place, unless the user or a link has chosen one."""
-        if self.fresh and self.place == Place():
-            self.point(place)
-        self.fresh = False
-
-    def point(self, place: Place) -> None:
-        """Go to a place from outside the strip."""
-        self.place = self.asked = place
-        self.visit += 1
-
-    def hear(self, place: Place, at: int) -> None:
-        """Take over what was chosen in the strip."""
-        if at != self.heard:
-            self.place, self.heard = place, at
+        """Show another capture, or another completion in it, with no event open."""
+        StripView.choose(self, capture, choice)  # `super()` does not work in a dataclass with slots
+        self.event = None
 
     def show_address(self) -> None:
         """Name capture and token in the address bar, so that a link opens the same place."""
-        told: dict[str, object] = {"capture": self.capture, "token": self.place.token, "to": self.place.to}
-        told["view"] = self.place.view
-        wanted = {name: str(value) for name, value in told.items() if value is not None}
-        self.address(wanted)
+        query = {"capture": self.capture, **asdict(self.selection)}
+        del query["finding"]
+        self.address({name: str(value) for name, value in query.items() if value is not None})
 
-    def address(self, wanted: Mapping[str, str]) -> None:
-        """Show a page's own words in the address bar, with the name of the kept uploads."""
-        whole = {**wanted, **({"uploads": self.kept} if self.kept else {})}
+    def address(self, query: Mapping[str, str]) -> None:
+        """Set the query of the address bar, and add the name of the kept uploads."""
+        whole = {**query, **({"uploads": self.kept} if self.kept else {})}
         if st.query_params.to_dict() != whole:
             st.query_params.from_dict(whole)
 
@@ -160,5 +173,5 @@ def current() -> Session:
 
 def went_back() -> bool:
     """True while the page runs because the user went back or forward: the address says what to show."""
-    # Streamlit tells this in no other way. Releases that lack it show what the session remembers.
+    # Streamlit has no public API for this. Releases without the attribute show what the session remembers.
     return bool(getattr(get_script_run_ctx(), "is_history_navigation", False))

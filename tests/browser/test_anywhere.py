@@ -7,14 +7,12 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from inspector import dashboard
+from inspector.capture.capture import render
 from inspector.protocol.harmony.vocab import encode
 from tests.support.streams import chat
 
 Open = Callable[..., Page]
-CAPTURE = "".join(
-    f"{line}\n" for line in dashboard.render(chat([("<|channel|>final<|message|>Hi<|return|>", {})]))
-)
+CAPTURE = "".join(f"{line}\n" for line in render(chat([("<|channel|>final<|message|>Hi<|return|>", {})])))
 GIVE = """([kind, text, name, target]) => {
   const data = new DataTransfer();
   if (name) data.items.add(new File([text], name));

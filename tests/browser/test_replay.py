@@ -11,6 +11,7 @@ from playwright.sync_api import FilePayload, Page, expect
 
 import inspector
 from inspector import Event, dashboard
+from inspector.capture.capture import render
 from inspector.protocol.harmony.vocab import encode
 from tests.browser.conftest import pick
 from tests.support.streams import Step, chat
@@ -35,7 +36,7 @@ def upload(page: Page, name: str, content: bytes) -> None:
 
 
 def as_file(capture: inspector.Capture) -> bytes:
-    return "".join(f"{line}\n" for line in dashboard.render(capture)).encode()
+    return "".join(f"{line}\n" for line in render(capture)).encode()
 
 
 def address(page: Page) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from inspector.views.growth import unchanged
+from inspector.views.strip.growth import unchanged
 from tests.browser.conftest import show
 from tests.support.strips import LEAK, built_in, selected
 

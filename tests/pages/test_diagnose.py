@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import inspector
 from inspector import Level, dashboard
-from pages.parts.diagnose import body as diagnose
+from pages.parts.diagnose import answers, source
 from pages.ui.state import Session
 
 ROOT = Path(__file__).parents[2]
@@ -90,7 +90,7 @@ def test_a_failure_that_nobody_knows_shows_the_closest_entries_as_no_match() -> 
 
 def test_the_server_lets_through_what_the_page_offers_to_read() -> None:
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))
-    assert config["server"]["maxUploadSize"] >= diagnose.LOG_LIMIT_MB
+    assert config["server"]["maxUploadSize"] >= source.LOG_LIMIT_MB
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, zstandard.compress])
@@ -128,7 +128,7 @@ def test_a_damaged_log_is_told_in_one_sentence() -> None:
 
 def test_the_facts_of_a_log_name_version_lines_and_requests() -> None:
     found = inspector.diagnose_text(LOG.decode().splitlines())
-    told = [" ".join(fact).strip() for fact in diagnose.facts(found)]
+    told = [" ".join(fact).strip() for fact in answers.facts(found)]
     assert told[:2] == ["vLLM 0.13.0 by start-up line", "896 lines"]
     assert "22 /v1/responses" in told
 
@@ -137,14 +137,14 @@ def test_the_level_says_whether_anything_is_known() -> None:
     known = inspector.diagnose_text("Unknown role: final")
     unknown = inspector.diagnose_text("ValueError: nobody knows")
     nothing = inspector.diagnose_text("all is well")
-    assert [diagnose.level(one) for one in (known, unknown, nothing)] == [
+    assert [answers.level(one) for one in (known, unknown, nothing)] == [
         Level.ERROR,
         Level.UNKNOWN,
         Level.UNKNOWN,
     ]
-    assert diagnose.why(known) == known.answers[0].issue.steps[0].text
-    assert diagnose.why(unknown).startswith("Nothing in this text is from vLLM")
-    assert diagnose.why(nothing).startswith("Paste the error line")
+    assert answers.why(known) == known.answers[0].issue.steps[0].text
+    assert answers.why(unknown).startswith("Nothing in this text is from vLLM")
+    assert answers.why(nothing).startswith("Paste the error line")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_the_level_says_whether_anything_is_known() -> None:
     ],
 )
 def test_texts_without_an_entry_say_what_to_do(text: str, level: Level, shown: str) -> None:
-    assert diagnose.level(inspector.diagnose_text(text)) is level
+    assert answers.level(inspector.diagnose_text(text)) is level
     app = page()
     app.text_area[0].input(text).run()
     assert not app.exception
@@ -198,7 +198,7 @@ def test_a_capture_without_evidence_is_not_green() -> None:
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     dump = json.dumps({"id": "x", "object": "chat.completion", "choices": [choice]})
     found, _ = dashboard.of_content(dump.encode(), "dump")
-    assert diagnose.level(found) is Level.UNKNOWN
+    assert answers.level(found) is Level.UNKNOWN
 
 
 def test_the_text_is_still_there_when_the_page_is_opened_again() -> None:

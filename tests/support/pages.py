@@ -6,7 +6,7 @@ from typing import Any
 from streamlit.testing.v1 import AppTest
 
 import inspector
-from inspector import dashboard
+from inspector.capture.capture import render
 
 __all__ = ["as_file", "banner", "drawn"]
 
@@ -24,4 +24,4 @@ def banner(app: AppTest) -> dict[str, Any]:
 
 
 def as_file(capture: inspector.Capture) -> bytes:
-    return "".join(f"{line}\n" for line in dashboard.render(capture)).encode()
+    return "".join(f"{line}\n" for line in render(capture)).encode()

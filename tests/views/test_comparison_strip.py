@@ -12,8 +12,8 @@ from inspector.files.store import builtin, load
 from inspector.inspection.compare import compare
 from inspector.inspection.inspection import inspect
 from inspector.protocol.harmony.vocab import encode
-from inspector.views.comparison_strip import comparison_strip
 from inspector.views.payload import Payload
+from inspector.views.strip.comparison import comparison_strip
 from tests.support.streams import GOOD, LEAK, PIECES, Step, aborted, chat, long_answer
 
 

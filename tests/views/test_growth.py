@@ -10,9 +10,9 @@ from inspector.analysis.reading import Reader, read
 from inspector.capture.capture import Capture, Event
 from inspector.inspection.inspection import examine
 from inspector.protocol.harmony.vocab import encode
-from inspector.views.growth import Growth, stream_position
 from inspector.views.payload import Increment
 from inspector.views.strip import strip
+from inspector.views.strip.growth import Growth, stream_position
 from tests.support.streams import aborted, chat, chat_chunk, tool_response
 
 THINK = "<|channel|>analysis<|message|>"
@@ -222,7 +222,7 @@ def test_pieces_make_way_for_tokens_when_the_final_object_confirms_them() -> Non
         if columns is not None:
             units.append(str(columns["unit"]))
             has = {**columns}
-            assert not growth.left(choice)
+            assert not growth.has_more(choice)
     assert set(units[:-1]) == {"piece"}
     whole = all_at_once(capture)
     assert (units[-1], has["from"], has["count"]) == ("token", 0, whole["count"])

@@ -132,7 +132,7 @@ class Recorder:
         self._raw.clear()
 
     def close(self, detail: str = "", *, stopped: bool = False) -> None:
-        """The body ended; `detail` says what cut it, empty if it is complete; `stopped` if the user ended the request."""
+        """The body ended; `detail` says what cut it, empty if it is complete; `stopped` if the user did."""
         if self.closed:
             return
         at_s = self._clock() - self._started_s

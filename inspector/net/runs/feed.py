@@ -20,11 +20,11 @@ from inspector.inspection.inspection import Examined
 from inspector.net.runs.registry import Registry
 from inspector.net.runs.run import LiveRun, Look, Pace, RunState
 from inspector.views.encoding import json_bytes
-from inspector.views.growth import Growth, stream_position, unchanged
 from inspector.views.payload import CellSpan, Increment, PaceRow
 from inspector.views.payload import Run as StripRun
-from inspector.views.strip_findings import strip_finding
-from inspector.views.strip_unsent import rejected_span
+from inspector.views.strip.findings import strip_finding
+from inspector.views.strip.growth import Growth, stream_position, unchanged
+from inspector.views.strip.unsent import rejected_span
 
 BATCH_S: Final = 0.025
 """Tokens that arrive within this time are sent together."""
@@ -101,7 +101,7 @@ class _Feed:
             if columns is None:
                 return None
             columns["now"] = stream_position(choice)
-            columns["more"] = self._growth.left(choice) or bool(
+            columns["more"] = self._growth.has_more(choice) or bool(
                 reading.stream.errors and "unsent" not in columns
             )
         if not columns["more"] and time.monotonic() - self._paced_at > _PACE_EACH_S:
@@ -133,11 +133,11 @@ class _Feed:
         columns["audited"] = look.tokens
         return columns
 
-            columns["ribbons"] = [{"label": look.lane["label"], "from": kept, "runs": visible[kept:]}]
-            self._lane = visible
-        columns["findings"] = [
-            strip_finding(finding, look.examined.situation, self._span(finding, look.examined))
-            for finding in look.examined.findings
+    def _span(self, finding: Finding, examined: Examined) -> CellSpan:
+        """The cells of a rejection; other findings are placed by their tokens."""
+        if examined.rejection is None or not is_rejection(finding):
+            return {}
+        return rejected_span(examined.rejection, self._growth.sent)
 
     def _ended(self) -> dict[str, Any]:
         run = self._run

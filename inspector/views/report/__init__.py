@@ -1,7 +1,7 @@
-"""A capture as something to hand on: one HTML page that opens offline, or a Markdown bug report.
+"""Reports to share: a capture as one HTML page that opens offline, or as a Markdown bug report.
 
-Neither runs anything, loads anything or carries keys; what tokens and texts say stays in them, so read
-a report before you publish it.
+Neither runs or loads anything, and keys are masked. Prompts and responses stay, so read a report before you
+publish it.
 """
 
 from inspector.views.report.facts import Facts, facts

@@ -1,4 +1,4 @@
-"""Text from a model or server, made safe to hand on: nothing runs, nothing hides, no key goes along.
+"""Text from a model or server, made safe to share: nothing runs, nothing is invisible, keys are masked.
 
 Control, bidi and other invisible characters are named. What looks like a key is masked; this is a net
 under `redaction`, which works by names, and it knows the common forms only.
@@ -25,12 +25,12 @@ _PLAIN: Final = frozenset("\n\t ")
 
 
 def masked(text: str) -> str:
-    """Text without what looks like a key."""
+    """Text with everything masked that looks like a key."""
     return _KEYS.sub("[masked]", text)
 
 
 def named(text: str) -> str:
-    """Text in which invisible characters stand as ⟨U+202E⟩; line feeds and tabs stay."""
+    """Text with invisible characters spelled as ⟨U+202E⟩; line feeds and tabs stay."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() or char in _PLAIN else f"⟨U+{ord(char):04X}⟩" for char in text)
@@ -57,19 +57,19 @@ _SPACES: Final = {" ": "·", "\n": "↵", "\t": "⇥"}
 
 def code(text: str) -> str:
     """Text as inline Markdown code, on one line, whatever backticks it holds."""
-    shown = named(text).replace("\n", "↵").replace("\t", "⇥")
-    if not shown:
+    printable = named(text).replace("\n", "↵").replace("\t", "⇥")
+    if not printable:
         return "(empty)"
-    ticks = "`" * (_longest_run(shown) + 1)
-    pad = " " if shown[0] in "` " or shown[-1] in "` " else ""
-    return f"{ticks}{pad}{shown}{pad}{ticks}"
+    ticks = "`" * (_longest_run(printable) + 1)
+    pad = " " if printable[0] in "` " or printable[-1] in "` " else ""
+    return f"{ticks}{pad}{printable}{pad}{ticks}"
 
 
 def fence(text: str, language: str = "") -> str:
     """Text as a Markdown code block that its own backticks cannot end."""
-    shown = named(text)
-    ticks = "`" * max(3, _longest_run(shown) + 1)
-    return f"{ticks}{language}\n{shown}\n{ticks}"
+    printable = named(text)
+    ticks = "`" * max(3, _longest_run(printable) + 1)
+    return f"{ticks}{language}\n{printable}\n{ticks}"
 
 
 def _longest_run(text: str) -> int:

@@ -38,7 +38,7 @@ class Facts:
     fields: tuple[dict[str, Any], ...]
     """Rows of `rows.field_rows`: generated against delivered."""
     choices_left_out: int
-    """Choices whose texts are not among them."""
+    """Choices whose texts are omitted."""
     wrong_left_out: int
     """Of these, how many have findings."""
     drawn: int | None
@@ -49,7 +49,7 @@ class Facts:
     reproduction: Reproduction | None
     issues: tuple[Answer, ...]
     steps: tuple[str, ...]
-    """The first thing to do about each of them."""
+    """The first step for each of them."""
     request: str
     """The request as JSON, truncated if long."""
     replay: tuple[str, ...]
@@ -61,7 +61,7 @@ def facts(one: Inspection) -> Facts:
     """Collect the facts of one capture."""
     reading = one.reading
     shown_by, reproduction = _reproduction(one)
-    shown = figures(reading)
+    metrics = figures(reading)
     answers = tuple(together(one.findings, one.matches.answers, one.matches.leading)[:_ISSUES_SHOWN])
     request = masked(dumps(redact(reading.header.request), indent=2, ensure_ascii=False))
     if len(request) > _REQUEST_SHOWN:
@@ -84,46 +84,46 @@ def facts(one: Inspection) -> Facts:
         sentence=masked(one.verdict.sentence),
         why=masked(one.verdict.why),
         known=masked(one.verdict.known),
-        environment=tuple(_environment(one, shown)),
+        environment=tuple(_environment(one, metrics)),
         findings=tuple(one.findings),
         fields=tuple(rows),
         choices_left_out=len(reading.choices) - len(shown_choices),
         wrong_left_out=max(len(wrong) - len(shown_choices), 0),
         drawn=reading.choice.index if several else None,
-        figures=shown,
+        figures=metrics,
         shown_by=shown_by,
         reproduction=reproduction,
         issues=answers,
         steps=tuple(first_step(answer.issue, one.situation) for answer in answers),
         request=request if reading.header.request else "",
-        replay=tuple(_replay(one, reproduction, shown)),
+        replay=tuple(_replay(one, reproduction, metrics)),
         notes=tuple(masked(note) for note in one.notes),
     )
 
 
-def _reproduction(one: Inspection) -> tuple[Finding | None, Reproduction | None]:
-    """The first finding that tokens alone show, else the first error that has tokens."""
-    choices = {choice.index: choice for choice in one.reading.choices}
+def _reproduction(inspection: Inspection) -> tuple[Finding | None, Reproduction | None]:
+    """The finding to reproduce: the first that tokens alone show, else the first error with tokens."""
+    choices = {choice.index: choice for choice in inspection.reading.choices}
     made = [
-        (finding, found)
-        for finding in one.findings[:_ISSUES_SHOWN]
+        (finding, reproduction)
+        for finding in inspection.findings[:_ISSUES_SHOWN]
         if (choice := choices.get(finding.choice)) is not None
-        and (found := reproduce(choice, finding)) is not None
+        and (reproduction := reproduce(choice, finding)) is not None
     ]
-    made.sort(key=lambda pair: (pair[0].severity is not Severity.ERROR, not pair[1].judged))
+    made.sort(key=lambda pair: (pair[0].severity is not Severity.ERROR, not pair[1].by_parser))
     return made[0] if made else (None, None)
 
 
-def _environment(one: Inspection, shown: Figures) -> list[tuple[str, str]]:
-    reading, header = one.reading, one.reading.header
+def _environment(inspection: Inspection, metrics: Figures) -> list[tuple[str, str]]:
+    reading, header = inspection.reading, inspection.reading.header
     rows = [
         ("server", reading.server_label),
         ("endpoint", reading.spec.full_path if reading.spec.path else "a list of token IDs"),
         ("model", str(header.model or reading.stream.model or header.request.get("model") or "unknown")),
         ("evidence", reading.choice.evidence.words),
     ]
-    if shown.tokens_per_event_max:
-        rows.append(("tokens per event", f"up to {shown.tokens_per_event_max}"))
+    if metrics.tokens_per_event_max:
+        rows.append(("tokens per event", f"up to {metrics.tokens_per_event_max}"))
     if reading.stream.fingerprint:
         rows.append(("system_fingerprint", reading.stream.fingerprint))
     rows.extend(
@@ -134,14 +134,18 @@ def _environment(one: Inspection, shown: Figures) -> list[tuple[str, str]]:
         rows.append(("recorded", header.started_at))
     if header.source:
         rows.append(("recorded by", header.source))
-    mine = _version("harmony-inspector") or "from a checkout"
-    rows.append(("read with", f"harmony-inspector {mine}, {_judge()}"))
+    own_version = _version("harmony-inspector") or "from a checkout"
+    rows.append(("read with", f"harmony-inspector {own_version}, {_harmony_library()}"))
     return [(name, masked(value)[:400]) for name, value in rows]
 
 
-def _judge() -> str:
+def _harmony_library() -> str:
     return next(
-        (f"{name} {found}" for name in ("oss-harmony", "openai-harmony") if (found := _version(name))),
+        (
+            f"{name} {installed}"
+            for name in ("oss-harmony", "openai-harmony")
+            if (installed := _version(name))
+        ),
         "no Harmony library",
     )
 
@@ -154,7 +158,7 @@ def _version(distribution: str) -> str:
 
 
 def _file(name: str) -> str:
-    """The capture's file as a command names it, without its folder.
+    """The file name of the capture for a command line, without its folder.
 
     A capture that is not a file (built in, or one of several in a file) gets the name of its download.
     """
@@ -165,11 +169,11 @@ def _file(name: str) -> str:
     return f"{clean.removesuffix('.jsonl') or 'capture'}.jsonl"
 
 
-def _replay(one: Inspection, reproduction: Reproduction | None, shown: Figures) -> list[str]:
-    path = _file(one.name)
+def _replay(inspection: Inspection, reproduction: Reproduction | None, metrics: Figures) -> list[str]:
+    path = _file(inspection.name)
     file = shlex.quote(path)
     commands = ["# in the folder of the capture", f"python -m inspector audit {file}"]
-    spec = one.reading.spec
+    spec = inspection.reading.spec
     if spec.path:
         stem = PurePath(path).name.partition(".jsonl")[0] or "playback"
         body = dumps({"model": stem, "stream": True, **spec.least})
@@ -178,9 +182,11 @@ def _replay(one: Inspection, reproduction: Reproduction | None, shown: Figures) 
             f"curl -N localhost:8001{spec.full_path} -H 'Content-Type: application/json' "
             f"-d {shlex.quote(body)}"
         )
-    release = one.reading.server_version if one.reading.engine is DEFAULT else None  # the lab has no other
+    release = (
+        inspection.reading.server_version if inspection.reading.engine is DEFAULT else None
+    )  # the lab has no other
     if reproduction is not None and release and len(reproduction.script) <= _SCRIPT_SHOWN:
-        step = max(shown.tokens_per_event_max, 1)
+        step = max(metrics.tokens_per_event_max, 1)
         if not reproduction.shrunk:
             commands.append(
                 f"python -m inspector lab shrink {file} --vllm {shlex.quote(release)} "
@@ -191,7 +197,7 @@ def _replay(one: Inspection, reproduction: Reproduction | None, shown: Figures) 
             f"--stream-interval {step} --port 8000"
         )
         script = f"[[tokens {' '.join(map(str, reproduction.script))}]]"
-        asked = {
+        request = {
             "model": "openai/gpt-oss-tiny",
             "stream": True,
             "return_token_ids": True,
@@ -199,6 +205,6 @@ def _replay(one: Inspection, reproduction: Reproduction | None, shown: Figures) 
         }
         commands.append(
             "curl -N localhost:8000/v1/chat/completions -H 'Content-Type: application/json' "
-            f"-d {shlex.quote(dumps(asked))}"
+            f"-d {shlex.quote(dumps(request))}"
         )
     return [masked(command) for command in commands]

@@ -17,70 +17,70 @@ from inspector.views.report.facts import Facts
 from inspector.views.report.shrink import Reproduction
 from inspector.views.rows import finding_words
 
-_FINDINGS_SHOWN: Final = 20
+_FINDINGS_LISTED: Final = 20
 _IDS_SHOWN: Final = 2_000
 _TEXT_SHOWN: Final = 8_000
 
 
-def markdown(told: Facts) -> str:
+def markdown(facts: Facts) -> str:
     """The report of one capture."""
-    return "\n".join(_lines(told)).rstrip() + "\n"
+    return "\n".join(_lines(facts)).rstrip() + "\n"
 
 
-def _lines(told: Facts) -> Iterator[str]:
-    yield f"**What happened:** {_prose(told.sentence)}\n"
-    yield f"{_prose(told.why)}\n"
+def _lines(facts: Facts) -> Iterator[str]:
+    yield f"**What happened:** {_prose(facts.sentence)}\n"
+    yield f"{_prose(facts.why)}\n"
     yield "### Environment\n"
-    yield from (f"- {_plain(name.replace('_', ' '))}: {code(value)}" for name, value in told.environment)
+    yield from (f"- {_plain(name.replace('_', ' '))}: {code(value)}" for name, value in facts.environment)
     yield ""
-    if told.reproduction is not None and told.shown_by is not None:
-        yield from _reproduction(told.reproduction, told.shown_by)
-    if told.findings:
+    if facts.reproduction is not None and facts.shown_by is not None:
+        yield from _reproduction(facts.reproduction, facts.shown_by)
+    if facts.findings:
         yield "### Expected and delivered\n"
-        groups = grouped(told.findings)
-        for group in groups[:_FINDINGS_SHOWN]:
+        groups = grouped(facts.findings)
+        for group in groups[:_FINDINGS_LISTED]:
             yield from _finding(group[0])
             if rest := rest_words(group):
                 yield f"{_plain(rest)}.\n"
-        if more := sum(map(len, groups[_FINDINGS_SHOWN:])):
+        if more := sum(map(len, groups[_FINDINGS_LISTED:])):
             yield f"and {count(more, 'more finding')}.\n"
-    for row in told.fields:
+    for row in facts.fields:
         if row["equal"] is False:
             yield f"{code(row['field'])}, generated according to {row['source_words']}:\n"
             yield f"{fence(_cut(row['generated'] or ''))}\n"
             yield f"delivered:\n\n{fence(_cut(row['delivered']))}\n"
-    if told.wrong_left_out:
-        yield f"and the texts of {count(told.wrong_left_out, 'more choice')} with findings.\n"
-    if told.issues:
+    if facts.wrong_left_out:
+        yield f"and the texts of {count(facts.wrong_left_out, 'more choice')} with findings.\n"
+    if facts.issues:
         yield "### Similar known issues\n"
-        for answer, step in zip(told.issues, told.steps, strict=True):
+        for answer, step in zip(facts.issues, facts.steps, strict=True):
             issue = answer.issue
             links = " ".join(f"<{link}>" for link in issue.links[:3])
             yield f"- {code(issue.id)}: {_prose(issue.title)}. {_prose(step)} {links}".rstrip()
         yield ""
     yield "### Replay\n"
-    yield f"{fence(chr(10).join(told.replay), 'sh')}\n"
-    if told.request:
+    yield f"{fence(chr(10).join(facts.replay), 'sh')}\n"
+    if facts.request:
         yield "<details><summary>Request</summary>\n"
-        yield f"{fence(told.request, 'json')}\n"
+        yield f"{fence(facts.request, 'json')}\n"
         yield "</details>\n"
-    for note in told.notes:
+    for note in facts.notes:
         yield f"Note: {_prose(note)}\n"
 
 
-def _reproduction(shown: Reproduction, finding: Finding) -> Iterator[str]:
-    size = count(len(shown.ids), "token")
-    if shown.shrunk:
+def _reproduction(reproduction: Reproduction, finding: Finding) -> Iterator[str]:
+    size = count(len(reproduction.ids), "token")
+    if reproduction.shrunk:
         yield f"### The shortest token list that still fails ({size})\n"
     else:
         yield f"### Tokens around the finding ({size})\n"
-    yield f"{fence(', '.join(map(str, shown.ids[:_IDS_SHOWN])))}\n"
-    if len(shown.ids) > _IDS_SHOWN:
-        yield f"and {len(shown.ids) - _IDS_SHOWN:,} more IDs.\n"
-    yield f"As text: {code(masked(_cut(text_of(shown.ids[:_IDS_SHOWN]))))}\n"
-    if shown.judged:
-        yield f"The Harmony library rejects these tokens: {code(masked(shown.says))}\n"
-        yield f"{fence(_script(shown.ids[:_IDS_SHOWN]), 'python')}\n"
+    yield f"{fence(', '.join(map(str, reproduction.ids[:_IDS_SHOWN])))}\n"
+    if len(reproduction.ids) > _IDS_SHOWN:
+        yield f"and {len(reproduction.ids) - _IDS_SHOWN:,} more IDs.\n"
+    yield f"As text: {code(masked(_cut(text_of(reproduction.ids[:_IDS_SHOWN]))))}\n"
+    if reproduction.by_parser:
+        yield f"The Harmony library rejects these tokens: {code(masked(reproduction.says))}\n"
+        yield f"{fence(_script(reproduction.ids[:_IDS_SHOWN]), 'python')}\n"
     else:
         yield f"They reproduce: {code(masked(finding_words(finding)['title']))}\n"
 
@@ -117,13 +117,13 @@ def _finding(finding: Finding) -> Iterator[str]:
 
 
 def _prose(text: str) -> str:
-    """Our sentence, with quoted text of others put in code."""
+    """One of our sentences, with the text that it quotes as code."""
     parts = text.split("“")
-    shown = [_plain(parts[0])]
+    pieces = [_plain(parts[0])]
     for part in parts[1:]:
         inner, mark, rest = part.partition("”")
-        shown.append(f"{code(inner)}{_plain(rest)}" if mark else _plain(f"“{inner}"))
-    return "".join(shown)
+        pieces.append(f"{code(inner)}{_plain(rest)}" if mark else _plain(f"“{inner}"))
+    return "".join(pieces)
 
 
 def _plain(text: str) -> str:

@@ -24,7 +24,7 @@ _POINTS: Final = 300
 
 
 def page(
-    told: Facts,
+    facts: Facts,
     level: str,
     strip: Mapping[str, Any],
     arrivals: Sequence[tuple[float, int]],
@@ -32,29 +32,29 @@ def page(
 ) -> str:
     """The whole document; `arrivals` are seconds and tokens so far, event by event."""
     parts = [
-        f"<h1 class='{level}'>{_text(told.sentence)}</h1><p>{_text(told.why)}</p>",
-        f"<p>{_text(told.known)}</p>" if told.known else "",
-        _environment(told),
-        f"<h2>Tokens and delivery{'' if told.drawn is None else f' of choice {told.drawn}'}</h2>",
+        f"<h1 class='{level}'>{_text(facts.sentence)}</h1><p>{_text(facts.why)}</p>",
+        f"<p>{_text(facts.known)}</p>" if facts.known else "",
+        _environment(facts),
+        f"<h2>Tokens and delivery{'' if facts.drawn is None else f' of choice {facts.drawn}'}</h2>",
         static_strip(strip),
-        "".join(_findings(told.findings)),
-        "".join(_fields(told)),
-        _timing(told.figures, arrivals),
-        "".join(_reproduction(told)),
-        "".join(_issues(told)),
+        "".join(_findings(facts.findings)),
+        "".join(_fields(facts)),
+        _timing(facts.figures, arrivals),
+        "".join(_reproduction(facts)),
+        "".join(_issues(facts)),
         "".join(_comparison(against)) if against is not None else "",
-        f"<h2>Replay</h2><pre>{_text(chr(10).join(told.replay))}</pre>",
-        f"<details><summary>Request</summary><pre>{_text(told.request)}</pre></details>"
-        if told.request
+        f"<h2>Replay</h2><pre>{_text(chr(10).join(facts.replay))}</pre>",
+        f"<details><summary>Request</summary><pre>{_text(facts.request)}</pre></details>"
+        if facts.request
         else "",
-        "".join(f"<p class='quiet'>Note: {_text(note)}</p>" for note in told.notes),
+        "".join(f"<p class='quiet'>Note: {_text(note)}</p>" for note in facts.notes),
     ]
     return (
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        f"<meta name='referrer' content='no-referrer'><title>{_text(told.name)}: {_text(level)}</title>"
-        f"<style>{STYLE}</style></head><body><main><p class='quiet'>{_text(told.name)}</p>"
+        f"<meta name='referrer' content='no-referrer'><title>{_text(facts.name)}: {_text(level)}</title>"
+        f"<style>{STYLE}</style></head><body><main><p class='quiet'>{_text(facts.name)}</p>"
         f"{''.join(parts)}</main></body></html>\n"
     )
 
@@ -67,8 +67,8 @@ def _cut(text: str) -> str:
     return clip_counted(text, _TEXT_SHOWN)
 
 
-def _environment(told: Facts) -> str:
-    rows = "".join(f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in told.environment)
+def _environment(facts: Facts) -> str:
+    rows = "".join(f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in facts.environment)
     return f"<dl>{rows}</dl>"
 
 
@@ -89,9 +89,9 @@ def _findings(findings: Sequence[Finding]) -> Iterator[str]:
         yield f"<p>and {len(findings) - _FINDINGS_SHOWN:,} more.</p>"
 
 
-def _fields(told: Facts) -> Iterator[str]:
+def _fields(facts: Facts) -> Iterator[str]:
     yield "<h2>Generated and delivered</h2>"
-    for row in told.fields:
+    for row in facts.fields:
         yield f"<h3>{_text(row['field'])}</h3>"
         if row["delivered"] is None:
             yield "<p class='quiet'>Generated. A list of token IDs has no delivered text.</p>"
@@ -110,13 +110,13 @@ def _fields(told: Facts) -> Iterator[str]:
             words = "<del>lost</del>, <ins>not generated for this field</ins>"
             yield f"<p class='quiet'>According to {_text(row['source_words'])}: {words}.</p>"
             yield f"<pre>{_diff(row['generated'], row['delivered'])}</pre>"
-    if told.choices_left_out:
-        wrong = f", {told.wrong_left_out:,} of them with findings" if told.wrong_left_out else ""
-        yield f"<p>and {count(told.choices_left_out, 'more choice')}{wrong}.</p>"
+    if facts.choices_left_out:
+        wrong = f", {facts.wrong_left_out:,} of them with findings" if facts.wrong_left_out else ""
+        yield f"<p>and {count(facts.choices_left_out, 'more choice')}{wrong}.</p>"
 
 
 def _diff(left: str, right: str) -> str:
-    shown: list[str] = []
+    pieces: list[str] = []
     size = 0
     for piece in diff(left, right):
         if piece.lane is Lane.SAME:
@@ -124,30 +124,30 @@ def _diff(left: str, right: str) -> str:
             if len(text) > 2 * _SAME_SHOWN:
                 between = f" … {len(text) - 2 * _SAME_SHOWN:,} characters … "
                 text = f"{text[:_SAME_SHOWN]}{between}{text[-_SAME_SHOWN:]}"
-            shown.append(_text(text))
+            pieces.append(_text(text))
         else:
-            shown.append(f"<del>{_text(_cut(piece.left))}</del>" if piece.left else "")
-            shown.append(f"<ins>{_text(_cut(piece.right))}</ins>" if piece.right else "")
-        size += len(shown[-1])
+            pieces.append(f"<del>{_text(_cut(piece.left))}</del>" if piece.left else "")
+            pieces.append(f"<ins>{_text(_cut(piece.right))}</ins>" if piece.right else "")
+        size += len(pieces[-1])
         if size > 4 * _TEXT_SHOWN:
-            shown.append(" … the rest is omitted")
+            pieces.append(" … the rest is omitted")
             break
-    return "".join(shown)
+    return "".join(pieces)
 
 
-def _timing(shown: Figures, arrivals: Sequence[tuple[float, int]]) -> str:
-    if shown.first_token_s is None or shown.last_token_s is None:
+def _timing(metrics: Figures, arrivals: Sequence[tuple[float, int]]) -> str:
+    if metrics.first_token_s is None or metrics.last_token_s is None:
         return "<h2>Timing</h2><p>The capture has no arrival times.</p>"
     rows = [
-        ("first token", fine_duration(shown.first_token_s)),
-        ("last token", fine_duration(shown.last_token_s)),
-        ("tokens", f"{shown.tokens:,}"),
-        ("gap, median", fine_duration(shown.gap_p50_s)),
-        ("gap, longest", fine_duration(shown.gap_max_s)),
-        ("tokens per event", f"up to {shown.tokens_per_event_max:,}"),
+        ("first token", fine_duration(metrics.first_token_s)),
+        ("last token", fine_duration(metrics.last_token_s)),
+        ("tokens", f"{metrics.tokens:,}"),
+        ("gap, median", fine_duration(metrics.gap_p50_s)),
+        ("gap, longest", fine_duration(metrics.gap_max_s)),
+        ("tokens per event", f"up to {metrics.tokens_per_event_max:,}"),
     ]
-    if shown.tokens_per_s is not None:
-        rows.insert(2, ("tokens per second", f"{shown.tokens_per_s:,.1f}"))
+    if metrics.tokens_per_s is not None:
+        rows.insert(2, ("tokens per second", f"{metrics.tokens_per_s:,.1f}"))
     listed = "".join(f"<dt>{name}</dt><dd class='number'>{value}</dd>" for name, value in rows)
     return f"<h2>Timing</h2><dl>{listed}</dl>{_plot(arrivals)}"
 
@@ -171,22 +171,22 @@ def _plot(arrivals: Sequence[tuple[float, int]]) -> str:
     )
 
 
-def _reproduction(told: Facts) -> Iterator[str]:
-    shown = told.reproduction
-    if shown is None:
+def _reproduction(facts: Facts) -> Iterator[str]:
+    reproduction = facts.reproduction
+    if reproduction is None:
         return
-    title = "The shortest token list that still fails" if shown.shrunk else "Tokens around the finding"
-    ids = ", ".join(map(str, shown.ids[:2000])) + (" …" if len(shown.ids) > 2000 else "")
-    yield f"<h2>{title}</h2><pre>{ids}</pre><pre>{_text(masked(text_of(shown.ids[:2000])))}</pre>"
-    by = "The Harmony library rejects these tokens: " if shown.judged else ""
-    yield f"<p>{by}{_text(masked(_cut(shown.says)))}</p>"
+    title = "The shortest token list that still fails" if reproduction.shrunk else "Tokens around the finding"
+    ids = ", ".join(map(str, reproduction.ids[:2000])) + (" …" if len(reproduction.ids) > 2000 else "")
+    yield f"<h2>{title}</h2><pre>{ids}</pre><pre>{_text(masked(text_of(reproduction.ids[:2000])))}</pre>"
+    by = "The Harmony library rejects these tokens: " if reproduction.by_parser else ""
+    yield f"<p>{by}{_text(masked(_cut(reproduction.says)))}</p>"
 
 
-def _issues(told: Facts) -> Iterator[str]:
-    if not told.issues:
+def _issues(facts: Facts) -> Iterator[str]:
+    if not facts.issues:
         return
     yield "<h2>Similar known issues</h2><ul>"
-    for answer, step in zip(told.issues, told.steps, strict=True):
+    for answer, step in zip(facts.issues, facts.steps, strict=True):
         issue = answer.issue
         links = "".join(f"<br><span class='quiet'>{_text(link)}</span>" for link in issue.links[:3])
         title = f"<b>{_text(issue.title)}</b> ({_text(issue.id)})"
@@ -205,7 +205,9 @@ def _comparison(against: Comparison) -> Iterator[str]:
                 yield f"<h3>delivered {_text(pair.field)}</h3>"
                 yield "<p class='quiet'><del>only left</del>, <ins>only right</ins></p>"
                 yield f"<pre>{_diff(masked(pair.left or ''), masked(pair.right or ''))}</pre>"
-    rows = [(one.name, one.left or "not set", one.right or "not set") for one in against.settings]
+    rows = [
+        (setting.name, setting.left or "not set", setting.right or "not set") for setting in against.settings
+    ]
     rows += [
         (row["figure"], *(figure(row[side], row["unit"]) for side in ("left", "right")))
         for row in timing_rows(against)

@@ -8,15 +8,15 @@ from inspector.views.report.page import page
 from inspector.views.strip import strip
 
 
-def markdown_report(one: Inspection) -> str:
+def markdown_report(inspection: Inspection) -> str:
     """The bug report of a capture."""
-    return markdown(facts(one))
+    return markdown(facts(inspection))
 
 
-def html_report(one: Inspection, *, against: Comparison | None = None) -> str:
+def html_report(inspection: Inspection, *, against: Comparison | None = None) -> str:
     """The page of a capture; `against` adds how it compares with another."""
-    reading = one.reading
-    payload = strip(one, key="report")
+    reading = inspection.reading
+    payload = strip(inspection, key="report")
     times: list[tuple[float, int]] = []
     for place, event in enumerate(reading.choice.tokens.events):
         at = reading.arrival_s(event)
@@ -26,4 +26,4 @@ def html_report(one: Inspection, *, against: Comparison | None = None) -> str:
         if times and times[-1][0] == at:
             times.pop()
         times.append((at, place + 1))
-    return page(facts(one), str(one.verdict.level), payload, times, against)
+    return page(facts(inspection), str(inspection.verdict.level), payload, times, against)

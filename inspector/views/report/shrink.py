@@ -1,8 +1,8 @@
-"""The shortest token list that still fails: delta debugging against the judge and the transcript.
+"""The shortest token list that still fails: delta debugging against the reference parser and the transcript.
 
-Only what tokens alone decide can be shrunk: a token or header that the judge refuses, arguments that
-are no JSON, text that no field is promised to. What a server lost depends on the server: for that the
-tokens of the message are given whole. The method is Zeller's and Hildebrandt's ddmin (IEEE TSE 28,
+Only what tokens alone decide can be shrunk: a token or header that the reference parser rejects, arguments
+that are not JSON, text that no field is promised. What a server lost depends on the server: such a
+reproduction has all tokens of the message. The method is Zeller's and Hildebrandt's ddmin (IEEE TSE 28,
 2002), first over messages, then over tokens.
 """
 
@@ -21,7 +21,7 @@ from inspector.protocol.harmony.transcript import Message, Transcript
 from inspector.protocol.harmony.vocab import MARKERS, Marker
 
 _TOKENS_AT_MOST: Final = 400_000
-"""Tokens judged in all while shrinking: some seconds, as the judge reads 30,000 header tokens a second."""
+"""Tokens parsed in all while shrinking: some seconds, at 30,000 header tokens per second."""
 
 _NEIGHBOURS: Final = 4
 
@@ -29,52 +29,52 @@ Fails = Callable[[Sequence[int]], bool]
 
 
 class Reproduction(NamedTuple):
-    """Tokens that show a finding again."""
+    """Tokens that reproduce a finding."""
 
     ids: list[int]
     says: str
     """The reference parser's words, or what the finding says."""
-    judged: bool
-    """True when the reference parser alone refuses them."""
+    by_parser: bool
+    """True when the reference parser alone rejects them."""
     shrunk: bool
     """True when no single token can be left out without the failure going away."""
     script: list[int]
-    """What to have a real server sample to see it again: where the loss is the server's, all tokens up to
+    """Tokens for a real server to sample: where the loss is the server's, all tokens up to
     the end of the message, as it depends on how the server cuts them into steps."""
 
 
 def reproduce(choice: ChoiceReading, finding: Finding) -> Reproduction | None:
-    """Tokens that show a finding again, as few as can be; None when its tokens are unknown."""
+    """As few tokens as possible that reproduce a finding; None if its tokens are unknown."""
     if finding.token_start is None or finding.token_end is None or not choice.has_ids or not finding.sent:
         return None
     ids = choice.tokens.ids
     if finding.kind in {Kind.UNEXPECTED_TOKEN, Kind.BAD_HEADER}:
         words = finding.delivered or ""
-        # An earlier refusal would hide this one: begin after it, where parsing resumed.
-        ends = [one.end for one in choice.transcript.refusals if one.end <= finding.token_start]
+        # An earlier rejection would hide this one: begin after it, where parsing resumed.
+        ends = [refusal.end for refusal in choice.transcript.refusals if refusal.end <= finding.token_start]
         whole = ids[max(ends, default=0) : finding.token_end]
-        if not any(one.start == finding.token_start for one in choice.transcript.refusals):
+        if not any(refusal.start == finding.token_start for refusal in choice.transcript.refusals):
             whole = [*whole, int(Marker.MESSAGE)]  # a header that only the server's error says was rejected
             if refusal(whole) != words:
                 return None
-        found, shrunk = minimal(whole, lambda some: refusal(some) == words)
-        return Reproduction(found, words, judged=True, shrunk=shrunk, script=found)
+        minimal_ids, shrunk = minimal(whole, lambda part: refusal(part) == words)
+        return Reproduction(minimal_ids, words, by_parser=True, shrunk=shrunk, script=minimal_ids)
     message = _message_at(choice, finding.token_start)
     if message is None:
         whole = ids[finding.token_start : finding.token_end]
         before = ids[: finding.token_end]
-        return Reproduction(whole, explain(finding), judged=False, shrunk=False, script=before)
+        return Reproduction(whole, explain(finding), by_parser=False, shrunk=False, script=before)
     fails = _by_transcript(message, finding)
     whole = ids[message.start : message.end]
     if fails is None:
         before = ids[: message.end]
-        return Reproduction(whole, explain(finding), judged=False, shrunk=False, script=before)
-    found, shrunk = minimal(whole, fails)
-    return Reproduction(found, explain(finding), judged=False, shrunk=shrunk, script=found)
+        return Reproduction(whole, explain(finding), by_parser=False, shrunk=False, script=before)
+    minimal_ids, shrunk = minimal(whole, fails)
+    return Reproduction(minimal_ids, explain(finding), by_parser=False, shrunk=shrunk, script=minimal_ids)
 
 
 def refusal(ids: Sequence[int]) -> str | None:
-    """The reference parser's words on the first token that it refuses; None when it takes all.
+    """The reference parser's words on the first token that it rejects; None when it accepts all.
 
     IDs that begin with `<|start|>` bring their own role; others continue `<|start|>assistant`.
     """
@@ -90,7 +90,7 @@ def minimal(ids: Sequence[int], fails: Fails) -> tuple[list[int], bool]:
     budget = _Budget(fails)
     if not budget.fails(ids):
         return list(ids), False
-    messages = _messages(next((some for some in _guesses(ids) if budget.fails(some)), ids))
+    messages = _messages(next((guess for guess in _guesses(ids) if budget.fails(guess)), ids))
     kept = _ddmin(messages, budget)
     return _flat(_ddmin([[token_id] for token_id in _flat(kept)], budget)), not budget.spent
 
@@ -101,7 +101,7 @@ def _messages(ids: Sequence[int]) -> list[list[int]]:
 
 
 def _guesses(ids: Sequence[int]) -> Iterator[list[int]]:
-    """Parts that often fail as the whole does, small ones first: the last messages, without their bodies."""
+    """Parts that often fail like the whole, small ones first: the last messages, without their bodies."""
     messages = _messages(ids)
     for count in (1, 2):
         last = _flat(messages[-count:])
@@ -126,25 +126,25 @@ def _flat(parts: Sequence[Sequence[int]]) -> list[int]:
 
 
 class _Budget:
-    """Counts the tokens judged; once they are spent nothing fails any more, and the search ends."""
+    """A limit on the tokens parsed; once it is spent, nothing fails any more and the search ends."""
 
     def __init__(self, fails: Fails) -> None:
         self._fails = fails
-        self._left = _TOKENS_AT_MOST
+        self._tokens_left = _TOKENS_AT_MOST
 
     @property
     def spent(self) -> bool:
-        return self._left <= 0
+        return self._tokens_left <= 0
 
     def fails(self, ids: Sequence[int]) -> bool:
         if self.spent:
             return False
-        self._left -= len(ids) + 1
+        self._tokens_left -= len(ids) + 1
         return self._fails(ids)
 
 
 def _ddmin(parts: list[list[int]], budget: _Budget) -> list[list[int]]:
-    """Parts that fail together, and of which none can be left out unless the budget ran out."""
+    """Parts that fail together; none can be omitted, unless the budget ran out."""
     pieces = 2
     while len(parts) > 1 and not budget.spent:
         size = -(-len(parts) // pieces)
@@ -173,7 +173,7 @@ def _prompt(ids: Sequence[int]) -> Sequence[int] | None:
 
 def _message_at(choice: ChoiceReading, token: int) -> Message | None:
     messages = choice.transcript.messages
-    return next((one for one in messages if one.start <= token < one.end), None)
+    return next((message for message in messages if message.start <= token < message.end), None)
 
 
 def _by_transcript(message: Message, finding: Finding) -> Fails | None:
@@ -182,15 +182,17 @@ def _by_transcript(message: Message, finding: Finding) -> Fails | None:
         header = message.header
 
         def unserved(ids: Sequence[int]) -> bool:
-            return any(field is None and one.header == header and text for one, field, text in _bodies(ids))
+            return any(
+                field is None and parsed.header == header and text for parsed, field, text in _bodies(ids)
+            )
 
         return unserved
     if finding.kind is Kind.INVALID_TOOL_ARGUMENTS and not is_json(finding.generated or ""):
 
         def no_json(ids: Sequence[int]) -> bool:
             return any(
-                one.complete and (field or "").endswith(".arguments") and bool(text) and not is_json(text)
-                for one, field, text in _bodies(ids)
+                parsed.complete and (field or "").endswith(".arguments") and bool(text) and not is_json(text)
+                for parsed, field, text in _bodies(ids)
             )
 
         return no_json
@@ -201,7 +203,7 @@ def _bodies(ids: Sequence[int]) -> list[tuple[Message, str | None, str]]:
     transcript = Transcript()
     transcript.receive(HarmonyTracker(_prompt(ids)).receive(ids), len(ids))
     return [
-        (transcript.messages[one.message], one.field, text_of(ids[one.start : one.end]))
-        for one in expect(transcript).segments
-        if one.message is not None
+        (transcript.messages[segment.message], segment.field, text_of(ids[segment.start : segment.end]))
+        for segment in expect(transcript).segments
+        if segment.message is not None
     ]

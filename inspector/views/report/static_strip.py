@@ -1,4 +1,4 @@
-"""The token strip as still HTML: cells by message, the delivery ribbon under them, findings marked.
+"""The token strip as static HTML: cells by message, the delivery ribbon below, findings marked.
 
 Every text is escaped and its invisible characters named; there is no script. A long stream shows the
 tokens around findings and the beginnings of messages, and says how many it leaves out.
@@ -20,7 +20,7 @@ _AROUND: Final = 24
 _HEADER: Final = 200
 _HEAD: Final = 8
 _PLACES_AT_MOST: Final = 60
-_CELL_SHOWN: Final = 40
+_CELL_CHARACTERS: Final = 40
 _WORDS: Final = {
     "reasoning": "delivered as reasoning",
     "content": "delivered as content",
@@ -46,10 +46,10 @@ def static_strip(payload: Mapping[str, Any]) -> str:
     cells: int = payload["count"]
     if not cells:
         return "<p>The capture contains no tokens and no text.</p>"
-    shown = _shown(payload, cells)
+    spans = _drawn_spans(payload, cells)
     marks = _marks(payload)
     rule = set(payload["events"]["start"])
-    blocks = "".join(_block(payload, block, shown, marks, rule) for block in payload["blocks"])
+    blocks = "".join(_block(payload, block, spans, marks, rule) for block in payload["blocks"])
     legend = _legend(payload)
     if payload["reconstructed"]:
         legend += (
@@ -68,7 +68,7 @@ def _span(finding: Mapping[str, Any]) -> tuple[int, int] | None:
 
 
 def _marks(payload: Mapping[str, Any]) -> dict[int, str]:
-    """Finding titles by cell, of the first cells of each finding."""
+    """Finding titles by cell, for the first cells of each finding."""
     marks: dict[int, str] = {}
     for finding in payload["findings"]:
         if (span := _span(finding)) is not None:
@@ -77,7 +77,7 @@ def _marks(payload: Mapping[str, Any]) -> dict[int, str]:
     return marks
 
 
-def _shown(payload: Mapping[str, Any], cells: int) -> list[tuple[int, int]]:
+def _drawn_spans(payload: Mapping[str, Any], cells: int) -> list[tuple[int, int]]:
     """Spans of cells that are drawn, in order."""
     if cells <= _ALL_AT_MOST:
         return [(0, cells)]
@@ -103,13 +103,13 @@ def _shown(payload: Mapping[str, Any], cells: int) -> list[tuple[int, int]]:
 def _block(
     payload: Mapping[str, Any],
     block: Mapping[str, Any],
-    shown: Sequence[tuple[int, int]],
+    spans: Sequence[tuple[int, int]],
     marks: Mapping[int, str],
     rule: set[int],
 ) -> str:
     cells: list[str] = []
     at = block["start"]
-    for start, end in shown:
+    for start, end in spans:
         first, last = max(start, block["start"]), min(end, block["end"])
         if first >= last:
             continue
@@ -164,7 +164,7 @@ def _cells(
 ) -> Iterator[str]:
     ids, texts, vocab = payload["ids"], payload["texts"], payload["vocab"] or {}
     lanes = [list(_lane(ribbon["runs"], cells)) for ribbon in payload["ribbons"]]
-    unsent = {one["at"]: one for one in payload["unsent"]}
+    unsent = {cell["at"]: cell for cell in payload["unsent"]}
     uncertain = [range(*span) for span in payload["uncertain"]]
     culprit = range(*(block.get("culprit") or (0, 0)))
     for number, cell in enumerate(cells):
@@ -172,9 +172,9 @@ def _cells(
             yield _unsent(missing)
             continue
         token_id = None if ids is None else ids[cell]
-        known = vocab.get(str(token_id)) or [None, ""]
-        text = texts.get(str(cell), known[0])
-        label = text[:_CELL_SHOWN] if text else f"0x{known[1]}" if known[1] else ""
+        entry = vocab.get(str(token_id)) or [None, ""]
+        text = texts.get(str(cell), entry[0])
+        label = text[:_CELL_CHARACTERS] if text else f"0x{entry[1]}" if entry[1] else ""
         kinds = [_kind(block, cell, token_id)]
         if cell in rule:
             kinds.append("first")
@@ -182,7 +182,9 @@ def _cells(
             kinds.append("marked")
         if cell in culprit:
             kinds.append("culprit")
-        ribbons = "".join(f"<i class='{kind}'>{label}</i>" for kind, label in (one[number] for one in lanes))
+        ribbons = "".join(
+            f"<i class='{kind}'>{label}</i>" for kind, label in (lane[number] for lane in lanes)
+        )
         title = f"token {cell}" if ids is not None else f"piece {cell}"
         if cell in marks:
             title += f": {marks[cell]}"
@@ -196,7 +198,7 @@ def _cells(
 
 def _unsent(cell: Mapping[str, Any]) -> str:
     """A cell for what the server never sent: a gap, or the rejected token or header."""
-    label = html_text(cell["text"][:_CELL_SHOWN], visible_space=True) if cell["text"] else "not sent"
+    label = html_text(cell["text"][:_CELL_CHARACTERS], visible_space=True) if cell["text"] else "not sent"
     shown_id = "" if cell["id"] is None else f"<sub>{int(cell['id'])}</sub>"
     return (
         f"<span class='cell unsent {escape(cell['kind'])}' title='{escape(cell['words'])}'>"
@@ -213,23 +215,23 @@ def _kind(block: Mapping[str, Any], cell: int, token_id: int | None) -> str:
 
 
 def _legend(payload: Mapping[str, Any]) -> str:
-    """What the ribbons and cells mean, of those that are there."""
-    seen = {_ribbon(run[2], run[3]) for lane in payload["ribbons"] for run in lane["runs"]}
-    if any(kind.endswith(" wrong") for kind in seen):
-        seen.add("wrong")
-    shown = [(kind, words) for kind, words in _WORDS.items() if kind in seen]
-    samples = "".join(f"<li><i class='{kind}'></i> {words}</li>" for kind, words in shown)
+    """The meaning of those ribbons and cells that occur."""
+    classes = {_ribbon(run[2], run[3]) for lane in payload["ribbons"] for run in lane["runs"]}
+    if any(kind.endswith(" wrong") for kind in classes):
+        classes.add("wrong")
+    entries = [(kind, words) for kind, words in _WORDS.items() if kind in classes]
+    samples = "".join(f"<li><i class='{kind}'></i> {words}</li>" for kind, words in entries)
     if payload["ids"] is not None:
         samples += "<li><b class='marker'>ab</b> special token</li><li><b class='head'>ab</b> header</li>"
     if payload["findings"]:
         samples += "<li><b class='marked'>ab</b> belongs to a finding</li>"
-    lanes = [html_text(str(one["label"])) for one in payload["ribbons"]]
+    lanes = [html_text(str(lane["label"])) for lane in payload["ribbons"]]
     rows = f"<p class='quiet'>Ribbons from top to bottom: {', '.join(lanes)}.</p>" if len(lanes) > 1 else ""
     return f"<ul class='legend'>{samples}</ul>{rows}" if lanes else ""
 
 
 def _lane(runs: Sequence[Sequence[Any]], cells: range) -> Iterator[tuple[str, str]]:
-    """Class of the ribbon under each cell, and its label where a run of what is wrong begins."""
+    """Class of the ribbon below each cell, and a label where a wrong run begins."""
     labelled = -1
     at = max(bisect_right(runs, cells.start, key=lambda run: run[0]) - 1, 0)
     for cell in cells:
@@ -246,14 +248,14 @@ def _lane(runs: Sequence[Sequence[Any]], cells: range) -> Iterator[tuple[str, st
 
 
 def _label(field: str | None, state: str) -> str:
-    """What is wrong with a run; empty where nothing is."""
+    """What is wrong with a run; empty if nothing is."""
     if field is None:
         return _WORDS[_ribbon(field, state)]
-    return "" if state in {"ok", "unknown"} else f"in {html_text(field[:_CELL_SHOWN])}"
+    return "" if state in {"ok", "unknown"} else f"in {html_text(field[:_CELL_CHARACTERS])}"
 
 
 def _ribbon(field: str | None, state: str) -> str:
-    """Class names of our own, never a field's name as it came."""
+    """One of our class names, never the name of a field as received."""
     if field is None:
         return "lost" if state == "dropped" else "unserved"
     colour = "tool" if "[" in field else field if field in {"reasoning", "content", "text"} else "other"

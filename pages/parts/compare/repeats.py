@@ -23,14 +23,14 @@ RUNS: Final = {
 
 def repeats(session: Session) -> None:
     """Repeated runs: how many of each side have errors, and whether the difference is significant."""
-    known = captures.names(session)
+    available = captures.names(session)
     groups: list[list[Inspection]] = []
     for column, side in zip(st.columns(2), ("Left", "Right"), strict=True):
         names = column.multiselect(
-            f"{side} runs", known, format_func=captures.title, key=f"compare_repeats_{side.lower()}"
+            f"{side} runs", available, format_func=captures.title, key=f"compare_repeats_{side.lower()}"
         )
-        found = [captures.chosen(session, name) for name in names]
-        groups.append([one.seen for one in found if one is not None])
+        runs = [captures.chosen(session, name) for name in names]
+        groups.append([run.inspection for run in runs if run is not None])
     left, right = groups
     if not left or not right:
         st.info(
@@ -45,21 +45,21 @@ def repeats(session: Session) -> None:
     )
 
 
-def rates(found: Repeats, *, key: str) -> None:
+def rates(repeats: Repeats, *, key: str) -> None:
     """The rates of both sides in a sentence, with the test by name."""
-    level = Level.WARNING if found.left_failed or found.right_failed else Level.CLEAN
-    if found.more_than_chance is None:
+    level = Level.WARNING if repeats.left_failed or repeats.right_failed else Level.CLEAN
+    if repeats.more_than_chance is None:
         level = Level.UNKNOWN
-    elif found.more_than_chance:
+    elif repeats.more_than_chance:
         level = Level.ERROR
-    unknown = found.left_unknown + found.right_unknown
-    told = [
-        ("left", f"{found.left_failed} of {found.left_runs}", "with errors"),
-        ("right", f"{found.right_failed} of {found.right_runs}", "with errors"),
+    unknown = repeats.left_unknown + repeats.right_unknown
+    chips = [
+        ("left", f"{repeats.left_failed} of {repeats.left_runs}", "with errors"),
+        ("right", f"{repeats.right_failed} of {repeats.right_runs}", "with errors"),
     ]
-    if found.p_value is not None:
-        told.append(("p", f"{found.p_value:.2g}", found.test))
+    if repeats.p_value is not None:
+        chips.append(("p", f"{repeats.p_value:.2g}", repeats.test))
     if unknown:
-        told.append(("", f"{unknown}", "without evidence, not counted"))
+        chips.append(("", f"{unknown}", "without evidence, not counted"))
     why = "A run fails if it has at least one error finding. A difference is significant if p is below 0.05."
-    sentence_banner(level, found.sentence, why, told, key=key)
+    sentence_banner(level, repeats.sentence, why, chips, key=key)

@@ -1,4 +1,4 @@
-"""One prompt sent to two servers from a page: the form, the progress, and what came of it."""
+"""One prompt sent to two servers: the form, the progress, and the pair to compare."""
 
 from typing import Final
 
@@ -8,8 +8,7 @@ import streamlit as st
 import inspector
 from inspector import Endpoint, Inspection, InspectorError, dashboard
 from inspector.dashboard import LiveRequest, LiveRun, Server, Trial
-from pages.parts.compare import body as compare
-from pages.parts.compare import repeats
+from pages.parts.compare import repeats, strips
 from pages.parts.live.form_state import PROMPT
 from pages.parts.live.request_form import TOOLS
 from pages.ui import captures
@@ -32,13 +31,13 @@ _SIDES: Final = ("left", "right")
 _FIRST: Final = dict(
     zip(_SIDES, ("chat-tool-call-dropped-vllm-0.13.0", "chat-tool-call-leak-vllm-0.14.1"), strict=True)
 )
-"""What the built-in server is asked for at first: one script on two versions."""
+"""The first models of the built-in server: one script on two versions."""
 _EACH_S: Final = 0.5
 
 
 def asking(session: Session) -> tuple[Chosen | None, Chosen | None]:
-    """Draw the form and what came of the last trial; the pair to compare, once there is one."""
-    trial = _known(session)
+    """Draw the form and the last trial; the pair to compare, once there is one."""
+    trial = _trial_of(session)
     going = trial is not None and not trial.ended
     _form(session, trial if going else None)
     if trial is None:
@@ -54,7 +53,7 @@ def asking(session: Session) -> tuple[Chosen | None, Chosen | None]:
     return _pair(session, trial)
 
 
-def _known(session: Session) -> Trial | None:
+def _trial_of(session: Session) -> Trial | None:
     linked = st.query_params.get("trial")
     name = linked if linked and went_back() else session.trial or linked
     trial = dashboard.registry().trial(name) if name else None
@@ -68,11 +67,11 @@ def _known(session: Session) -> Trial | None:
 
 
 def _form(session: Session, trial: Trial | None) -> None:
-    """The form; `trial` is the one that goes on."""
-    asked: list[tuple[Server, str] | None] = []
+    """Draw the form; `trial` is the one in progress."""
+    requests: list[tuple[Server, str] | None] = []
     for column, side in zip(st.columns(2, gap="medium"), _SIDES, strict=True):
         with column:
-            asked.append(_side(side))
+            requests.append(_side(side))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.segmented_control(
             "Endpoint",
@@ -98,12 +97,12 @@ def _form(session: Session, trial: Trial | None) -> None:
             type="primary",
             key="ask_start",
             width=120,
-            disabled=trial is not None or None in asked,
+            disabled=trial is not None or None in requests,
         )
     st.text_input("Prompt", PROMPT, key="ask_prompt")
     with st.expander("Messages, tools, sampling, faults, keys", key="ask_more"):
         _more()
-    left, right = asked
+    left, right = requests
     if start and left is not None and right is not None:
         try:
             sides = [(server, _request(model)) for server, model in (left, right)]
@@ -116,7 +115,7 @@ def _form(session: Session, trial: Trial | None) -> None:
 
 
 def _side(side: str) -> tuple[Server, str] | None:
-    """The fields of one side: its server and model, None when they cannot be asked."""
+    """Draw the fields of one side; its server and model, None if no request can be sent."""
     address = st.text_input(
         f"{side.capitalize()} server",
         built_in_address(),
@@ -124,8 +123,8 @@ def _side(side: str) -> tuple[Server, str] | None:
         help=ADDRESS_HELP,
     )
     endpoint = Endpoint(st.session_state.get("ask_endpoint") or Endpoint.CHAT)
-    found = reached(lambda: _server(side, address), endpoint)
-    server, models, trouble, _ = found
+    reached_server = reached(lambda: _server(side, address), endpoint)
+    server, models, trouble, _ = reached_server
     model = st.selectbox(
         f"{side.capitalize()} model",
         models,
@@ -134,7 +133,7 @@ def _side(side: str) -> tuple[Server, str] | None:
         accept_new_options=True,
         placeholder="model name",
     )
-    awaiting(found, endpoint)
+    awaiting(reached_server, endpoint)
     if trouble and not model:
         st.error(plain(trouble), icon=":material/link_off:")
     if server is None or not model:
@@ -169,7 +168,7 @@ def _more() -> None:
 
 
 def _way(side: str) -> None:
-    """How one side is reached, or what the built-in server does wrong on it."""
+    """Draw the connection of one side, or the faults of the built-in server."""
     if is_built_in(st.session_state[f"ask_{side}_address"]):
         faults(f"Faults of the {side} built-in server", f"ask_{side}_faults")
         return
@@ -185,47 +184,47 @@ def _way(side: str) -> None:
 
 def _request(model: str) -> LiveRequest:
     """The request of the form; raises InspectorError for JSON that cannot be read."""
-    asked = st.session_state
-    messages, tools = (asked.get(f"ask_{name}") or "" for name in ("messages", "tools"))
+    state = st.session_state
+    messages, tools = (state.get(f"ask_{name}") or "" for name in ("messages", "tools"))
     return LiveRequest(
         model=model,
-        endpoint=Endpoint(asked["ask_endpoint"]),
-        prompt=asked["ask_prompt"],
+        endpoint=Endpoint(state["ask_endpoint"]),
+        prompt=state["ask_prompt"],
         messages=dashboard.parse_messages(messages) if messages.strip() else (),
         tools=dashboard.parse_tools(tools) if tools.strip() else (),
-        reasoning_effort=asked.get("ask_effort"),
-        max_tokens=asked.get("ask_max_tokens"),
-        temperature=asked.get("ask_temperature"),
-        seed=asked.get("ask_seed"),
+        reasoning_effort=state.get("ask_effort"),
+        max_tokens=state.get("ask_max_tokens"),
+        temperature=state.get("ask_temperature"),
+        seed=state.get("ask_seed"),
     )
 
 
 def _progress(trial: Trial) -> None:
-    """How far both sides are; the whole page runs once at the end."""
+    """Draw the progress of both sides; at the end, run the whole page once."""
     if trial.ended:
         st.rerun()
-    done, told = 0, []
+    done, progress = 0, []
     for side, runs in zip(_SIDES, (trial.left, trial.right), strict=True):
         ended = sum(run.ended.is_set() for run in runs)
         done += ended
         tokens = sum(run.pace().tokens for run in runs)
-        told.append(f"{side}: {ended} of {len(runs)} finished, {tokens:,} tokens")
-    st.progress(done / len(trial.runs), "; ".join(told))
+        progress.append(f"{side}: {ended} of {len(runs)} finished, {tokens:,} tokens")
+    st.progress(done / len(trial.runs), "; ".join(progress))
 
 
 def _pair(session: Session, trial: Trial) -> tuple[Chosen | None, Chosen | None]:
-    """The pair to compare; where a side brought nothing, what the other one sent is drawn at once."""
+    """The pair to compare; if only one side responded, its response is drawn here."""
     for trouble in trial.troubles():
         st.error(plain(trouble), icon=":material/link_off:")
     pair = _chosen_pair(trial) if len(trial.left) > 1 else (trial.left[0], trial.right[0])
     runs = {side: run for side, run in zip(_SIDES, pair, strict=True) if run is not None}
     sides = {side: captures.of_run(run) for side, run in runs.items() if dashboard.has_output(run)}
-    wanted = {"trial": trial.id, **{side: one.name for side, one in sides.items()}}
-    session.address(wanted)
+    address = {"trial": trial.id, **{side: capture.name for side, capture in sides.items()}}
+    session.address(address)
     if len(sides) == 1:
-        ((side, one),) = sides.items()
+        ((side, capture),) = sides.items()
         st.markdown(f"Only the **{side}** server responded, so there is nothing to compare. Its response:")
-        compare.one_side(session, one, side)
+        strips.one_side(session, capture, side)
     return sides.get("left"), sides.get("right")
 
 
@@ -245,12 +244,12 @@ def _chosen_pair(trial: Trial) -> tuple[LiveRun | None, LiveRun | None]:
         key=f"ask_runs_{trial.id}",
         alt="Runs of both sides with their verdicts",
     )["selection"]["rows"]
-    number = next((n for n, one in enumerate(zip(left, right, strict=False)) if _apart(*one)), 0)
+    number = next((n for n, pair in enumerate(zip(left, right, strict=False)) if _apart(*pair)), 0)
     if chosen and chosen[0] < len(rows):
         number = rows[chosen[0]]["run"] - 1
     st.caption(f"Below: run {number + 1} of each side. Select a row to see another pair.")
-    found = [runs[min(number, len(runs) - 1)] if runs else None for runs in trial.counted]
-    return found[0], found[1]
+    pair = [runs[min(number, len(runs) - 1)] if runs else None for runs in trial.counted]
+    return pair[0], pair[1]
 
 
 def _apart(left: Inspection, right: Inspection) -> bool:

@@ -1,1 +1,1 @@
-"""The Diagnose page's part."""
+"""The Diagnose page's parts."""

@@ -1,4 +1,4 @@
-"""What the Library page shows: the pickers of scan, filter, group and order, kept in the URL."""
+"""The pickers of the Library page: scan, filter, groups and order, kept in the URL."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,8 +25,8 @@ _HELP: Final = (
 )
 
 
-class Choice(NamedTuple):
-    """What is shown."""
+class LibraryQuery(NamedTuple):
+    """Which captures are shown, and in which groups and order."""
 
     scan: str
     words: str
@@ -37,11 +37,11 @@ class Choice(NamedTuple):
     descending: bool
 
 
-def choose(session: Session, scans: Mapping[str, Path]) -> Choice:
+def choose(session: Session, scans: Mapping[str, Path]) -> LibraryQuery:
     """Draw the pickers."""
     # Without words in the address the page shows what it showed before.
-    asked = {name: value for name, value in st.query_params.to_dict().items() if name in _ADDRESS}
-    kept = asked or session.library
+    linked = {name: value for name, value in st.query_params.to_dict().items() if name in _ADDRESS}
+    kept = linked or session.library
     if went_back() or _FILTER not in st.session_state:
         st.session_state[_FILTER] = kept.get("filter", "")
     names = list(scans)
@@ -53,16 +53,16 @@ def choose(session: Session, scans: Mapping[str, Path]) -> Choice:
         sort = _pick("Sort captures by", sorts, kept.get("sort"), width=150)
         descending = st.toggle("Largest first", kept.get("order") == "descending", key="library_descending")
     words = str(st.session_state[_FILTER]).strip()
-    told = {
+    address = {
         "scan": scan,
         "filter": words,
         "group": "" if by == groups[0] else by,
         "sort": "" if sort == _WORST else sort,
         "order": "descending" if descending else "",
     }
-    session.library = {name: value for name, value in told.items() if value}
+    session.library = {name: value for name, value in address.items() if value}
     session.address(session.library)
-    return Choice(scan, words, by, "" if sort == _WORST else sort, descending)
+    return LibraryQuery(scan, words, by, "" if sort == _WORST else sort, descending)
 
 
 def only(library: Library, words: str, by: str, value: str | int | None) -> None:
@@ -71,7 +71,7 @@ def only(library: Library, words: str, by: str, value: str | int | None) -> None
 
 
 def clear() -> None:
-    """Show all captures again; a callback too."""
+    """Remove the filter; a callback too."""
     st.session_state[_FILTER] = ""
 
 

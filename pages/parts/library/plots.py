@@ -10,71 +10,71 @@ from inspector.dashboard import LibraryGroup
 from pages.ui.palette import shade
 
 _LEVELS: Final = ("error", "warning", "unknown", "clean")
-_STANDING: Final = 40
-_LYING: Final = 14
-"""Bars that are drawn, standing and lying."""
+_VERTICAL: Final = 40
+_HORIZONTAL: Final = 14
+"""Bars that are drawn, vertical and horizontal."""
 _SHORT: Final = 12
 _LABEL: Final = 32
-"""Characters of a name below a bar that stands, and of any name."""
+"""Characters of a name below a vertical bar, and of any name."""
 _PATTERNS: Final = {"error": "/", "warning": ".", "unknown": "x", "clean": ""}
 """Readable without colour."""
 
 
 def verdicts(by: str, groups: Sequence[LibraryGroup], theme: str) -> go.Figure | None:
-    """Stacked bars, a bar for each of the first groups; None where there is nothing to compare.
+    """Stacked bars, one for each of the first groups; None for fewer than two groups.
 
-    Bars lie where the names of the groups are too long to be read below bars that stand.
+    Bars are horizontal where the names of the groups are too long for vertical ones.
     """
-    shown = [group for group in groups if group.counts.captures][:_STANDING]
-    if len(shown) < 2:
+    plotted = [group for group in groups if group.counts.captures][:_VERTICAL]
+    if len(plotted) < 2:
         return None
-    names = _labels([dashboard.value_words(group.value, by) for group in shown])
-    lying = max(map(len, names)) > _SHORT
-    if lying:
-        names, shown = names[:_LYING], shown[:_LYING]
+    names = _labels([dashboard.value_words(group.value, by) for group in plotted])
+    horizontal = max(map(len, names)) > _SHORT
+    if horizontal:
+        names, plotted = names[:_HORIZONTAL], plotted[:_HORIZONTAL]
     figure = go.Figure()
     for level in _LEVELS:
-        amounts = [getattr(group.counts, level) for group in shown]
+        amounts = [getattr(group.counts, level) for group in plotted]
         if any(amounts):
             figure.add_bar(
-                x=amounts if lying else names,
-                y=names if lying else amounts,
-                orientation="h" if lying else "v",
+                x=amounts if horizontal else names,
+                y=names if horizontal else amounts,
+                orientation="h" if horizontal else "v",
                 name=level,
                 marker={
                     "color": shade(f"level-{level}", theme),
                     "pattern": {"shape": _PATTERNS[level], "solidity": 0.2, "fillmode": "overlay"},
                 },
-                hovertemplate=f"%{{{'x' if lying else 'y'}:,}} {level}",
+                hovertemplate=f"%{{{'x' if horizontal else 'y'}:,}} {level}",
             )
     figure.update_layout(
         barmode="stack",
-        height=340 if lying else 300,
+        height=340 if horizontal else 300,
         margin={"l": 8, "r": 8, "t": 24, "b": 8},
         legend={"orientation": "h", "y": 1.12, "x": 0, "traceorder": "normal"},
-        hovermode="y unified" if lying else "x unified",
+        hovermode="y unified" if horizontal else "x unified",
     )
-    groups_axis, amounts_axis = (figure.layout.yaxis, figure.layout.xaxis)[:: 1 if lying else -1]
+    groups_axis, amounts_axis = (figure.layout.yaxis, figure.layout.xaxis)[:: 1 if horizontal else -1]
     groups_axis.update(title_text=dashboard.column_words(by), type="category")
     amounts_axis.update(title_text="captures", rangemode="tozero", tickformat=",~f")
-    if lying:
+    if horizontal:
         groups_axis.update(autorange="reversed", automargin=True, title_text="")
     return figure
 
 
 def _labels(values: Sequence[str]) -> list[str]:
-    """Values as Plotly may show them, each another one: bars with one label would be one bar."""
-    found: dict[str, None] = {}
+    """Distinct labels for Plotly, which would merge bars with equal labels."""
+    labels: dict[str, None] = {}
     for value in values:
         label, number = _plain(value), 1
-        while (told := label if number == 1 else f"{label} ({number})") in found:
+        while (unique := label if number == 1 else f"{label} ({number})") in labels:
             number += 1
-        found[told] = None
-    return list(found)
+        labels[unique] = None
+    return list(labels)
 
 
 def _plain(value: str) -> str:
-    """A value without what Plotly reads as tags and entities: a model's name may be anything."""
+    """A value without HTML, which Plotly would interpret: the name of a model may be any text."""
     plain = "".join(char for char in value if char.isprintable() and char not in "<>&")
     half = _LABEL // 2
     return (plain if len(plain) <= _LABEL else f"{plain[:half]}…{plain[-half:]}") or "?"

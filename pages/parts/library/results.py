@@ -1,4 +1,4 @@
-"""What the captures of a filter show: groups with their plot, kinds, causes, and the captures themselves."""
+"""The captures of a filter: groups with their plot, kinds, causes, and the captures themselves."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -9,7 +9,7 @@ import streamlit as st
 from inspector import InspectorError, dashboard
 from inspector.dashboard import Library, LibraryGroup, LibrarySummary, LibraryTally
 from pages.parts.library import plots
-from pages.parts.library.choosing import Choice, clear, only
+from pages.parts.library.choosing import LibraryQuery, clear, only
 from pages.ui.captures import take
 from pages.ui.errors import show_error
 from pages.ui.pickers import plain
@@ -30,27 +30,27 @@ _LEVELS: Final = {
 """Readable without colour, with the signs of the list of captures."""
 
 
-def groups(library: Library, choice: Choice, found: Sequence[LibraryGroup]) -> None:
+def groups(library: Library, query: LibraryQuery, rows: Sequence[LibraryGroup]) -> None:
     """A row and a bar for each group; a selected group can become part of the filter."""
-    if not found:
+    if not rows:
         return
     left, right = st.columns([1, 1], gap="medium")
     with left:
-        st.header(f"By {dashboard.column_words(choice.by)}", anchor=False)
-        table = pd.DataFrame(dashboard.group_cells(choice.by, found))
-        chosen = _chosen(table, _key("library_groups", choice[:3]), "Captures of each group by verdict")
-        picked = found[chosen[0]] if chosen and chosen[0] < len(found) else None
+        st.header(f"By {dashboard.column_words(query.by)}", anchor=False)
+        table = pd.DataFrame(dashboard.group_cells(query.by, rows))
+        chosen = _chosen(table, _key("library_groups", query[:3]), "Captures of each group by verdict")
+        picked = rows[chosen[0]] if chosen and chosen[0] < len(rows) else None
         st.button(
             "Only these captures",
             icon=":material/filter_alt:",
             key="library_only",
             disabled=picked is None,
             on_click=only,
-            args=(library, choice.words, choice.by, None if picked is None else picked.value),
+            args=(library, query.words, query.by, None if picked is None else picked.value),
             help="Select a row of the table first.",
         )
     with right:
-        figure = plots.verdicts(choice.by, found, "dark" if st.context.theme.type == "dark" else "light")
+        figure = plots.verdicts(query.by, rows, "dark" if st.context.theme.type == "dark" else "light")
         if figure is None:
             st.caption("There is only one group, so there is nothing to compare.")
         else:
@@ -58,27 +58,27 @@ def groups(library: Library, choice: Choice, found: Sequence[LibraryGroup]) -> N
                 figure,
                 key="library_plot",
                 config={"displayModeBar": False},
-                alt=f"Captures by {dashboard.column_words(choice.by)} and verdict",
+                alt=f"Captures by {dashboard.column_words(query.by)} and verdict",
             )
-            if len(found) > (drawn := len(figure.data[0].x)):
-                st.caption(f"The first {drawn} of {len(found):,} groups, in the order of the table.")
+            if len(rows) > (drawn := len(figure.data[0].x)):
+                st.caption(f"The first {drawn} of {len(rows):,} groups, in the order of the table.")
 
 
-def kinds_and_causes(library: Library, choice: Choice, found: LibrarySummary) -> None:
-    """Which findings there are, which known issues explain them, and what to do about one."""
-    if not found.kinds:
+def kinds_and_causes(library: Library, query: LibraryQuery, summary: LibrarySummary) -> None:
+    """The kinds of findings, the known issues that explain them, and what to do about one."""
+    if not summary.kinds:
         return
     left, right = st.columns([1, 1], gap="medium")
     with left:
         st.header("Findings", anchor=False)
         rows = [
             {
-                "kind": dashboard.kind_and_key(one.value),
-                "captures": one.captures,
-                "findings": one.findings,
-                "versions": dashboard.version_words(one),
+                "kind": dashboard.kind_and_key(tally.value),
+                "captures": tally.captures,
+                "findings": tally.findings,
+                "versions": dashboard.version_words(tally),
             }
-            for one in found.kinds
+            for tally in summary.kinds
         ]
         table = pd.DataFrame(rows)
         st.dataframe(
@@ -92,8 +92,8 @@ def kinds_and_causes(library: Library, choice: Choice, found: LibrarySummary) ->
         )
     with right:
         st.header("Known issues", anchor=False)
-        if found.causes:
-            _causes(library, choice, found.causes)
+        if summary.causes:
+            _causes(library, query, summary.causes)
         else:
             st.caption("No finding has a known issue.")
 
@@ -114,36 +114,36 @@ def _chosen(table: pd.DataFrame, key: str, words: str) -> list[int]:
     return list(drawn["selection"]["rows"])
 
 
-def _causes(library: Library, choice: Choice, found: Sequence[LibraryTally]) -> None:
+def _causes(library: Library, query: LibraryQuery, tallies: Sequence[LibraryTally]) -> None:
     """The known issues, and what to do about the selected one, first about that with most captures."""
     rows = [
         {
-            "captures": one.captures,
-            "known issue": dashboard.cause_title(one.value) or one.value,
-            "versions": dashboard.version_words(one),
-            "id": one.value,
+            "captures": tally.captures,
+            "known issue": dashboard.cause_title(tally.value) or tally.value,
+            "versions": dashboard.version_words(tally),
+            "id": tally.value,
         }
-        for one in found
+        for tally in tallies
     ]
     table = pd.DataFrame(rows)
-    chosen = _chosen(table, _key("library_causes", choice[:2]), "Known issues by the captures that have one")
-    one = found[chosen[0] if chosen and chosen[0] < len(found) else 0]
-    title = dashboard.cause_title(one.value) or one.value
-    st.markdown(f"**{plain(title)}**: {plain(dashboard.cause_fix(one.value, one.releases))}")
+    chosen = _chosen(table, _key("library_causes", query[:2]), "Known issues by the captures that have one")
+    tally = tallies[chosen[0] if chosen and chosen[0] < len(tallies) else 0]
+    title = dashboard.cause_title(tally.value) or tally.value
+    st.markdown(f"**{plain(title)}**: {plain(dashboard.cause_fix(tally.value, tally.releases))}")
     st.button(
-        f"Only these {dashboard.number(one.captures)} {dashboard.plural(one.captures, 'capture')}",
+        f"Only these {dashboard.number(tally.captures)} {dashboard.plural(tally.captures, 'capture')}",
         icon=":material/filter_alt:",
         key="library_only_cause",
         on_click=only,
-        args=(library, choice.words, "finding_cause", one.value),
+        args=(library, query.words, "finding_cause", tally.value),
     )
 
 
-def captures_table(session: Session, library: Library, choice: Choice, total: int) -> None:
-    """The captures; the selected one with its findings, and the way to Replay."""
-    rows = library.rows(choice.words, sort=choice.sort, descending=choice.descending, limit=_ROWS)
+def captures_table(session: Session, library: Library, query: LibraryQuery, total: int) -> None:
+    """The captures; the selected one with its findings and a button to Replay."""
+    rows = library.rows(query.words, sort=query.sort, descending=query.descending, limit=_ROWS)
     if not rows:
-        _nothing(library, choice)
+        _nothing(library, query)
         return
     st.header("Captures", anchor=False)
     table = pd.DataFrame(list(map(_cells, rows)))
@@ -154,7 +154,7 @@ def captures_table(session: Session, library: Library, choice: Choice, total: in
         height=table_height(len(rows), 420),
         on_select="rerun",
         selection_mode="single-row",
-        key=_key("library_captures", choice),
+        key=_key("library_captures", query),
         placeholder=_UNKNOWN,
         column_config={**counts(table), "day": st.column_config.TextColumn(width=100)},
         alt="One row per capture: verdict, version, endpoint, tokens, findings, day, file, cause, model",
@@ -167,10 +167,10 @@ def captures_table(session: Session, library: Library, choice: Choice, total: in
     _details(session, library, rows[chosen[0] if chosen and chosen[0] < len(rows) else 0])
 
 
-def _nothing(library: Library, choice: Choice) -> None:
-    """What to do where there is no capture."""
+def _nothing(library: Library, query: LibraryQuery) -> None:
+    """Advice where there is no capture."""
     counts = library.counts()
-    if not choice.words or not (total := counts.captures + counts.unread):
+    if not query.words or not (total := counts.captures + counts.unread):
         st.caption(
             "Run `python -m inspector scan PLACE...` on a folder, a zip archive or a URL that has captures, "
             "and reload this page."
@@ -180,16 +180,16 @@ def _nothing(library: Library, choice: Choice) -> None:
     st.button("Clear the filter", icon=":material/filter_alt_off:", key="library_clear", on_click=clear)
 
 
-def _key(name: str, shown: object) -> str:
-    """The key of a table: another one where a selection was made in what it showed before.
+def _key(name: str, content: object) -> str:
+    """The key of a table: a new one if a row was selected in its earlier content.
 
     The browser rebuilds a table whose key is new, which takes longer than the rest of a filter change.
     """
-    turn, before = st.session_state.get(f"{name}_shown", (0, shown))
+    turn, before = st.session_state.get(f"{name}_shown", (0, content))
     kept = st.session_state.get(f"{name} {turn}")
-    if shown != before and kept and kept["selection"]["rows"]:
+    if content != before and kept and kept["selection"]["rows"]:
         turn += 1
-    st.session_state[f"{name}_shown"] = turn, shown
+    st.session_state[f"{name}_shown"] = turn, content
     return f"{name} {turn}"
 
 
@@ -233,11 +233,11 @@ def _details(session: Session, library: Library, row: dict[str, Any]) -> None:
             st.switch_page("replay.py")
     findings = library.findings([row["id"]])
     if findings:
-        st.markdown(
-            "\n".join(
-                f"- {one['severity']} · {dashboard.kind_and_key(one['kind'])} · {plain(one['message'])}"
-                for one in findings[:_FINDINGS]
-            )
-        )
+        kinds = [dashboard.kind_and_key(finding["kind"]) for finding in findings[:_FINDINGS]]
+        lines = [
+            f"- {finding['severity']} · {kind} · {plain(finding['message'])}"
+            for finding, kind in zip(findings, kinds, strict=False)
+        ]
+        st.markdown("\n".join(lines))
     if len(findings) > _FINDINGS:
         st.caption(f"{len(findings) - _FINDINGS:,} more findings; open the capture in Replay to see all.")

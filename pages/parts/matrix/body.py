@@ -1,6 +1,6 @@
 """The conformance matrix on a page: a grid of releases by scripts, and the details of one cell."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 import pandas as pd
@@ -9,7 +9,6 @@ from pandas.io.formats.style import Styler
 
 from inspector import Capture, Endpoint, dashboard
 from inspector.dashboard import MatrixRun, Script, ScriptClass, ScriptOutcome
-from pages.parts.matrix.choosing import label_of
 from pages.ui import captures, pickers, state
 from pages.ui.palette import shade
 from pages.ui.tables import table_height
@@ -40,7 +39,7 @@ _INDEX_PX: Final = 200
 """The widest column of scripts: on a phone the releases need the room."""
 
 _NARROW_FROM: Final = 9
-"""From so many columns on a cell shows its shape alone, so that more releases fit on a page."""
+"""From this many columns, a cell shows only its shape, so that more releases fit on a page."""
 
 
 def frame(
@@ -65,59 +64,6 @@ def frame(
         if not only_differing or len(set(cells)) > 1:
             rows[script.name] = cells
     return pd.DataFrame.from_dict(rows, orient="index", columns=list(columns)).rename_axis("script")
-
-
-def headline(
-    runs: Sequence[MatrixRun],
-    scripts: Sequence[Script],
-    endpoint: Endpoint,
-    *,
-    shown: Collection[str] | None = None,
-) -> str:
-    """What the matrix says about one endpoint: the release that delivers most, and what it hides.
-
-    `shown` are the scripts that a filter leaves; None where all are shown.
-    """
-    well_formed = {script.name for script in scripts if script.well_formed}
-    counted = [
-        (
-            run,
-            [
-                (key[1], score.outcome)
-                for key, score in run.scores.items()
-                if key[0] is endpoint and (shown is None or key[1] in shown)
-            ],
-        )
-        for run in runs
-    ]
-    counted = [(run, outcomes) for run, outcomes in counted if outcomes]
-    if not counted:
-        return "Nothing was recorded for this selection."
-    # Newest first, so that it wins among equals.
-    best, outcomes = max(
-        reversed(counted), key=lambda one: sum(outcome is ScriptOutcome.COMPLETE for _, outcome in one[1])
-    )
-    name = f"vLLM {label_of(best)}" if shown is None else f"Of the scripts shown, vLLM {label_of(best)}"
-    what = "streams" if best.streamed else "responses"
-    if all(outcome is ScriptOutcome.COMPLETE for _, outcome in outcomes):
-        delivered = f"all {len(outcomes)} {what}" if len(outcomes) > 1 else f"the only {what[:-1]}"
-        return f"{name} delivers {delivered} completely."
-    fine = [outcome for script, outcome in outcomes if script in well_formed]
-    broken = [outcome for script, outcome in outcomes if script not in well_formed]
-    silent = broken.count(ScriptOutcome.SILENT)
-    said = f"{name} has the best result"
-    if fine:
-        said += (
-            f": it delivers {fine.count(ScriptOutcome.COMPLETE)} of {len(fine)} well-formed {what} completely"
-        )
-    if not broken:
-        return f"{said}."
-    lost = (
-        f"It silently loses text of {silent} of the {len(broken)} malformed {what}."
-        if silent
-        else f"It loses no text silently in the {len(broken)} malformed {what}."
-    )
-    return f"{said}. {lost}"
 
 
 def legend() -> str:
@@ -157,9 +103,9 @@ def picked(table: pd.DataFrame, row: int, column: str) -> Cell | None:
 
 
 def details(run: MatrixRun, endpoint: Endpoint, script: Script, runs: Sequence[MatrixRun]) -> None:
-    """What one release did with one script, and the way to its capture; `runs` are all of the matrix."""
+    """The outcome of a script on a release, with a button to its capture; `runs` are the whole matrix."""
     score = run.scores.get((endpoint, script.name))
-    st.header(f"{script.name} on vLLM {label_of(run)}", anchor=False)
+    st.header(f"{script.name} on vLLM {dashboard.column_label(run)}", anchor=False)
     st.text(script.sentence)
     st.caption(_ENGINES[run.engine])
     if score is None:
@@ -169,10 +115,10 @@ def details(run: MatrixRun, endpoint: Endpoint, script: Script, runs: Sequence[M
     for difference in score.differences:
         st.code(difference, language=None, wrap_lines=True)
     twin = dashboard.twin_of(run, runs)
-    other = twin.scores.get((endpoint, script.name)) if twin is not None else None
-    if other is not None:
+    twin_score = twin.scores.get((endpoint, script.name)) if twin is not None else None
+    if twin_score is not None:
         what = "The same request, not streamed" if run.streamed else "The same request, streamed"
-        st.text(f"{what}: {SHAPES[other.outcome]} {other.outcome.words}.")
+        st.text(f"{what}: {SHAPES[twin_score.outcome]} {twin_score.outcome.words}.")
     if score.kinds:
         st.caption(f"Findings: {', '.join(map(dashboard.kind_label, score.kinds))}")
     capture = dashboard.matrix_capture(run, endpoint, script.name)
@@ -185,29 +131,29 @@ def details(run: MatrixRun, endpoint: Endpoint, script: Script, runs: Sequence[M
 
 
 def comparing(label: str, columns: Mapping[str, MatrixRun], endpoint: Endpoint, script: Script) -> None:
-    """The way from a cell to the Compare page, with another column's capture of the same script."""
+    """Offer another column's capture of the same script, and open both on the Compare page."""
     run = columns[label]
     left = dashboard.matrix_capture(run, endpoint, script.name)
-    others = {name: one for name, one in columns.items() if name != label}
-    if left is None or not others:
+    candidates = {name: column for name, column in columns.items() if name != label}
+    if left is None or not candidates:
         return
     chosen = st.selectbox(
         "Compare with",
-        list(others)[::-1],
+        list(candidates)[::-1],
         index=None,
-        format_func=lambda name: f"vLLM {name}: {_cell(others[name], endpoint, script.name)}",
+        format_func=lambda name: f"vLLM {name}: {_cell(candidates[name], endpoint, script.name)}",
         placeholder="another release",
         key=f"matrix_compare_{endpoint.value}_{script.name}_{run.name}",
     )
     if chosen is None:
         return
-    right = dashboard.matrix_capture(others[chosen], endpoint, script.name)
+    right = dashboard.matrix_capture(candidates[chosen], endpoint, script.name)
     if right is None:
         st.caption(dashboard.NO_CAPTURE.capitalize() + ".")
         return
-    sides = _opened(run, endpoint, script, left), _opened(others[chosen], endpoint, script, right)
+    sides = _opened(run, endpoint, script, left), _opened(candidates[chosen], endpoint, script, right)
     state.current().open(sides)
-    pickers.compare(*(one.name for one in sides))
+    pickers.compare(*(opened.name for opened in sides))
 
 
 def changes(columns: Mapping[str, MatrixRun], endpoint: Endpoint) -> None:
@@ -222,9 +168,9 @@ def changes(columns: Mapping[str, MatrixRun], endpoint: Endpoint) -> None:
         first = _last_change(columns, endpoint)
         before = st.selectbox("From", names, index=first, key=f"matrix from {key}", width=120)
         after = st.selectbox("To", names, index=first + 1, key=f"matrix to {key}", width=120)
-    found = dashboard.shifts(columns[before], columns[after], endpoint)
-    st.text(dashboard.change_sentence(columns[before], columns[after], found))
-    for shift in found:
+    shifts = dashboard.shifts(columns[before], columns[after], endpoint)
+    st.text(dashboard.change_sentence(columns[before], columns[after], shifts))
+    for shift in shifts:
         with st.expander(f"{'↑' if shift.better else '↓'} {shift}"):
             st.text(", ".join(shift.scripts))
 
@@ -255,7 +201,7 @@ def _cell(run: MatrixRun, endpoint: Endpoint, script: str) -> str:
 
 
 def _coloured(table: pd.DataFrame, theme: str) -> Styler:
-    outcomes = {one.words: one for one in ScriptOutcome}
+    outcomes = {outcome.words: outcome for outcome in ScriptOutcome}
 
     def css(cell: object) -> str:
         name = outcomes.get(str(cell).partition(" ")[2])

@@ -1,4 +1,4 @@
-"""What the Matrix page shows: the pickers of endpoint, step, front end and releases, kept in the URL."""
+"""The pickers of the Matrix page: endpoint, step, front end and releases, kept in the URL."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -31,8 +31,8 @@ _FIRST_STEP: Final = "3"
 """Shown first: the condition under which old releases lose text."""
 
 
-class Choice(NamedTuple):
-    """What is shown."""
+class MatrixFilter(NamedTuple):
+    """Which runs are shown, on which endpoint."""
 
     endpoint: Endpoint
     step: str
@@ -42,14 +42,19 @@ class Choice(NamedTuple):
     newest: str
 
 
-def choose(runs: Sequence[MatrixRun]) -> Choice:
+def choose(runs: Sequence[MatrixRun]) -> MatrixFilter:
     """Draw the pickers."""
     # Set here and not by the widgets' own binding, which prevents leaving the page by a button.
     kept = st.query_params
-    endpoint = _pick("Endpoint", {one.value: one.value for one in ENDPOINTS}, kept.get("endpoint"))
+    endpoint = _pick(
+        "Endpoint", {endpoint.value: endpoint.value for endpoint in ENDPOINTS}, kept.get("endpoint")
+    )
     steps = list(dict.fromkeys(run.step for run in sorted(runs, key=lambda run: run.stream_interval or 99)))
     step = _pick(
-        "Tokens per step", {one: _step_words(one) for one in steps}, kept.get("interval"), first=_FIRST_STEP
+        "Tokens per step",
+        {step: _step_words(step) for step in steps},
+        kept.get("interval"),
+        first=_FIRST_STEP,
     )
     made = {run.front_end for run in runs}
     names = {name: words for name, words in _FRONT_ENDS.items() if name in made or made >= {"python", "rust"}}
@@ -62,18 +67,18 @@ def choose(runs: Sequence[MatrixRun]) -> Choice:
             kept.pop(name, None)
         else:
             kept[name] = version
-    return Choice(Endpoint(endpoint), step, front_end, oldest, newest)
+    return MatrixFilter(Endpoint(endpoint), step, front_end, oldest, newest)
 
 
 def choose_class() -> ScriptClass | None:
     """Draw the picker of the class of script; None for all of them."""
     kept = st.query_params
-    names = [_ALL, *(one.value for one in CLASSES)]
-    asked = kept.get("class", _ALL)
+    names = [_ALL, *(script_class.value for script_class in CLASSES)]
+    linked = kept.get("class", _ALL)
     chosen: str = st.selectbox(
         "Class of script",
         names,
-        index=names.index(asked) if asked in names else 0,
+        index=names.index(linked) if linked in names else 0,
         format_func=lambda name: CLASSES[ScriptClass(name)] if name != _ALL else _ALL,
         key="matrix class",
         width=220,
@@ -104,23 +109,18 @@ def choose_rows() -> tuple[str, bool]:
     return words, differing
 
 
-def columns(runs: Sequence[MatrixRun], choice: Choice) -> dict[str, MatrixRun]:
+def columns(runs: Sequence[MatrixRun], chosen: MatrixFilter) -> dict[str, MatrixRun]:
     """The chosen runs by the title of their column, oldest first."""
-    found = _of(runs, choice.step, choice.front_end)
-    versions = list(dict.fromkeys(run.version for run in found))
-    if choice.oldest not in versions or choice.newest not in versions:
+    matching = _of(runs, chosen.step, chosen.front_end)
+    versions = list(dict.fromkeys(run.version for run in matching))
+    if chosen.oldest not in versions or chosen.newest not in versions:
         return {}
-    inside = versions[versions.index(choice.oldest) : versions.index(choice.newest) + 1]
-    return {label_of(run): run for run in found if run.version in inside}
+    inside = versions[versions.index(chosen.oldest) : versions.index(chosen.newest) + 1]
+    return {dashboard.column_label(run): run for run in matching if run.version in inside}
 
 
 def _step_words(step: str) -> str:
     return "not streamed" if step == dashboard.UNSTREAMED else step
-
-
-def label_of(run: MatrixRun) -> str:
-    """The title of a run's column: the release, and the front end where it is not Python."""
-    return run.version if run.front_end == "python" else f"{run.version} {_FRONT_ENDS[run.front_end]}"
 
 
 def _of(runs: Sequence[MatrixRun], step: str, front_end: str) -> list[MatrixRun]:

@@ -1,1 +1,1 @@
-"""The Replay page's part: its raw events."""
+"""The Replay page's parts: raw events, and the table of all captures."""

@@ -1,4 +1,4 @@
-"""The raw events of a capture, a page of them at a time, and one of them open."""
+"""The raw events of a capture, page by page, with one of them open."""
 
 import json
 import shlex
@@ -11,7 +11,7 @@ import streamlit as st
 
 from inspector import Header, Inspection, dashboard
 from inspector.dashboard import ChoiceReading, event_rows
-from pages.ui.state import Place, Session
+from pages.ui.state import Selection, Session
 from pages.ui.strip import Payload, RawEvent
 from pages.ui.tables import table_height
 
@@ -20,14 +20,14 @@ _SHOWN_AT_MOST: Final = 60_000
 """Characters of one event or request that are drawn."""
 
 
-def events(session: Session, seen: Inspection, choice: int, payload: Payload) -> None:
+def events(session: Session, inspection: Inspection, choice: int, payload: Payload) -> None:
     """Draw the events around the chosen token or finding; choosing a row moves the strip to it."""
-    total = len(seen.reading.events)
+    total = len(inspection.reading.events)
     if not total:
         st.info("This capture contains no events.")
         return
-    one = seen.reading.choices[choice]
-    chosen = opened_event(session, seen, choice, payload)
+    choice_reading = inspection.reading.choices[choice]
+    chosen = opened_event(session, inspection, choice, payload)
     start = _page(session, total, chosen)
     import pandas as pd  # noqa: PLC0415 -- a third of the first page's time, and only this tab needs it
 
@@ -37,11 +37,11 @@ def events(session: Session, seen: Inspection, choice: int, payload: Payload) ->
                 "": "▸" if row["event"] == chosen else "",
                 "event": row["event"],
                 "time, ms": None if row["arrival_s"] is None else row["arrival_s"] * 1000,
-                "tokens": _span(one.tokens.events, row["event"]),
+                "tokens": _span(choice_reading.tokens.events, row["event"]),
                 "kind": row["name"] or row["kind"],
-                "delivered text, or data": _delivered(one, row["event"]) or row["data"][:200],
+                "delivered text, or data": _delivered(choice_reading, row["event"]) or row["data"][:200],
             }
-            for row in event_rows(seen.reading, start, start + _PER_PAGE)
+            for row in event_rows(inspection.reading, start, start + _PER_PAGE)
         ]
     )
     left, right = st.columns([4, 3], gap="small")
@@ -62,16 +62,16 @@ def events(session: Session, seen: Inspection, choice: int, payload: Payload) ->
             },
             alt="Raw events of the capture",
         )
-    shown = chosen or 0
+    number = chosen or 0
     if picked.selection.rows:
-        shown = start + picked.selection.rows[0]
-        if shown != session.event:
-            session.event = shown
-            if (cell := payload.cell_of(shown)) is not None:
-                session.point(Place(cell))
+        number = start + picked.selection.rows[0]
+        if number != session.event:
+            session.event = number
+            if (cell := payload.cell_of(number)) is not None:
+                session.navigate(Selection(cell))
                 st.rerun()
     with right:
-        _open(seen, shown)
+        _open(inspection, number)
 
 
 def _span(events_of: Sequence[int], event: int) -> int:
@@ -79,42 +79,48 @@ def _span(events_of: Sequence[int], event: int) -> int:
     return bisect_right(events_of, event) - bisect_left(events_of, event)
 
 
-def _delivered(one: ChoiceReading, event: int) -> str:
+def _delivered(choice: ChoiceReading, event: int) -> str:
     """What an event delivered, field by field."""
-    first = bisect_left(one.deltas, event, key=lambda delta: delta.event)
-    mine = takewhile(lambda delta: delta.event == event, islice(one.deltas, first, None))
-    return " ".join(f"{delta.field}: {delta.text[:200]}" for delta in mine)
+    first = bisect_left(choice.deltas, event, key=lambda delta: delta.event)
+    of_event = takewhile(lambda delta: delta.event == event, islice(choice.deltas, first, None))
+    return " ".join(f"{delta.field}: {delta.text[:200]}" for delta in of_event)
 
 
-def opened_event(session: Session, seen: Inspection, choice: int, payload: Payload) -> int | None:
+def opened_event(session: Session, inspection: Inspection, choice: int, payload: Payload) -> int | None:
     """The event of the chosen cell, or of the chosen finding where no cell is chosen."""
-    place = session.place
-    if place.token is not None or place.finding is None or place.finding >= len(payload.found):
-        return payload.event_of(place.token)
-    if (cell := payload.found[place.finding]) is not None:
+    selection = session.selection
+    if (
+        selection.token is not None
+        or selection.finding is None
+        or selection.finding >= len(payload.finding_cells)
+    ):
+        return payload.event_of(selection.token)
+    if (cell := payload.finding_cells[selection.finding]) is not None:
         return payload.event_of(cell)
-    index = seen.reading.choices[choice].index
-    finding = [one for one in seen.findings if one.choice == index][place.finding]
-    return None if finding.event_start is None else min(finding.event_start, len(seen.reading.events) - 1)
+    index = inspection.reading.choices[choice].index
+    finding = [candidate for candidate in inspection.findings if candidate.choice == index][selection.finding]
+    return (
+        None if finding.event_start is None else min(finding.event_start, len(inspection.reading.events) - 1)
+    )
 
 
-def raw(seen: Inspection, event: int | None) -> RawEvent:
+def raw(inspection: Inspection, event: int | None) -> RawEvent:
     """An event as the strip shows it."""
-    return RawEvent(event=event, text="" if event is None else seen.reading.events[event].data)
+    return RawEvent(event=event, text="" if event is None else inspection.reading.events[event].data)
 
 
-def request(seen: Inspection) -> None:
+def request(inspection: Inspection) -> None:
     """Draw what is known of the request, and its body."""
-    header = seen.reading.header
-    known = {
+    header = inspection.reading.header
+    facts = {
         "endpoint": str(header.endpoint),
         "model": header.model or header.request.get("model"),
-        seen.reading.engine.label: seen.reading.server_version,
+        inspection.reading.engine.label: inspection.reading.server_version,
         "HTTP status": header.status,
         "started": header.started_at,
         "recorded by": header.source,
     }
-    rows = [{"key": name, "value": str(value)} for name, value in known.items() if value not in (None, "")]
+    rows = [{"key": name, "value": str(value)} for name, value in facts.items() if value not in (None, "")]
     st.dataframe(
         rows,
         hide_index=True,
@@ -148,14 +154,14 @@ def _page(session: Session, total: int, chosen: int | None) -> int:
     pages = -(-total // _PER_PAGE)
     if pages == 1:
         return 0
-    here = 1 if chosen is None else chosen // _PER_PAGE + 1
+    current_page = 1 if chosen is None else chosen // _PER_PAGE + 1
     return (
-        st.pagination(pages, default=here, key=f"replay_events_page_{session.capture}_{chosen}") - 1
+        st.pagination(pages, default=current_page, key=f"replay_events_page_{session.capture}_{chosen}") - 1
     ) * _PER_PAGE
 
 
-def _open(seen: Inspection, event: int) -> None:
-    (row,) = event_rows(seen.reading, event, event + 1)
+def _open(inspection: Inspection, event: int) -> None:
+    (row,) = event_rows(inspection.reading, event, event + 1)
     try:
         text = json.dumps(json.loads(row["data"]), indent=2, ensure_ascii=False)
         language: str | None = "json"

@@ -37,19 +37,19 @@ def _table(session: Session) -> None:
     names = captures.names(session)
     with st.spinner("Reading captures"):
         rows = [_row(session, name) for name in names[:_LISTED]]
-    shown = [row for row in rows if matching(row, words)]
+    matches = [row for row in rows if matching(row, words)]
     if len(names) > _LISTED:
         st.caption(f"The first {_LISTED} of {len(names):,} captures.")
-    if not shown:
+    if not matches:
         st.info("No capture matches this filter.")
         return
-    own = [row for row in shown if row["from"] == "yours"]
-    st.markdown(f"**Yours: {totals(own)}**" if own else f"**{totals(shown)}**")
+    own = [row for row in matches if row["from"] == "yours"]
+    st.markdown(f"**Yours: {totals(own)}**" if own else f"**{totals(matches)}**")
     picked = st.dataframe(
-        shown,
+        matches,
         hide_index=True,
         width="stretch",
-        height=table_height(len(shown), 560),
+        height=table_height(len(matches), 560),
         on_select="rerun",
         selection_mode="single-row",
         column_config=_COLUMNS,
@@ -58,16 +58,16 @@ def _table(session: Session) -> None:
         placeholder="unknown",
     )
     if picked.selection.rows:
-        session.choose(shown[picked.selection.rows[0]]["capture"])
+        session.choose(matches[picked.selection.rows[0]]["capture"])
         st.rerun()
     st.caption("Select a row to open the capture; click a heading to sort.")
 
 
 def totals(rows: Sequence[Mapping[str, Any]]) -> str:
-    """How many captures of a table have which verdict, in one line."""
-    found = {level: sum(row["verdict"] == _verdict(level) for row in rows) for level in Level}
-    told = ", ".join(f"{dashboard.number(count)} {level}" for level, count in found.items() if count)
-    return f"{dashboard.number(len(rows))} {dashboard.plural(len(rows), 'capture')}: {told}."
+    """The number of captures per verdict, in one line."""
+    levels = {level: sum(row["verdict"] == _verdict(level) for row in rows) for level in Level}
+    counts = ", ".join(f"{dashboard.number(count)} {level}" for level, count in levels.items() if count)
+    return f"{dashboard.number(len(rows))} {dashboard.plural(len(rows), 'capture')}: {counts}."
 
 
 def _verdict(level: Level) -> str:
@@ -75,20 +75,20 @@ def _verdict(level: Level) -> str:
 
 
 def matching(row: dict[str, Any], words: str) -> bool:
-    """True where every word stands somewhere in the row."""
+    """Whether every word is somewhere in the row."""
     text = " ".join(str(value) for value in row.values()).lower()
     return all(word in text for word in words.lower().split())
 
 
 def _row(session: Session, name: str) -> dict[str, Any]:
-    one = captures.summary(session, name)
+    summary = captures.summary(session, name)
     return {
-        "verdict": _verdict(Level(one["level"])),
+        "verdict": _verdict(Level(summary["level"])),
         "capture": name,
-        "from": one["origin"],
-        "version": one["version"],
-        "endpoint": one["endpoint"],
-        "tokens": one["tokens"],
-        "findings": one["findings"],
-        "shows": one["shows"],
+        "from": summary["origin"],
+        "version": summary["version"],
+        "endpoint": summary["endpoint"],
+        "tokens": summary["tokens"],
+        "findings": summary["findings"],
+        "shows": summary["shows"],
     }

@@ -26,18 +26,18 @@ def anywhere(session: Session, page: str) -> None:
     """Listen in the browser, and open what came."""
     with st.sidebar:
         result = _component(key="anywhere", on_given_change=lambda: None)
-        given = result.get("given")
-        if isinstance(given, Mapping) and given.get("at") != session.given:
-            session.given = given.get("at")
-            receive(session, given, page)
+        dropped = result.get("given")
+        if isinstance(dropped, Mapping) and dropped.get("at") != session.dropped_at:
+            session.dropped_at = dropped.get("at")
+            receive(session, dropped, page)
 
 
-def receive(session: Session, given: Mapping[str, Any], page: str) -> None:
+def receive(session: Session, dropped: Mapping[str, Any], page: str) -> None:
     """Open files, or a text, and turn to the page for them."""
-    if given.get("refused"):
+    if dropped.get("refused"):
         st.error("This file is larger than 32 MB: open it on the Replay page.", icon=":material/block:")
         return
-    text = given.get("text")
+    text = dropped.get("text")
     if isinstance(text, str):
         name = f"pasted-{time.strftime('%H%M%S')}.txt"
         if captures.open_file(session, name, text.encode("utf-8", "replace")):
@@ -45,7 +45,7 @@ def receive(session: Session, given: Mapping[str, Any], page: str) -> None:
         elif page != "Replay":
             st.switch_page("replay.py")
         return
-    files = given.get("files")
+    files = dropped.get("files")
     received = [_file(file) for file in files[:_FILES_AT_MOST]] if isinstance(files, list) else []
     troubles = [_open(session, file) for file in received]
     match received:

@@ -23,25 +23,27 @@ _component = st.components.v2.component(
 
 
 def banner(
-    seen: Inspection,
+    inspection: Inspection,
     *,
     key: str,
     choice: int = 0,
-    known: Sequence[tuple[str, str, str]] | None = None,
+    chips: Sequence[tuple[str, str, str]] | None = None,
     prompt: Prompt | None = None,
 ) -> None:
     """Draw the verdict, its reason, the facts of one choice and what reading the file lost.
 
     `known` are the facts when they were computed before; `prompt` is the one that the page shows below.
     """
-    judged = seen.verdict
+    judged = inspection.verdict
     sentence_banner(
         judged.level,
-        sentence_with_prompt(judged, (one.severity for one in prompt.differences) if prompt else ()),
+        sentence_with_prompt(
+            judged, (difference.severity for difference in prompt.differences) if prompt else ()
+        ),
         judged.why,
-        facts(seen, choice) if known is None else known,
+        facts(inspection, choice) if chips is None else chips,
         known=judged.known,
-        notes=seen.notes,
+        notes=inspection.notes,
         key=key,
     )
 
@@ -73,34 +75,34 @@ def sentence_banner(
     )
 
 
-def facts(seen: Inspection, choice: int = 0) -> Sequence[tuple[str, str, str]]:
+def facts(inspection: Inspection, choice: int = 0) -> Sequence[tuple[str, str, str]]:
     """Facts for the row of chips: words before, the value, words after."""
-    reading = seen.reading
-    one = reading.choices[choice]
-    counted = figures(reading, one)
+    reading = inspection.reading
+    choice_reading = reading.choices[choice]
+    counted = figures(reading, choice_reading)
     version = reading.server_version
     engine = reading.engine.label
-    found = [(engine, version, "") if version else (f"{engine} version", "unknown", "")]
+    chips = [(engine, version, "") if version else (f"{engine} version", "unknown", "")]
     if not reading.spec.delivers:
         size = ("", number(counted.tokens), plural(counted.tokens, "token"))
         return [("", "list of token IDs", "no server"), size]
-    found.append(("", reading.spec.label, ""))
+    chips.append(("", reading.spec.label, ""))
     if len(reading.choices) > 1:
-        found.append(("choice", str(one.index), f"of {len(reading.choices)}"))
-    if one.has_ids:
-        found.append(("", number(counted.tokens), plural(counted.tokens, "token")))
-    elif one.rebuilt is not None:
-        amount = len(one.rebuilt.tokens)
-        found.append(("", number(amount), f"{plural(amount, 'token')}, reconstructed"))
+        chips.append(("choice", str(choice_reading.index), f"of {len(reading.choices)}"))
+    if choice_reading.has_ids:
+        chips.append(("", number(counted.tokens), plural(counted.tokens, "token")))
+    elif choice_reading.rebuilt is not None:
+        amount = len(choice_reading.rebuilt.tokens)
+        chips.append(("", number(amount), f"{plural(amount, 'token')}, reconstructed"))
     if counted.tokens_per_event_max > 1:
-        found.append(("up to", number(counted.tokens_per_event_max), "tokens per event"))
+        chips.append(("up to", number(counted.tokens_per_event_max), "tokens per event"))
     elif counted.tokens_per_event_max == 1:
-        found.append(("", "1", "token per event"))
+        chips.append(("", "1", "token per event"))
     if counted.first_token_s is not None:
-        found.append(("first token", duration(counted.first_token_s), ""))
+        chips.append(("first token", duration(counted.first_token_s), ""))
     if counted.tokens_per_s is not None:
-        found.append(("", number(counted.tokens_per_s), "tokens/s"))
-    found.append(("evidence", one.evidence.words, ""))
-    if one.finish_reason is not None:
-        found.append(("finish_reason", one.finish_reason, ""))
-    return found
+        chips.append(("", number(counted.tokens_per_s), "tokens/s"))
+    chips.append(("evidence", choice_reading.evidence.words, ""))
+    if choice_reading.finish_reason is not None:
+        chips.append(("finish_reason", choice_reading.finish_reason, ""))
+    return chips

@@ -70,26 +70,26 @@ def sides(left: str | None, right: str) -> tuple[list[Part] | None, list[Part]]:
     """Parts of both sides; the left is None when it is unknown."""
     if left is None:
         return None, _folded(right)
-    found = diff(left, right)
-    mine: list[Part] = []
-    other: list[Part] = []
-    for piece in found[:_DIFFERENCES_AT_MOST]:
-        _add(piece, mine, other)
-    if len(found) > _DIFFERENCES_AT_MOST:
-        rest = f"{len(found) - _DIFFERENCES_AT_MOST:,} more differences are not shown"
-        mine.append(("fold", rest))
-        other.append(("fold", rest))
-    return mine, other
+    pieces = diff(left, right)
+    left_parts: list[Part] = []
+    right_parts: list[Part] = []
+    for piece in pieces[:_DIFFERENCES_AT_MOST]:
+        _add(piece, left_parts, right_parts)
+    if len(pieces) > _DIFFERENCES_AT_MOST:
+        rest = f"{len(pieces) - _DIFFERENCES_AT_MOST:,} more differences are not shown"
+        left_parts.append(("fold", rest))
+        right_parts.append(("fold", rest))
+    return left_parts, right_parts
 
 
-def _add(piece: Piece, mine: list[Part], other: list[Part]) -> None:
+def _add(piece: Piece, left_parts: list[Part], right_parts: list[Part]) -> None:
     if piece.lane is Lane.SAME:
         shared = _folded(piece.left)
-        mine.extend(shared)
-        other.extend(shared)
+        left_parts.extend(shared)
+        right_parts.extend(shared)
         return
-    mine.append(("mark", _cut(piece.left)) if piece.left else ("gap", ""))
-    other.append(("mark", _cut(piece.right)) if piece.right else ("gap", ""))
+    left_parts.append(("mark", _cut(piece.left)) if piece.left else ("gap", ""))
+    right_parts.append(("mark", _cut(piece.right)) if piece.right else ("gap", ""))
 
 
 def _folded(text: str) -> list[Part]:

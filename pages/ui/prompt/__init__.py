@@ -44,5 +44,5 @@ def two_prompts(left: Prompt, right: Prompt, first: FirstDifference | None, *, k
         for column, side, prompt in zip(st.columns(2), ("left", "right"), (left, right), strict=True):
             with column:
                 st.caption(side)
-                told = prompt_blocks(prompt, with_ids=with_ids, first=token)
-                _component(key=f"{key}_{side}", data=told)
+                blocks = prompt_blocks(prompt, with_ids=with_ids, first=token)
+                _component(key=f"{key}_{side}", data=blocks)

@@ -1,4 +1,4 @@
-"""The token strip: tokens over their delivery ribbons, a time bar, findings, the token at hand.
+"""The token strip: tokens over their delivery ribbons, a time bar, findings, the selected token.
 
 A component of Streamlit's v2 kind. It gets bytes: one line of JSON that says what to select, then the
 payload of `dashboard.strip`, which the browser reads once however often the page runs again. The payload is a
@@ -20,7 +20,7 @@ from inspector import dashboard
 from inspector.dashboard import StripHead, StripPayload
 from pages.ui.assets import inline, sheet
 from pages.ui.modules import loader
-from pages.ui.state import Place, Session
+from pages.ui.state import Selection, StripView
 
 __all__ = ["Payload", "RawEvent", "pack", "raw_events", "strip", "styles"]
 
@@ -59,7 +59,7 @@ class Payload:
     """First cell of each event that brought cells, ascending."""
     events: "array[int]"
     """Those events by number; -1 for one that is not known."""
-    found: Sequence[int | None]
+    finding_cells: Sequence[int | None]
     """First cell of each finding; None for one that has no cells."""
 
     def event_of(self, cell: int | None) -> int | None:
@@ -73,7 +73,7 @@ class Payload:
 
 
 def pack(payload: StripPayload, *, digest: str) -> Payload:
-    """A payload as bytes; lone surrogates, which JSON may hold, stay escapes."""
+    """A payload as bytes; lone surrogates stay JSON escapes."""
     events = payload["events"]
     columns = {
         "ids": _column("i", payload.get("ids")),
@@ -81,28 +81,28 @@ def pack(payload: StripPayload, *, digest: str) -> Payload:
         "start": _column("i", events["start"]),
         "at": _column("d", events["at"]),
     }
-    given = {name: column for name, column in columns.items() if column is not None}
-    bare = {**payload, "events": {name: [] if name in given else value for name, value in events.items()}}
-    if "ids" in given:
+    packed = {name: column for name, column in columns.items() if column is not None}
+    bare = {**payload, "events": {name: [] if name in packed else value for name, value in events.items()}}
+    if "ids" in packed:
         bare["ids"] = []
-    lines = [{name: [column.typecode, len(column)] for name, column in given.items()}, bare]
+    lines = [{name: [column.typecode, len(column)] for name, column in packed.items()}, bare]
     return Payload(
         key=payload["key"],
         digest=digest,
         content=b"".join(
             [
                 *(dashboard.json_bytes(line) + b"\n" for line in lines),
-                *(one.tobytes() for one in given.values()),
+                *(column.tobytes() for column in packed.values()),
             ]
         ),
         starts=array("i", events["start"]),
         events=array("i", events["index"]),
-        found=[one.get("cell_start", one["token_start"]) for one in payload["findings"]],
+        finding_cells=[finding.get("cell_start", finding["token_start"]) for finding in payload["findings"]],
     )
 
 
 def _column(code: Literal["i", "d"], values: Sequence[float | None] | None) -> "array[Any] | None":
-    """Numbers in little-endian form; None where there are none, or one that this form cannot hold."""
+    """Numbers in little-endian form; None if there are none, or if one does not fit."""
     if not values:
         return None
     try:
@@ -114,20 +114,20 @@ def _column(code: Literal["i", "d"], values: Sequence[float | None] | None) -> "
     return column
 
 
-def strip(payload: Payload, session: Session, *, key: str, feed: str | None = None) -> None:
-    """Draw the strip; where the user goes in it, the session learns, and the other way round.
+def strip(payload: Payload, view: StripView, *, key: str, feed: str | None = None) -> None:
+    """Draw the strip, move it to the target of the view, and take over what the user selects.
 
     `feed` is the address of a run's increments relative to the page, see `dashboard.runs_routes`; the
     strip grows by them.
     """
-    asked = session.asked
+    target = view.target
     head: StripHead = {
         "digest": payload.digest,
-        "nonce": session.visit,
-        "token": asked.token,
-        "finding": asked.finding,
-        "to": asked.to,
-        "view": asked.view,
+        "nonce": view.navigations,
+        "token": target.token,
+        "finding": target.finding,
+        "to": target.to,
+        "view": target.view,
         "feed": feed,
     }
     result = _component(
@@ -135,11 +135,11 @@ def strip(payload: Payload, session: Session, *, key: str, feed: str | None = No
         data=dashboard.json_bytes(head) + b"\n" + payload.content,
         on_selection_change=lambda: None,
     )
-    told = result.get("selection")
-    if isinstance(told, Mapping) and told.get("key") == payload.key:
-        token, finding, to = (_number(told.get(name)) for name in ("token", "finding", "to"))
-        view = "client" if told.get("view") == "client" else None
-        session.hear(Place(token, finding, to, view), _number(told.get("at")) or 0)
+    selected = result.get("selection")
+    if isinstance(selected, Mapping) and selected.get("key") == payload.key:
+        token, finding, to = (_number(selected.get(name)) for name in ("token", "finding", "to"))
+        shown_as = "client" if selected.get("view") == "client" else None
+        view.select(Selection(token, finding, to, shown_as), _number(selected.get("at")) or 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,16 +154,16 @@ class RawEvent:
 
 
 def raw_events(payload: Payload, cell: int | None, events: Sequence[RawEvent], *, key: str) -> None:
-    """Tell the strip the raw events of the chosen cell, which it shows below the tokens."""
-    told = [
-        {"side": one.side, "event": one.event, "text": shown, "more": len(one.text) - len(shown)}
-        for one in events
-        for shown in (one.text[:_RAW_AT_MOST],)
+    """Send the raw events of the selected cell, which the strip shows below the tokens."""
+    rows = [
+        {"side": event.side, "event": event.event, "text": text, "more": len(event.text) - len(text)}
+        for event in events
+        for text in (event.text[:_RAW_AT_MOST],)
     ]
     # In a list: Streamlit looks for data frames in an object, and imports pandas for that.
-    _raw(key=key, data=[{"key": payload.key, "cell": cell, "events": told}])
+    _raw(key=key, data=[{"key": payload.key, "cell": cell, "events": rows}])
 
 
-def _number(told: object) -> int | None:
-    """What the browser sent, if it is a number that can count cells."""
-    return told if type(told) is int and told >= 0 else None
+def _number(value: object) -> int | None:
+    """A cell number sent by the browser; None for anything else."""
+    return value if type(value) is int and value >= 0 else None

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 import inspector
-from inspector import Kind, Level, dashboard
-from inspector.capture.capture import End
+from inspector import Kind, Level
+from inspector.capture.capture import End, render
 from tests.support.streams import Step, chat
 
 STEPS: list[Step] = [
@@ -47,7 +47,7 @@ def test_a_connection_that_broke_is_still_disconnected() -> None:
 def test_the_end_of_a_file_says_so_too() -> None:
     end = End(at_s=1.0, cut=True, detail="any words", stopped=True)
     capture = replace(chat(STEPS, finish=None, done=False), end=end)
-    lines = "".join(f"{line}\n" for line in dashboard.render(capture)).encode()
+    lines = "".join(f"{line}\n" for line in render(capture)).encode()
     [again] = inspector.loads(lines, "run.jsonl")
     assert again.end == end
 

@@ -149,7 +149,7 @@ def test_a_run_that_is_not_there_says_so(address: str) -> None:
 
 
 def test_another_site_may_not_read(registry: Registry, address: str) -> None:
-    url = f"{address}/inspector/net/runs/{record(registry)}/feed"
+    url = f"{address}/inspector/runs/{record(registry)}/feed"
     assert httpx.get(url, headers={"Sec-Fetch-Site": "cross-site"}).status_code == 403
 
 

@@ -67,7 +67,7 @@ class Beside:
     def feed(self, file: Path) -> Iterator[tuple[str, dict[str, object]]]:
         """What a browser reads of the run that writes this file, to its end."""
         name = ""
-        with httpx.stream("GET", f"{self.at}/inspector/net/runs/{file.stem}/feed", timeout=60) as answer:
+        with httpx.stream("GET", f"{self.at}/inspector/runs/{file.stem}/feed", timeout=60) as answer:
             assert answer.status_code == 200
             for line in answer.iter_lines():
                 if line.startswith("event: "):

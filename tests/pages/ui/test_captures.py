@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import inspector
 from inspector import Kind, dashboard
-from pages.ui.captures import first_place, labels, names, open_file, title
-from pages.ui.state import Place, Session
+from inspector.capture.capture import render
+from pages.ui.captures import first_selection, labels, names, open_file, title
+from pages.ui.state import Selection, Session
 from tests.support.pages import as_file
 from tests.support.streams import Step, chat
 
@@ -17,7 +18,7 @@ CLOSED: Step = ("<|return|>", {})
 
 def content(text: str = "Hi") -> bytes:
     capture = chat([OPENING, (text, {"content": text}), CLOSED])
-    return "".join(f"{line}\n" for line in dashboard.render(capture)).encode()
+    return "".join(f"{line}\n" for line in render(capture)).encode()
 
 
 def test_uploads_stand_before_the_built_in_captures_newest_first() -> None:
@@ -77,13 +78,13 @@ def test_a_picker_shows_the_verdicts_that_are_known_without_an_audit() -> None:
     assert label(LEAK).startswith("✕ Reasoning leaked")
 
 
-def test_the_first_place_is_the_first_error_with_tokens() -> None:
+def test_the_first_selection_is_the_first_error_with_tokens() -> None:
     (capture,) = inspector.load(next(one.path for one in dashboard.builtin() if one.name == LEAK))
-    assert first_place(inspector.inspect(capture), 0) == Place(4, 0)
+    assert first_selection(inspector.inspect(capture), 0) == Selection(4, 0)
     clean = inspector.inspect(chat([OPENING, ("Hi", {"content": "Hi"}), CLOSED]))
-    assert first_place(clean, 0) == Place()
+    assert first_selection(clean, 0) == Selection()
     lost = inspector.inspect(chat([OPENING, ("Hi", {}), CLOSED], done=False))
-    assert lost.findings[first_place(lost, 0).finding or 0].token_start == first_place(lost, 0).token
+    assert lost.findings[first_selection(lost, 0).finding or 0].token_start == first_selection(lost, 0).token
 
 
 def test_a_cause_comes_before_what_follows_from_it() -> None:
@@ -91,6 +92,6 @@ def test_a_cause_comes_before_what_follows_from_it() -> None:
     seen = inspector.inspect(capture)
     turned = replace(seen, findings=list(reversed(seen.findings)))
     assert turned.findings[0].kind is Kind.INVALID_TOOL_ARGUMENTS
-    assert first_place(turned, 0) == Place(21, 1)
+    assert first_selection(turned, 0) == Selection(21, 1)
     alone = replace(seen, findings=[turned.findings[0]])
-    assert first_place(alone, 0) == Place(21, 0)
+    assert first_selection(alone, 0) == Selection(21, 0)

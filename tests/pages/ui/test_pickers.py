@@ -1,27 +1,14 @@
-"""Names of files as Markdown, and findings as a sheet."""
+"""Names of files as Markdown, and uploads that are not copied."""
 
 import copy
-import csv
-import io
-import json
 import re
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.runtime.uploaded_file_manager import UploadedFile, UploadedFileRec
 
-import inspector
-from pages.ui.pickers import capture_lines, findings_csv, findings_json, plain
-from tests.support.streams import Step, chat
-
-CLOSED: Step = ("<|return|>", {})
-
-
-def seen(text: str, delivered: str) -> inspector.Inspection:
-    capture = chat([("<|channel|>final<|message|>", {}), (text, {"content": delivered}), CLOSED])
-    return inspector.inspect(capture, name="one")
+from pages.ui.pickers import plain
 
 
 @given(st.text())
@@ -29,28 +16,6 @@ def seen(text: str, delivered: str) -> inspector.Inspection:
 def test_no_character_of_a_name_can_start_markup(text: str) -> None:
     unescaped = re.sub(r"\\[!-/:-@\[-`{-~]|`[^`]*`", "", plain(text))
     assert not set(unescaped) & set("\\`*_{}[]()<>#+-.!|~$:&\n")
-
-
-def test_the_findings_as_json_are_what_audit_prints() -> None:
-    one = seen("Hi", "")
-    row = json.loads(findings_json(one))
-    assert row["file"] == "one"
-    assert [finding["kind"] for finding in row["findings"]] == ["dropped"]
-
-
-@pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1", "-1", "@x", "\tx"])
-def test_a_spreadsheet_runs_nothing_of_what_a_model_wrote(text: str) -> None:
-    rows = list(csv.DictReader(io.StringIO(findings_csv(seen(text, "")))))
-    assert [row["generated"] for row in rows if row["kind"] == "dropped"] == ["'" + text]
-
-
-def test_a_sheet_without_findings_has_its_head() -> None:
-    assert findings_csv(seen("Hi", "Hi")).splitlines() == ["kind,severity,explanation"]
-
-
-def test_the_downloaded_capture_is_read_back_as_it_was() -> None:
-    one = seen("Hi", "Hi")
-    assert inspector.loads(capture_lines(one).encode(), "again") == [one.capture]
 
 
 def test_streamlit_does_not_copy_the_bytes_of_an_upload() -> None:

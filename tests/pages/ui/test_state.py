@@ -1,6 +1,6 @@
 """What a session remembers: where the user is, and who moved them there."""
 
-from pages.ui.state import OPENED_AT_MOST, Opened, Place, Session
+from pages.ui.state import OPENED_AT_MOST, Opened, Selection, Session
 from tests.support.streams import chat
 
 CAPTURE = chat([("<|return|>", {})])
@@ -13,52 +13,52 @@ def opened(name: str) -> Opened:
 def test_another_capture_begins_without_a_place_and_moves_the_strip() -> None:
     session = Session()
     session.choose("a")
-    session.begin(Place(4, 0))
-    visit = session.visit
+    session.navigate_first(Selection(4, 0))
+    navigations = session.navigations
     session.choose("b")
-    assert (session.place, session.asked, session.choice) == (Place(), Place(), 0)
-    assert session.visit > visit
+    assert (session.selection, session.target, session.choice) == (Selection(), Selection(), 0)
+    assert session.navigations > navigations
 
 
 def test_a_capture_begins_at_its_first_finding_once_and_not_over_a_link() -> None:
     session = Session()
     session.choose("a")
-    session.begin(Place(4, 0))
-    assert session.place == Place(4, 0)
-    session.hear(Place(9), at=1)
-    session.begin(Place(4, 0))
-    assert session.place == Place(9)
+    session.navigate_first(Selection(4, 0))
+    assert session.selection == Selection(4, 0)
+    session.select(Selection(9), at=1)
+    session.navigate_first(Selection(4, 0))
+    assert session.selection == Selection(9)
     session.choose("b")
-    session.point(Place(7))
-    session.begin(Place(4, 0))
-    assert session.place == Place(7)
+    session.navigate(Selection(7))
+    session.navigate_first(Selection(4, 0))
+    assert session.selection == Selection(7)
 
 
 def test_what_the_strip_told_before_is_not_heard_again() -> None:
     session = Session()
-    session.hear(Place(9), at=1)
-    session.point(Place(3))
-    session.hear(Place(9), at=1)
-    assert session.place == Place(3)
-    session.hear(Place(9), at=2)
-    assert session.place == Place(9)
+    session.select(Selection(9), at=1)
+    session.navigate(Selection(3))
+    session.select(Selection(9), at=1)
+    assert session.selection == Selection(3)
+    session.select(Selection(9), at=2)
+    assert session.selection == Selection(9)
 
 
 def test_what_the_user_chooses_in_the_strip_does_not_move_the_strip() -> None:
     session = Session()
     session.choose("a")
-    asked, visit = session.asked, session.visit
-    session.hear(Place(9), at=1)
-    assert (session.asked, session.visit) == (asked, visit)
+    target, navigations = session.target, session.navigations
+    session.select(Selection(9), at=1)
+    assert (session.target, session.navigations) == (target, navigations)
 
 
 def test_a_page_that_is_opened_again_starts_where_the_user_was() -> None:
     session = Session()
     session.turn_to("Replay")
-    session.hear(Place(9, 1), at=1)
+    session.select(Selection(9, 1), at=1)
     session.turn_to("Compare")
     session.turn_to("Replay")
-    assert session.asked == Place(9, 1)
+    assert session.target == Selection(9, 1)
 
 
 def test_uploads_are_kept_up_to_a_number_and_the_oldest_goes_first() -> None:

@@ -34,7 +34,7 @@ def test_what_the_judge_refuses_shrinks_to_a_few_tokens(name: str, kind: Kind, t
     (finding,) = [one for one in seen.findings if one.kind is kind]
     shown = reproduce(seen.reading.choice, finding)
     assert shown is not None
-    assert (shown.ids, shown.shrunk, shown.judged) == (encode(text), True, True)
+    assert (shown.ids, shown.shrunk, shown.by_parser) == (encode(text), True, True)
     assert refusal(shown.ids) == shown.says == finding.delivered
 
 
@@ -112,7 +112,7 @@ def test_a_servers_loss_gives_the_message_and_what_a_server_must_sample() -> Non
     shown = reproduce(seen.reading.choice, finding)
     assert shown is not None
     assert shown.ids == shown.script == encode("<|channel|>analysis<|message|>Need weather.<|end|>")
-    assert (shown.judged, shown.shrunk) == (False, False)
+    assert (shown.by_parser, shown.shrunk) == (False, False)
 
 
 def test_without_tokens_there_is_nothing_to_reproduce() -> None:

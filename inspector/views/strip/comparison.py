@@ -1,8 +1,8 @@
 """The strip of a comparison: one row of tokens over two delivery ribbons while the tokens are equal.
 
-Where they differ, the left tokens stand before the right ones, in blocks that say which side they are
-of. The payload is that of `views.strip`; its findings are the differences, in the order of the row.
-Folded, the middle of long equal stretches is left out, and the next block says how much.
+Where they differ, the left tokens come before the right ones, in blocks that name their side. The
+payload is that of `views.strip`; its findings are the differences, in the order of the row. If folded, the
+middle of long equal stretches is omitted, and the next block says how many tokens that is.
 """
 
 from bisect import bisect_left
@@ -13,17 +13,17 @@ from typing import NamedTuple, TypeVar
 
 from inspector.capture.formats import count
 from inspector.inspection.compare import ChoiceComparison, Comparison, Fold, Lane, Stretch, folds
+from inspector.inspection.inspection import Inspection
 from inspector.protocol.harmony.text import text_of
 from inspector.views.payload import Block, CellSpan, Events, FindingRow, Payload, Run, UnsentCell
-from inspector.views.placing import event_of_cells
-from inspector.views.strip import strip
-from inspector.views.strip_findings import strip_finding
+from inspector.views.strip.complete import strip
+from inspector.views.strip.findings import event_of_cells, strip_finding
 
 _Value = TypeVar("_Value")
 
-_SHOWN = 120
-_HIDDEN = -1
-"""The place of a token that is folded away."""
+_TEXT_TOKENS = 120
+_FOLDED = -1
+"""The place of a folded token."""
 _CONTEXT = 24
 """Tokens that stay in view around a difference."""
 
@@ -33,7 +33,7 @@ class ComparedRow(NamedTuple):
 
     payload: Payload
     left: Sequence[int]
-    """Cell of each token of the left side, in order; negative for those that are folded away."""
+    """Cell of each token of the left side, in order; negative for those that are folded."""
     right: Sequence[int]
 
     def tokens_at(self, cell: int) -> tuple[int | None, int | None]:
@@ -43,7 +43,7 @@ class ComparedRow(NamedTuple):
 
 
 def _token_at(places: Sequence[int], cell: int) -> int | None:
-    # Shown places rise; those folded away between them take the place of the one before.
+    # Places in the row increase; those folded between them take the place of the one before.
     risen = list(accumulate(places, max))
     at = bisect_left(risen, cell)
     return at if at < len(places) and places[at] == cell else None
@@ -57,74 +57,75 @@ def comparison_strip(
     `folded` leaves out equal tokens far from any difference; cells then count what is shown, and `hidden`
     says how many tokens are not.
     """
-    compared = next((one for one in comparison.choices if one.index == choice), None)
+    compared = next((candidate for candidate in comparison.choices if candidate.index == choice), None)
     if compared is None or compared.tokens is None:
         return None
-    sides = [
-        (one, next(found for found in one.reading.choices if found.index == choice))
-        for one in (comparison.left, comparison.right)
-    ]
-    mine, other = (strip(one, key=key, choice=found, findings=()) for one, found in sides)
+    left, right = (_side(side, choice, key) for side in (comparison.left, comparison.right))
     parts: Sequence[Stretch | Fold] = compared.tokens.stretches
     if folded:
-        parts = list(folds(compared.tokens, context=_CONTEXT, keep=_kept(comparison, compared)))
-    parts = list(_with_unsent(parts, mine, other))
-    row = _Row(parts, mine["count"], other["count"])
+        parts = list(folds(compared.tokens, context=_CONTEXT, keep=_spans_in_view(comparison, compared)))
+    parts = list(_with_unsent(parts, left, right))
+    row = _Row(parts, left["count"], right["count"])
     texts = {
         str(places[int(place)]): text
-        for payload, places in ((mine, row.left), (other, row.right))
+        for payload, places in ((left, row.left), (right, row.right))
         for place, text in payload["texts"].items()
-        if places[int(place)] != _HIDDEN
+        if places[int(place)] != _FOLDED
     }
     payload: Payload = {
-        **mine,
+        **left,
         "count": row.count,
         "hidden": sum(row.folded.values()),
-        "ids": row.merged(mine["ids"] or (), other["ids"] or ()),
-        "vocab": {**(other["vocab"] or {}), **(mine["vocab"] or {})},
+        "ids": row.merged(left["ids"] or (), right["ids"] or ()),
+        "vocab": {**(right["vocab"] or {}), **(left["vocab"] or {})},
         "texts": texts,
-        "events": _events(row, comparison, mine, other),
-        "blocks": list(_blocks(row, mine["blocks"], other["blocks"])),
+        "events": _events(row, comparison, left, right),
+        "blocks": list(_blocks(row, left["blocks"], right["blocks"])),
         "ribbons": [
             {"label": f"{side}: {lane['label']}", "runs": list(_runs(lane["runs"], places))}
-            for side, payload, places in (("left", mine, row.left), ("right", other, row.right))
+            for side, payload, places in (("left", left, row.left), ("right", right, row.right))
             for lane in payload["ribbons"]
         ],
         "findings": sorted(
-            _differences(comparison, compared, row, (mine, other)),
-            key=lambda one: (one.get("cell_start") is None, one.get("cell_start") or 0),
+            _differences(comparison, compared, row, (left, right)),
+            key=lambda finding: (finding.get("cell_start") is None, finding.get("cell_start") or 0),
         ),
         "unsent": [
             {**cell, "at": places[cell["at"]]}
-            for payload, places in ((mine, row.left), (other, row.right))
+            for payload, places in ((left, row.left), (right, row.right))
             for cell in payload["unsent"]
-            if payload is mine or row.own(places[cell["at"]])
+            if payload is left or row.own(places[cell["at"]])
         ],
         "finish": None,
     }
-    return ComparedRow(payload, row.left[: mine["sent"]], row.right[: other["sent"]])
+    return ComparedRow(payload, row.left[: left["sent"]], row.right[: right["sent"]])
+
+
+def _side(inspection: Inspection, index: int, key: str) -> Payload:
+    choice = next(choice for choice in inspection.reading.choices if choice.index == index)
+    return strip(inspection, key=key, choice=choice, findings=())
 
 
 def _with_unsent(parts: Sequence[Stretch | Fold], left: Payload, right: Payload) -> Iterator[Stretch | Fold]:
-    """The parts with the cells that each side's server never sent, each behind the side's last token."""
-    (a, b), (c, d) = ((one["sent"], one["count"]) for one in (left, right))
-    same = [_unsent_key(one) for one in left["unsent"]] == [_unsent_key(one) for one in right["unsent"]]
+    """The parts, with the cells that a side's server never sent inserted after that side's last token."""
+    (a, b), (c, d) = ((payload["sent"], payload["count"]) for payload in (left, right))
+    same = [_unsent_key(cell) for cell in left["unsent"]] == [_unsent_key(cell) for cell in right["unsent"]]
     waiting = []
     if b > a:
         waiting.append(("left", Stretch(Lane.ONLY_LEFT, a, b, c, c)))
     if d > c:
         waiting.append(("right", Stretch(Lane.ONLY_RIGHT, a, a, c, d)))
-    ends = [(_end(one, "left"), _end(one, "right")) for one in parts]
+    ends = [(_end(part, "left"), _end(part, "right")) for part in parts]
     if len(waiting) == 2 and same and (not parts or (ends[-1] == (a, c) and _paired(parts[-1]))):
         waiting = [("left", Stretch(Lane.SAME, a, b, c, d))]
     for number in range(-1, len(parts)):
         if number >= 0:
             yield parts[number]
-        here = ends[number] if number >= 0 else (0, 0)
-        for one in waiting[:]:
-            if here[0 if one[0] == "left" else 1] >= (a if one[0] == "left" else c):
-                waiting.remove(one)
-                yield one[1]
+        reached = ends[number] if number >= 0 else (0, 0)
+        for unsent in waiting[:]:
+            if reached[0 if unsent[0] == "left" else 1] >= (a if unsent[0] == "left" else c):
+                waiting.remove(unsent)
+                yield unsent[1]
 
 
 def _unsent_key(cell: UnsentCell) -> tuple[object, ...]:
@@ -142,28 +143,28 @@ def _paired(part: Stretch | Fold) -> bool:
 
 
 class _Row:
-    """Where the tokens of both sides stand in the merged row."""
+    """The places of the tokens of both sides in the merged row."""
 
     def __init__(self, stretches: Sequence[Stretch | Fold], left: int, right: int) -> None:
-        self.left = [_HIDDEN] * left
-        self.right = [_HIDDEN] * right
+        self.left = [_FOLDED] * left
+        self.right = [_FOLDED] * right
         self.folded: dict[int, int] = {}
-        """Place in the row, to the tokens that are folded away before it."""
+        """Place in the row to the number of tokens folded before it."""
         self.parts: list[tuple[Lane, str, int, int, int]] = []
-        """Lane, side whose tokens they are, span there, and place in the row."""
+        """Lane, side of the tokens, span on that side, and place in the row."""
         self.count = 0
-        for one in stretches:
-            if isinstance(one, Fold):
-                self.folded[self.count] = one.left_end - one.left_start
+        for stretch in stretches:
+            if isinstance(stretch, Fold):
+                self.folded[self.count] = stretch.left_end - stretch.left_start
                 continue
-            if one.left_end > one.left_start:
-                self._place(one.lane, "left", one.left_start, one.left_end, self.left)
-            if one.lane is Lane.SAME:
-                shift = self.left[one.left_start] - one.right_start
-                for place in range(one.right_start, one.right_end):
+            if stretch.left_end > stretch.left_start:
+                self._place(stretch.lane, "left", stretch.left_start, stretch.left_end, self.left)
+            if stretch.lane is Lane.SAME:
+                shift = self.left[stretch.left_start] - stretch.right_start
+                for place in range(stretch.right_start, stretch.right_end):
                     self.right[place] = place + shift
-            elif one.right_end > one.right_start:
-                self._place(one.lane, "right", one.right_start, one.right_end, self.right)
+            elif stretch.right_end > stretch.right_start:
+                self._place(stretch.lane, "right", stretch.right_start, stretch.right_end, self.right)
 
     def _place(self, lane: Lane, side: str, start: int, end: int, places: list[int]) -> None:
         self.parts.append((lane, side, start, end, self.count))
@@ -171,7 +172,7 @@ class _Row:
         self.count += end - start
 
     def own(self, at: int) -> bool:
-        """True for a place in the row that the right side has alone."""
+        """Whether a place in the row belongs to the right side alone."""
         return any(
             side == "right" and at < place + end - start and at >= place
             for _, side, start, end, place in self.parts
@@ -179,19 +180,19 @@ class _Row:
 
     @property
     def split(self) -> bool:
-        """True when a part belongs to the right side alone."""
+        """Whether a part belongs to the right side alone."""
         return any(side == "right" for _, side, *_ in self.parts)
 
     def merged(self, left: Sequence[_Value], right: Sequence[_Value]) -> list[_Value]:
         """A column of the row from the columns of both sides."""
-        found: list[_Value] = []
+        column: list[_Value] = []
         for _, side, start, end, _ in self.parts:
-            found.extend((left if side == "left" else right)[start:end])
-        return found
+            column.extend((left if side == "left" else right)[start:end])
+        return column
 
 
-def _events(row: _Row, comparison: Comparison, mine: Payload, other: Payload) -> Events:
-    events = row.merged(event_of_cells(mine), event_of_cells(other))
+def _events(row: _Row, comparison: Comparison, left: Payload, right: Payload) -> Events:
+    events = row.merged(event_of_cells(left), event_of_cells(right))
     edges = {at for *_, at in row.parts}
     starts = [place for place in range(len(events)) if place in edges or events[place] != events[place - 1]]
     # Two streams have no common clock: times are shown only while the row is the left stream itself.
@@ -239,46 +240,52 @@ def _blocks(row: _Row, left: Sequence[Block], right: Sequence[Block]) -> Iterato
 
 
 def _message_numbers(blocks: Sequence[Block]) -> list[int | None]:
-    """By block: how many messages stand before it; None for what is no message."""
+    """The number of each block among the messages; None for other blocks."""
     counted = count_from()
     return [next(counted) if block["kind"] == "message" else None for block in blocks]
 
 
 def _shifted(span: tuple[int, int] | None, first: int, last: int, shift: int) -> tuple[int, int] | None:
-    """A span of cells in the row, as far as it lies in a part of its block."""
+    """A span of cells of the side in cells of the row, cut to a part of its block."""
     if span is None or span[0] >= last or span[1] <= first:
         return None
     return max(span[0], first) + shift, min(span[1], last) + shift
 
 
 def _runs(runs: Sequence[Run], places: Sequence[int]) -> Iterator[Run]:
-    """Runs of one side, cut where the row has tokens of the other between them."""
+    """Runs of one side, split where the row has tokens of the other side in between."""
     for start, end, field, state in runs:
         first = None
         for place in range(start, end + 1):
-            at = _HIDDEN if place == end else places[place]
+            at = _FOLDED if place == end else places[place]
             if first is not None and at != places[place - 1] + 1:
                 yield places[first], places[place - 1] + 1, field, state
                 first = None
-            if first is None and at != _HIDDEN:
+            if first is None and at != _FOLDED:
                 first = place
 
 
-def _kept(comparison: Comparison, compared: ChoiceComparison) -> list[tuple[int, int]]:
+def _spans_in_view(comparison: Comparison, compared: ChoiceComparison) -> list[tuple[int, int]]:
     """Left spans that stay in view: what was delivered differently, and all findings."""
-    spans = [(one.start, one.end) for one in compared.apart]
-    found = comparison.findings
-    mine = [*found.only_left, *(left for left, _ in found.both)]
+    spans = [(apart.start, apart.end) for apart in compared.apart]
+    pairs = comparison.findings
+    left_findings = [*pairs.only_left, *(left for left, _ in pairs.both)]
     spans += [
-        (one.token_start if one.sent else max(one.token_start - 1, 0), one.token_end)
-        for one in mine
-        if one.choice == compared.index and one.token_start is not None and one.token_end is not None
+        (finding.token_start if finding.sent else max(finding.token_start - 1, 0), finding.token_end)
+        for finding in left_findings
+        if finding.choice == compared.index
+        and finding.token_start is not None
+        and finding.token_end is not None
     ]
-    for one in found.only_right:
-        if one.choice == compared.index and one.token_start is not None and one.token_end is not None:
+    for finding in pairs.only_right:
+        if (
+            finding.choice == compared.index
+            and finding.token_start is not None
+            and finding.token_end is not None
+        ):
             for stretch in compared.tokens.stretches if compared.tokens is not None else ():
-                start = max(one.token_start - (not one.sent), stretch.right_start)
-                end = min(one.token_end, stretch.right_end)
+                start = max(finding.token_start - (not finding.sent), stretch.right_start)
+                end = min(finding.token_end, stretch.right_end)
                 if stretch.lane is Lane.SAME and start < end:
                     shift = stretch.left_start - stretch.right_start
                     spans.append((start + shift, end + shift))
@@ -298,17 +305,21 @@ def _differences(
         payload = payloads[0 if side == "left" else 1]
         if start >= payload["sent"]:
             continue  # what was not sent differs as a finding
-        ids = [one for one in (payload["ids"] or ())[start : min(end, start + _SHOWN)] if one is not None]
+        ids = [
+            token_id
+            for token_id in (payload["ids"] or ())[start : min(end, start + _TEXT_TOKENS)]
+            if token_id is not None
+        ]
         words = str(lane) if lane is not Lane.REPLACED else f"replaced on the {side}"
         size = count(end - start, "token")
         title = f"{_opening(lane, place, row, payloads) if first else ''}{words}, {size}"
         yield _difference(words, title, f"“{text_of(ids)}”", (place, place + end - start))
         first = False
-    told: list[tuple[int, int]] = []
-    found = comparison.findings
+    finding_spans: list[tuple[int, int]] = []
+    pairs = comparison.findings
     for side, places, findings, inspection in (
-        ("left", row.left, found.only_left, comparison.left),
-        ("right", row.right, found.only_right, comparison.right),
+        ("left", row.left, pairs.only_left, comparison.left),
+        ("right", row.right, pairs.only_right, comparison.right),
     ):
         for finding in findings:
             if finding.choice != compared.index:
@@ -317,13 +328,13 @@ def _differences(
             if finding.token_start is not None and finding.token_end is not None:
                 last = finding.token_end - 1 if finding.sent else len(places) - 1
                 cells = (places[finding.token_start if finding.sent else last], places[last] + 1)
-                told.append(cells)
+                finding_spans.append(cells)
                 span = {"cell_start": cells[0], "cell_end": cells[1]}
-            shown = strip_finding(finding, inspection.situation, span)
-            yield {**shown, "title": f"only {side}: {shown['title']}"}
+            finding_row = strip_finding(finding, inspection.situation, span)
+            yield {**finding_row, "title": f"only {side}: {finding_row['title']}"}
     for apart in compared.apart:
         start, end = row.left[apart.start], row.left[apart.end - 1] + 1
-        if any(a < end and start < b for a, b in told):
+        if any(a < end and start < b for a, b in finding_spans):
             continue
         left, right = (
             f"in {field}" if field else "not delivered" for field in (apart.left_field, apart.right_field)

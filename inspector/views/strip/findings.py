@@ -1,4 +1,4 @@
-"""The cells of findings that rest on texts and events, where no token was sent."""
+"""Findings as the strip shows them, and the cells of those that are about texts or events, not tokens."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -6,9 +6,39 @@ from typing import Final
 
 from inspector.analysis.alignment import Alignment, FateState
 from inspector.analysis.audit import KINDS, Finding, Kind
-from inspector.views.payload import Cells, CellSpan
+from inspector.issues import Situation
+from inspector.views.payload import Cells, CellSpan, FindingRow
+from inspector.views.rows import finding_words, issue_row
 
 _NOWHERE: Final[CellSpan] = {"cell_start": None, "cell_end": None}
+
+
+def strip_finding(finding: Finding, situation: Situation, span: CellSpan) -> FindingRow:
+    """One finding in words, with the first step for each of its known issues in a situation.
+
+    `span` is empty where the cells are tokens.
+    """
+    words = finding_words(finding)
+    return {
+        "kind": str(finding.kind),
+        "severity": str(finding.severity),
+        "title": words["title"],
+        "line": words["line"],
+        "explanation": words["line"],
+        "field": finding.field,
+        "token_start": finding.token_start,
+        "token_end": finding.token_end,
+        "event_start": finding.event_start,
+        "event_end": finding.event_end,
+        "generated": finding.generated,
+        # A count is in the sentence; shown as delivered text it would read as a number that arrived.
+        "delivered": None if finding.kind is Kind.COUNT_MISMATCH else finding.delivered,
+        "delivered_in": finding.delivered_in,
+        "choice": finding.choice,
+        "sent": finding.sent,
+        "known_issues": [issue_row(issue, situation) for issue in finding.known_issues],
+        **span,
+    }
 
 
 def event_of_cells(cells: Cells) -> list[int]:
@@ -20,9 +50,9 @@ def event_of_cells(cells: Cells) -> list[int]:
 
 
 def piece_span(finding: Finding, cells: Cells, events: Sequence[int]) -> CellSpan:
-    """The cells of a finding that has no tokens; `events` has the event of each cell."""
+    """The cells of a finding without tokens; `events` has the event of each cell."""
     texts, runs = cells["texts"], cells["ribbons"][0]["runs"]
-    block = next((one for one in cells["blocks"] if one["channel"] == finding.field), None)
+    block = next((block for block in cells["blocks"] if block["channel"] == finding.field), None)
     if finding.kind is Kind.DROPPED and block is not None:
         for place in range(block["start"], block["end"]):
             around = finding.event_start is None or abs(events[place] - finding.event_start) <= 1

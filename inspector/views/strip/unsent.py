@@ -1,4 +1,4 @@
-"""Cells of the token strip that stand for what the server's error names and the server never sent."""
+"""Cells of the token strip for tokens that the server's error names but the server never sent."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal
@@ -8,7 +8,7 @@ from inspector.analysis.audit.rejection import UnsentKind
 from inspector.analysis.audit.wording import unsent_words
 from inspector.protocol.harmony.text import text_of
 from inspector.views.payload import Block, Cells, CellSpan, UnsentCell, UnsentColumns
-from inspector.views.strip_vocabulary import vocabulary
+from inspector.views.strip.texts import vocabulary
 
 _KINDS: Final[Mapping[UnsentKind, Literal["gap", "token", "header"]]] = {
     UnsentKind.GAP: "gap",
@@ -19,9 +19,9 @@ _KINDS: Final[Mapping[UnsentKind, Literal["gap", "token", "header"]]] = {
 
 def unsent(stopped: Rejection, count: int, at_s: Callable[[int], float | None]) -> UnsentColumns:
     """Columns of the cells after the last of `count` sent ones: a gap, the rejected token or header."""
-    said = unsent_words(stopped)
+    words = unsent_words(stopped)
     token_id = stopped.token_id
-    shown = {
+    texts = {
         UnsentKind.GAP: "",
         UnsentKind.TOKEN: "" if token_id is None else text_of([token_id]),
         UnsentKind.HEADER: stopped.error.quoted,
@@ -31,8 +31,8 @@ def unsent(stopped: Rejection, count: int, at_s: Callable[[int], float | None]) 
             "at": place,
             "kind": _KINDS[kind],
             "id": token_id if kind is UnsentKind.TOKEN else None,
-            "text": shown[kind],
-            "words": said[kind],
+            "text": texts[kind],
+            "words": words[kind],
         }
         for place, kind in enumerate(stopped.unsent, count)
     ]
@@ -49,12 +49,12 @@ def unsent(stopped: Rejection, count: int, at_s: Callable[[int], float | None]) 
 
 def rejected_blocks(blocks: Sequence[Block], stopped: Rejection, count: int, cells: int) -> list[Block]:
     """Blocks with the rejected one at their end; `count` cells were sent, `cells` follow them."""
-    found = list(blocks)
+    kept = list(blocks)
     start = count
-    if stopped.header is not None and found and found[-1]["start"] == stopped.header[0]:
-        start = found.pop()["start"]
+    if stopped.header is not None and kept and kept[-1]["start"] == stopped.header[0]:
+        start = kept.pop()["start"]
     if start < count + cells:
-        found.append(
+        kept.append(
             {
                 "kind": "refused",
                 "start": start,
@@ -71,7 +71,7 @@ def rejected_blocks(blocks: Sequence[Block], stopped: Rejection, count: int, cel
                 or (None if stopped.header is not None else (count, count + cells)),
             }
         )
-    return found
+    return kept
 
 
 def rejected_span(stopped: Rejection, count: int) -> CellSpan:

@@ -1,10 +1,9 @@
 """Increments of the strip's payload: the new cells of a growing stream, and the blocks that changed.
 
-One `Growth` follows one reader. A step costs what is new, never the length of the stream. Cells are
+One `Growth` serves one reader. A step costs what is new, never the length of the stream. Cells are
 tokens, or delivered pieces in the order of their arrival while no token id is known.
 """
 
-from codecs import getincrementaldecoder
 from collections.abc import Callable, Sequence
 from typing import Final
 
@@ -14,45 +13,42 @@ from inspector.analysis.reading import ChoiceReading
 from inspector.capture.deltas import Delta
 from inspector.protocol.harmony.reconstruction import Reconstruction
 from inspector.protocol.harmony.transcript import Message, Refusal
-from inspector.protocol.harmony.vocab import VOCABULARY_SIZE, token_bytes
 from inspector.views.payload import Block, BlockChange, Events, Increment, StreamState, Unit
-from inspector.views.strip import block, field_block, reconstruction_row
-from inspector.views.strip_unsent import rejected_blocks, unsent
-from inspector.views.strip_vocabulary import vocabulary
+from inspector.views.strip.complete import block, field_block, reconstruction_row
+from inspector.views.strip.texts import SplitTexts, vocabulary
+from inspector.views.strip.unsent import rejected_blocks, unsent
 
 CELLS_AT_MOST: Final = 4096
-"""Cells of one increment; a reader that comes late gets several."""
+"""Cells of one increment; a late reader gets several."""
 
 _ALL: Final = 2**31
 """More blocks than there are: all of them stay."""
 
-_UTF8 = getincrementaldecoder("utf-8")
-
 
 class Growth:
-    """What one reader has of a stream; `count` cells, from `start` on."""
+    """The part of a stream that one reader has: `count` cells, at first `start`."""
 
     def __init__(self, start: int = 0) -> None:
         self._rebuilt: tuple[Reconstruction | None, ChoiceReading] | None = None
-        """The choice with reconstructed tokens, and what it was made from."""
+        """The reconstruction, and the choice with its tokens."""
         self._begin(start)
 
     def _begin(self, start: int) -> None:
         self.count = start
         self.unit: Unit | None = None
         """`token` or `piece`, once a cell is known."""
-        self._known: set[int] | None = None if start else set()
-        self._split = _SplitText()
+        self._ids_sent: set[int] | None = None if start else set()
+        self._split = SplitTexts()
         self._messages = 0
         self._refusals = 0
         self._blocks = 0
-        """Blocks that the reader has and that stay as they are."""
+        """Blocks of the reader that do not change any more."""
         self._deltas = 0
         self._last_event: int | None = None
         self._stopped = False
-        """True once the reader has what the server's parser rejected."""
+        """True once the reader has the cells of the rejection."""
         self._unsent = 0
-        """Cells of it after the last one sent."""
+        """Cells of the rejection, after the last one sent."""
 
     @property
     def sent(self) -> int:
@@ -65,21 +61,21 @@ class Growth:
         at_s: Callable[[int], float | None],
         stopped: Rejection | None = None,
     ) -> Increment | None:
-        """The columns of what is new, None when nothing is; `at_s` gives the arrival of an event.
+        """The columns of new cells, None if there are none; `at_s` gives the arrival of an event.
 
         `stopped` is what the server's error says that its parser rejected: it comes after all that was sent.
         """
-        mine = stopped if stopped is not None and stopped.choice == choice.index else None
+        rejection = stopped if stopped is not None and stopped.choice == choice.index else None
         rebuilt = self._reconstructed(choice)
         if rebuilt is not None and self.unit is None:
             self._begin(0)  # a reader that comes back may have pieces
-        columns = self._step(rebuilt or choice, at_s, mine)
+        columns = self._step(rebuilt or choice, at_s, rejection)
         if columns is not None and rebuilt is not None:
-            told = reconstruction_row(choice)
-            columns["reconstructed"], columns["uncertain"] = told["reconstructed"], told["uncertain"]
+            row = reconstruction_row(choice)
+            columns["reconstructed"], columns["uncertain"] = row["reconstructed"], row["uncertain"]
         return columns
 
-    def left(self, choice: ChoiceReading) -> bool:
+    def has_more(self, choice: ChoiceReading) -> bool:
         """Whether tokens of the choice are still to come in further steps."""
         return self.count < len((self._reconstructed(choice) or choice).tokens)
 
@@ -93,25 +89,25 @@ class Growth:
         return None if self._rebuilt is None else self._rebuilt[1]
 
     def _step(
-        self, choice: ChoiceReading, at_s: Callable[[int], float | None], mine: Rejection | None
+        self, choice: ChoiceReading, at_s: Callable[[int], float | None], rejection: Rejection | None
     ) -> Increment | None:
         unit: Unit | None = (
-            "token" if choice.has_ids else "piece" if choice.deltas or mine is not None else None
+            "token" if choice.has_ids else "piece" if choice.deltas or rejection is not None else None
         )
         if unit is None:
             return None
         if unit != self.unit and self.unit is not None:
             self._begin(0)  # ids came after pieces, or the other way round
         self.unit = unit
-        asked = mine is not None or self._stopped
-        sent = len(choice.tokens.ids) if unit == "token" else _pieces_of(choice.deltas, asked)
+        counts = rejection is not None or self._stopped
+        sent = len(choice.tokens.ids) if unit == "token" else _pieces_of(choice.deltas, counts)
         if self._stopped and sent > self.count - self._unsent:
             self._begin(0)  # more was sent after the error
-        elif mine is not None and self.count > sent:
+        elif rejection is not None and self.count > sent:
             self._stopped, self._unsent = True, self.count - sent  # a reader that comes back has them
         columns = self._tokens(choice, at_s) if unit == "token" else self._pieces(choice, at_s)
-        if columns is None and mine is not None and not self._stopped:
-            return self._rejected(choice, at_s, mine)
+        if columns is None and rejection is not None and not self._stopped:
+            return self._rejected(choice, at_s, rejection)
         return columns
 
     def _rejected(
@@ -147,11 +143,11 @@ class Growth:
         end = min(start + CELLS_AT_MOST, len(ids))
         if start == end:
             return None
-        if self._known is None:
-            self._known = set(ids[:start])
+        if self._ids_sent is None:
+            self._ids_sent = set(ids[:start])
         new = ids[start:end]
-        unknown = [token_id for token_id in dict.fromkeys(new) if token_id not in self._known]
-        self._known.update(unknown)
+        unknown = [token_id for token_id in dict.fromkeys(new) if token_id not in self._ids_sent]
+        self._ids_sent.update(unknown)
         self.count = end
         before = events[start - 1] if start else None
         return {
@@ -169,14 +165,14 @@ class Growth:
         }
 
     def _changed_blocks(self, choice: ChoiceReading, end: int) -> BlockChange:
-        """Blocks after those that are settled; all but the last one are, when something follows them."""
+        """The blocks after the settled ones; a block is settled once another one follows."""
         transcript, ids = choice.transcript, choice.tokens.ids
         changed: list[Message | Refusal] = [
-            *(one for one in transcript.messages[self._messages :] if one.start < one.end),
+            *(message for message in transcript.messages[self._messages :] if message.start < message.end),
             *transcript.refusals[self._refusals :],
         ]
         changed.sort(key=lambda item: item.start)
-        found: BlockChange = {
+        change: BlockChange = {
             "from": self._blocks,
             "items": [_within(item, ids, end) for item in changed if item.start < end],
         }
@@ -187,7 +183,7 @@ class Growth:
                     self._refusals += 1
                 else:
                     self._messages += 1
-        return found
+        return change
 
     def _pieces(self, choice: ChoiceReading, at_s: Callable[[int], float | None]) -> Increment | None:
         deltas = choice.deltas
@@ -228,60 +224,24 @@ class Growth:
         }
 
 
-class _SplitText:
-    """Texts of tokens whose bytes alone are no text, as `strip` gives them for the whole stream."""
-
-    def __init__(self) -> None:
-        self._decoder = _UTF8("replace")
-        self._run = False
-
-    def step(self, ids: Sequence[int], start: int, end: int) -> dict[str, str]:
-        texts: dict[str, str] = {}
-        here = start
-        if start and not self._run:
-            while here and _partial(ids[here - 1]):
-                here -= 1  # a reader that comes in the middle of a split character
-        for place in range(here, end):
-            if _partial(ids[place]):
-                self._run = True
-                texts[str(place)] = self._decoder.decode(token_bytes(ids[place]))
-            elif self._run:
-                self._run = False
-                if rest := self._decoder.decode(b"", True):
-                    before = str(place - 1)
-                    texts[before] = texts.get(before, "") + rest
-                self._decoder.reset()
-        return texts
-
-
-def _partial(token_id: int) -> bool:
-    if not 0 <= token_id < VOCABULARY_SIZE:
-        return False
-    try:
-        token_bytes(token_id).decode()
-    except UnicodeDecodeError:
-        return True
-    return False
-
-
 def _within(item: Message | Refusal, ids: Sequence[int], end: int) -> Block:
-    """The block of an item, no further than the cells that are sent."""
-    found = block(item, ids)
-    return {**found, "body": min(found["body"], end), "end": min(found["end"], end)}
+    """The block of an item, cut to the cells sent so far."""
+    whole = block(item, ids)
+    return {**whole, "body": min(whole["body"], end), "end": min(whole["end"], end)}
 
 
-def _pieces_of(deltas: Sequence[Delta], asked: bool) -> int:
-    """Cells of the deltas; counted only where something depends on it."""
-    return sum(not delta.field.endswith(".name") for delta in deltas) if asked else 0
+def _pieces_of(deltas: Sequence[Delta], counts: bool) -> int:
+    """The number of cells of the deltas; 0 unless `counts`, as counting takes time."""
+    return sum(not delta.field.endswith(".name") for delta in deltas) if counts else 0
 
 
 def _place(deltas: Sequence[Delta], cells: int) -> int:
-    """The delta after the first `cells` that are cells."""
-    seen = 0
+    """The index of the delta after the first `cells` cells."""
+    passed = 0
     for place, delta in enumerate(deltas):
-        if seen == cells:
+        if passed == cells:
             return place
-        seen += not delta.field.endswith(".name")
+        passed += not delta.field.endswith(".name")
     return len(deltas)
 
 
@@ -302,7 +262,7 @@ def _events(
 
 
 def unchanged(count: int, unit: Unit | None = None) -> Increment:
-    """Columns that add no cell and change no block: what a look at the run is sent in."""
+    """An increment without cells and blocks, to which findings and a verdict are added."""
     return {
         "unit": unit,
         "from": count,
@@ -317,7 +277,7 @@ def unchanged(count: int, unit: Unit | None = None) -> Increment:
 
 
 def stream_position(choice: ChoiceReading) -> StreamState:
-    """Where the stream is: state, channel and recipient of the open message or refused run."""
+    """The current state of the stream: state, channel and recipient of the open message or rejected run."""
     transcript = choice.transcript
     last = transcript.messages[-1] if transcript.messages else None
     refusal = transcript.refusals[-1] if transcript.refusals else None

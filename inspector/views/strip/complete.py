@@ -27,11 +27,10 @@ from inspector.views.payload import (
     Ribbon,
     Run,
 )
-from inspector.views.placing import event_of_cells, piece_span, reconstructed_span
-from inspector.views.strip_findings import strip_finding
-from inspector.views.strip_logprobs import logprobs
-from inspector.views.strip_unsent import rejected_span, unsent, with_unsent
-from inspector.views.strip_vocabulary import split_texts, vocabulary
+from inspector.views.strip.findings import event_of_cells, piece_span, reconstructed_span, strip_finding
+from inspector.views.strip.logprobs import logprobs
+from inspector.views.strip.texts import split_texts, vocabulary
+from inspector.views.strip.unsent import rejected_span, unsent, with_unsent
 
 
 def strip(
@@ -41,14 +40,14 @@ def strip(
     choice: ChoiceReading | None = None,
     findings: Sequence[Finding] | None = None,
 ) -> Payload:
-    """The payload of one choice, the first when none is named; `key` names the capture.
+    """The payload of one choice, by default the first; `key` identifies the capture.
 
-    `findings` stand in for those of the examination, as a comparison has its own.
+    `findings` replace those of the inspection; a comparison has its own.
     """
     reading, stopped = seen.reading, seen.rejection
     choice = choice or reading.choice
-    shown = seen.findings if findings is None else findings
-    mine = [finding for finding in shown if finding.choice == choice.index]
+    listed = seen.findings if findings is None else findings
+    of_choice = [finding for finding in listed if finding.choice == choice.index]
     rebuilt = None if choice.has_ids else reconstructed_cells(choice)
     if choice.has_ids or rebuilt is not None:
         cells = _token_cells(seen, rebuilt or choice)
@@ -61,7 +60,7 @@ def strip(
     times = [event.at_s for event in reading.events if event.at_s is not None]
     pieces = event_of_cells(cells) if cells["unit"] == "piece" else None
     rows = []
-    for finding in mine:
+    for finding in of_choice:
         span: CellSpan = {}
         if rebuilt is not None:
             span = reconstructed_span(finding, cells, seen.alignments[choice.index])
@@ -72,12 +71,12 @@ def strip(
         rows.append(strip_finding(finding, seen.situation, span))
     if stopped is not None and added is not None:
         cells = with_unsent(cells, added, stopped)
-    found = logprobs(reading, choice, cells)
-    told: LogprobRow = {} if found is None else {"logprobs": found}
+    columns = logprobs(reading, choice, cells)
+    logprob_row: LogprobRow = {} if columns is None else {"logprobs": columns}
     return {
         "key": key,
         **cells,
-        **told,
+        **logprob_row,
         **reconstruction_row(choice),
         "sent": sent,
         "hidden": 0,
@@ -119,25 +118,25 @@ def empty_strip(key: str) -> Payload:
 
 def reconstruction_row(choice: ChoiceReading) -> ReconstructionRow:
     """Whether the cells are reconstructed tokens, and the spans of those whose ID is not certain."""
-    told = None if choice.rebuilt is None else choice.reconstruction
+    reconstruction = None if choice.rebuilt is None else choice.reconstruction
     return {
-        "reconstructed": told is not None,
-        "uncertain": [] if told is None else list(told.uncertain),
+        "reconstructed": reconstruction is not None,
+        "uncertain": [] if reconstruction is None else list(reconstruction.uncertain),
     }
 
 
 def kind_rows() -> dict[str, KindRow]:
-    """The table of kinds as a page needs it."""
+    """Labels of the kinds of finding, and whether their cells are marked."""
     return {str(kind): {"label": info.label, "marks": info.marks} for kind, info in KINDS.items()}
 
 
-def ribbon(seen: Examined, choice: ChoiceReading) -> Ribbon | None:
-    """The delivery lane of a choice; None when nothing says where its tokens were delivered."""
-    laid = seen.alignments[choice.index]
+def ribbon(inspection: Examined, choice: ChoiceReading) -> Ribbon | None:
+    """The delivery lane of a choice; None if it is unknown where its tokens were delivered."""
+    laid = inspection.alignments[choice.index]
     if laid is None:
         return None
     return {
-        "label": seen.reading.server_label if seen.reading.server_version else "delivered",
+        "label": inspection.reading.server_label if inspection.reading.server_version else "delivered",
         "runs": [
             (fate.start, fate.end, fate.delivered_in, str(fate.state))
             for fate in laid.fates
@@ -146,10 +145,10 @@ def ribbon(seen: Examined, choice: ChoiceReading) -> Ribbon | None:
     }
 
 
-def _token_cells(seen: Examined, choice: ChoiceReading) -> Cells:
-    reading, ids = seen.reading, choice.tokens.ids
+def _token_cells(inspection: Examined, choice: ChoiceReading) -> Cells:
+    reading, ids = inspection.reading, choice.tokens.ids
     vocab = vocabulary(ids)
-    lane = ribbon(seen, choice)
+    lane = ribbon(inspection, choice)
     return {
         "unit": "token",
         "count": len(ids),
@@ -170,13 +169,15 @@ def _events(reading: Reading, events: Sequence[int]) -> Events:
 
 def _blocks(choice: ChoiceReading) -> list[Block]:
     transcript = choice.transcript
-    items: list[Message | Refusal] = [one for one in transcript.messages if one.start < one.end]
+    items: list[Message | Refusal] = [
+        message for message in transcript.messages if message.start < message.end
+    ]
     items.extend(transcript.refusals)
     return [block(item, choice.tokens.ids) for item in sorted(items, key=lambda item: item.start)]
 
 
 def block(item: Message | Refusal, ids: Sequence[int]) -> Block:
-    """The block of a message or of a refused run; `culprit` is what the parser rejected in it."""
+    """The block of a message or of a rejected run; `culprit` is what the parser rejected in it."""
     if isinstance(item, Refusal):
         error = parser_error(item.words) if item.in_header else None
         blamed = None if error is None else culprit(ids, item.start, item.at, error)
@@ -226,7 +227,7 @@ def field_block(start: int, end: int, field: str) -> Block:
 
 
 def _piece_cells(reading: Reading, choice: ChoiceReading) -> Cells:
-    """Cells without ids: each field a block, its deltas and what the final text has between them."""
+    """Cells without IDs: one block per field, of its deltas and the lost parts of the final text."""
     cells: list[str] = []
     events: list[int] = []
     blocks: list[Block] = []
@@ -242,14 +243,14 @@ def _piece_cells(reading: Reading, choice: ChoiceReading) -> Cells:
         start = len(cells)
         deltas = [choice.deltas[number] for number in numbers]
         lost = _lost_before(choice, field, [delta.text for delta in deltas])
-        known = "ok" if choice.has_finals else "unknown"
+        delivered = "ok" if choice.has_finals else "unknown"
         for place in range(len(deltas) + 1):
             event = deltas[min(place, len(deltas) - 1)].event if deltas else -1
             pieces: list[tuple[str, str | None, str]] = [
                 (text, None, "dropped") for text in lost.get(place, ())
             ]
             if place < len(deltas):
-                pieces.append((deltas[place].text, field, known))
+                pieces.append((deltas[place].text, field, delivered))
             for text, arrived_in, state in pieces:
                 runs.append((len(cells), len(cells) + 1, arrived_in, state))
                 cells.append(text)

@@ -1,0 +1,71 @@
+"""The matrix in one sentence."""
+
+from collections.abc import Collection, Sequence
+
+from inspector.capture.capture import Endpoint
+from inspector.lab.results import MatrixRun
+from inspector.lab.score import ScriptOutcome
+from inspector.lab.scripts import Script
+
+
+def column_label(run: MatrixRun) -> str:
+    """The release of a run, and its front end where that is not Python."""
+    return run.version if run.front_end == "python" else f"{run.version} {run.front_end.title()}"
+
+
+def matrix_headline(
+    runs: Sequence[MatrixRun],
+    scripts: Sequence[Script],
+    endpoint: Endpoint,
+    *,
+    filtered: Collection[str] | None = None,
+) -> str:
+    """What the matrix says about one endpoint: the release that delivers most, and what it hides.
+
+    `filtered` are the scripts that a filter leaves; None where all are shown.
+    """
+    well_formed = {script.name for script in scripts if script.well_formed}
+    counted = [
+        (
+            run,
+            [
+                (key[1], score.outcome)
+                for key, score in run.scores.items()
+                if key[0] is endpoint and (filtered is None or key[1] in filtered)
+            ],
+        )
+        for run in runs
+    ]
+    counted = [(run, outcomes) for run, outcomes in counted if outcomes]
+    if not counted:
+        return "Nothing was recorded for this selection."
+    # Newest first, so that it wins among equals.
+    best, outcomes = max(
+        reversed(counted),
+        key=lambda candidate: sum(outcome is ScriptOutcome.COMPLETE for _, outcome in candidate[1]),
+    )
+    name = (
+        f"vLLM {column_label(best)}"
+        if filtered is None
+        else f"Of the scripts shown, vLLM {column_label(best)}"
+    )
+    what = "streams" if best.streamed else "responses"
+    if all(outcome is ScriptOutcome.COMPLETE for _, outcome in outcomes):
+        delivered = f"all {len(outcomes)} {what}" if len(outcomes) > 1 else f"the only {what[:-1]}"
+        return f"{name} delivers {delivered} completely."
+    fine = [outcome for script, outcome in outcomes if script in well_formed]
+    broken = [outcome for script, outcome in outcomes if script not in well_formed]
+    silent = broken.count(ScriptOutcome.SILENT)
+    sentence = f"{name} has the best result"
+    if fine:
+        sentence += (
+            f": it delivers {fine.count(ScriptOutcome.COMPLETE)} of {len(fine)} well-formed {what} completely"
+        )
+    if not broken:
+        return f"{sentence}."
+    lost = (
+        f"It silently loses text of {silent} of the {len(broken)} malformed {what}."
+        if silent
+        else f"It loses no text silently in the {len(broken)} malformed {what}."
+    )
+    return f"{sentence}. {lost}"

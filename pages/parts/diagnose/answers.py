@@ -1,0 +1,128 @@
+"""The verdict of a diagnosis, the known issues that match, and the downloads."""
+
+import hashlib
+import json
+from typing import Final, assert_never
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from inspector import Diagnosis, Level, dashboard
+from inspector.dashboard import Answer, DiagnosisOutcome, Issue, Route
+from pages.ui import captures, downloads, pickers
+from pages.ui.state import Session
+
+_OPEN: Final = 1
+_AT_MOST: Final = 6
+
+
+def level(diagnosis: Diagnosis) -> Level:
+    """The colour of the verdict: clean only with evidence, not because nothing matched."""
+    match diagnosis.outcome:
+        case DiagnosisOutcome.KNOWN:
+            return Level.ERROR
+        case DiagnosisOutcome.ROUTED:
+            return Level.WARNING
+        case DiagnosisOutcome.UNKNOWN:
+            return Level.UNKNOWN
+        case DiagnosisOutcome.NOTHING:
+            return Level.CLEAN if diagnosis.proven else Level.UNKNOWN
+        case _:
+            assert_never(diagnosis.outcome)
+
+
+def why(diagnosis: Diagnosis) -> str:
+    """One line under the sentence: the first thing to do."""
+    return diagnosis.next_step or "No known issue matches this capture."
+
+
+def facts(diagnosis: Diagnosis) -> list[tuple[str, str, str]]:
+    """Facts for the row of chips: words before, the value, words after."""
+    versions = list(dict.fromkeys((version.version, version.source) for version in diagnosis.versions))[:3]
+    rows = [(diagnosis.server, version, f"by {source}") for version, source in versions]
+    rows = rows or [(f"{diagnosis.server} version", "unknown", "")]
+    if diagnosis.is_log:
+        rows.append(("", f"{diagnosis.lines:,}", "lines"))
+        rows += [("", f"{count:,}", path) for path, count in sorted(diagnosis.requests.items())]
+    count = len(diagnosis.failures)
+    what = "failure message" if diagnosis.lines else "finding"
+    rows.append(("", dashboard.number(count), dashboard.plural(count, what)))
+    return rows
+
+
+def columns(
+    diagnosis: Diagnosis,
+) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """The places of the answers and of the findings: side by side, for a log one below the other."""
+    if diagnosis.is_log:
+        return st.container(), st.container()
+    left, right = st.columns([3, 2], gap="medium")
+    return left, right
+
+
+def answers(diagnosis: Diagnosis) -> None:
+    """The likeliest issues, the first one open; for a text of another program, where to report it."""
+    if diagnosis.route is not None:
+        _route(diagnosis.route)
+    for place, answer in enumerate(diagnosis.answers[:_AT_MOST]):
+        title = f"{place + 1}. {pickers.plain(answer.issue.title)}"
+        with st.expander(title, expanded=place < _OPEN):
+            _issue(answer, diagnosis)
+    if len(diagnosis.answers) > _AT_MOST:
+        st.caption(f"The download also contains {len(diagnosis.answers) - _AT_MOST} less likely issues.")
+
+
+def _route(route: Route) -> None:
+    st.markdown("**What to do**\n\n" + "\n".join(f"1. {pickers.plain(step)}" for step in route.steps))
+    if route.links:
+        st.caption(" · ".join(f"[{link.removeprefix('https://')}]({link})" for link in route.links))
+
+
+def closest(diagnosis: Diagnosis) -> None:
+    """If no message is known: entries in similar words, each with the command that decides it."""
+    if not diagnosis.closest:
+        return
+    st.markdown("**Closest known issues**")
+    st.caption("No match: these issues only use similar words. The command shows whether one is the cause.")
+    for issue in diagnosis.closest:
+        with st.expander(pickers.plain(issue.title)):
+            st.markdown(pickers.plain(issue.cause))
+            st.markdown("**To settle it**")
+            st.code(diagnosis.settles(issue), language=None, wrap_lines=True)
+            _sources(issue)
+
+
+def _issue(answer: Answer, diagnosis: Diagnosis) -> None:
+    issue = answer.issue
+    with st.container(horizontal=True, gap="small"):
+        for side in issue.sides:
+            st.badge(side, color="orange")
+        st.badge(f"match: {answer.match}", color="gray")
+    st.markdown(pickers.plain(issue.cause))
+    st.markdown(
+        "**What to do**\n\n" + "\n".join(f"1. {pickers.plain(step)}" for step in diagnosis.steps_for(issue))
+    )
+    reasons = "\n".join(f"- {pickers.plain(reason.words)}" for reason in answer.reasons)
+    st.markdown(f"**Why this**\n\n{reasons}")
+    _sources(issue)
+
+
+def _sources(issue: Issue) -> None:
+    affected = "; ".join(f"{program} {versions.text}" for program, versions in issue.affected.items())
+    where = f"Reported for {affected}." if affected else "Reported for all versions, as far as known."
+    st.caption(pickers.plain(f"Known issue {issue.id}. {where} {issue.basis}"))
+    if issue.links:
+        st.caption(" · ".join(f"[{link.removeprefix('https://')}]({link})" for link in issue.links))
+
+
+def download(session: Session, diagnosis: Diagnosis) -> None:
+    """What `diagnose --json` prints; for a capture its reports too."""
+    content = json.dumps(dashboard.diagnosis_row("dashboard", diagnosis), indent=2) + "\n"
+    name = f"diagnosis-{hashlib.sha256(content.encode()).hexdigest()[:8]}.json"
+    capture = captures.chosen(session) if st.session_state.get("diagnose_kind") == "Capture" else None
+    if capture is None:
+        st.download_button("Download as JSON", content, name, "application/json", on_click="ignore")
+        return
+    reports = downloads.reports(capture.inspection, page="report.html", bug_report="bug-report.md")
+    row = downloads.Download("Diagnosis (JSON)", name, "application/json", lambda: content)
+    downloads.menu([*reports, row], key="diagnose_download", caption=downloads.REPORT_WARNING)

