@@ -18,7 +18,7 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=1.0, help="of the captures (default: all)")
     share = parser.parse_args().share
     chance = random.Random(1)
-    done, refused = 0, []
+    done, failed = 0, []
     spent_s = audit_s = 0.0
     for run in every_run():
         for endpoint, script, capture in captures_of(run):
@@ -32,11 +32,11 @@ def main() -> None:
             try:
                 masked(capture, Standins(str(done).encode()))
             except MaskingFailed:
-                refused.append(f"{run.name} {endpoint} {script}")
+                failed.append(f"{run.name} {endpoint} {script}")
             spent_s += time.perf_counter() - began_s
-    print(f"{done:,} captures, {done - len(refused):,} redacted with the same findings")
+    print(f"{done:,} captures, {done - len(failed):,} redacted with the same findings")
     print(f"{spent_s / done * 1e3:.1f} ms per capture; one audit takes {audit_s / done * 1e3:.1f} ms")
-    for line in refused:
+    for line in failed:
         print(f"  not redacted: {line}")
 
 

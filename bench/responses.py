@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 
 from inspector.files.store import FIXTURES
 from inspector.lab.reconstructions import Grade, GradedReconstruction, MessageSource, matrix_reconstructions
+from inspector.lab.score import ScriptOutcome
 
 
 def main() -> None:
@@ -32,7 +33,7 @@ def main() -> None:
 
 
 def _class(graded: GradedReconstruction) -> str:
-    if graded.outcome != "whole":
+    if graded.outcome is not ScriptOutcome.COMPLETE:
         return str(graded.outcome)
     return "healthy" if graded.script.well_formed else "malformed"
 

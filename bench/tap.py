@@ -102,10 +102,10 @@ async def serve(port: int) -> None:
 # -- the clients ----------------------------------------------------------------------------------------
 
 
-def expect(count: int, whole: int, address: str) -> None:
+def expect(count: int, expected: int, address: str) -> None:
     """Exit if a path loses events: its times would mean nothing."""
-    if count != whole:
-        raise SystemExit(f"{count} of {whole} events arrived from {address}")
+    if count != expected:
+        raise SystemExit(f"{count} of {expected} events arrived from {address}")
 
 
 def delays_ms(address: str) -> list[float]:

@@ -5,8 +5,8 @@ differ: those with recorded scores first, then installed ones, then any. A scrip
 because old releases lose tokens only if the engine is faster than the API process; the worst outcome counts.
 
 The stand-in engine follows its schedule exactly, so a recorded score of the matrix replaces a run. There, two
-servers start together (on two cores that takes little longer than one), so a round divides the range by
-three.
+servers start together (on two cores that takes little longer than one), so a round divides the range
+by three.
 """
 
 import re
@@ -104,21 +104,21 @@ def bisect(
     The scorer gets `at_once` releases at a time. Raises LabError if an end is not available, or if both ends
     have the same outcome.
     """
-    judged: dict[str, Visit] = {}
+    tested: dict[str, Visit] = {}
 
     def visit(versions: Sequence[str]) -> list[Visit]:
-        unscored = [version for version in versions if version not in judged and version not in recorded]
+        unscored = [version for version in versions if version not in tested and version not in recorded]
         scores = {**recorded, **dict(zip(unscored, scorer(unscored) if unscored else (), strict=True))}
         for version in versions:
-            if version in judged:
+            if version in tested:
                 continue
             score = scores[version]
-            judged[version] = Visit(version=version, score=score)
+            tested[version] = Visit(version=version, score=score)
             lab.say(
                 f"{version}: {score.outcome.words}{'; ' + score.differences[0] if score.differences else ''}"
                 f"{' (recorded)' if version in recorded else ''}"
             )
-        return [judged[version] for version in versions]
+        return [tested[version] for version in versions]
 
     older, newer = sorted((good, bad), key=version_key)
     between = [
@@ -153,9 +153,9 @@ def bisect(
         else:
             low, high = places[changed - 1] if changed else low, places[changed]
     return Change(
-        last=judged[between[low]],
-        first=judged[between[high]],
-        visits=tuple(judged[version] for version in sorted(judged, key=version_key)),
+        last=tested[between[low]],
+        first=tested[between[high]],
+        visits=tuple(tested[version] for version in sorted(tested, key=version_key)),
     )
 
 
@@ -255,7 +255,7 @@ def endpoint_of(capture: Capture) -> Endpoint:
     return Endpoint.CHAT if capture.header.endpoint is Endpoint.TOKENS else capture.header.endpoint
 
 
-def change_row(change: Change) -> dict[str, Any]:
+def bisect_row(change: Change) -> dict[str, Any]:
     """The result of a search for `--json`."""
     return {
         "first": change.first.version,
@@ -271,7 +271,7 @@ def change_row(change: Change) -> dict[str, Any]:
     }
 
 
-def change_sentence(change: Change, what: str) -> str:
+def bisect_sentence(change: Change, what: str) -> str:
     """The result of a search in one sentence."""
     first, last = change.first, change.last
     return (

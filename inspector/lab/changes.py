@@ -40,8 +40,8 @@ class Shift:
 
     def __str__(self) -> str:
         amount = len(self.scripts)
-        whole = "complete stream" if self.streamed else "complete response"
-        before = _BEFORE.get(self.before, (whole, f"{whole}s"))
+        complete = "complete stream" if self.streamed else "complete response"
+        before = _BEFORE.get(self.before, (complete, f"{complete}s"))
         return f"{count(amount, *before)} became {plural(amount, *_AFTER[self.after])}"
 
 

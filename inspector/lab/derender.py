@@ -66,7 +66,7 @@ class Derendered:
     """Tokens that it parsed."""
 
     @property
-    def answers(self) -> dict[str, Inspection]:
+    def responses(self) -> dict[str, Inspection]:
         """The inspected responses by name: `streamed`, `whole`."""
         both = {"streamed": self.streamed, "whole": self.whole}
         return {name: inspection for name, inspection in both.items() if inspection is not None}
@@ -74,22 +74,24 @@ class Derendered:
     @property
     def passed(self) -> bool:
         """True if no response has an error."""
-        return all(inspection.verdict.level is not Level.ERROR for inspection in self.answers.values())
+        return all(inspection.verdict.level is not Level.ERROR for inspection in self.responses.values())
 
     @property
     def sentence(self) -> str:
         """What it delivers, compared with what was delivered."""
         count = self.token_count
-        ways = " and ".join({"streamed": "in a stream", "whole": "as a whole"}[name] for name in self.answers)
+        ways = " and ".join(
+            {"streamed": "in a stream", "whole": "as a whole"}[name] for name in self.responses
+        )
         if self.passed:
             sentence = f"{self.label} delivers these {count:,} tokens without an error, {ways}"
         else:
             bad = next(
-                name for name, inspection in self.answers.items() if inspection.verdict.level is Level.ERROR
+                name for name, inspection in self.responses.items() if inspection.verdict.level is Level.ERROR
             )
             where = {"streamed": "Streamed", "whole": "As a whole"}[bad]
             sentence = f"{self.label} does not deliver these {count:,} tokens correctly. {where}: "
-            return sentence + self.answers[bad].verdict.sentence
+            return sentence + self.responses[bad].verdict.sentence
         if self.served.verdict.level is Level.ERROR:
             return f"{sentence}; {self.served.reading.server_label} did not."
         return f"{sentence}, as {self.served.reading.server_label} did."
@@ -378,7 +380,7 @@ def derendered_row(derendered: Derendered) -> dict[str, Any]:
         },
         "served": audit_row("served", derendered.served),
         **dict.fromkeys(("streamed", "whole")),
-        **{name: audit_row(name, inspection) for name, inspection in derendered.answers.items()},
+        **{name: audit_row(name, inspection) for name, inspection in derendered.responses.items()},
         "refused": dict(derendered.rejections),
     }
 
@@ -386,7 +388,9 @@ def derendered_row(derendered: Derendered) -> dict[str, Any]:
 def derendered_lines(derendered: Derendered) -> list[str]:
     """The result for the terminal."""
     by_way = {f"served by {derendered.served.reading.server_label}": derendered.served}
-    by_way |= {f"{name} by {derendered.label}": inspection for name, inspection in derendered.answers.items()}
+    by_way |= {
+        f"{name} by {derendered.label}": inspection for name, inspection in derendered.responses.items()
+    }
     width = max(map(len, by_way))
     return [
         derendered.sentence,

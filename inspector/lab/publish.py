@@ -68,8 +68,7 @@ def matrix_page(runs: Sequence[MatrixRun], scripts: Sequence[Script]) -> str:
     )
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8">'
-        "<title>Harmony conformance of vLLM releases</title>"
-        f"<style>{_STYLE}</style><h1>Harmony conformance of vLLM releases</h1>"
+        f"<title>{_TITLE}</title><style>{_STYLE}</style><h1>{_TITLE}</h1>"
         "<p>Real vLLM servers emitted exactly the tokens of each script; "
         "a cell shows what the client received. "
         f"{legend}.</p>{tables}</html>\n"

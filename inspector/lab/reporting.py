@@ -63,12 +63,14 @@ def change_lines(runs: Sequence[MatrixRun], endpoints: Sequence[Endpoint]) -> li
 def twin_lines(runs: Sequence[MatrixRun], endpoints: Sequence[Endpoint]) -> list[str]:
     """Scripts whose stream and unstreamed response have different outcomes, by release."""
     lines: list[str] = []
-    for streamed, whole in twins(runs):
+    for streamed, unstreamed in twins(runs):
         for endpoint in endpoints:
-            for shift in shifts(streamed, whole, endpoint):
+            for shift in shifts(streamed, unstreamed, endpoint):
                 names = ", ".join(shift.scripts)
                 outcomes = f"streamed {shift.before.words}, not streamed {shift.after.words}"
-                lines.append(f"{whole.version} ({whole.front_end}), {endpoint.value}: {outcomes}: {names}")
+                lines.append(
+                    f"{unstreamed.version} ({unstreamed.front_end}), {endpoint.value}: {outcomes}: {names}"
+                )
     return lines or ["No stream differs from its twin that is not streamed."]
 
 

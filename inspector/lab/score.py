@@ -24,7 +24,7 @@ SHOWN = 160
 
 
 TOOL_OUTPUT_TOKENS = 10
-"""Fewer tokens than a result of the lab's tools has; with its header it has about 23."""
+"""Lower bound on the tokens of a result of the lab's tools; with its header it has about 23."""
 
 
 class ScriptOutcome(StrEnum):

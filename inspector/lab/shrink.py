@@ -111,8 +111,8 @@ def shrink(
             "many tokens per step as its events have"
         )
     shortest, done = minimal(ids, lambda part: failure_of(part) is not None)
-    last = failure_of(shortest)
-    assert last is not None  # noqa: S101 -- `minimal` returns a failing list
+    failure = failure_of(shortest)
+    assert failure is not None  # noqa: S101 -- `minimal` returns a failing list
     repetitions = [server(_stopped(shortest)) for _ in range(_CONFIRMATIONS)]
     failures = sum(
         any(_same_failure(finding, goal) for finding in _findings(repetition, _stopped(shortest)))
@@ -120,8 +120,8 @@ def shrink(
     )
     return Shrunk(
         ids=shortest,
-        finding=last[0],
-        capture=last[1],
+        finding=failure[0],
+        capture=failure[1],
         original_tokens=len(ids),
         tries=len(attempts) + len(repetitions),
         minimal=done and len(attempts) < tries,

@@ -1,4 +1,4 @@
-"""The search between two releases, with a judge that answers from a table."""
+"""The search between two releases, with scores from a table."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -18,8 +18,8 @@ from tests.support.results import front_end_run, made_run
 RELEASES = ["0.9.2", "0.10.0", "0.10.1", "0.11.0", "0.12.0", "0.13.0", "0.14.0", "0.14.1", "0.15.0"]
 
 
-def judge(broken: Collection[str], rounds: list[list[str]]) -> Scorer:
-    """Answers from a table, and notes which releases were asked together."""
+def table_scorer(broken: Collection[str], rounds: list[list[str]]) -> Scorer:
+    """Scores from a table; `rounds` gets the releases that are scored together."""
 
     def scorer(versions: Sequence[str]) -> list[Score]:
         rounds.append(list(versions))
@@ -35,7 +35,7 @@ def search(good: str, bad: str, silent: set[str]) -> tuple[str, str, list[str]]:
     rounds: list[list[str]] = []
     change = bisect(
         LabSession(paths=LabPaths(Path("nowhere")), say=lambda _: None),
-        judge(silent, rounds),
+        table_scorer(silent, rounds),
         RELEASES,
         good=good,
         bad=bad,
@@ -66,11 +66,11 @@ def test_bisect_prefers_recorded_releases() -> None:
     broken = RELEASES[5:]  # 0.13.0 and later
     rounds: list[list[str]] = []
     versions = ("0.9.2", "0.11.0", "0.14.1", "0.15.0")
-    recorded = dict(zip(versions, judge(broken, [])(versions), strict=True))
+    recorded = dict(zip(versions, table_scorer(broken, [])(versions), strict=True))
     messages: list[str] = []
     change = bisect(
         LabSession(paths=LabPaths(Path("nowhere")), say=messages.append),
-        judge(broken, rounds),
+        table_scorer(broken, rounds),
         RELEASES,
         good="0.9.2",
         bad="0.15.0",
@@ -89,7 +89,7 @@ def test_bisect_two_at_once(broken_from: int) -> None:
     rounds: list[list[str]] = []
     change = bisect(
         LabSession(paths=LabPaths(Path("nowhere")), say=lambda _: None),
-        judge(MANY[broken_from:], rounds),
+        table_scorer(MANY[broken_from:], rounds),
         MANY,
         good=MANY[0],
         bad=MANY[-1],
@@ -105,7 +105,7 @@ def test_bisect_prefers_installed_releases() -> None:
     rounds: list[list[str]] = []
     change = bisect(
         LabSession(paths=LabPaths(Path("nowhere")), say=lambda _: None),
-        judge(MANY[10:], rounds),
+        table_scorer(MANY[10:], rounds),
         MANY,
         good=MANY[0],
         bad=MANY[-1],

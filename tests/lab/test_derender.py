@@ -1,6 +1,6 @@
-"""Another release's reading of a capture's tokens, with transports that answer as vLLM's releases do.
+"""Have another release parse a capture's tokens, with transports that respond as vLLM's releases do.
 
-The real front ends are asked in `standin/test_real_front_ends.py`.
+Real front ends are tested in `standin/test_real_front_ends.py`.
 """
 
 import json
@@ -26,13 +26,13 @@ Answer = Callable[[dict[str, Any]], httpx.Response]
 
 
 def lossy() -> Capture:
-    """Three tokens a step on 0.13.0, which lost some of the reasoning and of the arguments."""
+    """Three tokens per step on 0.13.0, which lost some of the reasoning and of the arguments."""
     (capture,) = load(FIXTURES / "chat-tool-call-dropped-vllm-0.13.0.jsonl")
     return capture
 
 
 def whole(body: dict[str, Any]) -> httpx.Response:
-    """What 0.33.0 makes of these tokens at once."""
+    """The message of 0.33.0 for these tokens."""
     (sent_choice,) = body["generate_response"]["choices"]
     call = {"id": "c", "type": "function"}
     function = {"name": "get_weather", "arguments": '{"city": "Paris", "unit": "celsius"}'}
@@ -47,8 +47,8 @@ def whole(body: dict[str, Any]) -> httpx.Response:
     return httpx.Response(200, json={"object": "chat.completion", "choices": [choice]})
 
 
-def refusing(body: dict[str, Any]) -> httpx.Response:
-    """What 0.27.1 to 0.30.0 say to a stream."""
+def rejecting_streams(body: dict[str, Any]) -> httpx.Response:
+    """The response of 0.27.1 to 0.30.0 to a stream."""
     if not body.get("stream"):
         return whole(body)
     error = {"message": "Streaming chat derender is not yet supported", "code": 501}
@@ -71,7 +71,7 @@ def transport(parse: Answer, *, render: httpx.Response | None = None) -> httpx.M
 
 
 def test_derender_without_streaming_uses_the_whole_message() -> None:
-    derendered = derender(lossy(), SERVER, transport=transport(refusing))
+    derendered = derender(lossy(), SERVER, transport=transport(rejecting_streams))
     assert derendered.streamed is None
     assert derendered.whole is not None
     assert derendered.whole.verdict.level is Level.CLEAN
@@ -137,7 +137,7 @@ def test_derender_on_a_server_without_either_endpoint(answer: httpx.Response, wo
 
 
 def given(capture: Capture) -> list[list[int]]:
-    """The steps in which a server is given the tokens of a capture."""
+    """The steps of a capture's tokens as a server gets them."""
     steps: list[list[int]] = []
 
     def noting(body: dict[str, Any]) -> httpx.Response:
@@ -191,7 +191,7 @@ def test_derender_bounds_a_response() -> None:
 
 
 def test_prompt_sentence_without_render_endpoint() -> None:
-    derendered = derender(lossy(), SERVER, transport=transport(refusing, render=httpx.Response(404)))
+    derendered = derender(lossy(), SERVER, transport=transport(rejecting_streams, render=httpx.Response(404)))
     assert derendered.rendered is None
     assert "/v1/chat/completions/render is not available (HTTP 404)" in derendered.prompt_sentence
 

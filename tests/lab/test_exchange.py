@@ -1,4 +1,4 @@
-"""Scripts as fixtures of CanIToolCall and back; the keys are those of its schema, version 0.1."""
+"""Scripts as fixtures of CanIToolCall, and fixtures read back; keys as in its schema, version 0.1."""
 
 import json
 import re
@@ -26,7 +26,7 @@ def written(path: Path, *rows: dict[str, object]) -> Path:
 
 
 def made(output: str, **more: object) -> dict[str, object]:
-    """A fixture of our own, with the keys that every one has."""
+    """A fixture of our own, with the required keys."""
     return {
         "id": "gpt-oss/made-here",
         "family": "gpt-oss",

@@ -1,4 +1,4 @@
-"""docs/findings: what the reports say of cells is what the matrix has, and every report is in the list."""
+"""docs/findings: the reports agree with the matrix, and the list has every report."""
 
 import re
 from pathlib import Path

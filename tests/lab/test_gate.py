@@ -1,4 +1,4 @@
-"""A change against a base: what became worse, in words, as Markdown, and as a verdict."""
+"""A change compared with a base: regressions, as lines and as Markdown, and the verdict."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Environments: what is asked for, what is missing, what goes on."""
+"""Environments of releases: requirements, failures, resumption."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def silent(_text: str) -> None:
-    """Nobody listens."""
+    """Discard progress."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What many streams at once came to, in words and as a row."""
+"""The result of concurrent streams, as lines and as a row."""
 
 from inspector.capture.capture import Endpoint
 from inspector.lab.load import LoadResult, load_row, load_sentence

@@ -1,4 +1,4 @@
-"""The newest vLLM for real: a slice of the scripts on three endpoints, several at once.
+"""The newest vLLM as a real server: a slice of the scripts on three endpoints, several at once.
 
 Deselected unless asked for with `-m vllm`; needs `python -m inspector lab install` (docs/lab.md).
 """
@@ -28,7 +28,7 @@ from tests.support.lab import SLICE
 pytestmark = pytest.mark.vllm
 
 INTERVAL = 3
-# What vLLM 0.32.0 does with them; it swallows what its parser refuses, and nothing says so.
+# The outcomes of vLLM 0.32.0, which drops tokens that its parser rejects without an error.
 SILENT = {"text_after_end", "assistantary", "missing_start"}
 
 
@@ -45,7 +45,7 @@ def server() -> Iterator[ServerProcess]:
 
 @pytest.fixture(scope="module")
 def captures(server: ServerProcess) -> dict[Target, Capture]:
-    """All captures of the slice, asked for eight at a time, each script with its neighbours in the batch."""
+    """All captures of the slice, eight requests at a time, so that different scripts share a batch."""
     targets = [
         Target(endpoint, script)
         for script in named(SLICE)

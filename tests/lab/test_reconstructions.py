@@ -1,4 +1,4 @@
-"""The matrix holds the reconstruction: equal to the sampled tokens, or it says that it cannot know."""
+"""Reconstructed tokens of the matrix equal the sampled ones, or are marked as uncertain."""
 
 from collections import Counter
 
@@ -10,7 +10,7 @@ from inspector.protocol.harmony.reconstruction import reconstruct
 from inspector.protocol.harmony.spelling import ReportedMessage as Message
 
 FLOORS = {MessageSource.MESSAGES: 995, MessageSource.ITEMS: 675}
-"""Captures whose ids are all right; `python -m bench.responses` counts them."""
+"""Captures with all IDs right; `python -m bench.responses` counts them."""
 
 
 @pytest.mark.parametrize("source", MessageSource)

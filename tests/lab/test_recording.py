@@ -1,4 +1,4 @@
-"""Asking a server for scripts: what is kept, what is told, what an interruption leaves."""
+"""Recording scripts from a server: captures, errors, interruptions."""
 
 from collections.abc import Callable, Iterable
 

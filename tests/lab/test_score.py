@@ -1,4 +1,4 @@
-"""Scores of captures written by hand: whole, told, silent."""
+"""Scores of captures written by hand: complete, error reported, silent loss."""
 
 import json
 from typing import Any
@@ -140,9 +140,9 @@ def test_score_cut_stream_needs_finish_reason_length() -> None:
     script = SCRIPT["cut_in_reasoning"]
     delta = {"reasoning": "One two three four five six seven"}
     assert score(script, chat(script, delta, finish="length")).outcome is ScriptOutcome.COMPLETE
-    told_nothing = score(script, chat(script, delta, finish="stop"))
-    assert told_nothing.outcome is ScriptOutcome.SILENT
-    assert "not told that the stream was cut" in told_nothing.differences[0]
+    without_length = score(script, chat(script, delta, finish="stop"))
+    assert without_length.outcome is ScriptOutcome.SILENT
+    assert "not told that the stream was cut" in without_length.differences[0]
 
 
 def responses(script: Script, deltas: str, final: str) -> Capture:

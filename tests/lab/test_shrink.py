@@ -1,4 +1,4 @@
-"""Shrinking on a server: a miniature of a release stands for the real one, which docs/lab.md shows."""
+"""Shrinking on a server: a small simulated release; docs/lab.md shows a real one."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ STREAM = encode(
 
 
 class Server:
-    """Serves as one release does, and counts."""
+    """Respond as a release does, and count requests."""
 
     def __init__(self, habit: str, at_once: int = 3) -> None:
         self.habit, self.at_once = habit, at_once

@@ -1,4 +1,4 @@
-"""The scripts as tests of vLLM: the files that are written, and what they find in a real release."""
+"""The scripts as tests of vLLM: the written files, and their failures on a real release."""
 
 import ast
 import importlib.util
@@ -25,7 +25,7 @@ from inspector.lab.vllm_tests import DATA_FILE, TEST_FILE, case_of, write_vllm_t
 from inspector.protocol.harmony.vocab import encode
 
 _MODULES = ("pytest", "_pytest", "pluggy", "iniconfig", "py", "pygments")
-"""What pytest needs beside what every release of vLLM has."""
+"""Dependencies of pytest that vLLM does not have."""
 _FAILED = re.compile(r"^FAILED \S+::test_(stream|whole)\[(\w+?)(?:-(1|3|ragged))?\]", re.MULTILINE)
 
 

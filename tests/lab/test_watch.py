@@ -1,4 +1,4 @@
-"""New releases of the package index against the results."""
+"""New releases on the package index, compared with the results."""
 
 from dataclasses import replace
 from pathlib import Path

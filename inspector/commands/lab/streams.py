@@ -25,8 +25,8 @@ from inspector.files.store import save
 from inspector.lab import scripts
 from inspector.lab.bisect import (
     bisect,
-    change_row,
-    change_sentence,
+    bisect_row,
+    bisect_sentence,
     endpoint_of,
     recorded_scores,
     release_scorer,
@@ -113,9 +113,9 @@ def _bisect(arguments: Namespace) -> int:
         recorded=recorded_scores(recorded_runs, lab.package, target, steps),
     )
     if arguments.json:
-        print_json(change_row(change))
+        print_json(bisect_row(change))
     else:
-        say(change_sentence(change, arguments.what))
+        say(bisect_sentence(change, arguments.what))
     return 0
 
 
@@ -206,7 +206,7 @@ def _derender(arguments: Namespace) -> int:
             raise LabError(
                 f"{arguments.out}: cannot be created ({error.strerror}); choose another --out"
             ) from error
-        for name, inspection in derendered.answers.items():
+        for name, inspection in derendered.responses.items():
             save(inspection.capture, arguments.out / f"{name}.jsonl")
     if arguments.json:
         print_json(derendered_row(derendered))

@@ -146,9 +146,9 @@ class EngineProcess:
         with self.steps_log.open("rb") as file:
             file.seek(self._read)
             text = file.read()
-        whole = text[: text.rfind(b"\n") + 1]
-        self._read += len(whole)
-        for line in whole.splitlines():
+        complete_lines = text[: text.rfind(b"\n") + 1]
+        self._read += len(complete_lines)
+        for line in complete_lines.splitlines():
             row: dict[str, Any] = json.loads(line)
             self._served.append(
                 Served(

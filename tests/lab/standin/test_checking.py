@@ -1,4 +1,4 @@
-"""A verdict rests on the steps that were asked for: what the engine's log and the wire must say."""
+"""Streams count only if the engine's log and the wire follow the schedule."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""One request of the engine: where its steps are cut, and when it ends."""
+"""One request of the engine: its steps and its end."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Installing front ends: one at a time, checked before, resumed after."""
+"""Installation of front ends: one at a time, with checks first."""
 
 import fcntl
 import threading
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def silent(_text: str) -> None:
-    """Nobody listens."""
+    """Discard progress."""
 
 
 def test_prepare_needs_free_disk(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Places and defaults of vLLM's messages, read from source code that is never imported."""
+"""Field positions and defaults of vLLM's messages, parsed from source."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Releases around a change, with all scripts on the stand-in engine: the outcomes of the shipped matrix.
+"""Releases around a change, with all scripts on the stand-in engine: the outcomes of the built-in matrix.
 
 The long run; deselected unless asked for with `-m vllm_releases`. 0.13.0 and
 0.14.1 lose tokens, 0.31.0 is the last that reports errors, 0.24.0 is an early Rust front end.
@@ -28,7 +28,7 @@ from inspector.protocol.engines.vllm_rust import VLLM_RUST
 pytestmark = pytest.mark.vllm_releases
 
 _TRIES = 3
-"""A stream whose steps were not those asked for, on a busy machine, is asked again."""
+"""Retries of a stream that does not follow its schedule, on a busy machine."""
 
 
 @pytest.fixture(

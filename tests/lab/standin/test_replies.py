@@ -1,4 +1,4 @@
-"""What a prompt asks the engine for."""
+"""The engine's reply to a prompt."""
 
 from inspector.lab.standin.replies import reply_to
 from inspector.protocol.harmony.text import text_of

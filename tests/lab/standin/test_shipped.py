@@ -1,4 +1,4 @@
-"""The shipped results on the stand-in engine: whole, equal to those of real engines, resting on captures."""
+"""The built-in results on the stand-in engine: complete, reproducible, equal to those of real engines."""
 
 from collections import Counter, defaultdict
 

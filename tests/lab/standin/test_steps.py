@@ -1,4 +1,4 @@
-"""Schedules of the stand-in engine: sizes, and what happens at which step."""
+"""Schedules of the stand-in engine: sizes and events."""
 
 from itertools import islice
 

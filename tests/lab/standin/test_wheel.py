@@ -1,4 +1,4 @@
-"""A wheel taken apart: what is kept, what is checked."""
+"""Unpacking an official wheel: kept files and hash checks."""
 
 import base64
 import hashlib
