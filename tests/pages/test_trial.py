@@ -34,17 +34,17 @@ def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dashbo
 @pytest.fixture(scope="module")
 def playback() -> Iterator[str]:
     """Address of a server that plays the built-in captures."""
-    captures = {one.name: inspector.load(one.path)[0] for one in dashboard.builtin()}
+    captures = {row.name: inspector.load(row.path)[0] for row in dashboard.builtin()}
     with listening(Starlette(routes=dashboard.playback_routes(lambda: captures))) as address:
         yield f"{address}/playback/v1"
 
 
-def shown(markdown: str) -> str:
+def unescaped(markdown: str) -> str:
     """What a reader sees of a text that stands in Markdown as it is."""
     return markdown.replace("\\", "").replace("`", "")
 
 
-def asked(
+def page_after(
     registry: dashboard.Registry,
     left: tuple[str, str],
     right: tuple[str, str],
@@ -82,7 +82,7 @@ def test_a_link_to_runs_that_are_gone_says_so_and_offers_the_form(registry: dash
 def test_both_answers_are_compared_and_the_address_names_the_runs(
     registry: dashboard.Registry, playback: str
 ) -> None:
-    app = asked(registry, (playback, LEFT), (playback, RIGHT))
+    app = page_after(registry, (playback, LEFT), (playback, RIGHT))
     assert banner(app)["sentence"].startswith("The tokens are the same; the left server lost 2 tokens")
     _, _, payload = drawn(app, "strip").bytes.partition(b"\n")
     assert unpacked(payload)["count"] == 32
@@ -90,13 +90,13 @@ def test_both_answers_are_compared_and_the_address_names_the_runs(
     assert app.query_params == {"trial": left, "left": f"{left}.jsonl", "right": f"{right}.jsonl"}
     runs = registry.trial(left)
     assert runs is not None
-    [mine, other] = [run.header.request for run in runs.runs]
-    assert {**mine, "model": ""} == {**other, "model": ""}
-    assert (mine["temperature"], mine["seed"]) == (0.0, 0)
+    [left_request, right_request] = [run.header.request for run in runs.runs]
+    assert {**left_request, "model": ""} == {**right_request, "model": ""}
+    assert (left_request["temperature"], left_request["seed"]) == (0.0, 0)
 
 
 def test_the_runs_are_among_the_captures(registry: dashboard.Registry, playback: str) -> None:
-    app = asked(registry, (playback, LEFT), (playback, RIGHT))
+    app = page_after(registry, (playback, LEFT), (playback, RIGHT))
     names = [f"{run.id}.jsonl" for run in registry.runs()]
     app.segmented_control(key="compare_from").set_value("Two captures").run()
     assert not app.exception
@@ -114,7 +114,7 @@ def test_the_runs_are_among_the_captures(registry: dashboard.Registry, playback:
 def test_several_runs_give_rates_the_test_and_a_row_a_run(
     registry: dashboard.Registry, playback: str
 ) -> None:
-    app = asked(registry, (playback, WHOLE), (playback, RIGHT), runs=4)
+    app = page_after(registry, (playback, WHOLE), (playback, RIGHT), runs=4)
     assert banner(app)["sentence"] == (
         "Left: 0 of 4 runs (0%) with errors, right: 4 of 4 runs (100%). The difference is "
         "statistically significant (Fisher's exact test, two-sided, p = 0.029)."
@@ -123,7 +123,14 @@ def test_several_runs_give_rates_the_test_and_a_row_a_run(
     assert list(rows["side"]) == ["left"] * 4 + ["right"] * 4
     assert list(rows["errors"] > 0) == [False] * 4 + [True] * 4
     assert (
-        len([one for one in app.get("bidi_component") if one.proto.component_name == "inspector_strip"]) == 1
+        len(
+            [
+                component
+                for component in app.get("bidi_component")
+                if component.proto.component_name == "inspector_strip"
+            ]
+        )
+        == 1
     )
 
 
@@ -140,11 +147,11 @@ def test_runs_that_were_stopped_by_hand_count_in_no_rate(registry: dashboard.Reg
         app.session_state[f"ask_{side}_address"] = playback
     app.run()
     assert not app.exception
-    assert [shown(one.value) for one in app.error] == ["Left, 2 of 2 runs: stopped by you."]
+    assert [unescaped(error.value) for error in app.error] == ["Left, 2 of 2 runs: stopped by you."]
     banners = [
-        json.loads(one.proto.json)[0]["sentence"]
-        for one in app.get("bidi_component")
-        if one.proto.component_name == "inspector_banner"
+        json.loads(component.proto.json)[0]["sentence"]
+        for component in app.get("bidi_component")
+        if component.proto.component_name == "inspector_banner"
     ]
     assert banners[0] == (
         "Left: 0 of 0 runs with errors, right: 2 of 2 runs (100%). No test is possible, because one "
@@ -157,10 +164,12 @@ def test_runs_that_were_stopped_by_hand_count_in_no_rate(registry: dashboard.Reg
 def test_the_side_that_answered_is_shown_when_the_other_did_not(
     registry: dashboard.Registry, playback: str
 ) -> None:
-    app = asked(registry, (playback, LEFT), (playback, RIGHT), right_headers="X-Playback-Faults: http=500")
-    [said] = [shown(one.value) for one in app.error]
-    assert said.startswith("Right: http://127.0.0.1:")
-    assert "500" in said
+    app = page_after(
+        registry, (playback, LEFT), (playback, RIGHT), right_headers="X-Playback-Faults: http=500"
+    )
+    [sentence] = [unescaped(error.value) for error in app.error]
+    assert sentence.startswith("Right: http://127.0.0.1:")
+    assert "500" in sentence
     assert banner(app)["sentence"].startswith("The server lost 2 tokens of the reasoning")
 
 
@@ -173,8 +182,8 @@ def test_a_server_that_is_not_there_is_told_before_anybody_asks(
     app.session_state["ask_right_address"] = f"http://127.0.0.1:{free_port()}"
     app.run()
     assert not app.exception
-    [said] = app.error
-    assert said.value.startswith("Connection refused at")
+    [error] = app.error
+    assert error.value.startswith("Connection refused at")
     assert app.button(key="ask_start").disabled
 
 
@@ -188,9 +197,9 @@ def test_chosen_captures_are_two_groups_of_runs() -> None:
     app.run()
     assert not app.exception
     banners = [
-        json.loads(one.proto.json)[0]["sentence"]
-        for one in app.get("bidi_component")
-        if one.proto.component_name == "inspector_banner"
+        json.loads(component.proto.json)[0]["sentence"]
+        for component in app.get("bidi_component")
+        if component.proto.component_name == "inspector_banner"
     ]
     assert banners[1] == (
         "Left: 2 of 2 runs (100%) with errors, right: 0 of 1 runs (0%). The difference is not "
@@ -207,9 +216,11 @@ def test_each_side_lists_the_models_of_the_chosen_endpoint(
     for side in ("left", "right"):
         app.session_state[f"ask_{side}_address"] = playback
     app.run()
-    builtin = [(one.name, inspector.load(one.path)[0]) for one in dashboard.builtin()]
+    builtin = [(row.name, inspector.load(row.path)[0]) for row in dashboard.builtin()]
     fitting = {
-        endpoint: [name for name, one in builtin if fits(one, inspector.Endpoint(endpoint), streamed=True)]
+        endpoint: [
+            name for name, capture in builtin if fits(capture, inspector.Endpoint(endpoint), streamed=True)
+        ]
         for endpoint in ("chat", "responses", "completions")
     }
     names = {name for name, _ in builtin}
@@ -218,4 +229,4 @@ def test_each_side_lists_the_models_of_the_chosen_endpoint(
         assert not app.exception
         for side in ("left", "right"):
             options = app.selectbox(key=f"ask_{side}_model_{playback}_{endpoint}").options
-            assert [one for one in options if one in names] == names_of_it
+            assert [option for option in options if option in names] == names_of_it
